@@ -1,0 +1,69 @@
+use crate::{Annotations, Field, PackageId, ServiceId, Type};
+use serde::{Deserialize, Serialize};
+
+/// A group of methods under one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Service {
+    /// Where it is defined.
+    pub package: PackageId,
+    /// The name as written.
+    pub name: String,
+    /// The documentation comment, if any.
+    pub doc: Option<String>,
+    /// Annotations, typed and untyped.
+    pub annotations: Annotations,
+    /// Why it should no longer be used; empty where no reason is given.
+    pub deprecated: Option<String>,
+    /// The service whose methods this one answers too.
+    pub extends: Option<ServiceId>,
+    /// Own methods, in the order written; inherited ones are not repeated.
+    pub methods: Vec<Method>,
+}
+
+/// One method of a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Method {
+    /// The name as written, which is also its name on the wire.
+    pub name: String,
+    /// The documentation comment, if any.
+    pub doc: Option<String>,
+    /// Annotations, typed and untyped.
+    pub annotations: Annotations,
+    /// Why it should no longer be used; empty where no reason is given.
+    pub deprecated: Option<String>,
+    /// The parameters, in the order written.
+    pub params: Vec<Field>,
+    /// The result; `None` for `void`.
+    pub result: Option<Type>,
+    /// What the caller sends after the parameters.
+    pub client_stream: Option<Stream>,
+    /// What the server sends after the result.
+    pub server_stream: Option<Stream>,
+    /// The declared exceptions; their ids are field ids of the reply.
+    pub throws: Vec<Field>,
+    /// True where no reply is sent, not even an error.
+    pub oneway: bool,
+    /// What is known about calling it twice.
+    pub idempotency: Idempotency,
+}
+
+/// A sequence of items in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// The type of each item.
+    pub item: Type,
+    /// The exceptions that can end it.
+    pub throws: Vec<Field>,
+}
+
+/// What is known about calling a method twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idempotency {
+    /// Nothing: a call that may have run is not sent again.
+    #[default]
+    Unknown,
+    /// Twice is as good as once.
+    Idempotent,
+    /// It only reads.
+    ReadOnly,
+}

@@ -1,0 +1,248 @@
+use crate::{Annotations, PackageId, ServiceId, TypeId, Value};
+use serde::{Deserialize, Serialize};
+
+/// A named type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypeDef {
+    /// Where it is defined.
+    pub package: PackageId,
+    /// The name as written.
+    pub name: String,
+    /// The documentation comment, if any.
+    pub doc: Option<String>,
+    /// Annotations, typed and untyped.
+    pub annotations: Annotations,
+    /// Why it should no longer be used; empty where no reason is given.
+    pub deprecated: Option<String>,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TypeKind {
+    /// Another name for a type (`typedef`).
+    Alias(Type),
+    /// A set of named numbers. Open: a value without a name is kept as its number.
+    Enum(Enum),
+    /// A struct, union or exception.
+    Struct(Struct),
+}
+
+/// The type of a field, parameter, result or element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Type {
+    /// True or false.
+    Bool,
+    /// Signed, 8 bits.
+    I8,
+    /// Signed, 16 bits.
+    I16,
+    /// Signed, 32 bits.
+    I32,
+    /// Signed, 64 bits.
+    I64,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// Unicode text.
+    String,
+    /// Bytes.
+    Bytes,
+    /// A UUID, RFC 9562.
+    Uuid,
+    /// An instant, in nanoseconds since the Unix epoch.
+    Timestamp {
+        /// True where the value also carries its offset from UTC.
+        offset: bool,
+    },
+    /// A day of the proleptic Gregorian calendar, with no time zone.
+    Date,
+    /// A signed span of time, in nanoseconds.
+    Duration,
+    /// A decimal number of arbitrary scale.
+    Decimal,
+    /// A message of any named type, with that type's name.
+    Any,
+    /// A value whose shape is only known at run time.
+    Dynamic,
+    /// Elements in order.
+    List(Box<Type>),
+    /// Elements without order or repetition.
+    Set(Box<Type>),
+    /// Keys, each with its value.
+    Map(Box<Type>, Box<Type>),
+    /// An array of one or more dimensions, stored in row-major order.
+    Array(Box<Type>, Vec<Dimension>),
+    /// A type defined in the schema.
+    Named(TypeId),
+    /// A reference to a remote object that answers this service.
+    Object(ServiceId),
+}
+
+/// The extent of one dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Dimension {
+    /// Part of the type.
+    Fixed(u32),
+    /// Part of the value.
+    Dynamic,
+}
+
+/// The named numbers of an enum.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Enum {
+    /// In the order written.
+    pub values: Vec<EnumValue>,
+    /// Numbers and names that must not be used again.
+    pub reserved: Reserved,
+}
+
+/// One named number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnumValue {
+    /// The name as written.
+    pub name: String,
+    /// The number on the wire.
+    pub number: i32,
+    /// The documentation comment, if any.
+    pub doc: Option<String>,
+    /// Annotations, typed and untyped.
+    pub annotations: Annotations,
+    /// Why it should no longer be used; empty where no reason is given.
+    pub deprecated: Option<String>,
+}
+
+/// Fields under one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Struct {
+    /// Struct, union or exception.
+    pub kind: StructKind,
+    /// The struct whose fields come first (polymorphism: a value of this type fits wherever the base does).
+    pub extends: Option<TypeId>,
+    /// Own fields, in the order written; inherited ones are not repeated.
+    pub fields: Vec<Field>,
+    /// Ids and names that must not be used again.
+    pub reserved: Reserved,
+}
+
+/// The three roles that a group of fields can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StructKind {
+    /// All fields together.
+    Struct,
+    /// Exactly one of the fields.
+    Union,
+    /// A struct that a method can throw.
+    Exception(ExceptionTraits),
+}
+
+/// What an exception tells a caller beyond its fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExceptionTraits {
+    /// Whether the call left anything behind.
+    pub safety: Safety,
+    /// Whether trying again can help.
+    pub kind: ErrorKind,
+    /// Whose mistake it is.
+    pub fault: Fault,
+}
+
+/// Whether a failed call left anything behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Safety {
+    /// Nothing is known.
+    #[default]
+    Unspecified,
+    /// The call had no effect: it is safe to send it again.
+    Safe,
+}
+
+/// Whether trying again can help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ErrorKind {
+    /// Nothing is known.
+    #[default]
+    Unspecified,
+    /// The same call may succeed later.
+    Transient,
+    /// It can succeed only after the state of the server has changed.
+    Stateful,
+    /// The same call will fail again.
+    Permanent,
+}
+
+/// Whose mistake a failure is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// Nothing is known.
+    #[default]
+    Unspecified,
+    /// The caller's.
+    Client,
+    /// The server's.
+    Server,
+}
+
+/// One field of a struct, parameter of a method, or declared exception.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// The number on the wire; negative ones exist in old Thrift files without explicit ids.
+    pub id: i32,
+    /// The name as written.
+    pub name: String,
+    /// The type.
+    pub ty: Type,
+    /// Whether it may be absent.
+    pub presence: Presence,
+    /// The value where a file gives one.
+    pub default: Option<Value>,
+    /// Whether identity matters besides the value.
+    pub sharing: Sharing,
+    /// The documentation comment, if any.
+    pub doc: Option<String>,
+    /// Annotations, typed and untyped.
+    pub annotations: Annotations,
+    /// Why it should no longer be used; empty where no reason is given.
+    pub deprecated: Option<String>,
+}
+
+/// Whether a field may be absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Presence {
+    /// Always written; where a peer leaves it out, its default value is assumed.
+    #[default]
+    Default,
+    /// Always written; a message without it is refused.
+    Required,
+    /// Present or not, and the difference is visible.
+    Optional,
+}
+
+/// Whether identity matters besides the value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sharing {
+    /// Only the value counts.
+    #[default]
+    Value,
+    /// Two `ref` fields that point to one object still do so after transport; cycles are kept.
+    Ref,
+}
+
+/// Ids and names that must not be used again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// Ranges of ids, first and last included.
+    pub ids: Vec<(i32, i32)>,
+    /// Names.
+    pub names: Vec<String>,
+}
