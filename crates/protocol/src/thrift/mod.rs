@@ -1,0 +1,1 @@
+//! Apache Thrift's call protocol.

@@ -1,0 +1,207 @@
+use crate::Kind;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Why bytes could not be turned into a value, and where in the value it happened.
+///
+/// One pointer wide, so that results of hot functions stay in registers.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DecodeError(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: DecodeErrorKind,
+    /// Innermost first.
+    path: Vec<Cow<'static, str>>,
+}
+
+/// What was wrong with the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The bytes end in the middle of a value.
+    Truncated,
+    /// Bytes are left after the value.
+    TrailingBytes {
+        /// How many.
+        left: usize,
+    },
+    /// A length or count below zero.
+    NegativeLength {
+        /// As sent.
+        length: i64,
+    },
+    /// A length or count that the rest of the message cannot hold.
+    LengthBeyondInput {
+        /// As sent.
+        length: u64,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// Structs and containers nested deeper than [`Limits::depth`](crate::Limits::depth).
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The value would take more memory than [`Limits::allocation`](crate::Limits::allocation).
+    AllocationLimit {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A string that is not UTF-8.
+    InvalidUtf8,
+    /// A type number that the encoding does not define.
+    InvalidType {
+        /// As sent.
+        found: u8,
+    },
+    /// A value of another type than the contract says.
+    TypeMismatch {
+        /// What the contract says.
+        expected: Kind,
+        /// What was sent, as the encoding names it.
+        found: Cow<'static, str>,
+    },
+    /// A required field is absent.
+    MissingField {
+        /// Its name.
+        name: Cow<'static, str>,
+    },
+    /// Anything else that the encoding's grammar forbids.
+    Malformed {
+        /// What, in a few words.
+        what: Cow<'static, str>,
+    },
+}
+
+impl DecodeError {
+    /// An error of the encoding's grammar.
+    #[cold]
+    pub fn malformed(what: impl Into<Cow<'static, str>>) -> Self {
+        DecodeErrorKind::Malformed { what: what.into() }.into()
+    }
+
+    /// [`Message::read_field`](crate::Message::read_field) was asked for an id that its table lacks.
+    #[cold]
+    pub fn no_such_field(id: i32) -> Self {
+        Self::malformed(format!("no field with the id {id}"))
+    }
+
+    /// What was wrong.
+    pub fn kind(&self) -> &DecodeErrorKind {
+        &self.0.kind
+    }
+
+    /// The field in which it happened, from the outside in, as in `Order.lines[].price`; empty at the top.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for segment in self.0.path.iter().rev() {
+            if !path.is_empty() && !segment.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(segment);
+        }
+        path
+    }
+
+    /// Adds an outer segment to [`path`](Self::path) while the error travels outward.
+    #[cold]
+    #[must_use]
+    pub fn within(mut self, segment: impl Into<Cow<'static, str>>) -> Self {
+        self.0.path.push(segment.into());
+        self
+    }
+}
+
+impl From<DecodeErrorKind> for DecodeError {
+    #[cold]
+    fn from(kind: DecodeErrorKind) -> Self {
+        DecodeError(Box::new(Inner {
+            kind,
+            path: Vec::new(),
+        }))
+    }
+}
+
+impl fmt::Display for DecodeErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => write!(f, "the message ends in the middle of a value"),
+            Self::TrailingBytes { left } => write!(f, "{left} bytes are left after the value"),
+            Self::NegativeLength { length } => write!(f, "a length of {length}"),
+            Self::LengthBeyondInput { length, left } => {
+                write!(f, "a length of {length} where {left} bytes are left")
+            }
+            Self::TooDeep { limit } => write!(f, "nested deeper than the limit of {limit}"),
+            Self::AllocationLimit { limit } => {
+                write!(
+                    f,
+                    "the value would take more than the limit of {limit} bytes of memory"
+                )
+            }
+            Self::InvalidUtf8 => write!(f, "a string that is not UTF-8"),
+            Self::InvalidType { found } => write!(f, "{found} is no type of this encoding"),
+            Self::TypeMismatch { expected, found } => {
+                write!(f, "expected {expected:?}, the peer sent {found}")
+            }
+            Self::MissingField { name } => write!(f, "the required field `{name}` is absent"),
+            Self::Malformed { what } => f.write_str(what),
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path();
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        fmt::Display::fmt(&self.0.kind, f)
+    }
+}
+
+impl fmt::Debug for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodeError")
+            .field("kind", &self.0.kind)
+            .field("path", &self.path())
+            .finish()
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Why a value could not be written in an encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// Structs and containers nested deeper than the writer's limit; most often a value that holds itself.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// A string or container with more bytes or elements than the encoding can count.
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// The encoding has no form for this.
+    Unsupported {
+        /// What, in a few words.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooDeep { limit } => {
+                write!(f, "the value is nested deeper than the limit of {limit}")
+            }
+            Self::TooLong { length } => write!(f, "a length of {length} does not fit the encoding"),
+            Self::Unsupported { what } => write!(f, "the encoding cannot carry {what}"),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}

@@ -1,0 +1,100 @@
+/// The shape of a value, as far as an encoding needs to know it before it sees the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// True or false.
+    Bool,
+    /// Signed, 8 bits.
+    I8,
+    /// Signed, 16 bits.
+    I16,
+    /// Signed, 32 bits.
+    I32,
+    /// Signed, 64 bits.
+    I64,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// UTF-8 text.
+    String,
+    /// Bytes.
+    Bytes,
+    /// 16 bytes, RFC 9562.
+    Uuid,
+    /// An open enum: an `i32` that may have a name.
+    Enum,
+    /// A struct, union or exception.
+    Struct,
+    /// Elements in order.
+    List,
+    /// Elements without order or repetition.
+    Set,
+    /// Keys, each with its value.
+    Map,
+}
+
+/// How an encoding with a choice (protobuf) writes the integers of a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IntFormat {
+    /// Base 128, negative numbers in ten bytes: `int32`, `uint64` …
+    #[default]
+    Varint,
+    /// Base 128, sign in the lowest bit: `sint32`, `sint64`.
+    ZigZag,
+    /// Four or eight bytes, little endian: `fixed32`, `sfixed64` …
+    Fixed,
+}
+
+/// What an encoding may need to know of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// The number on the wire.
+    pub id: i32,
+    /// The name in the contract.
+    pub name: &'a str,
+    /// The shape of the value.
+    pub kind: Kind,
+    /// True where a message without this field is refused.
+    pub required: bool,
+    /// For integers, and for integers in a list or set: how protobuf writes them.
+    pub format: IntFormat,
+}
+
+impl<'a> Field<'a> {
+    /// A field that may be absent.
+    pub const fn new(id: i32, name: &'a str, kind: Kind) -> Self {
+        Field {
+            id,
+            name,
+            kind,
+            required: false,
+            format: IntFormat::Varint,
+        }
+    }
+
+    /// The same field, refused when absent.
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// The same field, its integers in protobuf's `sint` form.
+    pub const fn zigzag(mut self) -> Self {
+        self.format = IntFormat::ZigZag;
+        self
+    }
+
+    /// The same field, its integers in protobuf's `fixed` form.
+    pub const fn fixed(mut self) -> Self {
+        self.format = IntFormat::Fixed;
+        self
+    }
+}

@@ -1,0 +1,42 @@
+//! Bytes to values and back.
+//!
+//! A type implements [`Message`] once, for every encoding: it says which fields it has and walks them past
+//! a [`Writer`] or fills them from a [`Reader`]. An encoding is a `Writer` and a `Reader`; the type and the
+//! encoding meet by monomorphization, or through `dyn` where code size counts more than speed.
+//!
+//! ```text
+//!   generated type ── Message ──┐            ┌── thrift::binary   ┐
+//!   primitive, container ─ Value ┼─ Writer ──┼── thrift::compact  ├── Vec<u8> / Bytes
+//!   dynamic value ───────────────┘  Reader   ├── thrift::json     │
+//!                                            └── protobuf         ┘
+//! ```
+//!
+//! Nothing in this crate does I/O, reads a clock, or panics on input. Every decoder works under [`Limits`]:
+//! nesting depth, and bytes allocated for the values that it makes.
+#![forbid(unsafe_code)]
+
+mod error;
+mod field;
+mod limits;
+mod macros;
+mod message;
+mod params;
+mod reader;
+mod unknown;
+mod value;
+mod writer;
+
+pub mod thrift;
+
+pub use bytes::Bytes;
+pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+pub use field::{Field, IntFormat, Kind};
+pub use limits::{Budget, Limits};
+pub use message::{Message, read_message, write_message};
+pub use ordered_float::OrderedFloat;
+pub use params::{Argument, ReadParams, WriteParams};
+pub use reader::{NextField, Reader, Sequence};
+pub use unknown::{UnknownFields, UnknownValue};
+pub use uuid::Uuid;
+pub use value::{FieldValue, Value};
+pub use writer::Writer;

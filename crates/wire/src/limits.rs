@@ -1,0 +1,80 @@
+use crate::{DecodeError, DecodeErrorKind};
+
+/// What decoding one message may cost. The message's own size is limited where it is framed, not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Structs and containers inside one another. Default 64.
+    pub depth: usize,
+    /// Bytes allocated for the decoded value. Default 128 MiB.
+    pub allocation: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            depth: 64,
+            allocation: 128 << 20,
+        }
+    }
+}
+
+/// What is left of [`Limits`] while one message is decoded.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    limits: Limits,
+    depth_left: usize,
+    allocation_left: usize,
+}
+
+impl Budget {
+    /// Everything is left.
+    pub fn new(limits: Limits) -> Self {
+        Budget {
+            limits,
+            depth_left: limits.depth,
+            allocation_left: limits.allocation,
+        }
+    }
+
+    /// One level deeper. Every `enter` that succeeds is followed by one [`leave`](Self::leave),
+    /// unless decoding fails.
+    #[inline]
+    pub fn enter(&mut self) -> Result<(), DecodeError> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => self.depth_left = left,
+            None => {
+                return Err(DecodeErrorKind::TooDeep {
+                    limit: self.limits.depth,
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// One level up again.
+    #[inline]
+    pub fn leave(&mut self) {
+        self.depth_left += 1;
+    }
+
+    /// How deep the decoder is now.
+    pub fn depth(&self) -> usize {
+        self.limits.depth - self.depth_left
+    }
+
+    /// Takes `bytes` from what may still be allocated. Call it *before* allocating.
+    #[inline]
+    pub fn allocate(&mut self, bytes: usize) -> Result<(), DecodeError> {
+        match self.allocation_left.checked_sub(bytes) {
+            Some(left) => self.allocation_left = left,
+            None => {
+                return Err(DecodeErrorKind::AllocationLimit {
+                    limit: self.limits.allocation,
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+}

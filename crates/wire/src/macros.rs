@@ -1,0 +1,281 @@
+//! The tables from which generated and hand-written types get their [`Message`](crate::Message) and
+//! [`Value`](crate::Value) implementations. One line for each field keeps generated code readable.
+
+/// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a struct or exception.
+///
+/// A row is `id name: Type`. After the name, `as "type"` gives the name in the contract where Rust cannot
+/// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
+/// choose how protobuf writes its integers. `..name` is the field that keeps unknown fields; without it
+/// they are dropped. A type name too can be followed by `as "name"`.
+///
+/// ```
+/// use dovetail_wire::{Message, UnknownFields, message};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Point {
+///     pub x: i32,
+///     pub y: i32,
+///     pub r#type: Option<String>,
+///     pub unknown_fields: UnknownFields,
+/// }
+///
+/// message!(Point {
+///     1 x: i32 [required],
+///     2 y: i32 [zigzag],
+///     3 r#type as "type": Option<String>,
+///     ..unknown_fields
+/// });
+/// assert_eq!(Point::FIELDS[2].name, "type");
+/// ```
+#[macro_export]
+macro_rules! message {
+    ($type:ident $(as $wire_name:literal)? {
+        $($id:literal $field:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+        $(..$unknown:ident)?
+    }) => {
+        impl $crate::Message for $type {
+            const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
+            const FIELDS: &'static [$crate::Field<'static>] = &[
+                $($crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?)),*
+            ];
+
+            #[inline]
+            fn write_fields<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                $($crate::FieldValue::write_field(
+                    &self.$field,
+                    const { &$crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?) },
+                    writer,
+                )?;)*
+                $($crate::UnknownFields::write(&self.$unknown, writer)?;)?
+                let _ = writer;
+                Ok(())
+            }
+
+            #[inline]
+            fn read_field<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                id: i32,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                let _ = &reader;
+                match id {
+                    $($id => $crate::FieldValue::read_field(&mut self.$field, reader),)*
+                    _ => Err($crate::DecodeError::no_such_field(id)),
+                }
+            }
+
+            fn unknown_fields(&mut self) -> Option<&mut $crate::UnknownFields> {
+                None$(.or(Some(&mut self.$unknown)))?
+            }
+        }
+
+        $crate::message_value!($type);
+    };
+}
+
+/// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a union: an enum with one
+/// variant for each field, and a last one, `Unknown(UnknownFields)`, for fields of a newer contract.
+///
+/// ```
+/// use dovetail_wire::{UnknownFields, union};
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// pub enum Shape {
+///     Circle(f64),
+///     Polygon(Vec<f64>),
+///     Unknown(UnknownFields),
+/// }
+///
+/// union!(Shape {
+///     1 Circle as "circle": f64,
+///     2 Polygon as "polygon": Vec<f64>,
+///     ..Unknown
+/// });
+/// ```
+#[macro_export]
+macro_rules! union {
+    ($type:ident $(as $wire_name:literal)? {
+        $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+        ..$unknown:ident
+    }) => {
+        impl ::core::default::Default for $type {
+            fn default() -> Self {
+                Self::$unknown($crate::UnknownFields::default())
+            }
+        }
+
+        impl $crate::Message for $type {
+            const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
+            const FIELDS: &'static [$crate::Field<'static>] = &[
+                $($crate::field!($id, $variant $($name)?, $ty $(, $($attribute),*)?)),*
+            ];
+
+            #[inline]
+            fn write_fields<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                match self {
+                    $(Self::$variant(value) => $crate::FieldValue::write_field(
+                        value,
+                        const { &$crate::field!($id, $variant $($name)?, $ty $(, $($attribute),*)?) },
+                        writer,
+                    ),)*
+                    Self::$unknown(fields) => $crate::UnknownFields::write(fields, writer),
+                }
+            }
+
+            #[inline]
+            fn read_field<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                id: i32,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                let _ = &reader;
+                match id {
+                    $($id => {
+                        let mut value = <$ty as ::core::default::Default>::default();
+                        $crate::FieldValue::read_field(&mut value, reader)?;
+                        *self = Self::$variant(value);
+                        Ok(())
+                    })*
+                    _ => Err($crate::DecodeError::no_such_field(id)),
+                }
+            }
+
+            fn unknown_fields(&mut self) -> Option<&mut $crate::UnknownFields> {
+                match self {
+                    Self::$unknown(fields) => Some(fields),
+                    #[allow(unreachable_patterns)]
+                    _ => None,
+                }
+            }
+        }
+
+        $crate::message_value!($type);
+    };
+}
+
+/// Implements an open enum on a tuple struct around `i32`: named constants, and numbers without a name
+/// kept as they are.
+///
+/// ```
+/// use dovetail_wire::enumeration;
+///
+/// #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// pub struct Color(pub i32);
+///
+/// enumeration!(Color {
+///     /// Like a rose.
+///     RED = 1,
+///     GREEN = 2,
+/// });
+/// assert_eq!(format!("{:?} {:?}", Color::RED, Color(7)), "RED Color(7)");
+/// assert_eq!(Color::from_name("GREEN"), Some(Color::GREEN));
+/// ```
+#[macro_export]
+macro_rules! enumeration {
+    ($type:ident { $($(#[$meta:meta])* $name:ident $(as $wire_name:literal)? = $number:literal,)* }) => {
+        impl $type {
+            $($(#[$meta])* pub const $name: Self = Self($number);)*
+
+            /// Every named value, in the contract's order, with its name there.
+            pub const VALUES: &'static [(Self, &'static str)] =
+                &[$((Self($number), $crate::wire_name!($name $($wire_name)?))),*];
+
+            /// The value's name in the contract; `None` for a number that has none.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                Self::VALUES.iter().find(|(value, _)| *value == self).map(|(_, name)| *name)
+            }
+
+            /// The value with this name in the contract.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::VALUES.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+            }
+        }
+
+        impl ::core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, concat!(stringify!($type), "({})"), self.0),
+                }
+            }
+        }
+
+        impl $crate::Value for $type {
+            const KIND: $crate::Kind = $crate::Kind::Enum;
+
+            #[inline]
+            fn write<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                writer.enumeration(self.0)
+            }
+
+            #[inline]
+            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                self.0 = reader.enumeration()?;
+                Ok(())
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! message_value {
+    ($type:ident) => {
+        impl $crate::Value for $type {
+            const KIND: $crate::Kind = $crate::Kind::Struct;
+
+            #[inline]
+            fn write<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                $crate::write_message(self, writer)
+            }
+
+            #[inline]
+            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                $crate::read_message(self, reader)
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! field {
+    ($id:literal, $field:ident $($name:literal)?, $ty:ty $(, $attribute:ident)*) => {
+        $crate::Field::new(
+            $id,
+            $crate::wire_name!($field $($name)?),
+            <$ty as $crate::FieldValue>::KIND,
+        )$(.$attribute())*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wire_name {
+    ($name:ident) => {
+        ::core::stringify!($name)
+    };
+    ($name:ident $wire_name:literal) => {
+        $wire_name
+    };
+}

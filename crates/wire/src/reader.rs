@@ -1,0 +1,107 @@
+use crate::{DecodeError, Field, Kind, UnknownValue};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// One half of an encoding: gives a value piece by piece, in the order in which it was sent.
+///
+/// # Calling contract
+///
+/// ```text
+/// value   = scalar | list | map | struct
+/// list    = begin_list  (next_element → true, value)*        next_element → false   (sets alike)
+/// map     = begin_map   (next_element → true, value, value)* next_element → false
+/// struct  = begin_struct (next_field → Known, value | next_field → Unknown, unknown_value)*
+///           next_field → End
+/// ```
+///
+/// The caller asks for the kinds that its contract has; a peer that sent another kind inside a container
+/// gets [`TypeMismatch`](crate::DecodeErrorKind::TypeMismatch), a field of another kind is skipped by
+/// `next_field`, as Apache Thrift does. After an error the reader must not be used again.
+/// The trait is object safe.
+pub trait Reader<'de> {
+    /// Reads a truth value.
+    fn bool(&mut self) -> Result<bool>;
+    /// Reads a signed 8-bit integer.
+    fn i8(&mut self) -> Result<i8>;
+    /// Reads a signed 16-bit integer.
+    fn i16(&mut self) -> Result<i16>;
+    /// Reads a signed 32-bit integer.
+    fn i32(&mut self) -> Result<i32>;
+    /// Reads a signed 64-bit integer.
+    fn i64(&mut self) -> Result<i64>;
+    /// Reads a 64-bit floating point number.
+    fn f64(&mut self) -> Result<f64>;
+    /// Reads text; borrowed from the input unless it had to be unescaped. Charges the budget for a copy.
+    fn string(&mut self) -> Result<Cow<'de, str>>;
+    /// Reads bytes; large ones may share the input, small ones are copied.
+    fn bytes(&mut self) -> Result<Bytes>;
+    /// Reads the 16 bytes of a UUID, in network order.
+    fn uuid(&mut self) -> Result<[u8; 16]>;
+
+    /// Begins a list whose elements take `element_size` bytes of memory each.
+    fn begin_list(&mut self, element: Kind, element_size: usize) -> Result<Sequence>;
+    /// Begins a map whose entries take `entry_size` bytes of memory each.
+    fn begin_map(&mut self, key: Kind, value: Kind, entry_size: usize) -> Result<Sequence>;
+    /// True where another element (or entry) follows. Must be asked until it says no.
+    fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
+    /// Begins a struct, union or exception.
+    fn begin_struct(&mut self) -> Result<()>;
+    /// The next field. `fields` is the contract's table; `hint` is the index in it at which to look first:
+    /// zero before the first field, maintained by the reader.
+    fn next_field(&mut self, fields: &[Field<'_>], hint: &mut usize) -> Result<NextField>;
+    /// Reads the value of the field that `next_field` just called unknown.
+    fn unknown_value(&mut self) -> Result<UnknownValue>;
+
+    /// Begins a set whose elements take `element_size` bytes of memory each.
+    fn begin_set(&mut self, element: Kind, element_size: usize) -> Result<Sequence> {
+        self.begin_list(element, element_size)
+    }
+    /// Reads an enum's number.
+    fn enumeration(&mut self) -> Result<i32> {
+        self.i32()
+    }
+    /// Reads an unsigned 8-bit integer.
+    fn u8(&mut self) -> Result<u8> {
+        self.i8().map(i8::cast_unsigned)
+    }
+    /// Reads an unsigned 16-bit integer.
+    fn u16(&mut self) -> Result<u16> {
+        self.i16().map(i16::cast_unsigned)
+    }
+    /// Reads an unsigned 32-bit integer.
+    fn u32(&mut self) -> Result<u32> {
+        self.i32().map(i32::cast_unsigned)
+    }
+    /// Reads an unsigned 64-bit integer.
+    fn u64(&mut self) -> Result<u64> {
+        self.i64().map(i64::cast_unsigned)
+    }
+    /// Reads a 32-bit floating point number.
+    fn f32(&mut self) -> Result<f32> {
+        self.f64().map(|wide| wide as f32)
+    }
+}
+
+/// What comes next in a struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextField {
+    /// A field of the contract, by its index in the table. Its value must be read next.
+    Known(usize),
+    /// A field that the contract does not have, by its id.
+    Unknown(i32),
+    /// No more fields; the struct has ended.
+    End,
+}
+
+/// A list, set or map while it is being read.
+#[derive(Clone, Copy, Debug)]
+pub struct Sequence {
+    /// How many elements to make room for. Never more than the input and the budget allow.
+    pub reserve: usize,
+    /// True where the elements go behind those that the field has already (protobuf's repeated fields).
+    pub append: bool,
+    /// The reader's own: what is left, or where it ends.
+    pub state: usize,
+}

@@ -1,0 +1,144 @@
+use crate::{EncodeError, Field, Kind, Writer};
+use bytes::Bytes;
+
+/// Fields that a message came with and its contract does not have. They are written again with the
+/// message, so that a relay built from an older contract loses nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(clippy::box_collection)] // One word in every message, almost always empty.
+pub struct UnknownFields(Option<Box<Vec<(i32, UnknownValue)>>>);
+
+/// A value read without a contract: as much as the encoding says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnknownValue {
+    /// A truth value.
+    Bool(bool),
+    /// A signed 8-bit integer.
+    I8(i8),
+    /// A signed 16-bit integer.
+    I16(i16),
+    /// A signed 32-bit integer.
+    I32(i32),
+    /// A signed 64-bit integer.
+    I64(i64),
+    /// The bits of a 64-bit floating point number, so that `Eq` holds.
+    F64(u64),
+    /// Text or bytes: Thrift's wires do not tell them apart.
+    Bytes(Bytes),
+    /// The 16 bytes of a UUID.
+    Uuid([u8; 16]),
+    /// A list: the kind of its elements, and these.
+    List(Kind, Vec<UnknownValue>),
+    /// A set: the kind of its elements, and these.
+    Set(Kind, Vec<UnknownValue>),
+    /// A map: the kinds of keys and values, and the entries.
+    Map(Kind, Kind, Vec<(UnknownValue, UnknownValue)>),
+    /// A struct: its fields by id.
+    Struct(Vec<(i32, UnknownValue)>),
+    /// Protobuf wire type 0. Only protobuf can carry it again.
+    Varint(u64),
+    /// Protobuf wire type 5. Only protobuf can carry it again.
+    Fixed32(u32),
+    /// Protobuf wire type 1. Only protobuf can carry it again.
+    Fixed64(u64),
+    /// Protobuf wire type 2. Only protobuf can carry it again.
+    Delimited(Bytes),
+    /// Protobuf wire types 3 and 4: the bytes between the two tags. Only protobuf can carry it again.
+    Group(Bytes),
+}
+
+impl UnknownFields {
+    /// Keeps a field.
+    pub fn push(&mut self, id: i32, value: UnknownValue) {
+        self.0.get_or_insert_default().push((id, value));
+    }
+
+    /// The fields, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &(i32, UnknownValue)> {
+        self.0.iter().flat_map(|fields| fields.iter())
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Writes the fields, those that the writer's encoding can carry.
+    #[inline]
+    pub fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match &self.0 {
+            None => Ok(()),
+            Some(fields) => fields
+                .iter()
+                .try_for_each(|(id, value)| writer.unknown_field(*id, value)),
+        }
+    }
+}
+
+impl UnknownValue {
+    /// The kind under which any encoding can write it; `None` for protobuf's own.
+    pub fn kind(&self) -> Option<Kind> {
+        Some(match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::I8(_) => Kind::I8,
+            Self::I16(_) => Kind::I16,
+            Self::I32(_) => Kind::I32,
+            Self::I64(_) => Kind::I64,
+            Self::F64(_) => Kind::F64,
+            Self::Bytes(_) => Kind::Bytes,
+            Self::Uuid(_) => Kind::Uuid,
+            Self::List(..) => Kind::List,
+            Self::Set(..) => Kind::Set,
+            Self::Map(..) => Kind::Map,
+            Self::Struct(_) => Kind::Struct,
+            _ => return None,
+        })
+    }
+
+    /// Writes the value; protobuf's own kinds are an error, see [`kind`](Self::kind).
+    pub fn write(&self, writer: &mut dyn Writer) -> Result<(), EncodeError> {
+        match self {
+            Self::Bool(value) => writer.bool(*value),
+            Self::I8(value) => writer.i8(*value),
+            Self::I16(value) => writer.i16(*value),
+            Self::I32(value) => writer.i32(*value),
+            Self::I64(value) => writer.i64(*value),
+            Self::F64(bits) => writer.f64(f64::from_bits(*bits)),
+            Self::Bytes(value) => writer.bytes(value),
+            Self::Uuid(value) => writer.uuid(value),
+            Self::List(kind, items) => {
+                writer.begin_list(*kind, items.len())?;
+                items.iter().try_for_each(|item| item.write(writer))?;
+                writer.end_list()
+            }
+            Self::Set(kind, items) => {
+                writer.begin_set(*kind, items.len())?;
+                items.iter().try_for_each(|item| item.write(writer))?;
+                writer.end_list()
+            }
+            Self::Map(key, value, entries) => {
+                writer.begin_map(*key, *value, entries.len())?;
+                for (key, value) in entries {
+                    key.write(writer)?;
+                    value.write(writer)?;
+                }
+                writer.end_map()
+            }
+            Self::Struct(fields) => {
+                writer.begin_struct()?;
+                for (id, value) in fields {
+                    writer.begin_field(&Field::new(
+                        *id,
+                        "",
+                        value.kind().unwrap_or(Kind::Bytes),
+                    ))?;
+                    value.write(writer)?;
+                    writer.end_field()?;
+                }
+                writer.end_struct()
+            }
+            _ => Err(EncodeError::Unsupported {
+                what: "an unknown protobuf field",
+            }),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+use crate::{EncodeError, Field, Kind};
+use bytes::Bytes;
+
+type Result = std::result::Result<(), EncodeError>;
+
+/// One half of an encoding: takes a value apart, in order.
+///
+/// # Calling contract
+///
+/// ```text
+/// value   = scalar | list | map | struct
+/// list    = begin_list  value{len}        end_list         (sets alike, with begin_set and end_list)
+/// map     = begin_map  (value value){len} end_map          (key, then value)
+/// struct  = begin_struct (begin_field value end_field)* end_struct
+/// ```
+///
+/// The kinds and lengths announced must be those of the values that follow. Types wider than an
+/// encoding's own (unsigned, `f32`) fall back to the signed type of the same width and to `f64`.
+/// The trait is object safe.
+pub trait Writer {
+    /// Writes a truth value.
+    fn bool(&mut self, value: bool) -> Result;
+    /// Writes a signed 8-bit integer.
+    fn i8(&mut self, value: i8) -> Result;
+    /// Writes a signed 16-bit integer.
+    fn i16(&mut self, value: i16) -> Result;
+    /// Writes a signed 32-bit integer.
+    fn i32(&mut self, value: i32) -> Result;
+    /// Writes a signed 64-bit integer.
+    fn i64(&mut self, value: i64) -> Result;
+    /// Writes a 64-bit floating point number.
+    fn f64(&mut self, value: f64) -> Result;
+    /// Writes text.
+    fn string(&mut self, value: &str) -> Result;
+    /// Writes bytes. Takes the shared form, so that an encoding need not copy large ones.
+    fn bytes(&mut self, value: &Bytes) -> Result;
+    /// Writes the 16 bytes of a UUID, in network order.
+    fn uuid(&mut self, value: &[u8; 16]) -> Result;
+
+    /// Begins a list of `len` elements.
+    fn begin_list(&mut self, element: Kind, len: usize) -> Result;
+    /// Ends a list or set.
+    fn end_list(&mut self) -> Result;
+    /// Begins a map of `len` entries.
+    fn begin_map(&mut self, key: Kind, value: Kind, len: usize) -> Result;
+    /// Ends a map.
+    fn end_map(&mut self) -> Result;
+    /// Begins a struct, union or exception.
+    fn begin_struct(&mut self) -> Result;
+    /// Announces the field whose value comes next.
+    fn begin_field(&mut self, field: &Field<'_>) -> Result;
+    /// Ends a field, after its value.
+    fn end_field(&mut self) -> Result;
+    /// Ends a struct.
+    fn end_struct(&mut self) -> Result;
+
+    /// Begins a set of `len` elements.
+    fn begin_set(&mut self, element: Kind, len: usize) -> Result {
+        self.begin_list(element, len)
+    }
+    /// Writes an enum's number.
+    fn enumeration(&mut self, value: i32) -> Result {
+        self.i32(value)
+    }
+    /// Writes an unsigned 8-bit integer.
+    fn u8(&mut self, value: u8) -> Result {
+        self.i8(value.cast_signed())
+    }
+    /// Writes an unsigned 16-bit integer.
+    fn u16(&mut self, value: u16) -> Result {
+        self.i16(value.cast_signed())
+    }
+    /// Writes an unsigned 32-bit integer.
+    fn u32(&mut self, value: u32) -> Result {
+        self.i32(value.cast_signed())
+    }
+    /// Writes an unsigned 64-bit integer.
+    fn u64(&mut self, value: u64) -> Result {
+        self.i64(value.cast_signed())
+    }
+    /// Writes a 32-bit floating point number.
+    fn f32(&mut self, value: f32) -> Result {
+        self.f64(value.into())
+    }
+    /// Writes a field that this end does not know, kept from an earlier message. An encoding that cannot
+    /// carry the value leaves the field out.
+    fn unknown_field(&mut self, id: i32, value: &crate::UnknownValue) -> Result {
+        let Some(kind) = value.kind() else {
+            return Ok(());
+        };
+        self.begin_field(&Field::new(id, "", kind))?;
+        value.write(self.as_dyn())?;
+        self.end_field()
+    }
+
+    /// The same writer as an object, for the rare paths that are not worth a copy per encoding.
+    fn as_dyn(&mut self) -> &mut dyn Writer;
+}
