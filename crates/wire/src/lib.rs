@@ -15,6 +15,7 @@
 //! nesting depth, and bytes allocated for the values that it makes.
 #![forbid(unsafe_code)]
 
+mod encoding;
 mod error;
 mod field;
 mod limits;
@@ -29,6 +30,7 @@ mod writer;
 pub mod thrift;
 
 pub use bytes::Bytes;
+pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use field::{Field, IntFormat, Kind};
 pub use limits::{Budget, Limits};

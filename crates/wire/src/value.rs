@@ -1,4 +1,4 @@
-use crate::{DecodeError, EncodeError, Field, Kind, Reader, Writer};
+use crate::{DecodeError, EncodeError, Field, Kind, NextField, Reader, Writer};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -35,6 +35,37 @@ pub trait FieldValue: Default {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError>;
+
+    /// What the absence of the field means where it is the only one, as in the reply to a call; `None`
+    /// where it must not be absent.
+    fn when_absent() -> Option<Self> {
+        None
+    }
+}
+
+/// Nothing, as the result of a `void` method: never written, skipped when read.
+impl FieldValue for () {
+    const KIND: Kind = Kind::Struct;
+
+    fn write_field<W: Writer + ?Sized>(&self, _: &Field<'_>, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn read_field<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        reader.begin_struct()?;
+        let mut hint = 0;
+        while reader.next_field(&[], &mut hint)? != NextField::End {
+            reader.unknown_value()?;
+        }
+        Ok(())
+    }
+
+    fn when_absent() -> Option<Self> {
+        Some(())
+    }
 }
 
 impl<T: Value> FieldValue for T {

@@ -1,0 +1,123 @@
+use dovetail_protocol::{Code, Status};
+use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
+
+/// How a method can fail: one of its declared exceptions, or a [`Status`].
+///
+/// Implemented by [`exceptions!`](crate::exceptions) on the error enum of a method, and by `Status` itself
+/// for methods that declare none.
+pub trait Exceptions: From<Status> + Send {
+    /// The declared exceptions: fields of the reply.
+    const FIELDS: &'static [Field<'static>];
+
+    /// The failure that is none of the declared exceptions.
+    fn as_status(&self) -> Option<&Status>;
+
+    /// Writes the declared exception as a field of the reply; nothing for a `Status`.
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
+
+    /// Reads the declared exception with this field id.
+    fn read<'de, R: Reader<'de> + ?Sized>(id: i32, reader: &mut R) -> Result<Self, DecodeError>;
+}
+
+impl Exceptions for Status {
+    const FIELDS: &'static [Field<'static>] = &[];
+
+    fn as_status(&self) -> Option<&Status> {
+        Some(self)
+    }
+
+    fn write<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn read<'de, R: Reader<'de> + ?Sized>(id: i32, _: &mut R) -> Result<Self, DecodeError> {
+        Err(DecodeError::no_such_field(id))
+    }
+}
+
+/// A reply that carries neither a result nor an exception.
+pub(crate) fn missing_result(method: &str) -> Status {
+    Status::from_peer(
+        Code::Internal,
+        format!("the reply to `{method}` has no result"),
+    )
+}
+
+/// Makes an enum the error type of a method: one variant for each declared exception, and
+/// `Status(dovetail::Status)` for everything else.
+///
+/// ```
+/// use dovetail::{exceptions, message, Status};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct DivideByZero { pub dividend: i64 }
+/// message!(DivideByZero { 1 dividend: i64, });
+///
+/// #[derive(Clone, Debug)]
+/// pub enum DivideError {
+///     DivideByZero(DivideByZero),
+///     Status(Status),
+/// }
+/// exceptions!(DivideError { 1 DivideByZero as "by_zero": DivideByZero, });
+/// ```
+#[macro_export]
+macro_rules! exceptions {
+    ($type:ident { $($id:literal $variant:ident $(as $name:literal)?: $ty:ty,)* }) => {
+        impl $crate::Exceptions for $type {
+            const FIELDS: &'static [$crate::wire::Field<'static>] =
+                &[$($crate::wire::field!($id, $variant $($name)?, $ty)),*];
+
+            fn as_status(&self) -> Option<&$crate::Status> {
+                match self {
+                    Self::Status(status) => Some(status),
+                    _ => None,
+                }
+            }
+
+            fn write<W: $crate::wire::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+                match self {
+                    $(Self::$variant(exception) => $crate::wire::FieldValue::write_field(
+                        exception,
+                        const { &$crate::wire::field!($id, $variant $($name)?, $ty) },
+                        writer,
+                    ),)*
+                    Self::Status(_) => Ok(()),
+                }
+            }
+
+            fn read<'de, R: $crate::wire::Reader<'de> + ?Sized>(
+                id: i32,
+                reader: &mut R,
+            ) -> ::core::result::Result<Self, $crate::wire::DecodeError> {
+                match id {
+                    $($id => {
+                        let mut exception = <$ty as ::core::default::Default>::default();
+                        $crate::wire::FieldValue::read_field(&mut exception, reader)?;
+                        Ok(Self::$variant(exception))
+                    })*
+                    _ => Err($crate::wire::DecodeError::no_such_field(id)),
+                }
+            }
+        }
+
+        impl ::core::convert::From<$crate::Status> for $type {
+            fn from(status: $crate::Status) -> Self {
+                Self::Status(status)
+            }
+        }
+
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self {
+                    $(Self::$variant(exception) => write!(f, "{exception:?}"),)*
+                    Self::Status(status) => ::core::fmt::Display::fmt(status, f),
+                }
+            }
+        }
+
+        impl ::std::error::Error for $type {}
+    };
+}
