@@ -1,0 +1,103 @@
+//! Running one step of a chore: its name before, its time after, its output in between.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How a stage ended.
+pub(crate) enum Outcome {
+    Passed,
+    /// Something that this machine lacks, and how to get it.
+    Skipped(String),
+    Failed(String),
+}
+
+/// What a stage is called, how it ended, and how long it took.
+pub(crate) struct Report {
+    pub(crate) name: &'static str,
+    pub(crate) outcome: Outcome,
+    pub(crate) took: Duration,
+}
+
+/// Runs a stage, saying so.
+pub(crate) fn run(name: &'static str, body: impl FnOnce() -> Outcome) -> Report {
+    println!("\n── {name}");
+    let start = Instant::now();
+    let outcome = body();
+    Report {
+        name,
+        outcome,
+        took: start.elapsed(),
+    }
+}
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+        .to_owned()
+}
+
+/// Runs a command line from the root of the repository, its output going where ours goes.
+pub(crate) fn command(words: &[&str]) -> Outcome {
+    let Some((program, arguments)) = words.split_first() else {
+        return Outcome::Failed("an empty command".to_owned());
+    };
+    println!("$ {}", words.join(" "));
+    match Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .status()
+    {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) => Outcome::Failed(format!("`{}` ended with {status}", words.join(" "))),
+        Err(problem) => Outcome::Failed(format!("cannot run `{program}`: {problem}")),
+    }
+}
+
+/// Runs command lines in order until one does not pass.
+pub(crate) fn commands(lines: &[&[&str]]) -> Outcome {
+    for line in lines {
+        match command(line) {
+            Outcome::Passed => {}
+            other => return other,
+        }
+    }
+    Outcome::Passed
+}
+
+/// True on a machine where nothing may be skipped.
+pub(crate) fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
+/// Prints the table of all stages. An error if one failed, or was skipped in CI.
+pub(crate) fn summary(reports: &[Report]) -> Result<(), String> {
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    println!("\n── summary");
+    for Report {
+        name,
+        outcome,
+        took,
+    } in reports
+    {
+        let (word, why) = match outcome {
+            Outcome::Passed => ("passed", String::new()),
+            Outcome::Skipped(why) if in_ci() => ("FAILED", format!("skipped in CI: {why}")),
+            Outcome::Skipped(why) => ("skipped", why.clone()),
+            Outcome::Failed(why) => ("FAILED", why.clone()),
+        };
+        *match word {
+            "passed" => &mut passed,
+            "skipped" => &mut skipped,
+            _ => &mut failed,
+        } += 1;
+        println!("{word:8} {name:28} {:>7.1} s  {why}", took.as_secs_f64());
+    }
+    println!("\nstages: {passed} passed, {failed} failed, {skipped} skipped");
+    match failed {
+        0 => Ok(()),
+        _ => Err("some stages failed; their output is above, under their names".to_owned()),
+    }
+}

@@ -1,0 +1,105 @@
+//! `cargo xtask test`: everything that CI runs, and nothing that CI does not.
+
+use crate::stage::{self, Outcome, Report};
+use clap::Args;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only the stages whose name contains this text.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+type Stage = (&'static str, fn() -> Outcome);
+
+const STAGES: &[Stage] = &[
+    ("format", || {
+        stage::command(&["cargo", "fmt", "--all", "--check"])
+    }),
+    ("tidy", || {
+        crate::tidy::run().map_or_else(Outcome::Failed, |()| Outcome::Passed)
+    }),
+    ("lint", lint),
+    ("unit and integration tests", || {
+        stage::command(&["cargo", "test", "--workspace", "--quiet"])
+    }),
+    ("without an async runtime", without_runtime),
+];
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let wanted = |name: &str| {
+        options
+            .only
+            .as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
+    };
+    let reports: Vec<Report> = STAGES
+        .iter()
+        .filter(|(name, _)| wanted(name))
+        .map(|(name, body)| stage::run(name, body))
+        .collect();
+    if reports.is_empty() {
+        let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+        return Err(format!(
+            "no stage has that in its name; there are: {}",
+            names.join(", ")
+        ));
+    }
+    stage::summary(&reports)
+}
+
+fn lint() -> Outcome {
+    stage::command(&[
+        "cargo",
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-Dwarnings",
+    ])
+}
+
+/// The promise of the blocking client: no async runtime in its dependency tree.
+fn without_runtime() -> Outcome {
+    let built = stage::command(&[
+        "cargo",
+        "test",
+        "--quiet",
+        "--package",
+        "dovetail-rpc",
+        "--no-default-features",
+    ]);
+    match built {
+        Outcome::Passed => {}
+        other => return other,
+    }
+    let tree = std::process::Command::new("cargo")
+        .args([
+            "tree",
+            "--package",
+            "dovetail-rpc",
+            "--no-default-features",
+            "--edges",
+            "normal",
+        ])
+        .current_dir(stage::root())
+        .output();
+    match tree {
+        Ok(output) if !output.status.success() => Outcome::Failed("`cargo tree` failed".to_owned()),
+        Ok(output) => match runtime_in(&String::from_utf8_lossy(&output.stdout)) {
+            None => Outcome::Passed,
+            Some(name) => Outcome::Failed(format!("the blocking client depends on `{name}`")),
+        },
+        Err(problem) => Outcome::Failed(format!("cannot run `cargo tree`: {problem}")),
+    }
+}
+
+fn runtime_in(tree: &str) -> Option<&'static str> {
+    ["tokio", "async-std", "smol", "mio", "futures-executor"]
+        .into_iter()
+        .find(|runtime| {
+            tree.lines()
+                .any(|line| line.contains(&format!(" {runtime} v")))
+        })
+}
