@@ -474,13 +474,17 @@ service Interop extends Base {
   list<i32> known_i32s()
   /** Returns -9223372036854775808, -1, 0, 1, 9223372036854775807. */
   list<i64> known_i64s()
-  /** Returns 0.0, -0.0, 1.5, -1.5, the smallest subnormal, the largest, infinity, -infinity, NaN. */
+  /** Returns 0.0, 1.5, -1.5, 0.1, the smallest subnormal 5e-324, the largest 1.7976931348623157e308. */
   list<double> known_doubles()
-  /**
-   * Returns the empty text, "plain", "Grüße, 世界 🚀", one with NUL in its middle ("a\u0000b"), and
-   * one of quote, backslash, slash, newline, tab, U+0001, U+001F and U+007F.
-   */
+  /** Returns -0.0, infinity, -infinity, NaN. */
+  list<double> known_special_doubles()
+  /** Returns the empty text, "plain", "Grüße, 世界 🚀". */
   list<string> known_strings()
+  /**
+   * Returns "a", NUL, "b" in one text, and in another: quote, backslash, slash, backspace, form feed,
+   * newline, return, tab, U+0001, U+001F, U+007F, U+0080, U+2028.
+   */
+  list<string> known_special_strings()
   /** Returns no byte; bytes 00 ff 80 7f; all 256 bytes in order. */
   list<binary> known_binaries()
   /** Returns EVERYTHING_MIN and EVERYTHING_MAX. */
