@@ -324,7 +324,7 @@ const Everything EVERYTHING_MAX = {
   "small": 32767,
   "medium": 2147483647,
   "large": 9223372036854775807,
-  "real": 1234567.125,
+  "real": 1234.5,
   "text": "Grüße, 世界 🚀",
   "blob": "bytes",
   "colour": Colour.ULTRAVIOLET,
@@ -367,7 +367,7 @@ const Nested NESTED_FULL = {
   "pages": [{ 3: "three" }],
   "groups": [[1], []],
   "table": { 1: { 2: 3 } },
-  "origins": [{ "host": "a", "port": 1 }, { "host": "b" }],
+  "origins": [{ "host": "a", "port": 1 }, { "host": "b", "port": 9090 }],
   "deep": [[[[1, 2], []], []], []],
 }
 
