@@ -283,7 +283,7 @@ struct Newer {
 /** Something is not there. */
 exception NotFound {
   /** What was looked for. */
-  1: string what
+  1: string subject
   /** How many were searched. */
   2: i32 searched
 }
@@ -504,13 +504,13 @@ service Interop extends Base {
   string join(1: i32 first, 2: string second, 3: i64 third, 4: string fourth)
 
   /**
-   * Returns ANSWER for "none"; throws NotFound{what: "it", searched: 3} for "not_found",
+   * Returns ANSWER for "none"; throws NotFound{subject: "it", searched: 3} for "not_found",
    * Refused{reason: "no", helper: {host: "desk", port: 1}} for "refused", and something that is
    * not declared for "internal".
    */
   i32 may_fail(1: string how) throws (1: NotFound not_found, 2: Refused refused)
 
-  /** Returns nothing, or throws NotFound{what: "nothing", searched: 0}. */
+  /** Returns nothing, or throws NotFound{subject: "nothing", searched: 0}. */
   void may_fail_void(1: bool fails) throws (1: NotFound not_found)
 
   /** Remembers the token; nobody waits for it. */

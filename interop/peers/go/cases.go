@@ -160,7 +160,7 @@ func thrown[T error](err error) T {
 func exceptionNotFound(c *connector) string {
 	client := c.client()
 	_, err := client.MayFail(ctx, "not_found")
-	check(thrown[*interop.NotFound](err), &interop.NotFound{What: "it", Searched: 3})
+	check(thrown[*interop.NotFound](err), &interop.NotFound{Subject: "it", Searched: 3})
 	check(must(client.EchoI32(ctx, 1)), int32(1))
 	return ""
 }
@@ -180,7 +180,7 @@ func exceptionUndeclared(c *connector) string {
 func exceptionVoid(c *connector) string {
 	client := c.client()
 	done(client.MayFailVoid(ctx, false))
-	check(thrown[*interop.NotFound](client.MayFailVoid(ctx, true)), &interop.NotFound{What: "nothing"})
+	check(thrown[*interop.NotFound](client.MayFailVoid(ctx, true)), &interop.NotFound{Subject: "nothing"})
 	return ""
 }
 

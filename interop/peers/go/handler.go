@@ -163,7 +163,7 @@ func (h *handler) Join(_ context.Context, first int32, second string, third int6
 func (h *handler) MayFail(_ context.Context, how string) (int32, error) {
 	switch how {
 	case "not_found":
-		return 0, &interop.NotFound{What: "it", Searched: 3}
+		return 0, &interop.NotFound{Subject: "it", Searched: 3}
 	case "refused":
 		return 0, &interop.Refused{Reason: "no", Helper: origin}
 	case "internal":
@@ -174,7 +174,7 @@ func (h *handler) MayFail(_ context.Context, how string) (int32, error) {
 
 func (h *handler) MayFailVoid(_ context.Context, fails bool) error {
 	if fails {
-		return &interop.NotFound{What: "nothing"}
+		return &interop.NotFound{Subject: "nothing"}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ def thrown(expected, call, *args):
 
 def exception_not_found(connector):
     client = connector.client(Interop)
-    check(thrown(NotFound, client.may_fail, "not_found"), NotFound(what="it", searched=3))
+    check(thrown(NotFound, client.may_fail, "not_found"), NotFound(subject="it", searched=3))
     check(client.echo_i32(1), 1)
 
 
@@ -92,7 +92,7 @@ def exception_undeclared(connector):
 def exception_void(connector):
     client = connector.client(Interop)
     client.may_fail_void(False)
-    check(thrown(NotFound, client.may_fail_void, True), NotFound(what="nothing", searched=0))
+    check(thrown(NotFound, client.may_fail_void, True), NotFound(subject="nothing", searched=0))
 
 
 def unknown_method(connector):

@@ -75,7 +75,7 @@ class Handler:
 
     def may_fail(self, how):
         if how == "not_found":
-            raise NotFound(what="it", searched=3)
+            raise NotFound(subject="it", searched=3)
         if how == "refused":
             raise Refused(reason="no", helper=values.ORIGIN)
         if how == "internal":
@@ -84,7 +84,7 @@ class Handler:
 
     def may_fail_void(self, fails):
         if fails:
-            raise NotFound(what="nothing", searched=0)
+            raise NotFound(subject="nothing", searched=0)
 
     def notify(self, token):
         self._notified.add(token)
