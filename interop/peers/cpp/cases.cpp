@@ -7,8 +7,10 @@
 #include <functional>
 #include <iostream>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 
 #include "connector.h"

@@ -1,5 +1,6 @@
 // The C++ peer: Apache Thrift's own library, spoken to through the common command line.
 
+#include <thrift/Thrift.h>
 #include <thrift/TOutput.h>
 #include <thrift/concurrency/ThreadFactory.h>
 #include <thrift/concurrency/ThreadManager.h>
