@@ -103,7 +103,7 @@ impl ClientConnection {
     pub fn new(wire: Wire, options: ClientOptions) -> Self {
         ClientConnection {
             wire,
-            reader: Reader::new(wire, Side::Client),
+            reader: Reader::new(wire, Side::Client, &options.limits),
             options,
             failed: None,
             needs: 1,

@@ -66,7 +66,7 @@ pub(crate) fn detect_wire(
         Detection::More(missing) => Err(Stop::Need(missing)),
         Detection::Tls => Err(ProtocolError::Tls.into()),
         Detection::Http2 => Err(ProtocolError::Http2.into()),
-        Detection::Unknown => Err(refusal(prefix, limits).into()),
+        Detection::Unknown => Err(unknown(prefix).into()),
     }
 }
 
@@ -75,6 +75,7 @@ pub(crate) fn detect_message(message: &[u8]) -> Result<Protocol, ProtocolError> 
     match (unframed(message), message.first()) {
         (Guess::Is(protocol), _) => Ok(protocol),
         (_, Some(0..0x40)) => Ok(Protocol::BinaryOld),
+        (_, None) => Err(ProtocolError::Truncated { what: "a message" }),
         _ => Err(unknown(message)),
     }
 }
@@ -106,30 +107,32 @@ fn framed(
     custom: &[&'static dyn CustomProtocol],
 ) -> Detection {
     let Some((length, message)) = prefix.split_first_chunk() else {
-        return Detection::More(5 - prefix.len());
+        return Detection::More(4 - prefix.len());
     };
     let length = u32::from_be_bytes(*length) as usize;
     let thrift = |transport, protocol| Detection::Thrift(Wire::new(protocol, transport));
     match message {
-        _ if length == 0 => Detection::Unknown,
-        [] => Detection::More(1),
-        // A small number is the length of a name, a larger one begins the message of a frame.
+        _ if length == 0 => return Detection::Unknown,
+        [] => return Detection::More(1),
         [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] if length <= limits.name_bytes => {
-            thrift(Transport::Unframed, Protocol::BinaryOld)
+            return thrift(Transport::Unframed, Protocol::BinaryOld);
         }
-        _ if length > limits.message() => Detection::Unknown,
-        [0x0f] => Detection::More(1),
-        [0x0f, 0xff, ..] => thrift(Transport::Header, Protocol::Compact),
-        [0, ..] => thrift(Transport::Framed, Protocol::BinaryOld),
-        _ => match unframed(message) {
-            Guess::Is(protocol) => thrift(Transport::Framed, protocol),
-            Guess::More(missing) => Detection::More(missing),
-            Guess::No => match ask(custom.iter(), message) {
-                Guess::Is(protocol) => thrift(Transport::Framed, protocol),
-                Guess::More(missing) => Detection::More(missing),
-                Guess::No => Detection::Unknown,
-            },
-        },
+        [0x0f] => return Detection::More(1),
+        [0x0f, 0xff, ..] => return thrift(Transport::Header, Protocol::Compact),
+        _ => {}
+    }
+    match unframed(message) {
+        // Even where the frame is too large: then it is known whom to tell.
+        Guess::Is(protocol) => return thrift(Transport::Framed, protocol),
+        Guess::More(missing) => return Detection::More(missing),
+        Guess::No if length > limits.message() => return Detection::Unknown,
+        Guess::No => {}
+    }
+    match ask(custom.iter(), message) {
+        Guess::Is(protocol) => thrift(Transport::Framed, protocol),
+        Guess::More(missing) => Detection::More(missing),
+        Guess::No if message[0] == 0 => thrift(Transport::Framed, Protocol::BinaryOld),
+        Guess::No => Detection::Unknown,
     }
 }
 
@@ -171,24 +174,6 @@ fn other_protocol(prefix: &[u8]) -> Option<Detection> {
             None
         }
     })
-}
-
-#[cold]
-fn refusal(prefix: &[u8], limits: &ConnectionLimits) -> ProtocolError {
-    let length = prefix.first_chunk().map(|word| u32::from_be_bytes(*word));
-    let mark = prefix.get(4).copied();
-    match (length, mark) {
-        // A frame's length and a message's mark: it is Thrift, and too large.
-        (Some(length @ 0..0x4000_0000), Some(0x80 | COMPACT_ID | 0x0f | b'['))
-            if length as usize > limits.message() =>
-        {
-            ProtocolError::MessageTooLarge {
-                size: length.into(),
-                limit: limits.message(),
-            }
-        }
-        _ => unknown(prefix),
-    }
 }
 
 #[cold]

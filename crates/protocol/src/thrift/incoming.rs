@@ -34,21 +34,32 @@ pub(crate) enum Lead {
 pub(crate) enum Reader {
     Framed(Protocol),
     Header,
-    Unframed(Protocol, Option<Unframed>),
+    Unframed(Unframed),
     Http(http::Reader),
 }
 
-/// An unframed message that has not come whole.
+/// Reads messages with nothing between them.
 pub(crate) struct Unframed {
-    /// The head and the body's offset, where they are read before the rest.
+    protocol: Protocol,
+    /// A message has begun.
+    begun: bool,
+    /// Its head and the offset of its body, where they are read before the rest.
     head: Option<(Head, usize)>,
-    scan: Box<dyn Scan>,
+    scan: AnyScan,
+}
+
+/// One for all messages of a connection, so that its memory is used again.
+enum AnyScan {
+    Binary(StructScan<Binary>),
+    Compact(StructScan<Compact>),
+    Json(JsonScan),
+    Custom(Option<Box<dyn Scan>>),
 }
 
 impl Reader {
-    pub(crate) fn new(wire: Wire, side: Side) -> Self {
+    pub(crate) fn new(wire: Wire, side: Side, limits: &ConnectionLimits) -> Self {
         match wire.transport {
-            Transport::Unframed => Reader::Unframed(wire.protocol, None),
+            Transport::Unframed => Reader::Unframed(Unframed::new(wire.protocol, limits)),
             Transport::Framed => Reader::Framed(wire.protocol),
             Transport::Header => Reader::Header,
             Transport::Http => Reader::Http(http::Reader::new(side)),
@@ -82,7 +93,7 @@ impl Reader {
                 };
                 Ok(plain(protocol, message, lead, envelope.headers, limits)?)
             }
-            Reader::Unframed(protocol, state) => unframed(*protocol, state, input, limits),
+            Reader::Unframed(unframed) => unframed.next(input, limits),
             Reader::Http(_) => Err(Stop::Need(1)),
         }
     }
@@ -90,7 +101,9 @@ impl Reader {
     /// The connection has ended with this input left; an error where that is in the middle of a message.
     pub(crate) fn end(&self, input: &[u8]) -> Result<(), ProtocolError> {
         let left = match self {
-            Reader::Unframed(Protocol::Json, _) => input.trim_ascii_start(),
+            Reader::Unframed(unframed) if unframed.protocol == Protocol::Json => {
+                input.trim_ascii_start()
+            }
             _ => input,
         };
         match left {
@@ -104,7 +117,7 @@ impl Reader {
     pub(crate) fn failed(&self, input: &[u8], limits: &ConnectionLimits) -> Option<Head> {
         let (protocol, message) = match self {
             Reader::Framed(protocol) => (*protocol, input.get(4..)?),
-            Reader::Unframed(protocol, _) => (*protocol, input),
+            Reader::Unframed(unframed) => (unframed.protocol, input),
             _ => return None,
         };
         match protocol {
@@ -177,81 +190,94 @@ fn plain(
     })
 }
 
-fn unframed(
-    protocol: Protocol,
-    state: &mut Option<Unframed>,
-    input: &mut BytesMut,
-    limits: &ConnectionLimits,
-) -> Result<Message, Stop> {
-    if protocol == Protocol::Json && state.is_none() {
-        // Line ends between messages, as a person at a terminal sends them.
-        let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace());
-        let blank = blank.count();
-        input.advance(blank);
-    }
-    let message = match state {
-        Some(message) => message,
-        None => state.insert(begin_unframed(protocol, input, limits)?),
-    };
-    let length = match message.scan.scan(input)? {
-        Scanned::Complete(length) if length <= limits.message() => length,
-        Scanned::Need(missing) if input.len() <= limits.message() => {
-            return Err(Stop::Need(missing));
+impl Unframed {
+    fn new(protocol: Protocol, limits: &ConnectionLimits) -> Self {
+        Unframed {
+            protocol,
+            begun: false,
+            head: None,
+            scan: match protocol {
+                Protocol::Binary | Protocol::BinaryOld => AnyScan::Binary(StructScan::new(limits)),
+                Protocol::Compact => AnyScan::Compact(StructScan::new(limits)),
+                Protocol::Json => AnyScan::Json(JsonScan::new(limits)),
+                Protocol::Custom(_) => AnyScan::Custom(None),
+            },
         }
-        Scanned::Complete(length) | Scanned::Need(length) => {
-            // Only a scan from outside this crate does not see to it itself.
+    }
+
+    fn next(&mut self, input: &mut BytesMut, limits: &ConnectionLimits) -> Result<Message, Stop> {
+        if !self.begun {
+            self.begin(input, limits)?;
+            self.begun = true;
+        }
+        let length = match self.scan.scan(input)? {
+            Scanned::Complete(length) => length,
+            Scanned::Need(missing) => input.len().saturating_add(missing),
+        };
+        if length > limits.message() {
             return Err(ProtocolError::MessageTooLarge {
                 size: length as u64,
                 limit: limits.message(),
             }
             .into());
         }
-    };
-    if length > input.len() {
-        return Err(Stop::Need(length - input.len()));
+        if length > input.len() {
+            return Err(Stop::Need(length - input.len()));
+        }
+        self.begun = false;
+        let bytes = input.split_to(length).freeze();
+        match self.head.take() {
+            Some((head, start)) => Ok(Message {
+                head,
+                body: bytes.slice(start..),
+                headers: Headers::new(),
+                lead: Lead::Plain,
+            }),
+            None => {
+                let message = plain(self.protocol, bytes, Lead::Plain, Headers::new(), limits);
+                Ok(message?)
+            }
+        }
     }
-    let head = state.take().and_then(|message| message.head);
-    let bytes = input.split_to(length).freeze();
-    match head {
-        Some((head, start)) => Ok(Message {
-            head,
-            body: bytes.slice(start..),
-            headers: Headers::new(),
-            lead: Lead::Plain,
-        }),
-        None => Ok(plain(protocol, bytes, Lead::Plain, Headers::new(), limits)?),
+
+    fn begin(&mut self, input: &mut BytesMut, limits: &ConnectionLimits) -> Result<(), Stop> {
+        if self.protocol == Protocol::Json {
+            // Line ends between messages, as a person at a terminal sends them.
+            let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace());
+            let blank = blank.count();
+            input.advance(blank);
+        }
+        if input.is_empty() {
+            return Err(Stop::Need(1));
+        }
+        if let AnyScan::Binary(_) | AnyScan::Compact(_) = self.scan {
+            self.head = Some(message::read_head(self.protocol, input, limits)?);
+        }
+        let body = self.head.as_ref().map_or(0, |(_, len)| *len);
+        match &mut self.scan {
+            AnyScan::Binary(scan) => scan.restart(body),
+            AnyScan::Compact(scan) => scan.restart(body),
+            AnyScan::Json(scan) => scan.restart(),
+            AnyScan::Custom(scan) => {
+                if let Protocol::Custom(custom) = self.protocol {
+                    *scan = custom.scan();
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-fn begin_unframed(
-    protocol: Protocol,
-    input: &[u8],
-    limits: &ConnectionLimits,
-) -> Result<Unframed, Stop> {
-    if input.is_empty() {
-        return Err(Stop::Need(1));
-    }
-    Ok(match protocol {
-        Protocol::Json => Unframed {
-            head: None,
-            scan: Box::new(JsonScan::new(limits)),
-        },
-        Protocol::Custom(custom) => Unframed {
-            head: None,
-            scan: custom.scan().ok_or_else(|| {
-                ProtocolError::malformed("this custom protocol needs frames around its messages")
-            })?,
-        },
-        _ => {
-            let (head, body) = message::read_head(protocol, input, limits)?;
-            let scan: Box<dyn Scan> = match protocol {
-                Protocol::Compact => Box::new(StructScan::<Compact>::new(body, limits)),
-                _ => Box::new(StructScan::<Binary>::new(body, limits)),
-            };
-            Unframed {
-                head: Some((head, body)),
-                scan,
-            }
+impl AnyScan {
+    fn scan(&mut self, message: &[u8]) -> Result<Scanned, ProtocolError> {
+        match self {
+            AnyScan::Binary(scan) => scan.scan(message),
+            AnyScan::Compact(scan) => scan.scan(message),
+            AnyScan::Json(scan) => scan.scan(message),
+            AnyScan::Custom(Some(scan)) => scan.scan(message),
+            AnyScan::Custom(None) => Err(ProtocolError::malformed(
+                "this custom protocol needs frames around its messages",
+            )),
         }
-    })
+    }
 }

@@ -188,7 +188,7 @@ fn compact_head(unread: &[u8], limits: &ConnectionLimits) -> Result<(Head, usize
     let name = at..at + length;
     let name = unread
         .get(name.clone())
-        .ok_or(Stop::Need(name.end - unread.len()))?;
+        .ok_or_else(|| Stop::Need(name.end - unread.len()))?;
     let head = Head {
         protocol: Protocol::Compact,
         kind,

@@ -69,7 +69,7 @@ enum Level {
     },
 }
 
-/// A [`Scan`] of the struct that begins at an offset.
+/// A [`Scan`] of the struct behind a message's head.
 pub(crate) struct StructScan<G> {
     /// The first byte not yet stepped over; may lie beyond what has come.
     position: usize,
@@ -82,13 +82,11 @@ pub(crate) struct StructScan<G> {
 }
 
 impl<G: Grammar> StructScan<G> {
-    /// Of a struct that begins this far into the message.
-    pub(crate) fn new(position: usize, limits: &ConnectionLimits) -> Self {
+    pub(crate) fn new(limits: &ConnectionLimits) -> Self {
         StructScan {
-            position,
+            position: 0,
             pending: Some(Shape::Struct),
-            // Deep enough for most messages: the stack is made once for each.
-            stack: Vec::with_capacity(8),
+            stack: Vec::new(),
             depth: limits.depth,
             size: limits.message(),
             grammar: std::marker::PhantomData,
@@ -209,6 +207,13 @@ impl<G: Grammar> StructScan<G> {
         }
         self.stack.push(level);
         Ok(())
+    }
+
+    /// Begins anew, with the memory of before.
+    pub(crate) fn restart(&mut self, position: usize) {
+        self.position = position;
+        self.pending = Some(Shape::Struct);
+        self.stack.clear();
     }
 
     fn advance(&mut self, bytes: u64) -> Result<(), ProtocolError> {
@@ -407,6 +412,12 @@ impl JsonScan {
             limits: [limits.message(), depth],
         }
     }
+
+    /// Begins anew.
+    pub(crate) fn restart(&mut self) {
+        (self.position, self.depth) = (0, 0);
+        (self.in_string, self.escaped) = (false, false);
+    }
 }
 
 impl Scan for JsonScan {
@@ -448,5 +459,106 @@ impl Scan for JsonScan {
         }
         // Every bracket that is open needs one to close it.
         Ok(Scanned::Need(self.depth.max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static LOOKS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Counts how often the bytes are looked at; a look is at most eleven bytes.
+    struct Counted<G>(std::marker::PhantomData<G>);
+
+    fn look<T>(result: T) -> T {
+        LOOKS.set(LOOKS.get() + 1);
+        result
+    }
+
+    impl<G: Grammar> Grammar for Counted<G> {
+        const LEAST: [u64; 3] = G::LEAST;
+
+        fn field(unread: &[u8]) -> Result<(Option<Shape>, usize), Stop> {
+            look(G::field(unread))
+        }
+        fn length(unread: &[u8]) -> Result<(u64, usize), Stop> {
+            look(G::length(unread))
+        }
+        fn list(unread: &[u8]) -> Result<((u8, u64), usize), Stop> {
+            look(G::list(unread))
+        }
+        fn map(unread: &[u8]) -> Result<((u8, u8, u64), usize), Stop> {
+            look(G::map(unread))
+        }
+        fn shape(code: u8) -> Result<Shape, ProtocolError> {
+            G::shape(code)
+        }
+    }
+
+    /// Scans the bytes in pieces; returns how often they were looked at.
+    fn looks<G: Grammar>(bytes: &[u8], piece: usize) -> usize {
+        LOOKS.set(0);
+        let mut scan = StructScan::<Counted<G>>::new(&ConnectionLimits::default());
+        for end in (piece..bytes.len()).step_by(piece) {
+            match scan.scan(&bytes[..end]) {
+                Ok(Scanned::Need(missing)) => assert!(end + missing <= bytes.len()),
+                other => panic!("{other:?} after {end} of {} bytes", bytes.len()),
+            }
+        }
+        assert_eq!(scan.scan(bytes), Ok(Scanned::Complete(bytes.len())));
+        LOOKS.get()
+    }
+
+    fn binary_of_everything(times: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for _ in 0..times {
+            bytes.extend(b"\x02\0\x01\x01\x08\0\x02\0\0\0\x07\x0b\0\x03\0\0\0\x03abc");
+            bytes.extend(b"\x0c\0\x04\x0a\0\x0112345678\0\x0f\0\x05\x0c\0\0\0\x02\0\0");
+            bytes.extend(b"\x0d\0\x06\x0b\x0f\0\0\0\x01\0\0\0\x01k\x06\0\0\0\x02\0\x01\0\x02");
+            bytes.extend(b"\x0d\0\x06\0\0\0\0\0\0\x10\0\x07ABCDEFGHIJKLMNOP");
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    fn compact_of_everything(times: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for _ in 0..times {
+            bytes.extend(b"\x11\x15\x0e\x18\x03abc\x1c\x16\x80\x01\0\x19\x2c\0\0");
+            bytes.extend(b"\x1b\x01\x89\x01k\x24\x02\x80\x04\x1b\0\x1dABCDEFGHIJKLMNOP");
+            bytes.extend(
+                b"\x07\xff\x0112345678\x19\xf5\x10\x01\x80\x01\x03\x04\x05\x06\x07\x08\x09",
+            );
+            bytes.extend(b"\x0a\x0b\x0c\x0d\x0e\x0f\x10\x01\x1a\x21\x01\x02");
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    #[test]
+    fn no_byte_is_looked_at_again_and_again() {
+        for (name, once, all) in [
+            (
+                "binary",
+                binary_of_everything(1000),
+                looks::<Binary> as fn(&[u8], usize) -> usize,
+            ),
+            ("compact", compact_of_everything(1000), looks::<Compact>),
+        ] {
+            let whole = all(&once, usize::MAX);
+            for piece in [1, 2, 3, 7, 64, 1000] {
+                let looks = all(&once, piece);
+                // One look more for every piece that ended within a header.
+                let most = whole + once.len() / piece + 1;
+                assert!(
+                    looks <= most,
+                    "{name} in pieces of {piece}: {looks}, not {most}"
+                );
+            }
+        }
     }
 }

@@ -101,7 +101,7 @@ impl ServerConnection {
     /// A connection that has just been accepted.
     pub fn new(options: Arc<ServerOptions>) -> Self {
         let state = match options.wire {
-            Some(wire) => State::Reading(Reader::new(wire, Side::Server)),
+            Some(wire) => State::Reading(Reader::new(wire, Side::Server, &options.limits)),
             None => State::Detecting,
         };
         ServerConnection {
@@ -213,7 +213,7 @@ impl ServerConnection {
                 State::Detecting => {
                     let wire = detect_wire(input, &options.limits, &options.custom)?;
                     self.wire = Some(wire);
-                    self.state = State::Reading(Reader::new(wire, Side::Server));
+                    self.state = State::Reading(Reader::new(wire, Side::Server, &options.limits));
                     continue;
                 }
                 State::Reading(Reader::Http(reader)) => {
