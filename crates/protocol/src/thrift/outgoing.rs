@@ -69,7 +69,11 @@ impl Outgoing<'_> {
         match &self.lead {
             Lead::Header(envelope) => {
                 for transform in envelope.transforms.iter() {
-                    transform::apply(transform, out, message);
+                    if !transform::apply(transform, out, message) {
+                        return Err(EncodeError::Unsupported {
+                            what: "a message that cannot be compressed",
+                        });
+                    }
                 }
                 set_frame(out, start)
             }
