@@ -17,10 +17,17 @@
 //! | 8 | `INVALID_TRANSFORM` | `UNIMPLEMENTED` | unsupported transforms |
 //! | 9 | `INVALID_PROTOCOL` | `UNIMPLEMENTED` | unsupported protocols |
 //! | 10 | `UNSUPPORTED_CLIENT_TYPE` | `UNIMPLEMENTED` | |
+//! | 11 | `LOADSHEDDING` | `RESOURCE_EXHAUSTED`, not started | |
+//! | 12 | `TIMEOUT` | `DEADLINE_EXCEEDED` | |
+//! | 14 | `CHECKSUM_MISMATCH` | `DATA_LOSS` | |
+//! | 15 | `INTERRUPTION` | `CANCELLED` | |
+//! | 16 | `TENANT_QUOTA_EXCEEDED` | `RESOURCE_EXHAUSTED`, not started | |
 //! | other | | `UNKNOWN` | |
+//!
+//! Those from 11 on are fbthrift's.
 
 use super::{ProtocolError, body};
-use crate::{Code, Status};
+use crate::{Code, Execution, Status};
 use dovetail_wire::{
     Bytes, Decode, DecodeError, Encode, EncodeError, Encoding, Limits, Reader, Writer, message,
     read_message, write_message,
@@ -44,6 +51,8 @@ const INTERNAL_ERROR: i32 = 6;
 const PROTOCOL_ERROR: i32 = 7;
 const INVALID_TRANSFORM: i32 = 8;
 const INVALID_PROTOCOL: i32 = 9;
+const LOADSHEDDING: i32 = 11;
+const TENANT_QUOTA_EXCEEDED: i32 = 16;
 
 impl From<&Status> for ApplicationException {
     fn from(status: &Status) -> Self {
@@ -91,6 +100,13 @@ impl From<ApplicationException> for Status {
             UNKNOWN_METHOD | INVALID_TRANSFORM | INVALID_PROTOCOL | 10 => Code::Unimplemented,
             2 | PROTOCOL_ERROR => Code::InvalidArgument,
             3..=INTERNAL_ERROR => Code::Internal,
+            LOADSHEDDING | TENANT_QUOTA_EXCEEDED => {
+                return Status::from_peer(Code::ResourceExhausted, message)
+                    .with_execution(Execution::NotStarted);
+            }
+            12 => Code::DeadlineExceeded,
+            14 => Code::DataLoss,
+            15 => Code::Cancelled,
             _ => Code::Unknown,
         };
         Status::from_peer(code, message)

@@ -333,6 +333,9 @@ impl ReplyTo {
     }
 
     /// Appends what a one-way call is answered with: nothing, but over HTTP an empty response.
+    ///
+    /// Use it for every method that the contract calls one-way: clients older than Apache Thrift 0.9.3
+    /// send those as ordinary calls, and wait for nothing all the same.
     pub fn accepted(&self, out: &mut Vec<u8>) {
         if self.wire.transport == Transport::Http {
             http::write_response(self.keep_alive, out);
