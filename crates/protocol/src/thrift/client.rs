@@ -299,25 +299,26 @@ impl ClientConnection {
             head,
             body,
             headers,
-            ..
+            lead,
         } = message;
         let exception = match head.kind {
             MessageKind::Reply => false,
             MessageKind::Exception => true,
             kind => return Err(ProtocolError::UnexpectedMessage { kind }),
         };
-        let index = match head.seqid {
+        let seqid = lead.number(head.seqid);
+        let index = match seqid {
             0 => self.oldest(),
             _ if self.ordered() => self.oldest(),
             seqid => self.with_seqid(seqid),
         };
         let Some(index) = index else {
             // Apache's servers answer even a one-way call whose method they do not have.
-            if exception && (1..=self.calls).contains(&u64::from(head.seqid.unsigned_abs())) {
+            if exception && u64::try_from(seqid).is_ok_and(|number| number <= self.calls) {
                 return Ok(None);
             }
             return Err(ProtocolError::UnknownReply {
-                seqid: head.seqid,
+                seqid,
                 method: head.name,
             });
         };

@@ -390,7 +390,8 @@ fn fields(
             for token in header.value.split(|byte| *byte == b',') {
                 match token.trim_ascii().to_ascii_lowercase().as_slice() {
                     b"close" => head.keep_alive = false,
-                    b"keep-alive" => head.keep_alive = true,
+                    // A client of HTTP/1.0 would have to be told so in the reply; it gets `close`.
+                    b"keep-alive" if side == Side::Client => head.keep_alive = true,
                     _ => {}
                 }
             }

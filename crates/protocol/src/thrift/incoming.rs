@@ -30,6 +30,16 @@ pub(crate) enum Lead {
     },
 }
 
+impl Lead {
+    /// The number of the message. fbthrift gives it to THeader alone, and zero to the message inside.
+    pub(crate) fn number(&self, inner: i32) -> i32 {
+        match self {
+            Lead::Header { seqid, .. } if inner == 0 => seqid.cast_signed(),
+            _ => inner,
+        }
+    }
+}
+
 /// Reads the messages of one direction of a connection.
 pub(crate) enum Reader {
     Framed(Protocol),

@@ -248,7 +248,8 @@ impl ServerConnection {
                 .unwrap_or(Wire::new(head.protocol, Transport::Unframed))
         };
         // A client that gives all its calls one number can only match replies by their order.
-        let mut ordered = head.seqid == 0 || head.seqid == self.last_seqid;
+        let number = lead.number(head.seqid);
+        let mut ordered = number == 0 || number == self.last_seqid;
         let (mut header_seqid, mut keep_alive) = (0, true);
         match lead {
             Lead::Plain => {}
@@ -267,7 +268,7 @@ impl ServerConnection {
             }
         }
         self.wire = Some(wire);
-        self.last_seqid = head.seqid;
+        self.last_seqid = number;
         self.calls += 1;
         Ok(IncomingCall {
             service,

@@ -177,7 +177,7 @@ fn keep_alive() {
         ("HTTP/1.1\r\n", false),
         ("HTTP/1.1\r\nConnection: close\r\n", true),
         ("HTTP/1.0\r\n", true),
-        ("HTTP/1.0\r\nConnection: Keep-Alive\r\n", false),
+        ("HTTP/1.0\r\nConnection: Keep-Alive\r\n", true),
     ] {
         let text = format!("POST / {head}Content-Length: 17\r\n\r\n[1,\"ping\",4,7,{{}}]");
         let outcome = serve(&options(|_| {}), text.as_bytes(), usize::MAX);
