@@ -125,7 +125,6 @@ fn framed(
         // Even where the frame is too large: then it is known whom to tell.
         Guess::Is(protocol) => return thrift(Transport::Framed, protocol),
         Guess::More(missing) => return Detection::More(missing),
-        Guess::No if length > limits.message() => return Detection::Unknown,
         Guess::No => {}
     }
     match ask(custom.iter(), message) {

@@ -13,7 +13,7 @@ use dovetail_wire::{
 };
 use std::borrow::Cow;
 
-/// Messages are `@`, the kind, the number and the name, then the body, then its length again.
+/// A message is a line: `@kind number name body`.
 pub(crate) struct At {
     /// Whether it finds the end of an unframed message.
     pub(crate) scannable: bool,
@@ -36,33 +36,29 @@ impl CustomProtocol for At {
     }
 
     fn read_head(&self, message: &[u8]) -> Result<CustomHead, ProtocolError> {
-        let fixed = message
-            .get(..7)
-            .ok_or(ProtocolError::Truncated { what: "the head" })?;
-        let kind = match fixed[1] {
-            1 => MessageKind::Call,
-            2 => MessageKind::Reply,
-            3 => MessageKind::Exception,
-            _ => MessageKind::Oneway,
+        let truncated = ProtocolError::Truncated { what: "the head" };
+        let text = String::from_utf8_lossy(message);
+        let mut words = text.splitn(4, ' ');
+        let (Some(kind), Some(seqid), Some(name), Some(body)) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(truncated);
         };
-        let seqid = i32::from_be_bytes([fixed[2], fixed[3], fixed[4], fixed[5]]);
-        let end = 7 + usize::from(fixed[6]);
-        let name = message
-            .get(7..end)
-            .ok_or(ProtocolError::Truncated { what: "the head" })?;
         Ok(CustomHead {
-            kind,
-            name: Name::new(&String::from_utf8_lossy(name)),
-            seqid,
-            body: end..message.len() - 1,
+            kind: match kind {
+                "@1" => MessageKind::Call,
+                "@2" => MessageKind::Reply,
+                "@3" => MessageKind::Exception,
+                _ => MessageKind::Oneway,
+            },
+            name: Name::new(name),
+            seqid: seqid.parse().map_err(|_| truncated)?,
+            body: message.len() - body.len()..message.len() - 1,
         })
     }
 
     fn write_head(&self, kind: MessageKind, name: &str, seqid: i32, out: &mut Vec<u8>) {
-        out.extend([b'@', kind as u8]);
-        out.extend(seqid.to_be_bytes());
-        out.push(name.len() as u8);
-        out.extend(name.as_bytes());
+        out.extend(format!("@{} {seqid} {name} ", kind as u8).into_bytes());
     }
 
     fn write_end(&self, out: &mut Vec<u8>) {

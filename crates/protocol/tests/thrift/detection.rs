@@ -34,7 +34,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("00 00 00 11 70 00 00 00", "binary-old", 5),
     ("00 00 00 11 99", "unknown", 5),
     ("00 00 00 11 0f fe", "unknown", 6),
-    ("3f ff ff ff 00", "unknown", 5),
+    ("3f ff ff ff 00", "binary-old+framed", 5),
 ];
 
 #[test]
