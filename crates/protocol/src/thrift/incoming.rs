@@ -186,15 +186,17 @@ fn frame(input: &mut BytesMut, limits: &ConnectionLimits) -> Result<Bytes, Stop>
 /// Takes a complete message apart.
 fn plain(
     protocol: Protocol,
-    bytes: Bytes,
+    mut bytes: Bytes,
     lead: Lead,
     headers: Headers,
     limits: &ConnectionLimits,
 ) -> Result<Message, ProtocolError> {
     let (head, body) = message::read(protocol, &bytes, limits)?;
+    bytes.truncate(body.end);
+    bytes.advance(body.start);
     Ok(Message {
         head,
-        body: bytes.slice(body),
+        body: bytes,
         headers,
         lead,
     })
@@ -235,19 +237,18 @@ impl Unframed {
             return Err(Stop::Need(length - input.len()));
         }
         self.begun = false;
-        let bytes = input.split_to(length).freeze();
-        match self.head.take() {
-            Some((head, start)) => Ok(Message {
-                head,
-                body: bytes.slice(start..),
-                headers: Headers::new(),
-                lead: Lead::Plain,
-            }),
-            None => {
-                let message = plain(self.protocol, bytes, Lead::Plain, Headers::new(), limits);
-                Ok(message?)
-            }
-        }
+        let mut bytes = input.split_to(length).freeze();
+        let Some((head, start)) = self.head.take() else {
+            let message = plain(self.protocol, bytes, Lead::Plain, Headers::new(), limits);
+            return Ok(message?);
+        };
+        bytes.advance(start);
+        Ok(Message {
+            head,
+            body: bytes,
+            headers: Headers::new(),
+            lead: Lead::Plain,
+        })
     }
 
     fn begin(&mut self, input: &mut BytesMut, limits: &ConnectionLimits) -> Result<(), Stop> {
