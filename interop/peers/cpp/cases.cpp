@@ -158,6 +158,13 @@ std::string exception_undeclared(Connector& connector) {
   return "type " + std::to_string(error.getType()) + ": " + error.what();
 }
 
+std::string after_undeclared(Connector& connector) {
+  auto client = connector.client<Client>();
+  thrown<TApplicationException>([&] { client->may_fail("internal"); });
+  check(client->echo_i32(1), 1);
+  return "";
+}
+
 std::string exception_void(Connector& connector) {
   auto client = connector.client<Client>();
   client->may_fail_void(false);
@@ -170,10 +177,16 @@ std::string unknown_method(Connector& connector) {
   auto client = connector.client<FutureClient>();
   auto error = thrown<TApplicationException>([&] { client->not_yet(1); });
   check<int>(error.getType(), TApplicationException::UNKNOWN_METHOD);
+  return error.what();
+}
+
+std::string after_unknown_method(Connector& connector) {
+  auto client = connector.client<FutureClient>();
+  thrown<TApplicationException>([&] { client->not_yet(1); });
   Newer got;
   client->echo_evolving(got, values::newer());
   check<std::string>(got.last, "end");
-  return error.what();
+  return "";
 }
 
 std::string oneway(Connector& connector) {
@@ -327,8 +340,10 @@ std::vector<std::pair<std::string, Run>> cases() {
       {"exception_not_found", exception_not_found},
       {"exception_refused", exception_refused},
       {"exception_undeclared", exception_undeclared},
+      {"after_undeclared", after_undeclared},
       {"exception_void", exception_void},
       {"unknown_method", unknown_method},
+      {"after_unknown_method", after_unknown_method},
       {"oneway", oneway},
       {"second_service", second_service},
       {"unknown_service", unknown_service},

@@ -177,6 +177,14 @@ func exceptionUndeclared(c *connector) string {
 	return fmt.Sprintf("type %d: %s", failure.TypeId(), failure.Error())
 }
 
+func afterUndeclared(c *connector) string {
+	client := c.client()
+	_, err := client.MayFail(ctx, "internal")
+	thrown[thrift.TApplicationException](err)
+	check(must(client.EchoI32(ctx, 1)), int32(1))
+	return ""
+}
+
 func exceptionVoid(c *connector) string {
 	client := c.client()
 	done(client.MayFailVoid(ctx, false))
@@ -189,8 +197,15 @@ func unknownMethod(c *connector) string {
 	_, err := client.NotYet(ctx, 1)
 	failure := thrown[thrift.TApplicationException](err)
 	check(failure.TypeId(), int32(thrift.UNKNOWN_METHOD))
-	check(must(client.EchoEvolving(ctx, newer)).Last, "end")
 	return failure.Error()
+}
+
+func afterUnknownMethod(c *connector) string {
+	client := c.future()
+	_, err := client.NotYet(ctx, 1)
+	thrown[thrift.TApplicationException](err)
+	check(must(client.EchoEvolving(ctx, newer)).Last, "end")
+	return ""
 }
 
 func oneway(c *connector) string {
@@ -354,8 +369,10 @@ var cases = []struct {
 	{"exception_not_found", exceptionNotFound},
 	{"exception_refused", exceptionRefused},
 	{"exception_undeclared", exceptionUndeclared},
+	{"after_undeclared", afterUndeclared},
 	{"exception_void", exceptionVoid},
 	{"unknown_method", unknownMethod},
+	{"after_unknown_method", afterUnknownMethod},
 	{"oneway", oneway},
 	{"second_service", secondService},
 	{"unknown_service", unknownService},

@@ -89,6 +89,12 @@ def exception_undeclared(connector):
     return "type %d: %s" % (error.type, error.message)
 
 
+def after_undeclared(connector):
+    client = connector.client(Interop)
+    thrown(TApplicationException, client.may_fail, "internal")
+    check(client.echo_i32(1), 1)
+
+
 def exception_void(connector):
     client = connector.client(Interop)
     client.may_fail_void(False)
@@ -99,8 +105,13 @@ def unknown_method(connector):
     client = connector.client(Future)
     error = thrown(TApplicationException, client.not_yet, 1)
     check(error.type, TApplicationException.UNKNOWN_METHOD)
-    check(client.echo_evolving(values.NEWER).last, "end")
     return error.message
+
+
+def after_unknown_method(connector):
+    client = connector.client(Future)
+    thrown(TApplicationException, client.not_yet, 1)
+    check(client.echo_evolving(values.NEWER).last, "end")
 
 
 def oneway(connector):
@@ -226,8 +237,10 @@ CASES = {
     "exception_not_found": exception_not_found,
     "exception_refused": exception_refused,
     "exception_undeclared": exception_undeclared,
+    "after_undeclared": after_undeclared,
     "exception_void": exception_void,
     "unknown_method": unknown_method,
+    "after_unknown_method": after_unknown_method,
     "oneway": oneway,
     "second_service": second_service,
     "unknown_service": unknown_service,
