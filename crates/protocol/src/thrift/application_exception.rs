@@ -26,12 +26,9 @@
 //!
 //! Those from 11 on are fbthrift's.
 
-use super::{ProtocolError, body};
+use super::ProtocolError;
 use crate::{Code, Execution, Status};
-use dovetail_wire::{
-    Bytes, Decode, DecodeError, Encode, EncodeError, Encoding, Limits, Reader, Writer, message,
-    read_message, write_message,
-};
+use dovetail_wire::{Bytes, Encoding, Limits, message};
 
 /// A failure as Thrift sends it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,23 +110,11 @@ impl From<ApplicationException> for Status {
     }
 }
 
-impl Encode for ApplicationException {
-    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        write_message(self, writer)
-    }
-}
-
-impl Decode for ApplicationException {
-    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        read_message(self, reader)
-    }
-}
-
 /// The status in the body of an exception.
 pub(crate) fn read(encoding: Encoding, input: &Bytes) -> Status {
     let mut exception = ApplicationException::default();
-    match body::decode(encoding, &mut exception, Limits::default(), input) {
-        Ok(()) => exception.into(),
+    match encoding.decode(&mut exception, input, Limits::default()) {
+        Ok(_) => exception.into(),
         Err(error) => Status::from_peer(
             Code::Unknown,
             format!("the server answered with an exception that cannot be read: {error}"),

@@ -11,7 +11,6 @@ use crate::Status;
 use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::collections::VecDeque;
-use std::fmt;
 
 /// How a client uses its connection.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +30,7 @@ pub struct ClientOptions {
 pub struct CallId(u64);
 
 /// A reply that has arrived.
+#[derive(Debug)]
 pub struct IncomingReply {
     /// The call that it answers.
     pub call: CallId,
@@ -79,16 +79,6 @@ enum PendingState {
     /// One-way over HTTP: an empty response comes.
     Oneway,
     Answered,
-}
-
-impl fmt::Debug for IncomingReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IncomingReply")
-            .field("call", &self.call)
-            .field("result", &self.result.as_ref().map(|(_, body)| body))
-            .field("headers", &self.headers)
-            .finish()
-    }
 }
 
 impl CallId {

@@ -21,7 +21,7 @@ pub enum ProtocolError {
     /// A message begins as one of another protocol than those before, or than the one agreed on.
     WrongProtocol {
         /// What was agreed on.
-        expected: Cow<'static, str>,
+        expected: &'static str,
         /// What came.
         found: &'static str,
     },

@@ -34,7 +34,7 @@ pub(crate) fn read(
     let magic = word(frame, 0).map_err(truncated)?;
     if magic >> 16 != u32::from(MAGIC) {
         return Err(ProtocolError::WrongProtocol {
-            expected: "THeader".into(),
+            expected: "THeader",
             found: "frames without headers",
         });
     }

@@ -164,7 +164,7 @@ fn frame(input: &mut BytesMut, limits: &ConnectionLimits) -> Result<Bytes, Stop>
         return Err(match input.get(..4) {
             // A peer that forgot the frame is told so, rather than that its message is too large.
             Some([0x80 | message::COMPACT_ID | b'[', ..]) => ProtocolError::WrongProtocol {
-                expected: "a frame".into(),
+                expected: "a frame",
                 found: "an unframed message",
             },
             _ => ProtocolError::MessageTooLarge {

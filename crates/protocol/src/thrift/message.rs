@@ -126,7 +126,7 @@ pub(crate) fn read_head(
 #[cold]
 fn wrong_protocol(expected: Protocol, first: u8) -> ProtocolError {
     ProtocolError::WrongProtocol {
-        expected: expected.name().to_owned().into(),
+        expected: expected.name(),
         found: match first {
             0x80 => "binary",
             COMPACT_ID => "compact",

@@ -15,7 +15,6 @@
 //! `docs/spec/thrift.md` describes every wire byte by byte.
 
 mod application_exception;
-mod body;
 mod client;
 mod custom;
 mod detect;

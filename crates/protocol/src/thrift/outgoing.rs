@@ -3,7 +3,7 @@
 use super::http::{self, HttpTarget};
 use super::limits::MAX_FRAME;
 use super::{Headers, MessageKind, Transport, Wire};
-use super::{body, header, message, transform};
+use super::{header, message, transform};
 use dovetail_wire::{Encode, EncodeError, Limits};
 
 /// Everything about a message but its body.
@@ -64,7 +64,7 @@ impl Outgoing<'_> {
         let message = out.len();
         let protocol = self.wire.protocol;
         message::write_head(protocol, self.kind, self.name, self.seqid, out);
-        body::encode(protocol.encoding(), value, limits, out)?;
+        protocol.encoding().encode(value, out, limits)?;
         message::write_end(protocol, out);
         match &self.lead {
             Lead::Header(envelope) => {

@@ -12,7 +12,6 @@ use super::{
 use crate::Status;
 use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
-use std::fmt;
 use std::sync::Arc;
 
 /// What all connections of a listener have in common.
@@ -67,6 +66,7 @@ enum State {
 }
 
 /// A call that has arrived.
+#[derive(Debug)]
 pub struct IncomingCall {
     /// The service it is addressed to, where several share the connection ("multiplexed").
     pub service: Option<Name>,
@@ -288,18 +288,6 @@ impl ServerConnection {
                 order: self.calls,
             },
         })
-    }
-}
-
-impl fmt::Debug for IncomingCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IncomingCall")
-            .field("service", &self.service)
-            .field("method", &self.method)
-            .field("body", &self.body)
-            .field("headers", &self.headers)
-            .field("reply", &self.reply)
-            .finish()
     }
 }
 

@@ -91,7 +91,7 @@ impl Protocol {
     }
 
     /// The name in the text form of [`Wire`].
-    pub fn name(&self) -> &str {
+    pub fn name(self) -> &'static str {
         match self {
             Protocol::Binary => "binary",
             Protocol::BinaryOld => "binary-old",

@@ -92,7 +92,7 @@ impl Scan for Line {
 struct Numbers;
 
 impl Codec for Numbers {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "numbers"
     }
 

@@ -2,7 +2,9 @@
 
 use crate::support::{bytes, chunk_sizes, options, serve};
 use bytes::BytesMut;
-use dovetail_protocol::thrift::{ClientConnection, ServerConnection};
+use dovetail_protocol::Code;
+use dovetail_protocol::thrift::{ClientConnection, ServerConnection, Transport, Wire};
+use dovetail_wire::{Encode, EncodeError, Field, FieldValue, Kind, Limits, Writer};
 use std::path::{Path, PathBuf};
 
 /// Directory of a peer's protocol, and the wire that it is.
@@ -160,5 +162,122 @@ fn replies_without_a_call_are_refused_by_a_client() {
                 );
             }
         }
+    }
+}
+
+/// Name of the capture; method, number, and the code and message of a failure.
+type Reply = (
+    &'static str,
+    &'static str,
+    i32,
+    Option<(Code, &'static str)>,
+);
+
+const REPLIES: &[Reply] = &[
+    ("reply_void", "ping", 0, None),
+    ("reply_bool", "echo_bool", 1, None),
+    ("reply_i32", "echo_i32", 1, None),
+    ("reply_declared", "may_fail", 6, None),
+    ("reply_declared_second", "may_fail", 7, None),
+    (
+        "exception_unknown_method",
+        "not_yet",
+        8,
+        Some((Code::Unimplemented, "Unknown function not_yet")),
+    ),
+    (
+        "exception_internal",
+        "may_fail",
+        9,
+        Some((Code::Internal, "Internal error")),
+    ),
+];
+
+#[test]
+fn replies_of_every_wire_at_every_chunk_size() {
+    for (directory, wire) in WIRES.iter().filter(|w| !w.1.starts_with("json")) {
+        for (name, message) in captures(directory) {
+            let Some(&(_, method, seqid, failure)) =
+                REPLIES.iter().find(|(reply, ..)| *reply == name)
+            else {
+                continue;
+            };
+            for chunk in chunk_sizes(message.len()) {
+                let what = format!("{directory}/{name} in pieces of {chunk}");
+                let wire = wire.parse().expect("a wire");
+                let mut client = ClientConnection::new(wire, Default::default());
+                let mut sent = Vec::new();
+                let mut calls = Vec::new();
+                for _ in 0..seqid.max(1) {
+                    calls.push(
+                        client
+                            .call(method, false, &Number(None), &mut sent)
+                            .expect("encodes"),
+                    );
+                }
+                let mut buffer = BytesMut::new();
+                let mut replies = Vec::new();
+                for piece in message.chunks(chunk) {
+                    buffer.extend_from_slice(piece);
+                    replies.extend(client.receive(&mut buffer).expect(&what));
+                }
+                assert_eq!((replies.len(), buffer.len()), (1, 0), "{what}");
+                assert_eq!(Some(&replies[0].call), calls.last(), "{what}");
+                let status = replies[0].result.as_ref().err();
+                let found = status.map(|status| (status.code(), status.message()));
+                assert_eq!(found, failure, "{what}");
+            }
+        }
+    }
+}
+
+/// What we write is what Apache's libraries write.
+#[test]
+fn the_same_bytes_are_written() {
+    for (directory, name) in WIRES.iter().filter(|w| !w.1.starts_with("json")) {
+        // Compressed bytes depend on the compressor, and headers of replies are not kept.
+        if directory.ends_with("zlib") || directory.ends_with("info") {
+            continue;
+        }
+        let captures = captures(directory);
+        let golden = |name: &str| {
+            let mut captures = captures.iter().filter(|(capture, _)| capture == name);
+            captures
+                .next()
+                .map(|(_, bytes)| bytes.clone())
+                .expect("a capture")
+        };
+        let wire: Wire = name.parse().expect("a wire");
+
+        let mut client = ClientConnection::new(wire, Default::default());
+        let mut sent = Vec::new();
+        client
+            .call("echo_i32", false, &Number(Some(42)), &mut sent)
+            .expect("encodes");
+        if wire.transport == Transport::Header {
+            // The flag that says that replies may come in any order, which Apache's clients do not know.
+            assert_eq!(std::mem::take(&mut sent[7]), 1);
+        }
+        assert_eq!(sent, golden("call_echo_i32"), "{directory}: a call");
+
+        let outcome = serve(&options(|_| {}), &golden("call_ping"), usize::MAX);
+        let mut sent = Vec::new();
+        let reply = &outcome.calls[0].reply;
+        reply
+            .reply(&mut sent, &Number(None), Limits::default())
+            .expect("encodes");
+        assert_eq!(sent, golden("reply_void"), "{directory}: a reply");
+    }
+}
+
+/// The parameters of `echo_i32`, or an empty struct.
+struct Number(Option<i32>);
+
+impl Encode for Number {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_struct()?;
+        self.0
+            .write_field(&Field::new(1, "value", Kind::I32), writer)?;
+        writer.end_struct()
     }
 }

@@ -6,4 +6,6 @@ mod detection;
 mod golden;
 mod hostile;
 mod http;
+mod pair;
+mod properties;
 mod support;

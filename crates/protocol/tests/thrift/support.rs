@@ -4,10 +4,7 @@ use bytes::BytesMut;
 use dovetail_protocol::thrift::{
     IncomingCall, ProtocolError, ServerConnection, ServerOptions, Wire,
 };
-use dovetail_wire::{
-    Bytes, Decode, DecodeError, Encode, EncodeError, Encoding, Limits, Reader, Writer, message,
-    read_message, write_message,
-};
+use dovetail_wire::{Bytes, Encoding, Limits, message};
 use std::sync::Arc;
 
 /// Bytes from hex with spaces, or from text after `text:`, with `\r\n` written out.
@@ -105,26 +102,8 @@ impl Greeting {
 
     pub(crate) fn decode_from(encoding: Encoding, body: &Bytes) -> Self {
         let mut greeting = Greeting::default();
-        let limits = Limits::default();
-        match encoding {
-            Encoding::Custom(codec) => {
-                let read = codec.decode(body, limits, &mut |reader| greeting.decode(reader));
-                assert_eq!(read, Ok(body.len()));
-            }
-            _ => panic!("a codec"),
-        }
+        let read = encoding.decode(&mut greeting, body, Limits::default());
+        assert_eq!(read, Ok(body.len()));
         greeting
-    }
-}
-
-impl Encode for Greeting {
-    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        write_message(self, writer)
-    }
-}
-
-impl Decode for Greeting {
-    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        read_message(self, reader)
     }
 }
