@@ -42,6 +42,13 @@ const CALLS: &[(&str, &str, &str, i32, &str)] = &[
         "08 0001 ffffffff 00",
     ),
     (
+        "oneway_notify",
+        "",
+        "notify",
+        5,
+        "0a 0001 0000000000000005 00",
+    ),
+    (
         "call_multiplexed",
         "Interop",
         "echo_string",
@@ -106,6 +113,7 @@ fn calls_of_every_wire_at_every_chunk_size() {
                         "{what}"
                     );
                     assert_eq!(call.method, method, "{what}");
+                    assert_eq!(call.oneway, name.starts_with("oneway"), "{what}");
                     let reply = format!("{:?}", call.reply);
                     assert!(
                         reply.contains(&format!("seqid: {seqid},")),
