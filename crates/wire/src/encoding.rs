@@ -1,4 +1,4 @@
-use crate::thrift::{binary, compact};
+use crate::thrift::{binary, compact, json};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
     WriteParams, Writer,
@@ -124,7 +124,13 @@ impl Encoding {
                 into.decode(&mut reader)?;
                 Ok(reader.position())
             }
-            Self::ThriftJson | Self::Protobuf => Err(DecodeError::malformed("not yet")),
+            Self::ThriftJson => {
+                let mut reader = json::Reader::new(input, limits);
+                let erased: &mut dyn Reader<'_> = &mut reader;
+                into.decode(erased)?;
+                Ok(reader.position())
+            }
+            Self::Protobuf => Err(DecodeError::malformed("not yet")),
             Self::Custom(codec) => codec.decode(input, limits, &mut |reader| into.decode(reader)),
         }
     }

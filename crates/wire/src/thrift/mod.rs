@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod compact;
+pub mod json;
 
 use crate::{DecodeError, DecodeErrorKind, EncodeError, Field, Kind};
 use std::borrow::Cow;
