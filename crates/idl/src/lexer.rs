@@ -256,7 +256,8 @@ pub(crate) fn lex(file: FileId, text: &str, sink: &mut Sink) -> Lexed {
                     "`{}` is not a name: a `.` stands between two names",
                     &text[range]
                 );
-                sink.push(Diagnostic::error("E0103", message).at(file, span, ""));
+                let error = Diagnostic::error("E0103", message).at(file, span, "");
+                sink.push(error.help("write `Name` or `file.Name`"));
                 Tok::Ident
             }
             Ok(tok) => tok,
@@ -318,13 +319,21 @@ fn report_bad(file: FileId, text: &str, bad: &mut Option<Span>, sink: &mut Sink)
     let error = Diagnostic::error("E0101", format!("`{shown}` means nothing in Thrift"));
     let error = error.at(file, span, "");
     let help = match run.chars().next() {
+        Some('-')
+            if text
+                .get(span.end as usize..)
+                .is_some_and(|rest| rest.starts_with('>')) =>
+        {
+            Some("the result of a method comes first: `i32 name(…)`")
+        }
         Some('.' | '+' | '-') => Some("a number has a digit after its sign and after its point"),
         Some('\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}') => {
             Some("strings stand in straight quotes: \"…\" or '…'")
         }
         Some('|' | '?') => Some("an optional field is written `1: optional i32 name`"),
         Some(first) if first.is_alphabetic() => Some("names are made of a-z, A-Z, 0-9 and _"),
-        _ => None,
+        Some('!') => Some("Thrift has no operators"),
+        _ => Some("remove it; comments begin with `//` or `#`"),
     };
     sink.push(error.maybe_help(help.map(str::to_owned)));
 }

@@ -368,9 +368,13 @@ pub(crate) fn nearest<'c>(
         .take(5000)
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= 2);
     let scored = close.map(|candidate| (distance(name, candidate), candidate));
-    let limit = (name.len() / 3).clamp(1, 2);
+    // Short names differ by a letter on purpose.
+    let limit = (name.len() / 3).min(2);
+    let near = |distance: usize, candidate: &str| {
+        distance <= limit || candidate.eq_ignore_ascii_case(name)
+    };
     scored
-        .filter(|(distance, _)| *distance <= limit)
+        .filter(|(distance, candidate)| near(*distance, candidate))
         .min()
         .map(|(_, candidate)| candidate)
 }

@@ -37,7 +37,7 @@ impl<'a> Evaluator<'a, '_> {
             (Value::Double(value), Type::F64) => Value::Double(value),
             (Value::Double(value), Type::F32) => {
                 if value.abs() > f64::from(f32::MAX) {
-                    let message = format!("{value} is too large for a float");
+                    let message = format!("{value:e} is too large for a float");
                     self.error("E0504", message, span, "write `double` as its type");
                     return None;
                 }
@@ -84,19 +84,13 @@ impl<'a> Evaluator<'a, '_> {
                 Value::List(self.convert_all(values, item, span)?)
             }
             (Value::List(values), Type::Set(item)) => {
-                let values = self.convert_all(values, item, span)?;
-                let mut seen = HashSet::new();
-                if values
-                    .iter()
-                    .any(|value| !seen.insert(format!("{value:?}")))
-                {
-                    self.error(
-                        "E0503",
-                        "this set contains an element twice",
-                        span,
-                        "refer to a set",
-                    );
-                    return None;
+                let mut values = self.convert_all(values, item, span)?;
+                let (mut seen, count) = (HashSet::new(), values.len());
+                values.retain(|value| seen.insert(format!("{value:?}")));
+                if values.len() < count {
+                    let message = "the list that this set refers to contains an element twice";
+                    let warning = Diagnostic::warning("W0503", message).at(self.file, span, "");
+                    self.sink.push(warning.help("refer to a set"));
                 }
                 Value::List(values)
             }
@@ -239,7 +233,8 @@ impl<'a> Evaluator<'a, '_> {
                 },
                 _ => "write `{\"field\": value}`".to_owned(),
             },
-            _ => "write a number".to_owned(),
+            Type::F32 | Type::F64 => "write a number".to_owned(),
+            _ => "write an integer".to_owned(),
         };
         self.error("E0519", message, span, &help);
         None

@@ -246,21 +246,20 @@ impl<'a> Evaluator<'a, '_> {
         value: &'a Type,
         depth: usize,
     ) -> Option<Value> {
-        let mut seen = HashSet::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
         let mut found = Vec::with_capacity(entries.len());
         let mut complete = true;
         for (key_expr, value_expr) in entries {
             let key = self.value(key_expr, key, depth + 1);
             let value = self.value(value_expr, value, depth + 1);
             if let Some(key) = &key
-                && !seen.insert(format!("{key:?}"))
+                && let Some(first) = seen.insert(format!("{key:?}"), key_expr.span)
             {
-                self.error(
-                    "E0507",
-                    "this map contains a key twice",
-                    key_expr.span,
-                    "remove one of the two entries",
-                );
+                let error = Diagnostic::error("E0507", "this map contains a key twice")
+                    .at(self.file, key_expr.span, "the second one")
+                    .also(self.file, first, "the first one")
+                    .help("remove one of the two entries");
+                self.sink.push(error);
             }
             match (key, value) {
                 (Some(key), Some(value)) => found.push((key, value)),
@@ -383,7 +382,7 @@ impl<'a> Evaluator<'a, '_> {
                 "E0512",
                 message,
                 span,
-                &format!("add `\"{}\": …`", missing[0]),
+                &format!("add a value for `{}`", missing[0]),
             );
             return None;
         }

@@ -26,13 +26,14 @@ impl<'a> Lower<'a, '_> {
                 Some(Int { value, span }) => (value, span),
                 None => (i128::from(next), value.name.span),
             };
-            let number = i32::try_from(number).unwrap_or_else(|_| {
+            let fits = i32::try_from(number);
+            if fits.is_err() {
                 let message = format!("{number} does not fit: values of enums are 32-bit integers");
                 let error = Diagnostic::error("E0403", message).at(file, span, "");
                 self.sink
                     .push(error.help("take a number from -2147483648 to 2147483647"));
-                0
-            });
+            }
+            let number = fits.unwrap_or_default();
             next = i64::from(number) + 1;
             if let Some(first) = seen.insert(&value.name.text, value.name.span) {
                 let message = format!("`{}` has two values `{}`", name.text, value.name.text);
@@ -40,7 +41,9 @@ impl<'a> Lower<'a, '_> {
                     .at(file, value.name.span, "the second one")
                     .also(file, first, "the first one");
                 self.sink.push(error.help("rename or remove one of them"));
-            } else if let Some(first) = numbers.insert(number, value) {
+            } else if fits.is_ok()
+                && let Some(first) = numbers.insert(number, value)
+            {
                 let message = format!(
                     "`{}` and `{}` are both {number}",
                     first.name.text, value.name.text

@@ -94,7 +94,10 @@ impl Lower<'_, '_> {
             }
             next = self.schema[base].extends;
         }
-        self.chain_too_long(file, definition.name.span);
+        // One report for a chain, at the first service that is too far down.
+        if next.is_some_and(|base| self.schema[base].extends.is_none()) {
+            self.chain_too_long(file, definition.name.span);
+        }
     }
 
     fn inherited_fields(&mut self, id: TypeId) {
@@ -143,7 +146,13 @@ impl Lower<'_, '_> {
             }
             next = def.extends;
         }
-        self.chain_too_long(file, definition.name.span);
+        let first = |base: TypeId| match &self.schema[base].kind {
+            TypeKind::Struct(def) => def.extends.is_none(),
+            _ => false,
+        };
+        if next.is_some_and(first) {
+            self.chain_too_long(file, definition.name.span);
+        }
     }
 
     fn chain_too_long(&mut self, file: FileId, span: Span) {

@@ -16,6 +16,7 @@ impl Parser<'_> {
         let first_doc = self.doc();
         while self.tok() != Tok::End {
             let before = self.at;
+            self.item_start = before;
             let parsed = match self.tok() {
                 Tok::Include | Tok::CppInclude | Tok::Namespace => self.header(&mut file),
                 Tok::Ident if is_old_namespace(self.word(0)) => {
@@ -177,9 +178,6 @@ impl Parser<'_> {
                     "message" => Some("in Thrift, a message is a `struct`"),
                     "import" => Some("in Thrift, files are taken in by `include \"file.thrift\"`"),
                     "syntax" | "package" => Some("this looks like a .proto file"),
-                    "class" | "interface" | "record" | "type" => Some(
-                        "definitions begin with struct, union, exception, enum, typedef, const or service",
-                    ),
                     _ => None,
                 };
                 return Err(self.unexpected("a definition", help));

@@ -7,6 +7,7 @@
 mod definition;
 mod expr;
 mod field;
+mod hints;
 mod service;
 
 use crate::ast::{Attributes, File, Name};
@@ -32,6 +33,7 @@ pub(crate) fn parse(file: FileId, text: &str, lexed: &Lexed, sink: &mut Sink) ->
         docs: &lexed.docs,
         at: 0,
         reported_at: None,
+        item_start: 0,
         sink,
     };
     parser.file()
@@ -46,6 +48,8 @@ struct Parser<'a> {
     at: usize,
     /// Where the last syntax error was; a second one at the same token says nothing new.
     reported_at: Option<usize>,
+    /// The first token of the current item or definition.
+    item_start: usize,
     sink: &'a mut Sink,
 }
 
@@ -111,19 +115,17 @@ impl<'a> Parser<'a> {
         } else {
             found
         };
-        let mut error = Diagnostic::error("E0201", format!("expected {what}, found {found}")).at(
-            self.file,
-            self.span(),
-            format!("expected {what}"),
-        );
-        if let Some(help) = help {
-            error = error.help(help);
-        } else if is_keyword(self.tok()) && what.contains("name") {
-            error = error.help(format!(
-                "`{}` is a keyword of Thrift; choose another name",
-                self.word(0)
-            ));
-        }
+        // What is missing at the end of a line is missing there, not at the start of the next one.
+        let place = match self.starts_line() && self.at > self.item_start {
+            true => Span {
+                start: self.previous().end,
+                end: self.previous().end,
+            },
+            false => self.span(),
+        };
+        let error = Diagnostic::error("E0201", format!("expected {what}, found {found}"))
+            .at(self.file, place, format!("expected {what}"))
+            .help(help.map_or_else(|| self.hint(what), str::to_owned));
         self.syntax_error(error)
     }
 
@@ -242,6 +244,11 @@ impl<'a> Parser<'a> {
         keyword && (self.starts_line() || self.previous_is(Tok::CloseBrace))
     }
 
+    /// True at what can only begin a method.
+    fn at_method(&self) -> bool {
+        matches!(self.tok(), Tok::Void | Tok::Oneway) && self.starts_line()
+    }
+
     fn previous_is(&self, tok: Tok) -> bool {
         self.at > 0 && self.tokens[self.at - 1].tok == tok
     }
@@ -262,7 +269,7 @@ impl<'a> Parser<'a> {
                 Tok::Int if depth == 0 && self.token(1).tok == Tok::Colon && self.starts_line() => {
                     return;
                 }
-                _ if self.at_definition() => return,
+                _ if self.at_definition() || self.at_method() => return,
                 Tok::OpenBrace | Tok::OpenParen | Tok::OpenBracket => depth += 1,
                 Tok::CloseBrace | Tok::CloseParen | Tok::CloseBracket => {
                     depth = depth.saturating_sub(1);
@@ -298,7 +305,8 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let wrong_close = matches!(self.tok(), Tok::CloseBrace | Tok::End);
-            if wrong_close || self.at_definition() {
+            let method = close == Tok::CloseParen && self.at_method();
+            if wrong_close || method || self.at_definition() {
                 let closing = if close == Tok::CloseBrace { "}" } else { ")" };
                 let message = format!("this {what} is not closed");
                 let error = Diagnostic::error("E0203", message)
@@ -312,11 +320,12 @@ impl<'a> Parser<'a> {
                 return Err(self.syntax_error(error));
             }
             let before = self.at;
+            self.item_start = before;
             if item(self).is_err() {
+                if self.at == before {
+                    self.advance();
+                }
                 self.recover_item(close);
-            }
-            if self.at == before {
-                self.advance();
             }
         }
     }

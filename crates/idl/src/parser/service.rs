@@ -68,7 +68,7 @@ impl Parser<'_> {
             }
         }
         let returns = self.returns()?;
-        if self.tok() == Tok::OpenParen {
+        if self.tok() == Tok::OpenParen && returns.result.is_some() {
             let error =
                 Diagnostic::error("E0218", "this method has a name or a result, but not both")
                     .at(self.file, returns.span, "")
