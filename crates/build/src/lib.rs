@@ -1,0 +1,1 @@
+//! Generates Rust from a contract in a build script.

@@ -1,0 +1,242 @@
+//! The file in the making.
+
+use super::expr::{Expr, MAX_WIDTH};
+use super::options::Options;
+
+/// Text with an indentation, and the few shapes of item that rustfmt breaks by width.
+#[derive(Default)]
+pub(super) struct Text {
+    out: String,
+    indent: usize,
+}
+
+impl Text {
+    pub(super) fn indented(indent: usize) -> Self {
+        Text {
+            out: String::new(),
+            indent,
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    pub(super) fn indent(&self) -> usize {
+        self.indent
+    }
+
+    /// Whole lines that have their indentation already.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        if !line.is_empty() {
+            self.out.extend(std::iter::repeat_n(' ', self.indent));
+            self.out.push_str(line);
+        }
+        self.out.push('\n');
+    }
+
+    /// An empty line, except at the very beginning and after an opening brace.
+    pub(super) fn gap(&mut self) {
+        let opened = self.out.ends_with("{\n") || self.out.ends_with("\n\n");
+        if !self.out.is_empty() && !opened {
+            self.out.push('\n');
+        }
+    }
+
+    pub(super) fn open(&mut self, line: &str) {
+        self.line(line);
+        self.indent += 4;
+    }
+
+    pub(super) fn close(&mut self, line: &str) {
+        self.indent -= 4;
+        self.line(line);
+    }
+
+    pub(super) fn fits(&self, line: &str) -> bool {
+        self.indent + line.chars().count() <= MAX_WIDTH
+    }
+
+    /// `#[name(arguments)]`, on as many lines as it needs.
+    pub(super) fn attribute(&mut self, name: &str, args: &[String]) {
+        let flat = args.join(", ");
+        let line = format!("#[{name}({flat})]");
+        if flat.len() <= 70 && self.fits(&line) {
+            return self.line(&line);
+        }
+        self.open(&format!("#[{name}("));
+        for (index, arg) in args.iter().enumerate() {
+            // rustfmt ends the list with a comma in `derive` only.
+            let last = index + 1 == args.len() && name != "derive";
+            self.line(&format!("{arg}{}", if last { "" } else { "," }));
+        }
+        self.close(")]");
+    }
+
+    /// `before after`, the second part on a line of its own where both do not fit.
+    pub(super) fn assignment(&mut self, before: &str, after: &str) {
+        let line = format!("{before} {after}");
+        if self.fits(&line) {
+            return self.line(&line);
+        }
+        self.open(before);
+        self.line(after);
+        self.indent -= 4;
+    }
+
+    /// `head(params) -> ret;`, the parameters one for each line where they do not fit. With `{` as its
+    /// tail it opens a body.
+    pub(super) fn signature(&mut self, head: &str, params: &[String], ret: &str, tail: &str) {
+        let line = format!("{head}({}) -> {ret}{tail}", params.join(", "));
+        if self.fits(&line) {
+            self.line(&line);
+        } else {
+            self.open(&format!("{head}("));
+            for param in params {
+                self.line(&format!("{param},"));
+            }
+            self.indent -= 4;
+            self.long_result(ret, tail);
+        }
+        if tail.ends_with('{') {
+            self.indent += 4;
+        }
+    }
+
+    /// The end of a signature; an associated type on a line of its own where it has to be.
+    fn long_result(&mut self, ret: &str, tail: &str) {
+        let line = format!(") -> {ret}{tail}");
+        match ret.split_once("<Output = ").zip(ret.rsplit_once("> + ")) {
+            Some(((future, _), (_, bound))) if !self.fits(&line) => {
+                let output = &ret[future.len() + 1..ret.len() - bound.len() - "> + ".len()];
+                self.open(&format!(") -> {future}<"));
+                self.line(&format!("{output},"));
+                self.close(&format!("> + {bound}{tail}"));
+            }
+            _ => self.line(&line),
+        }
+    }
+
+    /// `before = LazyLock::new(|| value);`, the closure's body in braces where it has to be.
+    pub(super) fn lazy(&mut self, before: &str, lock: &str, value: &Expr) {
+        if let Some(flat) = value.flat() {
+            let init = format!("{lock}::new(|| {flat});");
+            let short = flat.len() + 3 <= 60;
+            if short
+                && (self.fits(&format!("{before} {init}"))
+                    || self.indent + 4 + init.len() <= MAX_WIDTH)
+            {
+                return self.assignment(before, &init);
+            }
+        }
+        if value.is_struct() {
+            let value = value.render(self.indent, 0, 2);
+            return self.line(&format!("{before} {lock}::new(|| {value});"));
+        }
+        self.open(&format!("{before} {lock}::new(|| {{"));
+        let value = value.render(self.indent, 0, 0);
+        self.line(&value);
+        self.close("});");
+    }
+
+    /// `self.channel.function(arguments)`, with `.await` where asked for.
+    pub(super) fn channel_call(&mut self, function: &str, args: Vec<Expr>, awaited: bool) {
+        let call = Expr::Call(format!(".{function}"), args);
+        let tail = if awaited { ".await" } else { "" };
+        let inner = self.indent + 4;
+        if let Some(flat) = call.flat() {
+            let line = format!("self.channel{flat}{tail}");
+            if line.len() <= 60 && self.fits(&line) {
+                return self.line(&line);
+            }
+        } else if !awaited {
+            let call = call.render(self.indent, "self.channel".len(), 0);
+            return self.line(&format!("self.channel{call}"));
+        }
+        self.open("self.channel");
+        self.line(&call.render(inner, 0, 0));
+        if awaited {
+            self.line(tail);
+        }
+        self.indent -= 4;
+    }
+
+    /// A documentation comment, of text that may contain anything.
+    pub(super) fn docs(&mut self, doc: Option<&str>) {
+        for line in doc.map(doc_lines).unwrap_or_default() {
+            self.line(format!("/// {line}").trim_end());
+        }
+    }
+
+    /// `#[deprecated]`, with the reason where there is one.
+    pub(super) fn deprecated(&mut self, reason: Option<&str>) {
+        match reason {
+            None => {}
+            Some("") => self.line("#[deprecated]"),
+            Some(reason) => self.line(&format!("#[deprecated = {reason:?}]")),
+        }
+    }
+
+    /// The `derive` attribute, with what the options add.
+    pub(super) fn derive(&mut self, traits: &[&str], options: &Options) {
+        let mut traits: Vec<String> = traits.iter().map(|&name| name.to_owned()).collect();
+        for extra in &options.derives {
+            if !traits.contains(extra) {
+                traits.push(extra.clone());
+            }
+        }
+        self.attribute("derive", &traits);
+    }
+}
+
+/// The lines of a comment, so that rustdoc takes no example in it for a test in Rust.
+fn doc_lines(doc: &str) -> Vec<String> {
+    let mut fence: Option<String> = None;
+    let mut lines = Vec::new();
+    for line in doc.lines() {
+        let line: String = line
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .filter(|c| !changes_direction(*c))
+            .collect();
+        let line = line.trim_end();
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let marks: String = text.chars().take_while(|&c| c == '`').collect();
+        match &fence {
+            Some(open) => {
+                if text == marks && marks.len() >= open.len() {
+                    fence = None;
+                }
+                lines.push(line.to_owned());
+            }
+            None if marks.len() >= 3 => {
+                let language = match text[marks.len()..].trim() {
+                    "" => "text",
+                    language if language.starts_with("rust") => "text",
+                    language => language,
+                };
+                // A code block that the comment itself indents keeps no more of it than the rest.
+                lines.push(format!("{}{marks}{language}", " ".repeat(indent.min(3))));
+                fence = Some(marks);
+            }
+            // Four spaces would make it a code block, and so a test.
+            None => lines.push(format!("{}{text}", " ".repeat(indent.min(3)))),
+        }
+    }
+    lines.extend(fence);
+    lines
+}
+
+/// rustc refuses comments that can be displayed in another order than they are read.
+fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
