@@ -82,6 +82,22 @@ impl<'a> Facts<'a> {
             && self.closes_circle(&self.filled, owner, &field.ty)
     }
 
+    /// True where anything is deprecated.
+    pub(crate) fn deprecations(&self) -> bool {
+        let types = self.schema.types.iter().any(|def| {
+            def.deprecated.is_some()
+                || match &def.kind {
+                    TypeKind::Alias(_) => false,
+                    TypeKind::Enum(def) => def.values.iter().any(|v| v.deprecated.is_some()),
+                    TypeKind::Struct(def) => def.fields.iter().any(|f| f.deprecated.is_some()),
+                }
+        });
+        let services = self.schema.services.iter().any(|service| {
+            service.deprecated.is_some() || service.methods.iter().any(|m| m.deprecated.is_some())
+        });
+        types || services
+    }
+
     fn closes_circle(&self, edges: &[HashSet<TypeId>], owner: TypeId, ty: &Type) -> bool {
         match self.schema.resolve(ty) {
             Type::Named(id) => *id == owner || edges[id.0 as usize].contains(&owner),

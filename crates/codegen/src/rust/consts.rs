@@ -13,7 +13,7 @@ impl Module<'_> {
         let constant = &self.cx.schema.constants[index];
         let name = &self.cx.names.constants[index];
         text.gap();
-        text.docs(constant.doc.as_deref());
+        self.docs(text, constant.doc.as_deref());
         let resolved = self.cx.schema.resolve(&constant.ty);
         let ty = self.ty(&constant.ty, Place::Value);
         match (resolved, &constant.value) {

@@ -19,7 +19,7 @@ impl Module<'_> {
     pub(super) fn print_type(&self, text: &mut Text, id: TypeId) {
         let def = &self.cx.schema[id];
         text.gap();
-        text.docs(def.doc.as_deref());
+        self.docs(text, def.doc.as_deref());
         match &def.kind {
             TypeKind::Alias(target) => self.print_alias(text, id, target),
             TypeKind::Enum(kind) => self.print_enum(text, id, def, kind),
@@ -30,18 +30,11 @@ impl Module<'_> {
         }
     }
 
-    fn print_deprecated(&self, text: &mut Text, reason: Option<&String>) {
-        if reason.is_some() {
-            self.allow("deprecated");
-        }
-        text.deprecated(reason.map(String::as_str));
-    }
-
     fn print_alias(&self, text: &mut Text, id: TypeId, target: &Type) {
-        self.print_deprecated(text, self.cx.schema[id].deprecated.as_ref());
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
         let name = self.cx.names.of_type(id);
         let target = self.ty(target, Place::Value);
-        text.assignment(&format!("pub type {name} ="), &format!("{target};"));
+        text.typed(&format!("pub type {name} ="), &target, ';');
     }
 
     fn print_enum(&self, text: &mut Text, id: TypeId, def: &TypeDef, kind: &Enum) {
@@ -56,7 +49,7 @@ impl Module<'_> {
             "Ord",
         ];
         text.derive(&traits, self.cx.options);
-        self.print_deprecated(text, def.deprecated.as_ref());
+        text.deprecated(def.deprecated.as_deref());
         let name = self.cx.names.of_type(id);
         text.line(&format!("pub struct {name}(pub i32);"));
         text.gap();
@@ -66,8 +59,8 @@ impl Module<'_> {
         }
         text.open(&format!("{enumeration}!({name} {{"));
         for (value, name) in kind.values.iter().zip(enum_names(def)) {
-            text.docs(value.doc.as_deref());
-            self.print_deprecated(text, value.deprecated.as_ref());
+            self.docs(text, value.doc.as_deref());
+            text.deprecated(value.deprecated.as_deref());
             if name.chars().any(char::is_lowercase) {
                 self.allow("non_upper_case_globals");
             }
@@ -99,13 +92,13 @@ impl Module<'_> {
         }
         self.comparisons(id, &mut traits);
         text.derive(&traits, self.cx.options);
-        self.print_deprecated(text, self.cx.schema[id].deprecated.as_ref());
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
         let name = self.cx.names.of_type(id);
         text.open(&format!("pub struct {name} {{"));
         for Row { field, name, ty } in &rows {
-            text.docs(field.doc.as_deref());
-            self.print_deprecated(text, field.deprecated.as_ref());
-            text.assignment(&format!("pub {name}:"), &format!("{ty},"));
+            self.docs(text, field.doc.as_deref());
+            text.deprecated(field.deprecated.as_deref());
+            text.typed(&format!("pub {name}:"), ty, ',');
         }
         text.line(&format!(
             "pub unknown_fields: {},",
@@ -230,15 +223,15 @@ impl Module<'_> {
         let mut traits = vec!["Clone", "Debug"];
         self.comparisons(id, &mut traits);
         text.derive(&traits, self.cx.options);
-        self.print_deprecated(text, self.cx.schema[id].deprecated.as_ref());
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
         if rows.len() > 1 {
             self.allow("clippy::enum_variant_names");
             self.allow("clippy::large_enum_variant");
         }
         text.open(&format!("pub enum {} {{", self.cx.names.of_type(id)));
         for Row { field, name, ty } in &rows {
-            text.docs(field.doc.as_deref());
-            self.print_deprecated(text, field.deprecated.as_ref());
+            self.docs(text, field.doc.as_deref());
+            text.deprecated(field.deprecated.as_deref());
             text.line(&format!("{name}({ty}),"));
         }
         text.line(&format!("Unknown({}),", self.name("UnknownFields")));

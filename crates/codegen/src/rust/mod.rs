@@ -90,8 +90,25 @@ impl Tree {
             let inner = inner.finish();
 
             text.gap();
+            // What holds for a module holds for those in it.
+            if text.indent() == 0 {
+                let mut lints = vec![
+                    "clippy::module_inception",
+                    "dead_code",
+                    "missing_docs",
+                    "unreachable_pub",
+                ];
+                if context.options.only_async_client() {
+                    lints.push("unused_imports");
+                }
+                if context.facts.deprecations() {
+                    lints.insert(2, "deprecated");
+                }
+                let lints: Vec<String> = lints.into_iter().map(str::to_owned).collect();
+                text.attribute("allow", &lints);
+            }
             for package in &child.packages {
-                text.docs(context.schema[*package].doc.as_deref());
+                module.docs(text, context.schema[*package].doc.as_deref());
             }
             module.print_lints(text);
             if inner.is_empty() {

@@ -136,7 +136,7 @@ impl<'a> Module<'a> {
             }
             text.open(&format!("use {path}::{{"));
             let words: Vec<String> = names.iter().map(|name| format!("{name},")).collect();
-            for line in fill(&words, 100 - indent - 4) {
+            for line in fill(&words, 99 - indent - 4) {
                 text.line(&line);
             }
             text.close("};");
@@ -145,17 +145,30 @@ impl<'a> Module<'a> {
     }
 
     pub(super) fn print_lints(&self, text: &mut Text) {
-        if self.packages.is_empty() {
-            return;
+        let lints: Vec<String> = self
+            .lints
+            .borrow()
+            .iter()
+            .map(|&lint| lint.to_owned())
+            .collect();
+        if !lints.is_empty() {
+            text.attribute("allow", &lints);
         }
-        let mut lints = vec!["dead_code", "missing_docs", "unreachable_pub"];
-        if self.cx.options.only_async_client() {
-            lints.push("unused_imports");
+    }
+
+    /// Documentation as the contract has it. Its authors did not write Markdown for rustdoc's eyes.
+    pub(super) fn docs(&self, text: &mut Text, doc: Option<&str>) {
+        if let Some(doc) = doc {
+            if doc.contains(['[', '<']) || doc.contains("://") {
+                self.allow("rustdoc::all");
+            }
+            let listed = |line: &str| line.trim_start().starts_with(['-', '*', '+', '0', '1']);
+            if doc.lines().any(listed) {
+                self.allow("clippy::doc_lazy_continuation");
+                self.allow("clippy::doc_overindented_list_items");
+            }
         }
-        lints.extend(self.lints.borrow().iter());
-        lints.sort_unstable();
-        let lints: Vec<String> = lints.into_iter().map(str::to_owned).collect();
-        text.attribute("allow", &lints);
+        text.docs(doc);
     }
 
     /// The path to an item of another package, from here.
@@ -209,7 +222,11 @@ impl<'a> Module<'a> {
             }
             Type::Map(key, value) => {
                 let map = self.map_name(place);
-                self.generic(map, &[self.ty(key, Place::Key), self.ty(value, place)])
+                let map = self.generic(map, &[self.ty(key, Place::Key), self.ty(value, place)]);
+                if map.matches('<').count() > 3 {
+                    self.allow("clippy::type_complexity");
+                }
+                map
             }
             Type::Named(id) => self.named_in(*id, place),
             // `check` has refused them.

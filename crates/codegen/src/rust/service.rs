@@ -96,18 +96,8 @@ impl Module<'_> {
     }
 
     fn print_method_docs(&self, text: &mut Text, method: &Method) {
-        text.docs(method.doc.as_deref());
-        if method.deprecated.is_some() {
-            self.allow("deprecated");
-        }
+        self.docs(text, method.doc.as_deref());
         text.deprecated(method.deprecated.as_deref());
-    }
-
-    fn print_service_deprecated(&self, text: &mut Text, service: &Service) {
-        if service.deprecated.is_some() {
-            self.allow("deprecated");
-        }
-        text.deprecated(service.deprecated.as_deref());
     }
 
     fn print_trait(&self, text: &mut Text, parts: &Parts<'_>) {
@@ -117,8 +107,8 @@ impl Module<'_> {
             .unwrap_or_else(|| format!("{} + {} + 'static", self.name("Send"), self.name("Sync")));
         let head = format!("pub trait {}: {supertraits} {{", names.handler);
         text.gap();
-        text.docs(service.doc.as_deref());
-        self.print_service_deprecated(text, service);
+        self.docs(text, service.doc.as_deref());
+        text.deprecated(service.deprecated.as_deref());
         if service.methods.is_empty() {
             return text.line(&format!("{head}}}"));
         }
@@ -167,7 +157,7 @@ impl Module<'_> {
         text.derive(&["Clone", "Debug", "PartialEq"], self.cx.options);
         text.open(&format!("pub enum {error} {{"));
         for (field, variant) in method.throws.iter().zip(&variants) {
-            text.docs(field.doc.as_deref());
+            self.docs(text, field.doc.as_deref());
             text.line(&format!("{variant}({}),", self.ty(&field.ty, Place::Value)));
         }
         text.line("/// Anything that the contract does not declare.");
@@ -250,7 +240,7 @@ impl Module<'_> {
         let (server, handler) = (&parts.names.server, &parts.names.handler);
         let (arc, from) = (self.name("Arc"), self.name("From"));
         text.gap();
-        text.line(&format!("/// Serves a [`{handler}`]."));
+        text.line(&format!("/// Serves [`{handler}`]."));
         text.line("#[derive(Debug)]");
         text.line(&format!("pub struct {server}<T>({arc}<T>);"));
         text.gap();
@@ -270,7 +260,10 @@ impl Module<'_> {
         text.close("}");
         text.gap();
         let service = self.name("Service");
-        text.open(&format!("impl<T: {handler}> {service} for {server}<T> {{"));
+        text.open_impl(
+            &format!("<T: {handler}> {service}"),
+            &format!("{server}<T>"),
+        );
         let ret = format!("&'static {}", self.name("ServiceDescriptor"));
         text.signature("fn descriptor", &["&self".to_owned()], &ret, " {");
         text.line(&format!("&{}", parts.names.descriptor));
@@ -329,21 +322,12 @@ impl Module<'_> {
         text.close("}");
     }
 
+    /// `0 => call.unary(initial, move |cx, (a, b)| handler.add(cx, a, b)),`, broken as rustfmt breaks it.
     fn print_arm(&self, text: &mut Text, number: usize, method: &Method, name: &str) {
-        let initial = self.initial_params(method);
-        let params = param_names(&method.params);
-        let pattern = match params.as_slice() {
-            [only] => format!("({only},)"),
-            params => format!("({})", params.join(", ")),
-        };
-        let closure = format!("move |cx, {pattern}|");
-        let mut args = vec!["cx".to_owned()];
-        args.extend(params);
-        let body = format!("handler.{name}");
-        let body = Expr::Call(body, args.into_iter().map(Expr::atom).collect());
-
-        let flat = initial.flat().zip(body.flat());
-        if let Some((initial, body)) = &flat {
+        let (closure, body) = handler_call(text, name, param_names(&method.params));
+        // Numbered parameters are those of a tuple, which therefore has to be seen to be one.
+        let initial = self.initial_params(method, closure.contains('('));
+        if let Some((initial, body)) = initial.flat().zip(body.flat()) {
             let inner = format!("{initial}, {closure} {body}");
             let line = format!("{number} => call.unary({inner}),");
             if inner.len() <= 60 && text.fits(&line) {
@@ -374,17 +358,16 @@ impl Module<'_> {
     }
 
     /// The parameters before they are decoded: what they are where the caller leaves them out.
-    fn initial_params(&self, method: &Method) -> Expr {
-        // `Default` is implemented for tuples of up to twelve.
-        let plain = method.params.iter().all(|param| param.default.is_none());
+    fn initial_params(&self, method: &Method, known_as_tuple: bool) -> Expr {
         if method.params.is_empty() {
             return Expr::atom("()");
         }
+        // `Default` is implemented for tuples of up to twelve.
+        let short = known_as_tuple && method.params.len() <= 12;
+        let numbers = method.params.iter().all(|param| self.is_plain(param));
+        let defaults = method.params.iter().any(|param| param.default.is_some());
         let default = format!("{}::default()", self.name("Default"));
-        if plain
-            && (1..=12).contains(&method.params.len())
-            && !method.params.iter().all(|p| self.is_plain(p))
-        {
+        if short && !numbers && !defaults {
             return Expr::atom(default);
         }
         let values = method.params.iter().map(|param| {
@@ -427,13 +410,13 @@ impl Module<'_> {
         let from = self.name("From");
         text.gap();
         text.line(&format!(
-            "/// Calls a `{handler}`{}.",
+            "/// Calls `{handler}`{}.",
             match side {
                 Side::Async => "",
                 Side::Blocking => " and waits for its answers",
             }
         ));
-        self.print_service_deprecated(text, parts.service);
+        text.deprecated(parts.service.deprecated.as_deref());
         text.line("#[derive(Clone, Debug)]");
         text.open(&format!("pub struct {client} {{"));
         if let Some(base) = &base {
@@ -516,6 +499,24 @@ impl Module<'_> {
             _ => (format!("&{ty}"), false),
         }
     }
+}
+
+/// The head of the closure that calls a handler, and its body. Parameters too many for one line are
+/// numbered instead of named.
+fn handler_call(text: &Text, method: &str, params: Vec<String>) -> (String, Expr) {
+    let pattern = match params.as_slice() {
+        [only] => format!("({only},)"),
+        params => format!("({})", params.join(", ")),
+    };
+    let mut closure = format!("move |cx, {pattern}|");
+    let mut args = vec![Expr::atom("cx")];
+    if text.fits(&format!("    {closure} {{")) {
+        args.extend(params.into_iter().map(Expr::atom));
+    } else {
+        closure = "move |cx, params|".to_owned();
+        args.extend((0..params.len()).map(|index| Expr::atom(format!("params.{index}"))));
+    }
+    (closure, Expr::Call(format!("handler.{method}"), args))
 }
 
 /// Inherited methods are those of the base's client.

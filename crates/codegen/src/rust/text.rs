@@ -92,6 +92,33 @@ impl Text {
         self.indent -= 4;
     }
 
+    /// `before type end`, the arguments of the type one for each line where there is no other way.
+    pub(super) fn typed(&mut self, before: &str, ty: &str, end: char) {
+        let fits_below = self.indent + 4 + ty.len() < MAX_WIDTH;
+        match ty.split_once('<') {
+            Some((name, arguments)) if !fits_below => {
+                self.open(&format!("{before} {name}<"));
+                for argument in split_arguments(arguments) {
+                    self.line(&format!("{argument},"));
+                }
+                self.close(&format!(">{end}"));
+            }
+            _ => self.assignment(before, &format!("{ty}{end}")),
+        }
+    }
+
+    /// `impl what for whom {`.
+    pub(super) fn open_impl(&mut self, what: &str, whom: &str) {
+        let line = format!("impl{what} for {whom} {{");
+        if self.fits(&line) {
+            return self.open(&line);
+        }
+        self.open(&format!("impl{what}"));
+        self.line(&format!("for {whom}"));
+        self.indent -= 4;
+        self.open("{");
+    }
+
     /// `head(params) -> ret;`, the parameters one for each line where they do not fit. With `{` as its
     /// tail it opens a body.
     pub(super) fn signature(&mut self, head: &str, params: &[String], ret: &str, tail: &str) {
@@ -111,29 +138,34 @@ impl Text {
         }
     }
 
-    /// The end of a signature; an associated type on a line of its own where it has to be.
+    /// The end of a signature. rustfmt measures a result by itself, and breaks a bound before a type.
     fn long_result(&mut self, ret: &str, tail: &str) {
-        let line = format!(") -> {ret}{tail}");
-        match ret.split_once("<Output = ").zip(ret.rsplit_once("> + ")) {
-            Some(((future, _), (_, bound))) if !self.fits(&line) => {
-                let output = &ret[future.len() + 1..ret.len() - bound.len() - "> + ".len()];
-                self.open(&format!(") -> {future}<"));
-                self.line(&format!("{output},"));
-                self.close(&format!("> + {bound}{tail}"));
-            }
-            _ => self.line(&line),
+        let parts = ret.split_once("<Output = ").zip(ret.rsplit_once(" + "));
+        let Some(((future, rest), (bounded, bound))) = parts else {
+            return self.line(&format!(") -> {ret}{tail}"));
+        };
+        if self.indent + ret.len() <= MAX_WIDTH + 2 {
+            self.line(&format!(") -> {ret}{tail}"));
+        } else if self.indent + bounded.len() <= MAX_WIDTH - 4 {
+            self.line(&format!(") -> {bounded}"));
+            self.line(&format!("+ {bound}{tail}"));
+        } else {
+            let output = &rest[..rest.len() - bound.len() - "> + ".len()];
+            self.open(&format!(") -> {future}<"));
+            self.line(&format!("Output = {output},"));
+            self.close(&format!("> + {bound}{tail}"));
         }
     }
 
     /// `before = LazyLock::new(|| value);`, the closure's body in braces where it has to be.
     pub(super) fn lazy(&mut self, before: &str, lock: &str, value: &Expr) {
         if let Some(flat) = value.flat() {
-            let init = format!("{lock}::new(|| {flat});");
-            let short = flat.len() + 3 <= 60;
-            if short
-                && (self.fits(&format!("{before} {init}"))
-                    || self.indent + 4 + init.len() <= MAX_WIDTH)
-            {
+            // A function without arguments needs no closure around it.
+            let init = match flat.strip_suffix("()") {
+                Some(function) => format!("{lock}::new({function});"),
+                None => format!("{lock}::new(|| {flat});"),
+            };
+            if self.indent + 4 + init.chars().count() <= MAX_WIDTH {
                 return self.assignment(before, &init);
             }
         }
@@ -195,6 +227,26 @@ impl Text {
         }
         self.attribute("derive", &traits);
     }
+}
+
+/// The arguments of a generic type, given everything behind its `<`.
+fn split_arguments(text: &str) -> Vec<&str> {
+    let text = text.strip_suffix('>').unwrap_or(text);
+    let (mut depth, mut start) = (0, 0);
+    let mut arguments = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            ',' if depth == 0 => {
+                arguments.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    arguments.push(text[start..].trim());
+    arguments
 }
 
 /// The lines of a comment, so that rustdoc takes no example in it for a test in Rust.
