@@ -54,3 +54,12 @@ macro_rules! if_async {
 macro_rules! if_async {
     ($($item:item)*) => {};
 }
+
+/// Includes what `dovetail_build` made of a contract: `include_contract!("calculator")` for
+/// `idl/calculator.thrift`. The modules of the contract come to stand where the macro stands.
+#[macro_export]
+macro_rules! include_contract {
+    ($name:literal) => {
+        ::core::include!(::core::concat!(::core::env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}
