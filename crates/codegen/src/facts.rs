@@ -78,8 +78,13 @@ impl<'a> Facts<'a> {
     pub(crate) fn endless(&self, owner: TypeId, field: &Field) -> bool {
         field.presence != Presence::Optional
             && field.default.is_none()
-            && !matches!(self.struct_of(owner), Some(def) if def.kind == StructKind::Union)
+            && !self.is_union(owner)
             && self.closes_circle(&self.filled, owner, &field.ty)
+    }
+
+    pub(crate) fn is_union(&self, id: TypeId) -> bool {
+        self.struct_of(id)
+            .is_some_and(|def| def.kind == StructKind::Union)
     }
 
     /// True where anything is deprecated.

@@ -82,10 +82,10 @@ fn the_wire_has_the_names_of_the_contract() {
     assert_eq!(odd::SnakeCase_::NAME, "snake_case");
     assert_eq!(odd::SnakeCase::NAME, "SnakeCase");
     assert_eq!(
-        names(odd::SERVICE__.methods[3].params),
+        names(odd::SERVICE_.methods[3].params),
         ["self", "cx", "handler", "type"]
     );
-    assert_eq!(odd::SERVICE__.methods[2].name, "clone");
+    assert_eq!(odd::SERVICE_.methods[2].name, "clone");
     assert_eq!(
         enums::enums::Odd::from_name("type"),
         Some(enums::enums::Odd::r#type)

@@ -291,9 +291,12 @@ impl<'a> Module<'a> {
         ty
     }
 
-    /// A field that could be filled for ever is optional whatever the contract says of it.
+    /// A field that could be filled for ever is optional whatever the contract says of it, and what is
+    /// chosen in a union is there.
     pub(super) fn is_optional(&self, owner: TypeId, field: &Field) -> bool {
-        field.presence == Presence::Optional || self.cx.facts.endless(owner, field)
+        let facts = &self.cx.facts;
+        !facts.is_union(owner)
+            && (field.presence == Presence::Optional || facts.endless(owner, field))
     }
 
     /// A parameter as a server takes it.

@@ -101,8 +101,9 @@ struct SnakeCase {
 struct ServiceClient {
 }
 
-const i32 service = 1
-const i32 SERVICE = 2
+const i32 limit = 1
+const i32 LIMIT = 2
+const i32 SERVICE = 3
 
 service Service {
   i32 new(1: i32 value)

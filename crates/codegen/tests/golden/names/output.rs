@@ -16,9 +16,11 @@ pub mod names {
         };
         use ::std::future::Future;
 
-        pub const SERVICE_: i32 = 1;
+        pub const LIMIT_: i32 = 1;
 
-        pub const SERVICE: i32 = 2;
+        pub const LIMIT: i32 = 2;
+
+        pub const SERVICE: i32 = 3;
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Result {
@@ -374,7 +376,7 @@ pub mod names {
             1 Error as "error": Error,
         });
 
-        descriptor!(pub static SERVICE__ = "Service" {
+        descriptor!(pub static SERVICE_ = "Service" {
             new(1 value: i32);
             call(1 call: i32);
             clone();
@@ -437,7 +439,7 @@ pub mod names {
 
         impl<T: Service> ::dovetail::Service for ServiceServer<T> {
             fn descriptor(&self) -> &'static ServiceDescriptor {
-                &SERVICE__
+                &SERVICE_
             }
 
             fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
@@ -463,15 +465,15 @@ pub mod names {
                     &self,
                     value: i32,
                 ) -> ::std::result::Result<i32, ::dovetail::Status> {
-                    self.channel.call(&SERVICE__.methods[0], (&value,)).await
+                    self.channel.call(&SERVICE_.methods[0], (&value,)).await
                 }
 
                 pub async fn call(&self, call: i32) -> ::std::result::Result<i32, CallError> {
-                    self.channel.call(&SERVICE__.methods[1], (&call,)).await
+                    self.channel.call(&SERVICE_.methods[1], (&call,)).await
                 }
 
                 pub async fn clone_(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                    self.channel.call(&SERVICE__.methods[2], ()).await
+                    self.channel.call(&SERVICE_.methods[2], ()).await
                 }
 
                 pub async fn to_string(
@@ -482,7 +484,7 @@ pub mod names {
                     r#type: &str,
                 ) -> ::std::result::Result<::std::string::String, ::dovetail::Status> {
                     self.channel
-                        .call(&SERVICE__.methods[3], (self_, cx_, handler_, r#type))
+                        .call(&SERVICE_.methods[3], (self_, cx_, handler_, r#type))
                         .await
                 }
 
@@ -493,7 +495,7 @@ pub mod names {
                     foo_bar: i32,
                 ) -> ::std::result::Result<Result, ::dovetail::Status> {
                     self.channel
-                        .call(&SERVICE__.methods[4], (r, foo_bar_, &foo_bar))
+                        .call(&SERVICE_.methods[4], (r, foo_bar_, &foo_bar))
                         .await
                 }
 
@@ -503,23 +505,23 @@ pub mod names {
                     none: None,
                 ) -> ::std::result::Result<(), ::dovetail::Status> {
                     self.channel
-                        .call(&SERVICE__.methods[5], (&some, &none))
+                        .call(&SERVICE_.methods[5], (&some, &none))
                         .await
                 }
 
                 pub async fn descriptor(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                    self.channel.call(&SERVICE__.methods[6], ()).await
+                    self.channel.call(&SERVICE_.methods[6], ()).await
                 }
 
                 pub async fn dispatch(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                    self.channel.call(&SERVICE__.methods[7], ()).await
+                    self.channel.call(&SERVICE_.methods[7], ()).await
                 }
 
                 pub async fn call_(
                     &self,
                     channel: i32,
                 ) -> ::std::result::Result<i32, ::dovetail::Status> {
-                    self.channel.call(&SERVICE__.methods[8], (&channel,)).await
+                    self.channel.call(&SERVICE_.methods[8], (&channel,)).await
                 }
             }
         }
@@ -538,15 +540,15 @@ pub mod names {
 
         impl ServiceBlockingClient {
             pub fn new(&self, value: i32) -> ::std::result::Result<i32, ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[0], (&value,))
+                self.channel.call(&SERVICE_.methods[0], (&value,))
             }
 
             pub fn call(&self, call: i32) -> ::std::result::Result<i32, CallError> {
-                self.channel.call(&SERVICE__.methods[1], (&call,))
+                self.channel.call(&SERVICE_.methods[1], (&call,))
             }
 
             pub fn clone_(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[2], ())
+                self.channel.call(&SERVICE_.methods[2], ())
             }
 
             pub fn to_string(
@@ -557,7 +559,7 @@ pub mod names {
                 r#type: &str,
             ) -> ::std::result::Result<::std::string::String, ::dovetail::Status> {
                 self.channel
-                    .call(&SERVICE__.methods[3], (self_, cx_, handler_, r#type))
+                    .call(&SERVICE_.methods[3], (self_, cx_, handler_, r#type))
             }
 
             pub fn r#match(
@@ -567,7 +569,7 @@ pub mod names {
                 foo_bar: i32,
             ) -> ::std::result::Result<Result, ::dovetail::Status> {
                 self.channel
-                    .call(&SERVICE__.methods[4], (r, foo_bar_, &foo_bar))
+                    .call(&SERVICE_.methods[4], (r, foo_bar_, &foo_bar))
             }
 
             pub fn from(
@@ -575,19 +577,19 @@ pub mod names {
                 some: Some,
                 none: None,
             ) -> ::std::result::Result<(), ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[5], (&some, &none))
+                self.channel.call(&SERVICE_.methods[5], (&some, &none))
             }
 
             pub fn descriptor(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[6], ())
+                self.channel.call(&SERVICE_.methods[6], ())
             }
 
             pub fn dispatch(&self) -> ::std::result::Result<i32, ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[7], ())
+                self.channel.call(&SERVICE_.methods[7], ())
             }
 
             pub fn call_(&self, channel: i32) -> ::std::result::Result<i32, ::dovetail::Status> {
-                self.channel.call(&SERVICE__.methods[8], (&channel,))
+                self.channel.call(&SERVICE_.methods[8], (&channel,))
             }
         }
     }
