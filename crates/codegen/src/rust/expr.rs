@@ -38,7 +38,12 @@ impl Expr {
         match self {
             Expr::Atom(text) => Some(text.clone()),
             Expr::Call(name, args) => {
-                let inner = flat_list(args, CALL_WIDTH)?;
+                // One thing that cannot be broken stays where it is as long as it fits.
+                let width = match args.as_slice() {
+                    [Expr::Atom(_)] => MAX_WIDTH,
+                    _ => CALL_WIDTH,
+                };
+                let inner = flat_list(args, width)?;
                 let comma = if name.is_empty() && args.len() == 1 {
                     ","
                 } else {
@@ -67,6 +72,11 @@ impl Expr {
         if let Some(flat) = self.flat().filter(|flat| flat.chars().count() <= room) {
             return flat;
         }
+        self.broken(indent, before, after)
+    }
+
+    /// The same, on several lines even if it would fit on one.
+    fn broken(&self, indent: usize, before: usize, after: usize) -> String {
         match self {
             Expr::Atom(text) => text.clone(),
             Expr::Call(name, args) => match args.as_slice() {
@@ -74,16 +84,23 @@ impl Expr {
                     let used = before + name.len() + 1;
                     format!("{name}({})", only.render(indent, used, after + 1))
                 }
-                _ => format!("{name}({})", block(args, indent, CALL_WIDTH)),
+                _ if self.has_short_arguments() => {
+                    format!("{name}({})", filled(args, indent))
+                }
+                // Only the arguments of a plain function may move to the next line together.
+                _ if !name.is_empty() && !name.contains('.') => {
+                    format!("{name}({})", block(args, indent))
+                }
+                _ => format!("{name}({})", column(args, indent)),
             },
             Expr::Array(open, items) if matches!(items.as_slice(), [only] if only.hugs()) => {
-                let inner = items[0].render(indent, before + open.len(), after + 1);
+                let inner = items[0].broken(indent, before + open.len(), after + 1);
                 format!("{open}{inner}]")
             }
             Expr::Array(open, items) if items.iter().all(Expr::is_short) => {
                 format!("{open}{}]", filled(items, indent))
             }
-            Expr::Array(open, items) => format!("{open}{}]", block(items, indent, ARRAY_WIDTH)),
+            Expr::Array(open, items) => format!("{open}{}]", column(items, indent)),
             Expr::Struct(path, fields, base) => {
                 let inner = indent + 4;
                 let mut lines: Vec<String> = fields
@@ -101,9 +118,9 @@ impl Expr {
         !matches!(self, Expr::Atom(_))
     }
 
-    /// True where it can stand behind `||` without braces although it takes several lines.
-    pub(super) fn is_struct(&self) -> bool {
-        matches!(self, Expr::Struct(..))
+    /// True for a call whose arguments rustfmt puts several to a line where one line is not enough.
+    pub(super) fn has_short_arguments(&self) -> bool {
+        matches!(self, Expr::Call(_, args) if args.iter().all(Expr::is_short))
     }
 
     fn is_short(&self) -> bool {
@@ -137,16 +154,20 @@ fn field_line(name: &str, value: &Expr, indent: usize) -> String {
 }
 
 /// The items between brackets: on a line of their own where they fit, else one for each line.
-fn block(items: &[Expr], indent: usize, width: usize) -> String {
-    let inner = indent + 4;
-    if let Some(flat) = flat_list(items, width)
-        && inner + flat.chars().count() < MAX_WIDTH
-    {
-        return lines_between(&[format!("{flat},")], indent);
+fn block(items: &[Expr], indent: usize) -> String {
+    match flat_list(items, CALL_WIDTH) {
+        Some(flat) if indent + 4 + flat.chars().count() < MAX_WIDTH => {
+            lines_between(&[format!("{flat},")], indent)
+        }
+        _ => column(items, indent),
     }
+}
+
+/// The items between brackets, one for each line.
+fn column(items: &[Expr], indent: usize) -> String {
     let lines: Vec<String> = items
         .iter()
-        .map(|item| format!("{},", item.render(inner, 0, 1)))
+        .map(|item| format!("{},", item.render(indent + 4, 0, 1)))
         .collect();
     lines_between(&lines, indent)
 }
@@ -157,13 +178,15 @@ fn filled(items: &[Expr], indent: usize) -> String {
         .iter()
         .filter_map(|item| Some(format!("{},", item.flat()?)))
         .collect();
-    lines_between(&fill(&words, MAX_WIDTH - indent - 4), indent)
+    lines_between(&fill(&words, indent + 4), indent)
 }
 
-/// Words on as few lines of this width as can be.
-pub(super) fn fill(words: &[String], width: usize) -> Vec<String> {
+/// Words on as few lines as can be. rustfmt keeps room for a space behind every comma but the last.
+pub(super) fn fill(words: &[String], indent: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in words {
+    for (index, word) in words.iter().enumerate() {
+        let last = index + 1 == words.len();
+        let width = MAX_WIDTH - indent - usize::from(!last);
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');

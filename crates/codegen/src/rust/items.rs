@@ -6,7 +6,9 @@ use super::names::{enum_names, field_names};
 use super::options::Maps;
 use super::text::Text;
 use crate::facts::all_fields;
-use dovetail_schema::{Enum, Field, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind};
+use dovetail_schema::{
+    Enum, Field, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
+};
 
 /// A field with what Rust makes of it.
 struct Row<'a> {
@@ -85,7 +87,7 @@ impl Module<'_> {
 
     fn print_struct(&self, text: &mut Text, id: TypeId, def: &Struct) {
         let rows = self.rows(id, def);
-        let defaults = rows.iter().any(|row| row.field.default.is_some());
+        let defaults = rows.iter().any(|row| !self.starts_at_zero(id, row.field));
         let mut traits = vec!["Clone", "Debug"];
         if !defaults {
             traits.push("Default");
@@ -144,6 +146,24 @@ impl Module<'_> {
         text.line(&value);
         text.close("}");
         text.close("}");
+    }
+
+    /// True where a derived `Default` gives the field the value that the contract wants.
+    fn starts_at_zero(&self, owner: TypeId, field: &Field) -> bool {
+        match &field.default {
+            None => true,
+            Some(_) if self.is_optional(owner, field) => false,
+            Some(Value::Bool(value)) => !value,
+            Some(Value::Int(value)) => *value == 0,
+            Some(Value::Double(value)) => value.to_bits() == 0,
+            Some(Value::Enum(_, number)) => *number == 0,
+            Some(Value::String(value)) => value.is_empty(),
+            Some(Value::Bytes(value)) => value.is_empty(),
+            Some(Value::Uuid(value)) => *value == [0; 16],
+            Some(Value::List(items)) => items.is_empty(),
+            Some(Value::Map(entries)) => entries.is_empty(),
+            Some(Value::Struct(_, fields)) => fields.is_empty(),
+        }
     }
 
     /// The value of a field in a fresh struct.

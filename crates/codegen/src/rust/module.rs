@@ -136,7 +136,7 @@ impl<'a> Module<'a> {
             }
             text.open(&format!("use {path}::{{"));
             let words: Vec<String> = names.iter().map(|name| format!("{name},")).collect();
-            for line in fill(&words, 99 - indent - 4) {
+            for line in fill(&words, indent + 4) {
                 text.line(&line);
             }
             text.close("};");

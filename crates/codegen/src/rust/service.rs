@@ -328,7 +328,7 @@ impl Module<'_> {
         // Numbered parameters are those of a tuple, which therefore has to be seen to be one.
         let initial = self.initial_params(method, closure.contains('('));
         if let Some((initial, body)) = initial.flat().zip(body.flat()) {
-            let inner = format!("{initial}, {closure} {body}");
+            let inner = format!("{initial}, {closure} handler{body}");
             let line = format!("{number} => call.unary({inner}),");
             if inner.len() <= 60 && text.fits(&line) {
                 return text.line(&line);
@@ -339,18 +339,18 @@ impl Module<'_> {
             let line = format!("{number} => call.unary({head}");
             if head.len() < 60 && text.fits(&line) {
                 text.open(&line);
-                text.line(&body.render(text.indent(), 0, 0));
+                text.handler_call(&body);
                 return text.close("}),");
             }
         }
         text.open(&format!("{number} => call.unary("));
         text.line(&format!("{},", initial.render(text.indent(), 0, 1)));
-        let line = body.flat().map(|body| format!("{closure} {body},"));
+        let line = body.flat().map(|body| format!("{closure} handler{body},"));
         match line.filter(|line| text.fits(line)) {
             Some(line) => text.line(&line),
             None => {
                 text.open(&format!("{closure} {{"));
-                text.line(&body.render(text.indent(), 0, 0));
+                text.handler_call(&body);
                 text.close("},");
             }
         }
@@ -510,13 +510,13 @@ fn handler_call(text: &Text, method: &str, params: Vec<String>) -> (String, Expr
     };
     let mut closure = format!("move |cx, {pattern}|");
     let mut args = vec![Expr::atom("cx")];
-    if text.fits(&format!("    {closure} {{")) {
+    if text.fits(&format!("        {closure} {{ }}")) {
         args.extend(params.into_iter().map(Expr::atom));
     } else {
         closure = "move |cx, params|".to_owned();
         args.extend((0..params.len()).map(|index| Expr::atom(format!("params.{index}"))));
     }
-    (closure, Expr::Call(format!("handler.{method}"), args))
+    (closure, Expr::Call(format!(".{method}"), args))
 }
 
 /// Inherited methods are those of the base's client.

@@ -123,7 +123,11 @@ impl Text {
     /// tail it opens a body.
     pub(super) fn signature(&mut self, head: &str, params: &[String], ret: &str, tail: &str) {
         let line = format!("{head}({}) -> {ret}{tail}", params.join(", "));
-        if self.fits(&line) {
+        if self.indent + line.len() == MAX_WIDTH && tail == ";" {
+            // At exactly this width rustfmt moves the result, not the parameters.
+            self.line(&format!("{head}({})", params.join(", ")));
+            self.line(&format!("-> {ret}{tail}"));
+        } else if self.fits(&line) {
             self.line(&line);
         } else {
             self.open(&format!("{head}("));
@@ -166,17 +170,41 @@ impl Text {
                 None => format!("{lock}::new(|| {flat});"),
             };
             if self.indent + 4 + init.chars().count() <= MAX_WIDTH {
-                return self.assignment(before, &init);
+                return match before.split_once('<') {
+                    Some((name, ty)) if !self.fits(before) => {
+                        self.open(&format!("{name}<"));
+                        self.line(&format!("{},", ty.trim_end_matches("> =")));
+                        self.close(&format!("> = {init}"));
+                    }
+                    _ => self.assignment(before, &init),
+                };
             }
         }
-        if value.is_struct() {
-            let value = value.render(self.indent, 0, 2);
-            return self.line(&format!("{before} {lock}::new(|| {value});"));
+        // The head moves to a line of its own where it would not fit beside the name.
+        let head = match value {
+            Expr::Struct(path, ..) => format!("{lock}::new(|| {path} {{"),
+            _ => format!("{lock}::new(|| {{"),
+        };
+        let beside = self.fits(&format!("{before} {head});"));
+        if beside {
+            self.out.extend(std::iter::repeat_n(' ', self.indent));
+            self.out.push_str(before);
+            self.out.push(' ');
+        } else {
+            self.open(before);
+            self.out.extend(std::iter::repeat_n(' ', self.indent));
         }
-        self.open(&format!("{before} {lock}::new(|| {{"));
-        let value = value.render(self.indent, 0, 0);
-        self.line(&value);
-        self.close("});");
+        let body = match value {
+            Expr::Struct(..) => value.render(self.indent, 0, 2),
+            _ => {
+                let (inner, outer) = (self.indent + 4, " ".repeat(self.indent));
+                format!("{{\n{outer}    {}\n{outer}}}", value.render(inner, 0, 0))
+            }
+        };
+        self.out.push_str(&format!("{lock}::new(|| {body});\n"));
+        if !beside {
+            self.indent -= 4;
+        }
     }
 
     /// `self.channel.function(arguments)`, with `.await` where asked for.
@@ -199,6 +227,28 @@ impl Text {
             self.line(tail);
         }
         self.indent -= 4;
+    }
+
+    /// `handler` and a call of its method, which begins with a dot.
+    pub(super) fn handler_call(&mut self, call: &Expr) {
+        let flat = call.flat();
+        // Arguments that can share lines may fill the last column.
+        let spare = usize::from(!call.has_short_arguments());
+        let fits_below = |flat: &String| self.indent + 4 + flat.len() + spare <= MAX_WIDTH;
+        match flat {
+            Some(flat) if self.fits(&format!("handler{flat}")) => {
+                self.line(&format!("handler{flat}"));
+            }
+            Some(flat) if fits_below(&flat) => {
+                self.open("handler");
+                self.line(&flat);
+                self.indent -= 4;
+            }
+            _ => {
+                let call = call.render(self.indent, "handler".len(), 0);
+                self.line(&format!("handler{call}"));
+            }
+        }
     }
 
     /// A documentation comment, of text that may contain anything.

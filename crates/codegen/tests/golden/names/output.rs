@@ -194,23 +194,12 @@ pub mod names {
             NONE = 0,
         });
 
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Holder {
             pub ok: Ok,
             pub number: ::std::option::Option<i32>,
             pub err: Err,
             pub unknown_fields: ::dovetail::UnknownFields,
-        }
-
-        impl ::std::default::Default for Holder {
-            fn default() -> Self {
-                Self {
-                    ok: ::std::default::Default::default(),
-                    number: ::std::option::Option::None,
-                    err: Err::ERR,
-                    unknown_fields: ::dovetail::UnknownFields::default(),
-                }
-            }
         }
 
         message!(Holder {
