@@ -1,5 +1,10 @@
-use crate::{DecodeError, EncodeError, Limits, Reader, Writer};
+use crate::thrift::{binary, compact, json};
+use crate::{
+    DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
+    WriteParams, Writer,
+};
 use bytes::Bytes;
+use std::fmt;
 
 /// Something that can be written in any encoding: a value, or the parameters of a call with their table.
 pub trait Encode {
@@ -13,7 +18,47 @@ pub trait Decode {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError>;
 }
 
+impl<T: Value> Encode for T {
+    #[inline]
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        self.write(writer)
+    }
+}
+
+impl<T: Value> Decode for T {
+    #[inline]
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        self.read(reader)
+    }
+}
+
+/// Parameters to send, with the method's table.
+impl<P: WriteParams> Encode for (&P, &[Field<'_>]) {
+    #[inline]
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        self.0.write(self.1, writer)
+    }
+}
+
+/// Parameters to receive, with the method's table.
+impl<P: ReadParams> Decode for (&mut P, &[Field<'_>]) {
+    #[inline]
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        self.0.read(self.1, reader)
+    }
+}
+
 /// An encoding, chosen at run time.
+///
+/// ```
+/// use dovetail_wire::{Encoding, Limits};
+///
+/// for encoding in [Encoding::ThriftBinary, Encoding::ThriftCompact] {
+///     let bytes = encoding.to_bytes(&vec!["one".to_owned()])?;
+///     assert_eq!(encoding.from_bytes::<Vec<String>>(&bytes.into())?, ["one"]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub enum Encoding {
     /// Thrift binary; strict and old messages have the same body.
@@ -28,10 +73,102 @@ pub enum Encoding {
     Custom(&'static dyn Codec),
 }
 
+impl Encoding {
+    /// The name, for messages and statistics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ThriftBinary => "thrift-binary",
+            Self::ThriftCompact => "thrift-compact",
+            Self::ThriftJson => "thrift-json",
+            Self::Protobuf => "protobuf",
+            Self::Custom(codec) => codec.name(),
+        }
+    }
+
+    /// Appends a value to `out`. An error leaves an unfinished value appended.
+    ///
+    /// The two fast encodings get their own copy of the value's code; the others share one through `dyn`,
+    /// because their work per piece outweighs an indirect call and every copy costs its size.
+    pub fn encode<E: Encode>(
+        self,
+        value: &E,
+        out: &mut Vec<u8>,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        match self {
+            Self::ThriftBinary => value.encode(&mut binary::Writer::new(out, limits)),
+            Self::ThriftCompact => value.encode(&mut compact::Writer::new(out, limits)),
+            Self::ThriftJson | Self::Protobuf => {
+                Err(EncodeError::Unsupported { what: "values yet" })
+            }
+            Self::Custom(codec) => codec.encode(out, limits, &mut |writer| value.encode(writer)),
+        }
+    }
+
+    /// Reads a value over `into` and returns how many bytes it took. What `into` holds after an error is
+    /// unspecified, but valid.
+    pub fn decode<D: Decode>(
+        self,
+        into: &mut D,
+        input: &Bytes,
+        limits: Limits,
+    ) -> Result<usize, DecodeError> {
+        match self {
+            Self::ThriftBinary => {
+                let mut reader = binary::Reader::shared(input, limits);
+                into.decode(&mut reader)?;
+                Ok(reader.position())
+            }
+            Self::ThriftCompact => {
+                let mut reader = compact::Reader::shared(input, limits);
+                into.decode(&mut reader)?;
+                Ok(reader.position())
+            }
+            Self::ThriftJson => {
+                let mut reader = json::Reader::new(input, limits);
+                let erased: &mut dyn Reader<'_> = &mut reader;
+                into.decode(erased)?;
+                Ok(reader.position())
+            }
+            Self::Protobuf => Err(DecodeError::malformed("not yet")),
+            Self::Custom(codec) => codec.decode(input, limits, &mut |reader| into.decode(reader)),
+        }
+    }
+
+    /// Writes a value to a new buffer, under the default [`Limits`].
+    pub fn to_bytes<E: Encode>(self, value: &E) -> Result<Vec<u8>, EncodeError> {
+        let mut out = Vec::new();
+        self.encode(value, &mut out, Limits::default())?;
+        Ok(out)
+    }
+
+    /// Reads a value that takes the whole input, under the default [`Limits`].
+    pub fn from_bytes<D: Decode + Default>(self, input: &Bytes) -> Result<D, DecodeError> {
+        let mut value = D::default();
+        let read = self.decode(&mut value, input, Limits::default())?;
+        finish(read, input.len())?;
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An error where a value did not take the whole input.
+pub(crate) fn finish(read: usize, len: usize) -> Result<(), DecodeError> {
+    match len.saturating_sub(read) {
+        0 => Ok(()),
+        left => Err(DecodeErrorKind::TrailingBytes { left }.into()),
+    }
+}
+
 /// An encoding that is not built in: see `examples/custom-encoding`.
 pub trait Codec: Send + Sync {
     /// The name, for messages and statistics.
-    fn name(&self) -> &str;
+    fn name(&self) -> &'static str;
 
     /// Calls `body` with a writer that appends to `out`.
     fn encode(

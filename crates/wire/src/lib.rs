@@ -15,9 +15,11 @@
 //! nesting depth, and bytes allocated for the values that it makes.
 #![forbid(unsafe_code)]
 
+mod depth;
 mod encoding;
 mod error;
 mod field;
+mod input;
 mod limits;
 mod macros;
 mod message;
@@ -25,6 +27,7 @@ mod params;
 mod reader;
 mod unknown;
 mod value;
+mod varint;
 mod writer;
 
 pub mod thrift;

@@ -48,8 +48,8 @@ pub trait Reader<'de> {
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.
     fn begin_struct(&mut self) -> Result<()>;
-    /// The next field. `fields` is the contract's table; `hint` is the index in it at which to look first:
-    /// zero before the first field, maintained by the reader.
+    /// The next field. `fields` is the contract's table; `hint` is zero before the first field and then
+    /// belongs to the reader, which keeps in it where in the table it looks first.
     fn next_field(&mut self, fields: &[Field<'_>], hint: &mut usize) -> Result<NextField>;
     /// Reads the value of the field that `next_field` just called unknown.
     fn unknown_value(&mut self) -> Result<UnknownValue>;

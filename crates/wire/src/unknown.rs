@@ -103,7 +103,7 @@ impl UnknownValue {
             Self::I32(value) => writer.i32(*value),
             Self::I64(value) => writer.i64(*value),
             Self::F64(bits) => writer.f64(f64::from_bits(*bits)),
-            Self::Bytes(value) => writer.bytes(value),
+            Self::Bytes(value) => writer.unknown_bytes(value),
             Self::Uuid(value) => writer.uuid(value),
             Self::List(kind, items) => {
                 writer.begin_list(*kind, items.len())?;

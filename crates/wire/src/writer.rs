@@ -93,6 +93,11 @@ pub trait Writer {
         self.end_field()
     }
 
+    /// Writes bytes of an unknown field, of which nobody knows whether they are text.
+    fn unknown_bytes(&mut self, value: &Bytes) -> Result {
+        self.bytes(value)
+    }
+
     /// The same writer as an object, for the rare paths that are not worth a copy per encoding.
     fn as_dyn(&mut self) -> &mut dyn Writer;
 }

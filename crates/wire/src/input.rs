@@ -1,0 +1,154 @@
+//! What the decoders share: a cursor over the input that never reads past its end.
+
+use crate::{Budget, DecodeError, DecodeErrorKind};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+/// From this length on, bytes share the input instead of being copied. A smaller blob that outlives its
+/// message would pin a receive buffer many times its size.
+pub(crate) const SHARE_FROM: usize = 4096;
+
+/// Unread input. Every access is checked; nothing is consumed by an access that fails.
+#[derive(Clone)]
+pub(crate) struct Input<'de> {
+    rest: &'de [u8],
+    len: usize,
+    owner: Option<&'de Bytes>,
+}
+
+impl<'de> Input<'de> {
+    pub(crate) fn new(input: &'de [u8]) -> Self {
+        Input {
+            rest: input,
+            len: input.len(),
+            owner: None,
+        }
+    }
+
+    pub(crate) fn shared(input: &'de Bytes) -> Self {
+        Input {
+            owner: Some(input),
+            ..Self::new(input)
+        }
+    }
+
+    #[inline]
+    pub(crate) fn rest(&self) -> &'de [u8] {
+        self.rest
+    }
+
+    /// Goes on with `rest`, a suffix of what [`rest`](Self::rest) gave.
+    #[inline]
+    pub(crate) fn set_rest(&mut self, rest: &'de [u8]) {
+        debug_assert!(rest.len() <= self.rest.len());
+        self.rest = rest;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        self.len - self.rest.len()
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
+        match self.rest.split_first() {
+            Some((byte, rest)) => {
+                self.rest = rest;
+                Ok(*byte)
+            }
+            None => Err(truncated()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        match self.rest.split_first_chunk() {
+            Some((array, rest)) => {
+                self.rest = rest;
+                Ok(*array)
+            }
+            None => Err(truncated()),
+        }
+    }
+
+    /// The next `len` bytes, where `len` was sent.
+    #[inline]
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'de [u8], DecodeError> {
+        match self.rest.split_at_checked(len) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => Err(beyond_input(len as u64, self.rest.len())),
+        }
+    }
+
+    /// The next `len` bytes as text; the budget pays for the copy that the caller is going to make.
+    #[inline]
+    pub(crate) fn text(
+        &mut self,
+        len: usize,
+        budget: &mut Budget,
+    ) -> Result<Cow<'de, str>, DecodeError> {
+        let bytes = self.take(len)?;
+        budget.allocate(len)?;
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(_) => Err(DecodeErrorKind::InvalidUtf8.into()),
+        }
+    }
+
+    /// The next `len` bytes: shared with the input where that is possible and pays, copied otherwise.
+    #[inline]
+    pub(crate) fn blob(&mut self, len: usize, budget: &mut Budget) -> Result<Bytes, DecodeError> {
+        let start = self.position();
+        let bytes = self.take(len)?;
+        if let Some(owner) = self.owner
+            && len >= SHARE_FROM
+        {
+            return Ok(owner.slice(start..start + len));
+        }
+        budget.allocate(len)?;
+        Ok(Bytes::copy_from_slice(bytes))
+    }
+
+    /// Checks a count of elements that take at least `wire_size` bytes of input and exactly `memory_size`
+    /// bytes of memory each, before anything is allocated for them.
+    #[inline]
+    pub(crate) fn count(
+        &self,
+        count: usize,
+        wire_size: usize,
+        memory_size: usize,
+        budget: &mut Budget,
+    ) -> Result<(), DecodeError> {
+        match count.checked_mul(wire_size) {
+            Some(bytes) if bytes <= self.rest.len() => {}
+            _ => return Err(beyond_input(count as u64, self.rest.len())),
+        }
+        budget.allocate(count.saturating_mul(memory_size))
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn truncated() -> DecodeError {
+    DecodeErrorKind::Truncated.into()
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn beyond_input(length: u64, left: usize) -> DecodeError {
+    DecodeErrorKind::LengthBeyondInput { length, left }.into()
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn negative(length: i64) -> DecodeError {
+    DecodeErrorKind::NegativeLength { length }.into()
+}
