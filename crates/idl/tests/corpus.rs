@@ -81,6 +81,47 @@ fn dovetail() {
     check("dovetail");
 }
 
+/// The examples of `docs/idl.md` are contracts.
+#[test]
+fn examples_of_the_page() {
+    let page = std::fs::read_to_string(tests("../../../docs/idl.md")).unwrap();
+    let blocks: Vec<&str> = page
+        .split("```thrift\n")
+        .skip(1)
+        .filter_map(|b| b.split("```").next())
+        .collect();
+    assert!(blocks.len() > 5);
+    for block in blocks {
+        let files = [
+            ("page.thrift", block),
+            ("shared.thrift", "service Root { void root() }"),
+        ];
+        let compiled = compile("page.thrift", &dovetail_idl::MemoryLoader::from_iter(files));
+        assert_eq!(compiled.render(false), "", "{block}");
+    }
+}
+
+/// Every contract of this repository compiles, whoever wrote it.
+#[test]
+fn contracts_of_the_repository() {
+    let mut directories = vec![tests("../../..")];
+    let mut count = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !["target", ".git", "idl", "node_modules"].contains(&name) {
+                directories.push(path);
+            } else if name.ends_with(".thrift") {
+                let compiled = compile(name, &Below::new(&directory));
+                assert!(compiled.schema.is_some(), "{}", compiled.render(false));
+                count += 1;
+            }
+        }
+    }
+    println!("{count} contracts");
+}
+
 /// Whatever a file says twice, it says the same.
 #[test]
 fn deterministic() {

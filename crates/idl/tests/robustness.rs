@@ -158,7 +158,10 @@ fn mutated() -> impl Strategy<Value = String> {
             let (a, b) = (a.min(b), a.max(b));
             match kind {
                 0 => text.replace_range(a..b.min(text.len()), ""),
-                1 => text.insert_str(b, &text[a..b].to_owned()),
+                1 => {
+                    let piece = text[a..b].to_owned();
+                    text.insert_str(b, &piece);
+                }
                 2 => text.insert_str(a, WORDS[word]),
                 _ => {
                     let moved = text[a..b].to_owned();
