@@ -125,13 +125,14 @@ impl Program {
             }
             if let Some(other) = done.iter().find(|include| include.prefix == prefix) {
                 let message = format!("two includes have the name `{prefix}`");
-                let error = Diagnostic::error("E0303", message)
+                let warning = Diagnostic::warning("W0303", message)
                     .at(file, path.span, "the second one")
                     .also(file, other.span, "the first one")
-                    .note(format!("`{prefix}.Name` could come from either"))
+                    .note(format!(
+                        "if both define `{prefix}.Name`, it comes from the second one"
+                    ))
                     .help("rename one of the files");
-                sink.push(error);
-                continue;
+                sink.push(warning);
             }
             done.push(Include {
                 prefix,

@@ -121,22 +121,30 @@ impl<'a> Names<'a> {
     }
 
     pub(crate) fn find(&self, file: FileId, name: &str) -> Option<Symbol> {
-        let (scope, name) = self.scope(file, name)?;
-        scope.symbols.get(name).map(|(symbol, _)| *symbol)
+        let (mut scopes, last) = self.scopes(file, name);
+        let found = scopes.find_map(|scope| scope.symbols.get(last))?;
+        Some(found.0)
     }
 
-    /// The scope in which the last part of a name is looked up.
-    fn scope<'n>(&self, file: FileId, name: &'n str) -> Option<(&Scope, &'n str)> {
-        let (file, name) = match name.rsplit_once('.') {
-            Some((prefix, name)) => (self.included(file, prefix)?, name),
-            None => (file, name),
+    /// The scopes in which the last part of a name is looked up, and that part. There are several where
+    /// includes share a name; the last one goes first, as it does in Apache Thrift.
+    fn scopes<'n>(&self, file: FileId, name: &'n str) -> (impl Iterator<Item = &Scope>, &'n str) {
+        let (files, last) = match name.rsplit_once('.') {
+            Some((prefix, last)) => (self.included(file, prefix), last),
+            None => (vec![file], name),
         };
-        Some((&self.scopes[file.index()], name))
+        (
+            files.into_iter().map(|file| &self.scopes[file.index()]),
+            last,
+        )
     }
 
-    fn included(&self, file: FileId, prefix: &str) -> Option<FileId> {
-        let mut includes = self.program.unit(file).includes.iter();
-        includes.find(|include| include.prefix == prefix)?.file
+    fn included(&self, file: FileId, prefix: &str) -> Vec<FileId> {
+        let includes = self.program.unit(file).includes.iter().rev();
+        includes
+            .filter(|include| include.prefix == prefix)
+            .filter_map(|include| include.file)
+            .collect()
     }
 
     /// `NAME`, `Enum.VALUE`, `file.NAME`, `file.Enum.VALUE`.
@@ -146,9 +154,8 @@ impl<'a> Names<'a> {
         file: FileId,
         name: &str,
     ) -> Option<ConstantSymbol> {
-        if let Some((scope, last)) = self.scope(file, name)
-            && let Some((id, _)) = scope.constants.get(last)
-        {
+        let (mut scopes, last) = self.scopes(file, name);
+        if let Some((id, _)) = scopes.find_map(|scope| scope.constants.get(last)) {
             return Some(ConstantSymbol::Constant(*id));
         }
         let (owner, value) = name.rsplit_once('.')?;
@@ -169,15 +176,21 @@ impl<'a> Names<'a> {
     /// True where a missing name is no news: something that could have defined it has been refused.
     pub(crate) fn excused(&self, file: FileId, name: &str) -> bool {
         let unit = self.program.unit(file);
-        let mut prefixes = unit.includes.iter();
-        let prefix = |prefix: &str| {
+        let named = |prefix: &str| {
             let rest = name.strip_prefix(prefix);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
-        match prefixes.find(|include| prefix(&include.prefix)) {
-            Some(include) => include
-                .file
-                .is_none_or(|file| self.program.unit(file).damaged),
+        let mut includes = unit
+            .includes
+            .iter()
+            .filter(|include| named(&include.prefix))
+            .peekable();
+        match includes.peek() {
+            Some(_) => includes.any(|include| {
+                include
+                    .file
+                    .is_none_or(|file| self.program.unit(file).damaged)
+            }),
             None => unit.damaged,
         }
     }
@@ -212,7 +225,7 @@ impl<'a> Names<'a> {
             return Some(format!("write `{known}`"));
         }
         if let Some((prefix, last)) = name.rsplit_once('.')
-            && self.included(file, prefix).is_none()
+            && self.included(file, prefix).is_empty()
         {
             if what == "constant" && self.find(file, prefix).is_some() {
                 return self.nearest_value(file, prefix, last);
@@ -233,7 +246,8 @@ impl<'a> Names<'a> {
                 "no include of this file has the name `{prefix}`: add `include \"{prefix}.thrift\"`"
             ));
         }
-        let (scope, last) = self.scope(file, name)?;
+        let (mut scopes, last) = self.scopes(file, name);
+        let scope = scopes.next()?;
         let prefix = name.strip_suffix(last).unwrap_or_default();
         let near = match what {
             "constant" => {

@@ -1,4 +1,0 @@
-include "include/shared.thrift"
-include "include/deep/shared.thrift"
-
-struct S {}
