@@ -1,5 +1,5 @@
 use crate::reply::ReplyBody;
-use crate::{Context, Exceptions, Status};
+use crate::{Code, Context, Exceptions, Status};
 use dovetail_wire::{FieldValue, ReadParams};
 use std::pin::Pin;
 
@@ -36,6 +36,12 @@ impl Call {
             }
             Err(status) => Box::pin(std::future::ready(self.reply::<T, E>(&Err(status.into())))),
         }
+    }
+
+    /// The answer to a method number that the service does not have: what generated code falls back to.
+    pub fn no_such_method<'a>(self) -> HandlerFuture<'a> {
+        let status = Status::new(Code::Unimplemented, "the service has no such method");
+        Box::pin(std::future::ready(self.reply::<(), Status>(&Err(status))))
     }
 
     /// The parameters, decoded over `initial`.

@@ -3,6 +3,7 @@
 
 mod call;
 mod context;
+mod descriptor;
 mod exceptions;
 mod method;
 mod reply;

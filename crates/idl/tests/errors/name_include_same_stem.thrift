@@ -1,0 +1,4 @@
+include "include/shared.thrift"
+include "include/deep/shared.thrift"
+
+struct S {}
