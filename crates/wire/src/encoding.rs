@@ -1,3 +1,4 @@
+use crate::protobuf;
 use crate::thrift::{binary, compact, json};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
@@ -53,7 +54,7 @@ impl<P: ReadParams> Decode for (&mut P, &[Field<'_>]) {
 /// ```
 /// use dovetail_wire::{Encoding, Limits};
 ///
-/// for encoding in [Encoding::ThriftBinary, Encoding::ThriftCompact] {
+/// for encoding in Encoding::BUILT_IN {
 ///     let bytes = encoding.to_bytes(&vec!["one".to_owned()])?;
 ///     assert_eq!(encoding.from_bytes::<Vec<String>>(&bytes.into())?, ["one"]);
 /// }
@@ -74,6 +75,14 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// All encodings of this crate.
+    pub const BUILT_IN: [Self; 4] = [
+        Self::ThriftBinary,
+        Self::ThriftCompact,
+        Self::ThriftJson,
+        Self::Protobuf,
+    ];
+
     /// The name, for messages and statistics.
     pub fn name(self) -> &'static str {
         match self {
@@ -98,8 +107,13 @@ impl Encoding {
         match self {
             Self::ThriftBinary => value.encode(&mut binary::Writer::new(out, limits)),
             Self::ThriftCompact => value.encode(&mut compact::Writer::new(out, limits)),
-            Self::ThriftJson | Self::Protobuf => {
-                Err(EncodeError::Unsupported { what: "values yet" })
+            Self::ThriftJson => {
+                let writer: &mut dyn Writer = &mut json::Writer::new(out, limits);
+                value.encode(writer)
+            }
+            Self::Protobuf => {
+                let writer: &mut dyn Writer = &mut protobuf::Writer::new(out, limits);
+                value.encode(writer)
             }
             Self::Custom(codec) => codec.encode(out, limits, &mut |writer| value.encode(writer)),
         }
@@ -130,7 +144,11 @@ impl Encoding {
                 into.decode(erased)?;
                 Ok(reader.position())
             }
-            Self::Protobuf => Err(DecodeError::malformed("not yet")),
+            Self::Protobuf => {
+                let reader: &mut dyn Reader<'_> = &mut protobuf::Reader::shared(input, limits);
+                into.decode(reader)?;
+                Ok(input.len())
+            }
             Self::Custom(codec) => codec.decode(input, limits, &mut |reader| into.decode(reader)),
         }
     }

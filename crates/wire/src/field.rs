@@ -98,3 +98,14 @@ impl<'a> Field<'a> {
         self
     }
 }
+
+/// Where the field with this id is in the table, looking first at `from`: senders keep to the contract's
+/// order, so the next field is near.
+#[inline]
+pub(crate) fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> {
+    let (before, after) = fields.split_at(from.min(fields.len()));
+    let behind = after.iter().position(|field| field.id == id);
+    behind
+        .map(|index| index + before.len())
+        .or_else(|| before.iter().position(|field| field.id == id))
+}

@@ -37,10 +37,9 @@ impl<'de> Input<'de> {
         self.rest
     }
 
-    /// Goes on with `rest`, a suffix of what [`rest`](Self::rest) gave.
+    /// Goes on with `rest`, a part of the input.
     #[inline]
     pub(crate) fn set_rest(&mut self, rest: &'de [u8]) {
-        debug_assert!(rest.len() <= self.rest.len());
         self.rest = rest;
     }
 
@@ -49,6 +48,7 @@ impl<'de> Input<'de> {
         self.rest.len()
     }
 
+    /// How much has been read; only where `rest` always reaches to the end of the input.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.len - self.rest.len()
@@ -106,12 +106,11 @@ impl<'de> Input<'de> {
     /// The next `len` bytes: shared with the input where that is possible and pays, copied otherwise.
     #[inline]
     pub(crate) fn blob(&mut self, len: usize, budget: &mut Budget) -> Result<Bytes, DecodeError> {
-        let start = self.position();
         let bytes = self.take(len)?;
         if let Some(owner) = self.owner
             && len >= SHARE_FROM
         {
-            return Ok(owner.slice(start..start + len));
+            return Ok(owner.slice_ref(bytes));
         }
         budget.allocate(len)?;
         Ok(Bytes::copy_from_slice(bytes))

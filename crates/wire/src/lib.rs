@@ -30,6 +30,7 @@ mod value;
 mod varint;
 mod writer;
 
+pub mod protobuf;
 pub mod thrift;
 
 pub use bytes::Bytes;

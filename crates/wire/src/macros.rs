@@ -138,6 +138,10 @@ macro_rules! union {
                 let _ = &reader;
                 match id {
                     $($id => {
+                        // The same variant again is merged where the encoding merges.
+                        if let Self::$variant(value) = self {
+                            return $crate::FieldValue::read_field(value, reader);
+                        }
                         let mut value = <$ty as ::core::default::Default>::default();
                         $crate::FieldValue::read_field(&mut value, reader)?;
                         *self = Self::$variant(value);

@@ -85,7 +85,7 @@ impl SeenFields {
         }
     }
 
-    fn contains(&self, index: usize) -> bool {
+    pub(crate) fn contains(&self, index: usize) -> bool {
         match index {
             0..64 => self.first & (1 << index) != 0,
             _ => self.rest.contains(&index),

@@ -1,4 +1,5 @@
 //! What real peers wrote (`interop/golden`) is read, and written again byte for byte.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::type_complexity)]
 
 mod describe;
 mod zoo;

@@ -3,6 +3,7 @@
 
 mod custom;
 mod detection;
+mod fuzz;
 mod golden;
 mod hostile;
 mod http;

@@ -4,7 +4,8 @@ pub mod binary;
 pub mod compact;
 pub mod json;
 
-use crate::{DecodeError, DecodeErrorKind, EncodeError, Field, Kind};
+use crate::field::find;
+use crate::{DecodeError, DecodeErrorKind, EncodeError, Kind};
 use std::borrow::Cow;
 
 /// A container's length as all of Thrift's encodings count it.
@@ -19,16 +20,6 @@ fn field_id(id: i32) -> Result<i16, EncodeError> {
     i16::try_from(id).map_err(|_| EncodeError::Unsupported {
         what: "a field id of more than 16 bits in Thrift",
     })
-}
-
-/// Where the field with this id is in the table, looking first at `from`: senders keep to the contract's
-/// order, so the next field is near.
-fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> {
-    let (before, after) = fields.split_at(from.min(fields.len()));
-    let behind = after.iter().position(|field| field.id == id);
-    behind
-        .map(|index| index + before.len())
-        .or_else(|| before.iter().position(|field| field.id == id))
 }
 
 /// How error messages call a type that was sent.

@@ -1,0 +1,617 @@
+use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
+use crate::input::{Input, beyond_input};
+use crate::message::SeenFields;
+use crate::{
+    Budget, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, NextField, Sequence,
+    UnknownValue, varint,
+};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+/// What the next value is, and so where its bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The whole message.
+    Top,
+    /// No value: between the fields of a struct.
+    Struct,
+    /// A field's value, or one occurrence of it.
+    Field,
+    /// An element after its tag.
+    Element,
+    /// An element of a packed run.
+    Packed,
+    /// The key of an entry.
+    Key,
+    /// The value of an entry.
+    Value,
+    /// No value: the entry has been read.
+    EntryEnd,
+}
+
+/// Where the reader is in one struct or container.
+struct Level<'de> {
+    place: Place,
+    /// The field, or the one that is repeated.
+    number: u32,
+    wire_type: u8,
+    format: IntFormat,
+    /// The field has come before in this message.
+    again: bool,
+    /// The container has a message of its own; otherwise it shares one with other fields.
+    wrapped: bool,
+    /// The tag of the first occurrence is already read.
+    pending: bool,
+    map: bool,
+    kinds: (Kind, Kind),
+    /// Memory that an element takes.
+    size: usize,
+    /// What follows the struct, or the message around the container.
+    after: &'de [u8],
+    /// What follows the packed run or the entry.
+    resume: &'de [u8],
+    /// The bytes of an entry from its key on, and from its value on.
+    key: Option<&'de [u8]>,
+    value: Option<&'de [u8]>,
+    seen: SeenFields,
+}
+
+impl Level<'_> {
+    fn new(place: Place) -> Self {
+        Level {
+            place,
+            number: 1,
+            wire_type: DELIMITED,
+            format: IntFormat::Varint,
+            again: false,
+            wrapped: false,
+            pending: false,
+            map: false,
+            kinds: (Kind::Struct, Kind::Struct),
+            size: 0,
+            after: &[],
+            resume: &[],
+            key: None,
+            value: None,
+            seen: SeenFields::default(),
+        }
+    }
+}
+
+/// Reads values in protobuf. A value takes all of the input: the encoding does not say where it ends.
+pub struct Reader<'de> {
+    /// Up to the end of the innermost message.
+    input: Input<'de>,
+    budget: Budget,
+    level: Level<'de>,
+    outer: Vec<Level<'de>>,
+}
+
+impl<'de> Reader<'de> {
+    /// Reads from `input`; all bytes are copied.
+    pub fn new(input: &'de [u8], limits: Limits) -> Self {
+        Self::over(Input::new(input), limits)
+    }
+
+    /// Reads from `input`, with which large blobs are shared.
+    pub fn shared(input: &'de Bytes, limits: Limits) -> Self {
+        Self::over(Input::shared(input), limits)
+    }
+
+    fn over(input: Input<'de>, limits: Limits) -> Self {
+        Reader {
+            input,
+            budget: Budget::new(limits),
+            level: Level::new(Place::Top),
+            outer: Vec::new(),
+        }
+    }
+
+    fn tag(&mut self) -> Result<(u32, u8), DecodeError> {
+        tag(&mut self.input)
+    }
+
+    fn enter(&mut self, level: Level<'de>) -> Result<(), DecodeError> {
+        self.budget.enter()?;
+        self.outer.push(std::mem::replace(&mut self.level, level));
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.budget.leave();
+        if let Some(outer) = self.outer.pop() {
+            self.level = outer;
+        }
+    }
+
+    /// Goes to the bytes of the next value, which is not a container in a field. False where there are
+    /// none, because an entry lacks its key or value: then it has its type's default.
+    #[inline]
+    fn locate(&mut self, wire_type: u8) -> Result<bool, DecodeError> {
+        let found = match self.level.place {
+            Place::Field | Place::Element | Place::Packed => return Ok(true),
+            Place::Top => {
+                self.level.place = Place::EntryEnd;
+                let wanted = [(1, wire_type), (0, 0)];
+                let [found, _] = scan(&self.input, wanted, &mut self.budget)?;
+                found
+            }
+            Place::Key => {
+                self.level.place = Place::Value;
+                self.level.key
+            }
+            Place::Value => {
+                self.level.place = Place::EntryEnd;
+                self.level.value
+            }
+            Place::Struct | Place::EntryEnd => {
+                return Err(DecodeError::malformed("a value that was not announced"));
+            }
+        };
+        self.input.set_rest(found.unwrap_or_default());
+        Ok(found.is_some())
+    }
+
+    /// The next value's bits, if it has some.
+    #[inline]
+    fn bits(&mut self, kind: Kind) -> Result<Option<u64>, DecodeError> {
+        // Outside fields the level has the default format.
+        let wire_type = wire_type(kind, self.level.format);
+        if !self.locate(wire_type)? {
+            return Ok(None);
+        }
+        Ok(Some(match wire_type {
+            FIXED32 => u32::from_le_bytes(self.input.array()?).into(),
+            FIXED64 => u64::from_le_bytes(self.input.array()?),
+            _ => varint::read(&mut self.input)?,
+        }))
+    }
+
+    #[inline]
+    fn signed(&mut self, kind: Kind) -> Result<i64, DecodeError> {
+        let bits = self.bits(kind)?.unwrap_or(0);
+        Ok(match (self.level.format, kind) {
+            (IntFormat::ZigZag, Kind::I64) => varint::unzigzag(bits),
+            (_, Kind::I64) => bits.cast_signed(),
+            // A number of more than 32 bits loses the upper ones, as the specification says.
+            (IntFormat::ZigZag, _) => varint::unzigzag(u64::from(bits as u32)),
+            _ => i64::from((bits as u32).cast_signed()),
+        })
+    }
+
+    #[inline]
+    fn unsigned32(&mut self, kind: Kind) -> Result<u32, DecodeError> {
+        Ok(self.bits(kind)?.unwrap_or(0) as u32)
+    }
+
+    /// The length of the delimited value that comes next.
+    #[inline]
+    fn length(&mut self) -> Result<usize, DecodeError> {
+        let length = varint::read(&mut self.input)?;
+        match usize::try_from(length) {
+            Ok(len) if len <= self.input.rest().len() => Ok(len),
+            _ => Err(beyond_input(length, self.input.rest().len())),
+        }
+    }
+
+    /// Takes the bytes of a struct, or of the message around a container.
+    fn message(&mut self) -> Result<&'de [u8], DecodeError> {
+        if !self.locate(DELIMITED)? {
+            return Ok(&[]);
+        }
+        let len = self.length()?;
+        self.input.take(len)
+    }
+
+    fn skip(&mut self, number: u32, wire_type: u8) -> Result<(), DecodeError> {
+        skip(&mut self.input, number, wire_type, &mut self.budget)
+    }
+
+    fn container(
+        &mut self,
+        kinds: (Kind, Kind),
+        size: usize,
+        map: bool,
+    ) -> Result<Sequence, DecodeError> {
+        let mut level = Level::new(Place::Element);
+        level.map = map;
+        level.kinds = kinds;
+        level.size = size;
+        let append = match self.level.place {
+            Place::Field => {
+                level.number = self.level.number;
+                level.wire_type = self.level.wire_type;
+                if !map {
+                    level.format = self.level.format;
+                }
+                level.pending = true;
+                self.level.again
+            }
+            Place::Top => {
+                level.wrapped = true;
+                self.level.place = Place::EntryEnd;
+                false
+            }
+            _ => {
+                level.wrapped = true;
+                let message = self.message()?;
+                level.after = self.input.rest();
+                self.input.set_rest(message);
+                false
+            }
+        };
+        self.enter(level)?;
+        let mut reserve = 0;
+        if self.level.pending && !self.fits() {
+            self.level.pending = false;
+            self.skip(self.level.number, self.level.wire_type)?;
+        }
+        if self.level.pending && self.is_run() {
+            self.level.pending = false;
+            reserve = self.begin_run()?;
+        }
+        Ok(Sequence {
+            reserve,
+            append,
+            state: 0,
+        })
+    }
+
+    /// True where the occurrence that comes next is one of the container's elements, or a run of them.
+    fn fits(&self) -> bool {
+        let level = &self.level;
+        let wanted = match level.map {
+            true => DELIMITED,
+            false => wire_type(level.kinds.0, level.format),
+        };
+        // Delimited stands for itself and for a packed run of anything.
+        level.wire_type == wanted || level.wire_type == DELIMITED
+    }
+
+    /// True where the occurrence that comes next is a packed run.
+    fn is_run(&self) -> bool {
+        let level = &self.level;
+        !level.map
+            && level.wire_type == DELIMITED
+            && wire_type(level.kinds.0, level.format) != DELIMITED
+    }
+
+    /// Goes into a packed run; returns how many elements it has.
+    fn begin_run(&mut self) -> Result<usize, DecodeError> {
+        let len = self.length()?;
+        let run = self.input.take(len)?;
+        let count = match wire_type(self.level.kinds.0, self.level.format) {
+            FIXED32 => len / 4,
+            FIXED64 => len / 8,
+            // Each varint ends with the one byte that has no continuation bit.
+            _ => run.iter().map(|byte| usize::from(*byte < 0x80)).sum(),
+        };
+        self.budget
+            .allocate(count.saturating_mul(self.level.size))?;
+        self.level.resume = self.input.rest();
+        self.level.place = Place::Packed;
+        self.input.set_rest(run);
+        Ok(count)
+    }
+
+    /// Reads the tag of the container's next occurrence. False where there is none: at the end of its
+    /// message, or, where it shares one, before another field.
+    fn next_occurrence(&mut self) -> Result<bool, DecodeError> {
+        loop {
+            let before = self.input.rest();
+            if before.is_empty() {
+                return Ok(false);
+            }
+            let (number, wire_type) = self.tag()?;
+            self.level.wire_type = wire_type;
+            if number == self.level.number && self.fits() {
+                return Ok(true);
+            }
+            if !self.level.wrapped {
+                self.input.set_rest(before);
+                return Ok(false);
+            }
+            self.skip(number, wire_type)?;
+        }
+    }
+
+    /// Reads where the parts of the entry are that comes next.
+    fn begin_entry(&mut self) -> Result<(), DecodeError> {
+        let len = self.length()?;
+        let mut entry = self.input.clone();
+        entry.set_rest(self.input.take(len)?);
+        let (key, value) = self.level.kinds;
+        let wanted = [
+            (1, wire_type(key, IntFormat::Varint)),
+            (2, wire_type(value, IntFormat::Varint)),
+        ];
+        let [key, value] = scan(&entry, wanted, &mut self.budget)?;
+        self.level.key = key;
+        self.level.value = value;
+        self.level.resume = self.input.rest();
+        self.level.place = Place::Key;
+        Ok(())
+    }
+}
+
+fn tag(input: &mut Input<'_>) -> Result<(u32, u8), DecodeError> {
+    let tag = varint::read(input)?;
+    let number = u32::try_from(tag >> 3).unwrap_or(0);
+    match i32::try_from(number) {
+        Ok(1..=MOST) => Ok((number, (tag & 7) as u8)),
+        _ => Err(DecodeError::malformed(
+            "a field number that protobuf does not have",
+        )),
+    }
+}
+
+/// Where in a message the values of the wanted numbers and types are; the last one where several are.
+fn scan<'de>(
+    message: &Input<'de>,
+    wanted: [(u32, u8); 2],
+    budget: &mut Budget,
+) -> Result<[Option<&'de [u8]>; 2], DecodeError> {
+    let mut input = message.clone();
+    let mut found = [None; 2];
+    while !input.rest().is_empty() {
+        let tag = tag(&mut input)?;
+        for (found, _) in found.iter_mut().zip(wanted).filter(|(_, w)| *w == tag) {
+            *found = Some(input.rest());
+        }
+        skip(&mut input, tag.0, tag.1, budget)?;
+    }
+    Ok(found)
+}
+
+/// Passes over a value, without allocating; groups as deep as the budget allows.
+fn skip(
+    input: &mut Input<'_>,
+    number: u32,
+    wire_type: u8,
+    budget: &mut Budget,
+) -> Result<(), DecodeError> {
+    match wire_type {
+        VARINT => varint::read(input).map(|_| ()),
+        FIXED32 => input.array::<4>().map(|_| ()),
+        FIXED64 => input.array::<8>().map(|_| ()),
+        DELIMITED => {
+            let length = varint::read(input)?;
+            let len = usize::try_from(length).unwrap_or(usize::MAX);
+            input.take(len).map(|_| ())
+        }
+        GROUP => skip_group(input, number, budget).map(|_| ()),
+        END_GROUP => Err(stray_end()),
+        _ => Err(DecodeErrorKind::InvalidType { found: wire_type }.into()),
+    }
+}
+
+/// Passes over a group and the tag at its end; returns how many bytes are before that tag.
+fn skip_group(
+    input: &mut Input<'_>,
+    number: u32,
+    budget: &mut Budget,
+) -> Result<usize, DecodeError> {
+    budget.enter()?;
+    let start = input.rest().len();
+    loop {
+        let left = input.rest().len();
+        match tag(input)? {
+            (end, END_GROUP) if end == number => {
+                budget.leave();
+                return Ok(start - left);
+            }
+            (_, END_GROUP) => return Err(stray_end()),
+            (number, wire_type) => skip(input, number, wire_type, budget)?,
+        }
+    }
+}
+
+#[cold]
+fn stray_end() -> DecodeError {
+    DecodeError::malformed("the end of a group that has not begun")
+}
+
+#[cold]
+fn too_large() -> DecodeError {
+    DecodeError::malformed("a number of more bits than its type has")
+}
+
+impl<'de> crate::Reader<'de> for Reader<'de> {
+    #[inline]
+    fn bool(&mut self) -> Result<bool, DecodeError> {
+        Ok(self.bits(Kind::Bool)?.unwrap_or(0) != 0)
+    }
+
+    #[inline]
+    fn i8(&mut self) -> Result<i8, DecodeError> {
+        i8::try_from(self.signed(Kind::I8)?).map_err(|_| too_large())
+    }
+
+    #[inline]
+    fn i16(&mut self) -> Result<i16, DecodeError> {
+        i16::try_from(self.signed(Kind::I16)?).map_err(|_| too_large())
+    }
+
+    #[inline]
+    fn i32(&mut self) -> Result<i32, DecodeError> {
+        i32::try_from(self.signed(Kind::I32)?).map_err(|_| too_large())
+    }
+
+    #[inline]
+    fn i64(&mut self) -> Result<i64, DecodeError> {
+        self.signed(Kind::I64)
+    }
+
+    #[inline]
+    fn f64(&mut self) -> Result<f64, DecodeError> {
+        Ok(f64::from_bits(self.bits(Kind::F64)?.unwrap_or(0)))
+    }
+
+    #[inline]
+    fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
+        if !self.locate(DELIMITED)? {
+            return Ok(Cow::Borrowed(""));
+        }
+        let len = self.length()?;
+        self.input.text(len, &mut self.budget)
+    }
+
+    #[inline]
+    fn bytes(&mut self) -> Result<Bytes, DecodeError> {
+        if !self.locate(DELIMITED)? {
+            return Ok(Bytes::new());
+        }
+        let len = self.length()?;
+        self.input.blob(len, &mut self.budget)
+    }
+
+    fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
+        match self.message()? {
+            // The default of `bytes`, as a sender without uuids has it.
+            [] => Ok([0; 16]),
+            bytes => bytes
+                .try_into()
+                .map_err(|_| DecodeError::malformed("a uuid that has not 16 bytes")),
+        }
+    }
+
+    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
+        self.container((element, element), size, false)
+    }
+
+    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
+        self.container((key, value), size, true)
+    }
+
+    #[inline]
+    fn next_element(&mut self, _: &mut Sequence) -> Result<bool, DecodeError> {
+        loop {
+            match self.level.place {
+                Place::Packed if !self.input.rest().is_empty() => return Ok(true),
+                Place::Packed | Place::Value | Place::EntryEnd => {
+                    self.input.set_rest(self.level.resume);
+                    self.level.place = Place::Element;
+                }
+                _ => {}
+            }
+            if self.level.pending {
+                self.level.pending = false;
+            } else if !self.next_occurrence()? {
+                if self.level.wrapped {
+                    self.input.set_rest(self.level.after);
+                }
+                self.leave();
+                return Ok(false);
+            }
+            if self.is_run() {
+                self.begin_run()?;
+                continue;
+            }
+            self.budget.allocate(self.level.size)?;
+            if self.level.map {
+                self.begin_entry()?;
+            }
+            return Ok(true);
+        }
+    }
+
+    fn begin_struct(&mut self) -> Result<(), DecodeError> {
+        let mut level = Level::new(Place::Struct);
+        if self.level.place == Place::Top {
+            self.level.place = Place::EntryEnd;
+        } else {
+            let message = self.message()?;
+            level.after = self.input.rest();
+            self.input.set_rest(message);
+        }
+        self.enter(level)
+    }
+
+    fn next_field(
+        &mut self,
+        fields: &[Field<'_>],
+        hint: &mut usize,
+    ) -> Result<NextField, DecodeError> {
+        loop {
+            if self.input.rest().is_empty() {
+                self.input.set_rest(self.level.after);
+                self.leave();
+                return Ok(NextField::End);
+            }
+            let (number, wire) = self.tag()?;
+            let id = number.cast_signed();
+            self.level.number = number;
+            self.level.wire_type = wire;
+            let Some(index) = crate::field::find(fields, *hint, id) else {
+                self.level.place = Place::Struct;
+                return Ok(NextField::Unknown(id));
+            };
+            let Some(field) = fields.get(index) else {
+                return Err(DecodeError::no_such_field(id));
+            };
+            let fits = match field.kind {
+                // What the elements are is known only where they are read.
+                Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
+                kind => wire_type(kind, field.format) == wire,
+            };
+            if !fits {
+                self.skip(number, wire)?;
+                continue;
+            }
+            self.level.place = Place::Field;
+            self.level.format = field.format;
+            self.level.again = self.level.seen.contains(index);
+            self.level.seen.insert(index);
+            *hint = index + 1;
+            return Ok(NextField::Known(index));
+        }
+    }
+
+    fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
+        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+        Ok(match self.level.wire_type {
+            VARINT => UnknownValue::Varint(varint::read(&mut self.input)?),
+            FIXED32 => UnknownValue::Fixed32(u32::from_le_bytes(self.input.array()?)),
+            FIXED64 => UnknownValue::Fixed64(u64::from_le_bytes(self.input.array()?)),
+            DELIMITED => {
+                let len = self.length()?;
+                UnknownValue::Delimited(self.input.blob(len, &mut self.budget)?)
+            }
+            GROUP => {
+                let mut inside = self.input.clone();
+                let number = self.level.number;
+                let len = skip_group(&mut self.input, number, &mut self.budget)?;
+                UnknownValue::Group(inside.blob(len, &mut self.budget)?)
+            }
+            END_GROUP => return Err(stray_end()),
+            found => return Err(DecodeErrorKind::InvalidType { found }.into()),
+        })
+    }
+
+    fn enumeration(&mut self) -> Result<i32, DecodeError> {
+        Ok((self.bits(Kind::Enum)?.unwrap_or(0) as u32).cast_signed())
+    }
+
+    fn u8(&mut self) -> Result<u8, DecodeError> {
+        u8::try_from(self.unsigned32(Kind::U8)?).map_err(|_| too_large())
+    }
+
+    fn u16(&mut self) -> Result<u16, DecodeError> {
+        u16::try_from(self.unsigned32(Kind::U16)?).map_err(|_| too_large())
+    }
+
+    #[inline]
+    fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.unsigned32(Kind::U32)
+    }
+
+    #[inline]
+    fn u64(&mut self) -> Result<u64, DecodeError> {
+        Ok(self.bits(Kind::U64)?.unwrap_or(0))
+    }
+
+    #[inline]
+    fn f32(&mut self) -> Result<f32, DecodeError> {
+        Ok(f32::from_bits(self.unsigned32(Kind::F32)?))
+    }
+}

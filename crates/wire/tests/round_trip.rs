@@ -1,0 +1,472 @@
+//! Every value survives every encoding; no input makes a decoder panic, however it is broken.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::type_complexity)]
+
+mod zoo;
+
+use dovetail_wire::{Bytes, Encoding, Limits, UnknownFields, Uuid, Value};
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+use std::fmt::Debug;
+use zoo::*;
+
+fn blob() -> impl Strategy<Value = Bytes> {
+    vec(any::<u8>(), 0..40).prop_map(Bytes::from)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), ".{0,12}", "[\\x00-\\x7f]{0,40}"]
+}
+
+/// Doubles that equal themselves.
+fn real() -> impl Strategy<Value = f64> {
+    any::<f64>().prop_map(|value| if value.is_nan() { 0.5 } else { value })
+}
+
+fn colour() -> impl Strategy<Value = Colour> {
+    any::<i32>().prop_map(Colour)
+}
+
+fn uuid() -> impl Strategy<Value = Uuid> {
+    any::<[u8; 16]>().prop_map(Uuid::from_bytes)
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    (text(), any::<i16>()).prop_map(|(host, port)| Origin { host, port })
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    (any::<i32>(), text()).prop_map(|(number, word)| Key { number, word })
+}
+
+fn everything() -> impl Strategy<Value = Everything> {
+    let scalars = (
+        any::<bool>(),
+        any::<i8>(),
+        any::<i16>(),
+        any::<i32>(),
+        any::<i64>(),
+        real(),
+    );
+    (scalars, text(), blob(), colour(), any::<i64>(), origin()).prop_map(
+        |((truth, tiny, small, medium, large, real), text, blob, colour, ticket, origin)| {
+            Everything {
+                truth,
+                tiny,
+                small,
+                medium,
+                large,
+                real,
+                text,
+                blob,
+                colour,
+                ticket,
+                origin,
+                unknown_fields: UnknownFields::default(),
+            }
+        },
+    )
+}
+
+fn containers() -> impl Strategy<Value = Containers> {
+    (
+        vec(any::<bool>(), 0..20),
+        vec(any::<i32>(), 0..200),
+        vec(real(), 0..20),
+        btree_set(text(), 0..5),
+        btree_set(any::<i64>(), 0..5),
+        btree_map(text(), any::<i32>(), 0..5),
+        btree_map(any::<i16>(), text(), 0..5),
+        btree_map(colour(), origin(), 0..5),
+        vec(blob(), 0..5),
+        btree_map(any::<bool>(), any::<bool>(), 0..3),
+    )
+        .prop_map(
+            |(truths, numbers, reals, words, bigs, counts, names, origins, blobs, opposites)| {
+                Containers {
+                    truths,
+                    numbers,
+                    reals,
+                    words,
+                    bigs,
+                    counts,
+                    names,
+                    origins,
+                    blobs,
+                    opposites,
+                    unknown_fields: UnknownFields::default(),
+                }
+            },
+        )
+}
+
+fn nested() -> impl Strategy<Value = Nested> {
+    let page = || btree_map(any::<i32>(), text(), 0..3);
+    (
+        vec(vec(any::<i32>(), 0..4), 0..4),
+        btree_map(text(), vec(page(), 0..3), 0..3),
+        vec(page(), 0..3),
+        vec(btree_set(any::<i32>(), 0..3), 0..3),
+        btree_map(
+            any::<i32>(),
+            btree_map(any::<i32>(), any::<i32>(), 0..3),
+            0..3,
+        ),
+        vec(origin(), 0..4),
+        vec(vec(vec(vec(any::<i8>(), 0..3), 0..3), 0..3), 0..3),
+    )
+        .prop_map(
+            |(matrix, book, pages, groups, table, origins, deep)| Nested {
+                matrix,
+                book,
+                pages,
+                groups,
+                table,
+                origins,
+                deep,
+                unknown_fields: UnknownFields::default(),
+            },
+        )
+}
+
+fn keyed() -> impl Strategy<Value = Keyed> {
+    (btree_map(key(), text(), 0..4), btree_set(key(), 0..4)).prop_map(|(by_key, keys)| Keyed {
+        by_key,
+        keys,
+        unknown_fields: UnknownFields::default(),
+    })
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let leaf = any::<i32>().prop_map(|value| Tree {
+        value,
+        ..Tree::default()
+    });
+    leaf.prop_recursive(5, 20, 3, |inner| {
+        (any::<i32>(), vec(inner, 1..3)).prop_map(|(value, children)| Tree {
+            value,
+            children,
+            unknown_fields: UnknownFields::default(),
+        })
+    })
+}
+
+fn chain() -> impl Strategy<Value = Chain> {
+    vec(any::<i32>(), 1..40).prop_map(|values| {
+        let mut chain = None;
+        for value in values {
+            let next = chain.map(Box::new);
+            chain = Some(Chain {
+                value,
+                next,
+                unknown_fields: UnknownFields::default(),
+            });
+        }
+        chain.unwrap()
+    })
+}
+
+fn choice() -> impl Strategy<Value = Choice> {
+    prop_oneof![
+        any::<i32>().prop_map(Choice::Number),
+        text().prop_map(Choice::Text),
+        any::<bool>().prop_map(Choice::Truth),
+        everything().prop_map(Choice::Everything),
+        vec(any::<i32>(), 1..4).prop_map(Choice::Numbers),
+        real().prop_map(Choice::Real),
+        Just(Choice::Unknown(UnknownFields::default())),
+    ]
+}
+
+/// No `Some` of an empty container, which protobuf does not tell from `None`.
+fn newer() -> impl Strategy<Value = Newer> {
+    let scalars = (
+        option::of(any::<bool>()),
+        option::of(any::<i8>()),
+        option::of(any::<i16>()),
+        option::of(any::<i32>()),
+        option::of(any::<i64>()),
+        option::of(real()),
+    );
+    let structs = (
+        option::of(everything()),
+        option::of(vec(any::<bool>(), 1..4)),
+        option::of(btree_map(text(), vec(everything(), 0..2), 1..3)),
+        option::of(btree_set(any::<i32>(), 1..3)),
+        option::of(btree_map(any::<i32>(), any::<i32>(), 1..3)),
+        option::of(choice()),
+    );
+    (any::<i32>(), scalars, option::of(text()), structs, text()).prop_map(
+        |(first, scalars, text, structs, last)| Newer {
+            first,
+            truth: scalars.0,
+            tiny: scalars.1,
+            small: scalars.2,
+            medium: scalars.3,
+            large: scalars.4,
+            real: scalars.5,
+            text,
+            everything: structs.0,
+            truths: structs.1,
+            many: structs.2,
+            numbers: structs.3,
+            nothing: structs.4,
+            choice: structs.5,
+            last,
+            unknown_fields: UnknownFields::default(),
+        },
+    )
+}
+
+fn unsigned() -> impl Strategy<Value = Unsigned> {
+    let single = any::<f32>().prop_map(|value| if value.is_nan() { 0.5 } else { value });
+    (
+        (
+            any::<u8>(),
+            any::<u16>(),
+            any::<u32>(),
+            any::<u64>(),
+            single.clone(),
+        ),
+        vec(any::<u32>(), 0..5),
+        vec(single, 0..5),
+        btree_map(any::<u64>(), any::<u8>(), 0..5),
+        btree_set(real().prop_map(Into::into), 0..5),
+    )
+        .prop_map(|((a, b, c, d, e), many, floats, by, wide)| Unsigned {
+            a,
+            b,
+            c,
+            d,
+            e,
+            many,
+            floats,
+            by,
+            wide,
+            unknown_fields: UnknownFields::default(),
+        })
+}
+
+fn formats() -> impl Strategy<Value = Formats> {
+    (
+        (
+            any::<i32>(),
+            any::<i32>(),
+            any::<i64>(),
+            any::<u32>(),
+            any::<u64>(),
+        ),
+        (any::<i32>(), any::<i64>()),
+        vec(any::<i64>(), 0..50),
+        vec(any::<i32>(), 0..50),
+        vec(any::<u64>(), 0..50),
+        option::of(any::<i64>()),
+    )
+        .prop_map(|(a, b, many, many_zigzag, many_fixed, maybe)| Formats {
+            varint: a.0,
+            zigzag32: a.1,
+            zigzag64: a.2,
+            fixed32: a.3,
+            fixed64: a.4,
+            sfixed32: b.0,
+            sfixed64: b.1,
+            many,
+            many_zigzag,
+            many_fixed,
+            maybe,
+            unknown_fields: UnknownFields::default(),
+        })
+}
+
+fn uuids() -> impl Strategy<Value = Uuids> {
+    (
+        uuid(),
+        vec(uuid(), 0..4),
+        btree_map(uuid(), uuid(), 0..3),
+        btree_set(uuid(), 0..3),
+        text(),
+    )
+        .prop_map(|(single, many, pairs, distinct, last)| Uuids {
+            single,
+            many,
+            pairs,
+            distinct,
+            last,
+            unknown_fields: UnknownFields::default(),
+        })
+}
+
+fn optionals() -> impl Strategy<Value = Optionals> {
+    (
+        option::of(vec(option::of(any::<i64>()), 1..4)),
+        option::of(btree_set(text(), 1..4)),
+        option::of(btree_map(any::<i64>(), vec(text(), 0..3), 1..3)),
+        option::of(choice()),
+        option::of(newer().prop_map(Box::new)),
+        vec(choice(), 0..3),
+        btree_map(any::<i32>(), choice(), 0..3),
+        vec(vec(key(), 0..3), 0..3),
+        btree_set(vec(any::<bool>(), 0..4), 0..3),
+    )
+        .prop_map(
+            |(list, set, map, choice, boxed, choices, by_choice, lists, sets)| Optionals {
+                list: list.map(|list| {
+                    let item = |positive| Option64 {
+                        positive,
+                        ..Option64::default()
+                    };
+                    list.into_iter().map(item).collect()
+                }),
+                set,
+                map,
+                choice,
+                boxed,
+                choices,
+                by_choice,
+                lists,
+                sets,
+                unknown_fields: UnknownFields::default(),
+            },
+        )
+}
+
+/// Round trip, every truncation of it (or some, of a long one), and one broken byte.
+fn check<T: Value + PartialEq + Debug>(
+    value: &T,
+    broken: (prop::sample::Index, u8),
+) -> Result<(), TestCaseError> {
+    for encoding in Encoding::BUILT_IN {
+        let bytes = Bytes::from(encoding.to_bytes(value).unwrap());
+        let back: T = encoding
+            .from_bytes(&bytes)
+            .map_err(|e| TestCaseError::fail(format!("{encoding:?}: {e}")))?;
+        prop_assert_eq!(&back, value, "{:?}", encoding);
+        let step = 1 + bytes.len() / 64;
+        for end in (0..bytes.len()).step_by(step) {
+            let cut = encoding.from_bytes::<T>(&bytes.slice(..end));
+            // Protobuf's messages and JSON's numbers have no end of their own.
+            let endless = match encoding {
+                Encoding::Protobuf => true,
+                Encoding::ThriftJson => bytes[0] != b'{' && bytes[0] != b'[' && bytes[0] != b'"',
+                _ => false,
+            };
+            prop_assert!(cut.is_err() || endless);
+        }
+        if !bytes.is_empty() {
+            let mut mutated = bytes.to_vec();
+            mutated[broken.0.index(bytes.len())] ^= broken.1;
+            let mutated = Bytes::from(mutated);
+            let mut value = T::default();
+            if encoding
+                .decode(&mut value, &mutated, Limits::default())
+                .is_ok()
+            {
+                // What can be read can be written, and read again.
+                let again = encoding.to_bytes(&value).unwrap();
+                prop_assert!(encoding.from_bytes::<T>(&again.into()).is_ok());
+            }
+        }
+    }
+    Ok(())
+}
+
+macro_rules! round_trips {
+    ($($name:ident),*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+            $(
+                #[test]
+                fn $name(value in super::$name(), at in any::<prop::sample::Index>(), bits in 1u8..) {
+                    check(&value, (at, bits))?;
+                }
+            )*
+        }
+    };
+}
+
+mod survives {
+    use super::*;
+
+    round_trips!(
+        everything, containers, nested, keyed, tree, chain, choice, newer, unsigned, formats,
+        uuids, optionals
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Values without a message around them.
+    #[test]
+    fn alone(numbers in vec(any::<i64>(), 0..5), words in text(), bytes in blob(),
+        map in btree_map(text(), vec(real(), 0..3), 0..3), lists in vec(vec(text(), 0..3), 0..3),
+        number in any::<i32>(), truth: bool, at in any::<prop::sample::Index>(), bits in 1u8..)
+    {
+        let broken = (at, bits);
+        check(&numbers, broken)?;
+        check(&words, broken)?;
+        check(&bytes, broken)?;
+        check(&map, broken)?;
+        check(&lists, broken)?;
+        check(&number, broken)?;
+        check(&truth, broken)?;
+    }
+
+    /// A relay that knows an older contract, and speaks another encoding on each side.
+    #[test]
+    fn relays(value in newer()) {
+        use Encoding::{Protobuf, ThriftBinary as Binary, ThriftCompact as Compact, ThriftJson as Json};
+        let routes: &[&[Encoding]] = &[
+            &[Binary, Binary],
+            &[Compact, Compact],
+            &[Json, Json],
+            &[Protobuf, Protobuf],
+            &[Binary, Compact, Binary],
+            &[Compact, Binary, Compact],
+        ];
+        for route in routes {
+            let mut bytes = route[0].to_bytes(&value).unwrap();
+            for pair in route.windows(2) {
+                let older: Older = pair[0].from_bytes(&bytes.into()).unwrap();
+                prop_assert_eq!(older.first, value.first);
+                prop_assert_eq!(&older.last, &value.last);
+                bytes = pair[1].to_bytes(&older).unwrap();
+            }
+            let back: Newer = route[route.len() - 1].from_bytes(&bytes.into()).unwrap();
+            prop_assert_eq!(&back, &value, "{:?}", route);
+        }
+    }
+
+    /// The same through JSON, which does not tell bytes from text: no bytes in these values.
+    #[test]
+    fn relays_through_json(value in newer()) {
+        let mut value = value;
+        let plain = |e: &mut Everything| e.blob = Bytes::new();
+        value.everything.iter_mut().for_each(plain);
+        value.many.iter_mut().flat_map(|m| m.values_mut()).flatten().for_each(plain);
+        if let Some(Choice::Everything(e)) = &mut value.choice {
+            plain(e);
+        }
+        use Encoding::{ThriftBinary as Binary, ThriftCompact as Compact, ThriftJson as Json};
+        let route = [Binary, Compact, Json, Compact, Json, Binary];
+        let mut bytes = route[0].to_bytes(&value).unwrap();
+        for pair in route.windows(2) {
+            let older: Older = pair[0].from_bytes(&bytes.into()).unwrap();
+            bytes = pair[1].to_bytes(&older).unwrap();
+        }
+        let back: Newer = Binary.from_bytes(&bytes.into()).unwrap();
+        prop_assert_eq!(&back, &value);
+    }
+
+    /// Noise.
+    #[test]
+    fn noise(input in vec(any::<u8>(), 0..200)) {
+        let input = Bytes::from(input);
+        for encoding in Encoding::BUILT_IN {
+            let _ = encoding.from_bytes::<Newer>(&input);
+            let _ = encoding.from_bytes::<Nested>(&input);
+            let _ = encoding.from_bytes::<Optionals>(&input);
+            let _ = encoding.from_bytes::<Empty>(&input);
+        }
+    }
+}
