@@ -17,7 +17,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-const timeout = 60 * time.Second
+const timeout = 30 * time.Second
 
 type options struct {
 	protocol, transport, address, only string
