@@ -43,11 +43,6 @@ impl<'de> Input<'de> {
         self.rest = rest;
     }
 
-    #[cfg(test)]
-    pub(crate) fn left(&self) -> usize {
-        self.rest.len()
-    }
-
     /// How much has been read; only where `rest` always reaches to the end of the input.
     #[inline]
     pub(crate) fn position(&self) -> usize {

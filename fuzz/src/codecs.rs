@@ -1,0 +1,107 @@
+//! Decoders take anything without a panic; what they take, they write and take again unchanged.
+
+use crate::zoo::*;
+use dovetail_wire::{Bytes, Encoding, Limits, Value};
+use std::collections::BTreeMap;
+
+pub(crate) fn binary(input: &[u8]) {
+    zoo(Encoding::ThriftBinary, input);
+}
+
+pub(crate) fn compact(input: &[u8]) {
+    zoo(Encoding::ThriftCompact, input);
+}
+
+pub(crate) fn json(input: &[u8]) {
+    zoo(Encoding::ThriftJson, input);
+}
+
+pub(crate) fn protobuf(input: &[u8]) {
+    zoo(Encoding::Protobuf, input);
+}
+
+/// A value that comes in one encoding leaves in each other one, and means the same there.
+pub(crate) fn relay(input: &[u8]) {
+    let Some((which, input)) = input.split_first() else {
+        return;
+    };
+    let from = Encoding::BUILT_IN[usize::from(*which) % Encoding::BUILT_IN.len()];
+    let input = Bytes::copy_from_slice(input);
+    let mut value = Newer::default();
+    if from.decode(&mut value, &input, limits()).is_err() {
+        return;
+    }
+    // Only what both contracts know is the same everywhere: encodings differ in what they say about the
+    // rest, and protobuf does not tell an empty container from none.
+    for to in Encoding::BUILT_IN {
+        let bytes = Bytes::from(write(to, &value));
+        let mut older = Older::default();
+        let read = to.decode(&mut older, &bytes, limits());
+        assert!(read.is_ok(), "{from:?} to {to:?}: {read:?}");
+        assert_eq!((older.first, older.last), (value.first, value.last.clone()));
+    }
+}
+
+/// The first byte chooses a type.
+fn zoo(encoding: Encoding, input: &[u8]) {
+    let Some((which, input)) = input.split_first() else {
+        return;
+    };
+    const TYPES: &[fn(Encoding, &Bytes)] = &[
+        again::<Everything>,
+        again::<Presence>,
+        again::<Containers>,
+        again::<Nested>,
+        again::<Keyed>,
+        again::<Tree>,
+        again::<Chain>,
+        again::<Choice>,
+        again::<Wide>,
+        again::<Older>,
+        again::<Newer>,
+        again::<Uuids>,
+        again::<Unsigned>,
+        again::<Formats>,
+        again::<Optionals>,
+        again::<Vec<BTreeMap<String, Vec<i64>>>>,
+    ];
+    TYPES[usize::from(*which) % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
+}
+
+fn limits() -> Limits {
+    Limits {
+        allocation: 1 << 20,
+        ..Limits::default()
+    }
+}
+
+/// Twice as deep and large as what was read: two forms of a value need not be equally deep or large.
+fn wide() -> Limits {
+    Limits {
+        depth: 2 * Limits::default().depth,
+        allocation: 16 << 20,
+    }
+}
+
+fn write<T: Value>(encoding: Encoding, value: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Err(problem) = encoding.encode(value, &mut out, wide()) {
+        panic!("{encoding:?} reads what it cannot write: {problem}");
+    }
+    out
+}
+
+/// Compares bytes, not values: NaN does not equal itself.
+fn again<T: Value>(encoding: Encoding, input: &Bytes) {
+    let mut value = T::default();
+    if encoding.decode(&mut value, input, limits()).is_err() {
+        return;
+    }
+    let once = Bytes::from(write(encoding, &value));
+    let mut value = T::default();
+    match encoding.decode(&mut value, &once, wide()) {
+        Ok(read) => assert_eq!(read, once.len(), "{encoding:?}"),
+        Err(problem) => panic!("{encoding:?} writes what it cannot read: {problem}"),
+    }
+    assert_eq!(write(encoding, &value), once, "{encoding:?}");
+}

@@ -1,0 +1,28 @@
+//! What is fuzzed. A target is a function of bytes that panics where something is wrong; it is run by
+//! `fuzz/libfuzzer`, and by a test here over every golden file.
+//!
+//! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
+
+mod codecs;
+#[path = "../../crates/wire/tests/zoo/mod.rs"]
+mod zoo;
+
+/// A name, as `FUZZ_TARGET` gives it, and the function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Everything that is fuzzed.
+pub const TARGETS: &[Target] = &[
+    ("binary", codecs::binary),
+    ("compact", codecs::compact),
+    ("json", codecs::json),
+    ("protobuf", codecs::protobuf),
+    ("relay", codecs::relay),
+];
+
+/// The target with this name.
+pub fn find(name: &str) -> Option<fn(&[u8])> {
+    TARGETS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, target)| *target)
+}

@@ -1,0 +1,45 @@
+//! Every target takes every golden file, and each of them cut and broken.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+fn golden_files(dir: &Path, found: &mut Vec<Vec<u8>>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            golden_files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "hex") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+            found.push(
+                digits
+                    .chunks(2)
+                    .map(|pair| (pair[0] * 16 + pair[1]) as u8)
+                    .collect(),
+            );
+        }
+    }
+}
+
+#[test]
+fn goldens() {
+    let mut files = Vec::new();
+    golden_files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/golden"),
+        &mut files,
+    );
+    assert!(files.len() > 100);
+    for (_, target) in dovetail_fuzz::TARGETS {
+        for (index, file) in files.iter().enumerate() {
+            for first in 0..16 {
+                let mut input = vec![first];
+                input.extend_from_slice(file);
+                target(&input);
+                let at = 1 + index * 7 % file.len();
+                input[at] ^= 1 << (index % 8);
+                target(&input);
+                target(&input[..at]);
+            }
+        }
+    }
+}
