@@ -14,7 +14,14 @@ impl<'a> Evaluator<'a, '_> {
         let ty = resolve(self.schema, ty)?;
         let converted = match (value, ty) {
             (Value::Bool(value), Type::Bool) => Value::Bool(value),
-            (Value::Int(value @ (0 | 1)), Type::Bool) => Value::Bool(value == 1),
+            (Value::Int(value), Type::Bool) => {
+                if !(0..=1).contains(&value) {
+                    let message = format!("{value} stands for `true` here");
+                    let warning = Diagnostic::warning("W0505", message).at(self.file, span, "");
+                    self.sink.push(warning.help("write `true`"));
+                }
+                Value::Bool(value != 0)
+            }
             (Value::Bool(value), ty) if range(ty).is_some() => {
                 let message = format!("a bool stands for {} here", i32::from(value));
                 let warning = Diagnostic::warning("W0502", message).at(self.file, span, "");

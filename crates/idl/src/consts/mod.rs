@@ -7,7 +7,7 @@ mod convert;
 
 use crate::ast::{ConstExpr, ConstKind, DefinitionKind, Name};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::lower::Pending;
+use crate::lower::{Pending, Place};
 use crate::parser::MAX_DEPTH;
 use crate::resolve::{ConstantSymbol, Names, nearest, resolve};
 use crate::source::{FileId, Span};
@@ -40,12 +40,14 @@ pub(crate) fn evaluate(
         stack: Vec::new(),
         copied: 0,
         exhausted: false,
+        annotation: false,
     };
     for index in 0..schema.constants.len() {
         evaluator.constant(ConstantId(index as u32), 0);
     }
     let pending = pending.iter().map(|pending| {
         evaluator.file = pending.file;
+        evaluator.annotation = matches!(pending.place, Place::Annotation(..));
         evaluator.value(pending.expr, &pending.ty, 0)
     });
     let pending = pending.collect();
@@ -76,6 +78,8 @@ struct Evaluator<'a, 's> {
     /// How much has been copied by references.
     copied: usize,
     exhausted: bool,
+    /// True while the fields of an annotation are evaluated.
+    annotation: bool,
 }
 
 /// As much as references may copy in one program, in values or in 16 bytes of text.
@@ -335,8 +339,14 @@ impl<'a> Evaluator<'a, '_> {
                 let error = Diagnostic::error("E0509", format!("`{name}` has no field `{text}`"))
                     .at(self.file, key.span, "")
                     .also(file, place, "defined here");
-                let help = near.map(|near| format!("did you mean `{near}`?"));
-                self.sink.push(error.maybe_help(help));
+                let mut known: Vec<&str> = fields.keys().copied().collect();
+                known.sort_unstable_by_key(|name| fields[name].id);
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if known.is_empty() => "it has no fields at all".to_owned(),
+                    None => format!("its fields are {}", known[..known.len().min(8)].join(", ")),
+                };
+                self.sink.push(error.help(help));
                 complete = false;
                 continue;
             };
@@ -378,13 +388,15 @@ impl<'a> Evaluator<'a, '_> {
                 missing.join("`, `"),
             );
             let message = format!("the required field{plural} `{list}` of `{name}` must be given");
-            self.error(
-                "E0512",
-                message,
-                span,
-                &format!("add a value for `{}`", missing[0]),
-            );
-            return None;
+            // Apache Thrift never looks. An annotation, though, is ours alone.
+            let diagnostic = match self.annotation {
+                true => Diagnostic::error("E0512", message),
+                false => Diagnostic::warning("W0506", message)
+                    .note("Apache Thrift takes zero, or what is empty, for what is missing"),
+            };
+            let help = format!("add a value for `{}`", missing[0]);
+            self.sink
+                .push(diagnostic.at(self.file, span, "").help(help));
         }
         complete.then_some(Value::Struct(id, found))
     }

@@ -197,8 +197,12 @@ impl<'a> Lower<'a, '_> {
             (Context::Union | Context::Throws, _) => Presence::Optional,
             (_, Some((Requiredness::Required, _))) => Presence::Required,
             (_, Some((Requiredness::Optional, _))) => Presence::Optional,
-            // A pointer can be null; that is what it is there for.
-            (Context::Struct | Context::Exception, None) if field.pointer => Presence::Optional,
+            // Pointers and references can lead nowhere; that is what they are there for.
+            (Context::Struct | Context::Exception, None)
+                if field.pointer || field.shared.is_some() =>
+            {
+                Presence::Optional
+            }
             (_, None) => Presence::Default,
         }
     }

@@ -1,5 +1,5 @@
 //! What the tests share: files of this machine, and golden files.
-#![allow(dead_code)]
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 use dovetail_idl::{LoadError, Loader, Source, beside};
 use std::fs;
