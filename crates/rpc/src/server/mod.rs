@@ -223,10 +223,13 @@ pub(crate) struct Shared {
     pub(crate) polling: Polling,
     draining: AtomicBool,
     next_guest: AtomicU64,
-    guests: Mutex<Vec<(u64, Option<Arc<dyn Stream>>)>>,
+    guests: Mutex<Vec<Seat>>,
     /// Notified when a connection has ended.
     left: Condvar,
 }
+
+/// A connection by its number, with the stream that ends it where it has a thread of its own.
+type Seat = (u64, Option<Arc<dyn Stream>>);
 
 fn hello(shared: &Shared) -> Arc<ServerOptions> {
     shared.options.clone()
@@ -247,7 +250,7 @@ impl Shared {
         Some(Guest { id, shared: self.clone() })
     }
 
-    fn guests(&self) -> MutexGuard<'_, Vec<(u64, Option<Arc<dyn Stream>>)>> {
+    fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
