@@ -30,10 +30,14 @@ impl FromStr for Address {
     type Err = ParseAddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseAddressError { text: text.to_owned() };
+        let error = || ParseAddressError {
+            text: text.to_owned(),
+        };
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
-            return (!path.is_empty()).then(|| Address::Unix(path.into())).ok_or_else(error);
+            return (!path.is_empty())
+                .then(|| Address::Unix(path.into()))
+                .ok_or_else(error);
         }
         let place = text.strip_prefix("tcp://").unwrap_or(text);
         let (host, port) = place.rsplit_once(':').ok_or_else(error)?;

@@ -42,7 +42,9 @@ impl Call {
             headers: incoming.headers,
         };
         Call {
-            context: Context { call: Arc::new(call) },
+            context: Context {
+                call: Arc::new(call),
+            },
             method,
             encoding: incoming.encoding,
             body: incoming.body,
@@ -99,7 +101,10 @@ impl Call {
 
     #[cold]
     fn undecodable(&self, why: &str) -> Status {
-        let message = format!("the parameters of `{}` cannot be decoded: {why}", self.method.name);
+        let message = format!(
+            "the parameters of `{}` cannot be decoded: {why}",
+            self.method.name
+        );
         Status::new(Code::InvalidArgument, message).with_execution(Execution::NotStarted)
     }
 
@@ -113,7 +118,10 @@ impl Call {
         if let Some(status) = failed {
             return self.fail(status);
         }
-        match self.reply.reply(&mut self.out, &ReplyBody(result), self.limits) {
+        match self
+            .reply
+            .reply(&mut self.out, &ReplyBody(result), self.limits)
+        {
             Ok(()) => Reply(self.out),
             Err(error) => {
                 let message = format!("the answer cannot be encoded: {error}");

@@ -14,15 +14,15 @@ mod service;
 mod client;
 pub mod transport;
 
+pub use client::{Backoff, blocking};
 #[cfg(feature = "async")]
 pub use client::{Channel, ChannelBuilder};
-pub use client::{Backoff, blocking};
 
 pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
-pub use dovetail_protocol::{Code, Execution, Origin, Status};
 pub use dovetail_protocol as protocol;
+pub use dovetail_protocol::{Code, Execution, Origin, Status};
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
 pub use exceptions::Exceptions;

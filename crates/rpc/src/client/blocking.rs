@@ -98,7 +98,10 @@ impl Channel {
     fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = (*self.options).clone();
         change(&mut options);
-        Channel { shared: self.shared.clone(), options: Arc::new(options) }
+        Channel {
+            shared: self.shared.clone(),
+            options: Arc::new(options),
+        }
     }
 
     /// Calls a method and waits for its answer.
@@ -211,7 +214,12 @@ impl Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Channel({}, {})", self.shared.connector.target(), self.options.wire)
+        write!(
+            f,
+            "Channel({}, {})",
+            self.shared.connector.target(),
+            self.options.wire
+        )
     }
 }
 
@@ -227,9 +235,18 @@ impl ChannelBuilder {
     /// The channel. It connects with the first call.
     #[must_use]
     pub fn build(self) -> Channel {
-        let places = (0..self.options.connections).map(|_| Place::default()).collect();
-        let shared = Shared { connector: self.connector, places, next: AtomicUsize::new(0) };
-        Channel { shared: Arc::new(shared), options: Arc::new(self.options) }
+        let places = (0..self.options.connections)
+            .map(|_| Place::default())
+            .collect();
+        let shared = Shared {
+            connector: self.connector,
+            places,
+            next: AtomicUsize::new(0),
+        };
+        Channel {
+            shared: Arc::new(shared),
+            options: Arc::new(self.options),
+        }
     }
 }
 
@@ -261,7 +278,10 @@ struct Waiter {
 
 impl Waiter {
     fn new() -> Arc<Self> {
-        Arc::new(Waiter { thread: thread::current(), reply: Mutex::new(None) })
+        Arc::new(Waiter {
+            thread: thread::current(),
+            reply: Mutex::new(None),
+        })
     }
 
     fn deliver(&self, reply: Result<Body, Status>) {
@@ -330,7 +350,9 @@ impl Connection {
     ) -> Result<Body, Status> {
         let waiter = Waiter::new();
         let mut state = lock(&self.state);
-        let call = state.table.call(method, &options.headers, params, Some(waiter.clone()))?;
+        let call = state
+            .table
+            .call(method, &options.headers, params, Some(waiter.clone()))?;
         self.send(state, deadline);
         self.wait(&waiter, call, deadline)
             .unwrap_or_else(|| Err(too_late(method, options.timeout, Execution::MayHaveRun)))
@@ -445,7 +467,10 @@ impl Connection {
                 Ok(()) => Err(lost(&self.target, &"the server closed it")),
                 Err(error) => Err(misbehaved(&self.target, &error)),
             },
-            Ok(_) => state.table.receive(deliver).map_err(|error| misbehaved(&self.target, &error)),
+            Ok(_) => state
+                .table
+                .receive(deliver)
+                .map_err(|error| misbehaved(&self.target, &error)),
             Err(error) => Err(lost(&self.target, &error)),
         };
         if let Err(why) = outcome {

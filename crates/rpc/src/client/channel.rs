@@ -77,7 +77,10 @@ impl Channel {
     fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = (*self.options).clone();
         change(&mut options);
-        Channel { shared: self.shared.clone(), options: Arc::new(options) }
+        Channel {
+            shared: self.shared.clone(),
+            options: Arc::new(options),
+        }
     }
 
     /// Calls a method and waits for its answer.
@@ -86,7 +89,9 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<T, E> {
-        let body = self.exchange(method.name, method.idempotent, &(&params, method.params)).await;
+        let body = self
+            .exchange(method.name, method.idempotent, &(&params, method.params))
+            .await;
         decode(method.name, body, self.options.decoding)
     }
 
@@ -96,7 +101,8 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<(), Status> {
-        self.notify_raw(method.name, &(&params, method.params)).await
+        self.notify_raw(method.name, &(&params, method.params))
+            .await
     }
 
     /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
@@ -114,7 +120,9 @@ impl Channel {
     /// Calls a one-way method that no generated code describes.
     pub async fn notify_raw(&self, method: &str, params: &impl Encode) -> Result<(), Status> {
         let connection = self.connection().await?;
-        connection.queue(&self.options, method, params, None).map(drop)
+        connection
+            .queue(&self.options, method, params, None)
+            .map(drop)
     }
 
     async fn exchange(
@@ -125,22 +133,33 @@ impl Channel {
     ) -> Result<Body, Status> {
         let attempts = async {
             match self.attempt(method, params).await {
-                Err(status) if status.code() == Code::Unavailable && harmless(&status, idempotent) => {
+                Err(status)
+                    if status.code() == Code::Unavailable && harmless(&status, idempotent) =>
+                {
                     self.attempt(method, params).await
                 }
                 result => result,
             }
         };
-        timeout(self.options.timeout, attempts).await.unwrap_or_else(|_| {
-            Err(too_late(method, self.options.timeout, Execution::MayHaveRun))
-        })
+        timeout(self.options.timeout, attempts)
+            .await
+            .unwrap_or_else(|_| {
+                Err(too_late(
+                    method,
+                    self.options.timeout,
+                    Execution::MayHaveRun,
+                ))
+            })
     }
 
     async fn attempt(&self, method: &str, params: &impl Encode) -> Result<Body, Status> {
         let connection = self.connection().await?;
         let (reply, answer) = oneshot::channel();
         let call = connection.queue(&self.options, method, params, Some(reply))?;
-        let given_up = Abandon { connection: &connection, call };
+        let given_up = Abandon {
+            connection: &connection,
+            call,
+        };
         let answer = answer.await;
         std::mem::forget(given_up);
         answer.unwrap_or_else(|_| Err(lost(&connection.target, &"its task has ended")))
@@ -165,7 +184,11 @@ impl Channel {
         dial.check(Instant::now())?;
         let target = self.shared.address.to_string();
         let patience = self.options.connect_timeout.min(self.options.timeout);
-        let made = timeout(patience, Connection::start(&self.shared.address, &self.options)).await;
+        let made = timeout(
+            patience,
+            Connection::start(&self.shared.address, &self.options),
+        )
+        .await;
         match made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(connection) => {
                 dial.succeeded();
@@ -189,16 +212,28 @@ impl ChannelBuilder {
     /// The channel. It connects with the first call.
     #[must_use]
     pub fn build(self) -> Channel {
-        let places = (0..self.options.connections).map(|_| Place::default()).collect();
-        let shared = Shared { address: self.address, places, next: AtomicUsize::new(0) };
-        Channel { shared: Arc::new(shared), options: Arc::new(self.options) }
+        let places = (0..self.options.connections)
+            .map(|_| Place::default())
+            .collect();
+        let shared = Shared {
+            address: self.address,
+            places,
+            next: AtomicUsize::new(0),
+        };
+        Channel {
+            shared: Arc::new(shared),
+            options: Arc::new(self.options),
+        }
     }
 }
 
 impl Place {
     fn usable(&self) -> Option<Arc<Connection>> {
         let connection = lock(&self.connection);
-        connection.as_ref().filter(|connection| !lock(&connection.table).broken()).cloned()
+        connection
+            .as_ref()
+            .filter(|connection| !lock(&connection.table).broken())
+            .cloned()
     }
 }
 
@@ -280,7 +315,9 @@ where
     let sending = async {
         loop {
             queued.notified().await;
-            let Some(connection) = connection.upgrade() else { return };
+            let Some(connection) = connection.upgrade() else {
+                return;
+            };
             let out = std::mem::take(&mut lock(&connection.table).out);
             if let Err(e) = sender.write_all(&out).await {
                 return connection.fail(lost(&connection.target, &e));
@@ -291,7 +328,9 @@ where
         let mut scratch = vec![0; 16 << 10];
         loop {
             let received = receiver.read(&mut scratch).await;
-            let Some(connection) = connection.upgrade() else { return };
+            let Some(connection) = connection.upgrade() else {
+                return;
+            };
             if let Err(why) = take_in(&connection, &mut scratch, received) {
                 return connection.fail(why);
             }
@@ -320,12 +359,18 @@ fn take_in(
     let mut table = lock(&connection.table);
     match received {
         Ok(0) => {
-            table.end(deliver).map_err(|error| misbehaved(target, &error))?;
+            table
+                .end(deliver)
+                .map_err(|error| misbehaved(target, &error))?;
             Err(lost(target, &"the server closed it"))
         }
         Ok(received) => {
-            table.input.extend_from_slice(scratch.get(..received).unwrap_or_default());
-            table.receive(deliver).map_err(|error| misbehaved(target, &error))
+            table
+                .input
+                .extend_from_slice(scratch.get(..received).unwrap_or_default());
+            table
+                .receive(deliver)
+                .map_err(|error| misbehaved(target, &error))
         }
         Err(e) => Err(lost(target, &e)),
     }

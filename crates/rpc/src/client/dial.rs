@@ -49,7 +49,10 @@ fn unreachable(target: &str, error: &io::Error) -> Status {
         io::ErrorKind::TimedOut => "; is the host reachable?",
         _ => "",
     };
-    Status::new(Code::Unavailable, format!("cannot connect to {target}: {error}{hint}"))
+    Status::new(
+        Code::Unavailable,
+        format!("cannot connect to {target}: {error}{hint}"),
+    )
 }
 
 fn retry_later(status: &Status, delay: Duration) -> Status {
@@ -63,8 +66,17 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_limit_and_vary() {
-        let backoff = Backoff { first: Duration::from_millis(100), most: Duration::from_secs(1) };
-        let rows = [(1, 50..=100), (2, 100..=200), (3, 200..=400), (5, 500..=1000), (60, 500..=1000)];
+        let backoff = Backoff {
+            first: Duration::from_millis(100),
+            most: Duration::from_secs(1),
+        };
+        let rows = [
+            (1, 50..=100),
+            (2, 100..=200),
+            (3, 200..=400),
+            (5, 500..=1000),
+            (60, 500..=1000),
+        ];
         for (failures, range) in rows {
             for chance in [0, 511, 1023] {
                 let delay = backoff.delay(failures, chance).as_millis();

@@ -29,14 +29,19 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Backoff { first: Duration::from_millis(50), most: Duration::from_secs(5) }
+        Backoff {
+            first: Duration::from_millis(50),
+            most: Duration::from_secs(5),
+        }
     }
 }
 
 impl Backoff {
     /// How long to wait after this many failures in a row; `chance` is any number.
     pub(crate) fn delay(&self, failures: u32, chance: u64) -> Duration {
-        let doubled = self.first.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let doubled = self
+            .first
+            .saturating_mul(1 << failures.saturating_sub(1).min(20));
         let full = doubled.min(self.most);
         let part = 0.5 + 0.5 * (chance % 1024) as f64 / 1024.0;
         full.mul_f64(part)

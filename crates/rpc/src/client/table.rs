@@ -157,15 +157,21 @@ fn unencodable(method: &str, error: &EncodeError) -> Status {
 /// The connection ended while calls were waiting.
 #[cold]
 pub(crate) fn lost(target: &str, why: &dyn std::fmt::Display) -> Status {
-    Status::new(Code::Unavailable, format!("the connection to {target} was lost: {why}"))
-        .with_execution(Execution::MayHaveRun)
+    Status::new(
+        Code::Unavailable,
+        format!("the connection to {target} was lost: {why}"),
+    )
+    .with_execution(Execution::MayHaveRun)
 }
 
 /// The peer broke the rules of its wire.
 #[cold]
 pub(crate) fn misbehaved(target: &str, error: &ProtocolError) -> Status {
-    Status::new(Code::Internal, format!("{target} answered with what is no reply: {error}"))
-        .with_execution(Execution::MayHaveRun)
+    Status::new(
+        Code::Internal,
+        format!("{target} answered with what is no reply: {error}"),
+    )
+    .with_execution(Execution::MayHaveRun)
 }
 
 /// The time is over.

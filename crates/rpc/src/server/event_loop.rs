@@ -70,7 +70,9 @@ pub(super) fn start(
         Model::ThreadPool(threads) => (cores().div_ceil(2), Some(threads.max(1))),
         Model::SingleThreaded | Model::ThreadPerConnection => (1, None),
     };
-    (0..loops).map(|number| start_loop(number, pool, listeners, shared)).collect()
+    (0..loops)
+        .map(|number| start_loop(number, pool, listeners, shared))
+        .collect()
 }
 
 fn start_loop(
@@ -86,21 +88,31 @@ fn start_loop(
     let sockets: io::Result<Vec<_>> = listeners.iter().map(|listener| listener.handle()).collect();
     let sockets = sockets?;
     let (phase, told) = watch::channel(Phase::Serving);
-    let site = Site { shared: shared.clone(), told, pooled: pool.is_some() };
-    let thread = thread::Builder::new().name(format!("dovetail loop {number}")).spawn(move || {
-        LocalSet::new().block_on(&runtime, async move {
-            for socket in sockets {
-                let site = site.clone();
-                tokio::task::spawn_local(async move { site.accept(socket).await });
-            }
-            let mut told = site.told.clone();
-            drop(site);
-            // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for ever.
-            if told.wait_for(|phase| *phase == Phase::Stopped).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        });
-    })?;
+    let site = Site {
+        shared: shared.clone(),
+        told,
+        pooled: pool.is_some(),
+    };
+    let thread = thread::Builder::new()
+        .name(format!("dovetail loop {number}"))
+        .spawn(move || {
+            LocalSet::new().block_on(&runtime, async move {
+                for socket in sockets {
+                    let site = site.clone();
+                    tokio::task::spawn_local(async move { site.accept(socket).await });
+                }
+                let mut told = site.told.clone();
+                drop(site);
+                // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for ever.
+                if told
+                    .wait_for(|phase| *phase == Phase::Stopped)
+                    .await
+                    .is_err()
+                {
+                    std::future::pending::<()>().await;
+                }
+            });
+        })?;
     Ok(Loop { phase, thread })
 }
 
@@ -177,7 +189,9 @@ impl Stream {
 
 impl Site {
     async fn accept(mut self, socket: socket2::Socket) {
-        let Ok(acceptor) = Acceptor::new(socket) else { return };
+        let Ok(acceptor) = Acceptor::new(socket) else {
+            return;
+        };
         let mut told = self.told.clone();
         loop {
             let accepted = tokio::select! {
@@ -193,7 +207,9 @@ impl Site {
     }
 
     fn welcome(&mut self, stream: Stream, peer: Arc<str>) {
-        let Some(guest) = self.shared.admit(None) else { return };
+        let Some(guest) = self.shared.admit(None) else {
+            return;
+        };
         let site = self.clone();
         tokio::task::spawn_local(async move {
             // An error of the transport is the end of the connection, and the peer knows.
@@ -245,7 +261,10 @@ impl Site {
                     limits.transfer.saturating_sub(began.elapsed())
                 }
             };
-            match self.receive(&mut stream, &mut input, connection.needs(), patience).await? {
+            match self
+                .receive(&mut stream, &mut input, connection.needs(), patience)
+                .await?
+            {
                 0 => return Ok(()),
                 _ => continue,
             }
@@ -315,7 +334,11 @@ async fn receive_small(stream: &Stream, input: &mut BytesMut) -> io::Result<usiz
     }
 }
 
-async fn receive_large(stream: &mut Stream, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
+async fn receive_large(
+    stream: &mut Stream,
+    input: &mut BytesMut,
+    needs: usize,
+) -> io::Result<usize> {
     let start = input.len();
     input.resize(start + needs, 0);
     let result = stream.read_exactly_or_less(&mut input[start..]).await;

@@ -199,7 +199,9 @@ impl Server {
             #[cfg(feature = "async")]
             model => {
                 running.loops = event_loop::start(model, &sockets, &running.shared)?;
-                running.listeners.extend(sockets.into_iter().map(|l| l as Arc<dyn Listener>));
+                running
+                    .listeners
+                    .extend(sockets.into_iter().map(|l| l as Arc<dyn Listener>));
             }
         }
         Ok(running)
@@ -209,7 +211,9 @@ impl Server {
     /// its standard input and output, see [`Stdio`](crate::transport::Stdio).
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
-        let Some(guest) = running.shared.admit(Some(stream.clone())) else { return Ok(()) };
+        let Some(guest) = running.shared.admit(Some(stream.clone())) else {
+            return Ok(());
+        };
         let served = threads::serve(&*stream, &running.shared);
         drop(guest);
         served
@@ -247,7 +251,10 @@ impl Shared {
         count(&counters.connections);
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
         guests.push((id, stream));
-        Some(Guest { id, shared: self.clone() })
+        Some(Guest {
+            id,
+            shared: self.clone(),
+        })
     }
 
     fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
@@ -358,7 +365,8 @@ impl Running {
         self.listeners.push(listener.clone());
         let shared = self.shared.clone();
         let accept = thread::Builder::new().name("dovetail accept".to_owned());
-        self.threads.push(accept.spawn(move || threads::accept(&*listener, &shared))?);
+        self.threads
+            .push(accept.spawn(move || threads::accept(&*listener, &shared))?);
         Ok(())
     }
 }

@@ -33,12 +33,22 @@ impl Router {
             let descriptor = handler.descriptor();
             let methods: &mut HashMap<_, _> = routes.entry(descriptor.name).or_default();
             for (number, method) in descriptor.iter() {
-                let route = Route { service, number, method };
+                let route = Route {
+                    service,
+                    number,
+                    method,
+                };
                 methods.insert(method.name, route);
                 unnamed.entry(method.name).or_insert(route);
             }
         }
-        Router { services, routes, unnamed, limits, counters: SharedCounters::default() }
+        Router {
+            services,
+            routes,
+            unnamed,
+            limits,
+            counters: SharedCounters::default(),
+        }
     }
 
     /// Answers a call; the answer goes behind what `out` holds. A handler that panics fails its own call
@@ -57,8 +67,18 @@ impl Router {
         };
         count(&self.counters.calls);
         // A panic takes the call's buffer with it: answers that wait already are kept out of its reach.
-        let own = if out.is_empty() { std::mem::take(&mut out) } else { Vec::new() };
-        let call = Call::new(incoming, route.method, peer.clone(), self.limits.message, own);
+        let own = if out.is_empty() {
+            std::mem::take(&mut out)
+        } else {
+            Vec::new()
+        };
+        let call = Call::new(
+            incoming,
+            route.method,
+            peer.clone(),
+            self.limits.message,
+            own,
+        );
         let service = &self.services[route.service];
         let started = catch_unwind(AssertUnwindSafe(|| service.call(route.number, call)));
         let finished = match started {
@@ -74,7 +94,12 @@ impl Router {
             None => {
                 count(&self.counters.panics);
                 let status = Status::new(Code::Internal, "the handler panicked");
-                refuse(&reply, oneway, &status.with_execution(Execution::MayHaveRun), out)
+                refuse(
+                    &reply,
+                    oneway,
+                    &status.with_execution(Execution::MayHaveRun),
+                    out,
+                )
             }
         }
     }
@@ -88,7 +113,9 @@ impl Router {
                 Some(methods) => methods.get(method),
             },
         };
-        route.copied().ok_or_else(|| self.unknown(format!("no method `{method}` here")))
+        route
+            .copied()
+            .ok_or_else(|| self.unknown(format!("no method `{method}` here")))
     }
 
     #[cold]
@@ -108,12 +135,12 @@ fn refuse(reply: &ReplyTo, oneway: bool, status: &Status, mut out: Vec<u8>) -> V
 
 /// The future's output; `None` if it panicked.
 async fn caught(mut running: crate::HandlerFuture<'_>) -> Option<Reply> {
-    poll_fn(|context| {
-        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context))) {
+    poll_fn(
+        |context| match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context))) {
             Ok(Poll::Ready(reply)) => Poll::Ready(Some(reply)),
             Ok(Poll::Pending) => Poll::Pending,
             Err(_) => Poll::Ready(None),
-        }
-    })
+        },
+    )
     .await
 }

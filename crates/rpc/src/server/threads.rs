@@ -36,12 +36,14 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>) {
         return stream.shutdown();
     };
     let theirs = shared.clone();
-    let started = thread::Builder::new().name("dovetail".to_owned()).spawn(move || {
-        // An error of the transport is the end of the connection, and the peer knows.
-        let _ = serve(&*stream, &theirs);
-        stream.shutdown();
-        drop(guest);
-    });
+    let started = thread::Builder::new()
+        .name("dovetail".to_owned())
+        .spawn(move || {
+            // An error of the transport is the end of the connection, and the peer knows.
+            let _ = serve(&*stream, &theirs);
+            stream.shutdown();
+            drop(guest);
+        });
     if started.is_err() {
         // The stream went with the thread that could not be made, and is closed with it.
         count(&shared.router.counters.refused_connections);
@@ -88,7 +90,14 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Shared) -> io::Result<()> {
             true => Instant::now() + limits.idle,
             false => *message_began.get_or_insert_with(Instant::now) + limits.transfer,
         };
-        let received = receive(stream, &mut poller, &mut input, &mut scratch, connection.needs(), deadline);
+        let received = receive(
+            stream,
+            &mut poller,
+            &mut input,
+            &mut scratch,
+            connection.needs(),
+            deadline,
+        );
         match received {
             Ok(0) => return Ok(()),
             Ok(_) => {}
@@ -148,7 +157,10 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 
     let mut future = pin!(future);
     // Most handlers are ready at once: no waker is made for them.
-    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    if let Poll::Ready(output) = future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         return output;
     }
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

@@ -37,14 +37,19 @@ impl Direction {
         deadline: Option<Instant>,
     ) -> io::Result<MutexGuard<'a, Queue>> {
         let Some(deadline) = deadline else {
-            return Ok(self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner));
+            return Ok(self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner));
         };
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let (queue, _) =
-            self.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner);
+        let (queue, _) = self
+            .changed
+            .wait_timeout(queue, left)
+            .unwrap_or_else(PoisonError::into_inner);
         Ok(queue)
     }
 }
@@ -58,8 +63,17 @@ pub struct MemoryStream {
 /// Two connected ends.
 pub fn memory_pair() -> (MemoryStream, MemoryStream) {
     let (a, b) = (Arc::<Direction>::default(), Arc::<Direction>::default());
-    let left = MemoryStream { incoming: a.clone(), outgoing: b.clone() };
-    (left, MemoryStream { incoming: b, outgoing: a })
+    let left = MemoryStream {
+        incoming: a.clone(),
+        outgoing: b.clone(),
+    };
+    (
+        left,
+        MemoryStream {
+            incoming: b,
+            outgoing: a,
+        },
+    )
 }
 
 impl Stream for MemoryStream {
@@ -139,7 +153,11 @@ pub fn memory() -> (MemoryListener, MemoryConnector) {
 impl Connector for MemoryConnector {
     fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
         let (client, server) = memory_pair();
-        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self
+            .0
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if waiting.1 {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
@@ -155,7 +173,11 @@ impl Connector for MemoryConnector {
 
 impl Listener for MemoryListener {
     fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
-        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self
+            .0
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         loop {
             if waiting.1 {
                 return Ok(None);
@@ -163,12 +185,20 @@ impl Listener for MemoryListener {
             if let Some(stream) = waiting.0.pop_front() {
                 return Ok(Some(Arc::new(stream)));
             }
-            waiting = self.0.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = self
+                .0
+                .changed
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn close(&self) {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        self.0
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .1 = true;
         self.0.changed.notify_all();
     }
 

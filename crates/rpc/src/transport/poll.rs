@@ -44,7 +44,11 @@ pub struct Poller {
 impl Poller {
     /// No experience yet: the first waits block.
     pub fn new(setting: Polling) -> Self {
-        Poller { setting, short: 0, pause: 0 }
+        Poller {
+            setting,
+            short: 0,
+            pause: 0,
+        }
     }
 
     /// Receives, polling first where that has paid lately.
@@ -111,7 +115,11 @@ impl Poller {
     }
 
     fn learn(&mut self, short: bool) {
-        self.short = if short { (self.short + 1).min(PROOF) } else { 0 };
+        self.short = if short {
+            (self.short + 1).min(PROOF)
+        } else {
+            0
+        };
     }
 }
 

@@ -24,10 +24,16 @@ impl Socket {
     pub(crate) fn new(socket: socket2::Socket, peer: String) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         if socket.local_addr()?.is_unix() {
-            return Ok(Socket { fd: socket.into(), peer });
+            return Ok(Socket {
+                fd: socket.into(),
+                peer,
+            });
         }
         socket.set_tcp_nodelay(true)?;
-        Ok(Socket { fd: socket.into(), peer })
+        Ok(Socket {
+            fd: socket.into(),
+            peer,
+        })
     }
 
     /// Waits for readiness; `TimedOut` at the deadline.
@@ -158,7 +164,11 @@ impl SocketListener {
             Some(bound) => Address::Tcp(bound.to_string()),
             None => address.clone(),
         };
-        Ok(SocketListener { socket, address, closed: AtomicBool::new(false) })
+        Ok(SocketListener {
+            socket,
+            address,
+            closed: AtomicBool::new(false),
+        })
     }
 
     /// The address, with the real port.
@@ -188,7 +198,10 @@ impl Listener for SocketListener {
             return Ok(None);
         }
         let (socket, peer) = accepted?;
-        Ok(Some(Arc::new(Socket::new(socket, describe(peer.as_socket()))?)))
+        Ok(Some(Arc::new(Socket::new(
+            socket,
+            describe(peer.as_socket()),
+        )?)))
     }
 
     fn close(&self) {
@@ -215,4 +228,3 @@ impl Drop for SocketListener {
 pub(crate) fn describe(peer: Option<SocketAddr>) -> String {
     peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string())
 }
-
