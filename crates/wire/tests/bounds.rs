@@ -1,5 +1,5 @@
 //! Small hostile messages: what they may cost, and how they are refused.
-#![allow(clippy::unwrap_used, unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::type_complexity, unsafe_code)]
 
 mod describe;
 mod zoo;

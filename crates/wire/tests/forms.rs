@@ -1,5 +1,5 @@
 //! Forms of the Thrift encodings, byte by byte: what is read, what is written, what is refused.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::type_complexity)]
 
 mod describe;
 mod zoo;
