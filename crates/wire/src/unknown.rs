@@ -1,4 +1,4 @@
-use crate::{EncodeError, Field, Kind, Writer};
+use crate::{EncodeError, Kind, Writer};
 use bytes::Bytes;
 
 /// Fields that a message came with and its contract does not have. They are written again with the
@@ -126,13 +126,7 @@ impl UnknownValue {
             Self::Struct(fields) => {
                 writer.begin_struct()?;
                 for (id, value) in fields {
-                    writer.begin_field(&Field::new(
-                        *id,
-                        "",
-                        value.kind().unwrap_or(Kind::Bytes),
-                    ))?;
-                    value.write(writer)?;
-                    writer.end_field()?;
+                    writer.unknown_field(*id, value)?;
                 }
                 writer.end_struct()
             }

@@ -384,7 +384,10 @@ impl crate::Writer for Writer<'_> {
     }
 
     fn unknown_field(&mut self, id: i32, value: &UnknownValue) -> Result<(), EncodeError> {
-        let number = number(id)?;
+        // A field of Thrift with an id that is none here.
+        let Ok(number) = number(id) else {
+            return Ok(());
+        };
         match value {
             UnknownValue::Varint(bits) => {
                 self.tag(number, VARINT);

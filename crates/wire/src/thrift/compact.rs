@@ -406,24 +406,32 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// A field that is not the next one of the contract; `None` where it was skipped.
+    /// The next field, whichever it is.
     #[inline(never)]
-    fn other_field(
+    fn any_field(
         &mut self,
         fields: &[Field<'_>],
-        index: usize,
-        found: u8,
-        id: i16,
-    ) -> Result<Option<NextField>, DecodeError> {
-        match find(fields, index, id.into()) {
-            Some(index) if fits(fields[index].kind, found) => {
-                self.bool_field = field_bool(found);
-                Ok(Some(NextField::Known(index)))
-            }
-            Some(_) => self.skip_field(found).map(|()| None),
-            None => {
-                self.unknown = found;
-                Ok(Some(NextField::Unknown(id.into())))
+        hint: &mut usize,
+    ) -> Result<NextField, DecodeError> {
+        loop {
+            let index = *hint >> 16;
+            let last = (*hint as u16).cast_signed();
+            let Some((found, id)) = self.field_header(last)? else {
+                self.budget.leave();
+                return Ok(NextField::End);
+            };
+            *hint = hint_of(index, id);
+            match find(fields, index, id.into()) {
+                Some(index) if fits(fields[index].kind, found) => {
+                    self.bool_field = field_bool(found);
+                    *hint = hint_of(index + 1, id);
+                    return Ok(NextField::Known(index));
+                }
+                Some(_) => self.skip_field(found)?,
+                None => {
+                    self.unknown = found;
+                    return Ok(NextField::Unknown(id.into()));
+                }
             }
         }
     }
@@ -702,30 +710,28 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         fields: &[Field<'_>],
         hint: &mut usize,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            let index = *hint >> 16;
-            let last = (*hint as u16).cast_signed();
-            let Some((found, id)) = self.field_header(last)? else {
+        // The contract's next field by a short header, or the end; all else is out of line.
+        let index = *hint >> 16;
+        let last = (*hint as u16).cast_signed();
+        if let [header, rest @ ..] = self.input.rest() {
+            if *header == STOP {
+                self.input.set_rest(rest);
                 self.budget.leave();
                 return Ok(NextField::End);
-            };
-            if let Some(field) = fields.get(index)
-                && field.id == i32::from(id)
+            }
+            let (delta, found) = (header >> 4, header & 15);
+            if delta != 0
+                && let Some(field) = fields.get(index)
+                && field.id == i32::from(last) + i32::from(delta)
                 && fits(field.kind, found)
             {
+                self.input.set_rest(rest);
                 self.bool_field = field_bool(found);
-                *hint = hint_of(index + 1, id);
+                *hint = hint_of(index + 1, field.id as i16);
                 return Ok(NextField::Known(index));
             }
-            let next = self.other_field(fields, index, found, id)?;
-            *hint = match next {
-                Some(NextField::Known(index)) => hint_of(index + 1, id),
-                _ => hint_of(index, id),
-            };
-            if let Some(next) = next {
-                return Ok(next);
-            }
         }
+        self.any_field(fields, hint)
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

@@ -1,0 +1,282 @@
+//! Small hostile messages: what they may cost, and how they are refused.
+#![allow(clippy::unwrap_used, clippy::type_complexity, unsafe_code)]
+
+mod describe;
+mod zoo;
+
+use describe::from_hex;
+use dovetail_wire::{Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, UnknownFields, Value};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use zoo::*;
+
+/// Counts what this thread has asked for, and never gets less by freeing.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ASKED.try_with(|asked| asked.set(asked.get() + layout.size()));
+        // SAFETY: as the caller promised us.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised us.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Decodes, which must fail, and returns the error and the bytes asked for.
+fn refused<T: Value>(
+    encoding: Encoding,
+    input: &Bytes,
+    limits: Limits,
+) -> (DecodeErrorKind, usize) {
+    let before = ASKED.get();
+    let mut value = T::default();
+    let result = encoding.decode(&mut value, input, limits);
+    let asked = ASKED.get() - before;
+    (result.unwrap_err().kind().clone(), asked)
+}
+
+#[test]
+fn bombs_of_counts() {
+    use Encoding::{
+        Protobuf, ThriftBinary as Binary, ThriftCompact as Compact, ThriftJson as Json,
+    };
+    let text = |text: &str| {
+        text.as_bytes()
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect::<String>()
+    };
+    let rows: Vec<(
+        Encoding,
+        fn(Encoding, &Bytes, Limits) -> (DecodeErrorKind, usize),
+        String,
+    )> = vec![
+        (Binary, refused::<Vec<i64>>, "0a7fffffff 0000".into()),
+        (Binary, refused::<Vec<bool>>, "027fffffff 0000".into()),
+        (Binary, refused::<Vec<Everything>>, "0c7fffffff 0000".into()),
+        (Binary, refused::<Vec<String>>, "0b7fffffff 0000".into()),
+        (Binary, refused::<String>, "7fffffff 0000".into()),
+        (Binary, refused::<Bytes>, "7fffffff 0000".into()),
+        (
+            Binary,
+            refused::<HashMap<i32, i32>>,
+            "08087fffffff 0000".into(),
+        ),
+        (Binary, refused::<BTreeSet<i32>>, "087fffffff 0000".into()),
+        (
+            Binary,
+            refused::<BTreeMap<String, Vec<i32>>>,
+            "0b0f7fffffff 0000".into(),
+        ),
+        (Binary, refused::<Older>, "0f00050a7fffffff 00".into()),
+        (Binary, refused::<Older>, "0d00050a0a7fffffff 00".into()),
+        (Binary, refused::<Older>, "0b00057fffffff 00".into()),
+        (Binary, refused::<Vec<i64>>, "0affffffff".into()),
+        (Compact, refused::<Vec<i64>>, "f6ffffffff07 0000".into()),
+        (Compact, refused::<Vec<bool>>, "f1ffffffff07 0000".into()),
+        (
+            Compact,
+            refused::<Vec<Everything>>,
+            "fcffffffff07 0000".into(),
+        ),
+        (Compact, refused::<String>, "ffffffff07 0000".into()),
+        (
+            Compact,
+            refused::<HashMap<i32, i32>>,
+            "ffffffff0755 0000".into(),
+        ),
+        (Compact, refused::<Older>, "59f6ffffffff07 00".into()),
+        (Compact, refused::<Older>, "5bffffffff0766 00".into()),
+        (Compact, refused::<Vec<i64>>, "f6ffffffff0f".into()),
+        (Json, refused::<Vec<i64>>, text("[\"i64\",2147483647,1]")),
+        (Json, refused::<Vec<i64>>, text("[\"i64\",-1]")),
+        (
+            Json,
+            refused::<HashMap<i32, i32>>,
+            text("[\"i32\",\"i32\",2147483647,{}]"),
+        ),
+        (
+            Json,
+            refused::<Older>,
+            text("{\"5\":{\"lst\":[\"i64\",2147483647,1]}}"),
+        ),
+        (Protobuf, refused::<String>, "0affffffff07 00".into()),
+        (Protobuf, refused::<Vec<i64>>, "0affffffff07 00".into()),
+        (Protobuf, refused::<Older>, "2affffffff07 00".into()),
+        (Protobuf, refused::<Nested>, "3affffffff07 00".into()),
+    ];
+    for (encoding, refused, hex) in rows {
+        let input = Bytes::from(from_hex(&hex));
+        let (kind, asked) = refused(encoding, &input, Limits::default());
+        let expected = matches!(
+            kind,
+            DecodeErrorKind::LengthBeyondInput { .. } | DecodeErrorKind::NegativeLength { .. }
+        );
+        assert!(expected, "{encoding:?} {hex}: {kind:?}");
+        assert!(asked < 64 << 10, "{encoding:?} {hex}: {asked} bytes");
+    }
+}
+
+/// Elements that are small on the wire and large in memory are what the allocation limit is for.
+#[test]
+fn amplification_is_limited() {
+    let limits = Limits {
+        allocation: 1 << 20,
+        ..Limits::default()
+    };
+    let empty = vec![Everything::default(); 50_000];
+    let mut count = 50_000u32.to_be_bytes().to_vec();
+    count.insert(0, 12);
+    let mut binary = count;
+    binary.extend(vec![0; 50_000]);
+    let (kind, asked) = refused::<Vec<Everything>>(Encoding::ThriftBinary, &binary.into(), limits);
+    assert!(
+        matches!(kind, DecodeErrorKind::AllocationLimit { .. }),
+        "{kind:?}"
+    );
+    assert!(asked < 64 << 10, "{asked}");
+    for encoding in Encoding::BUILT_IN {
+        let bytes = Bytes::from(encoding.to_bytes(&empty).unwrap());
+        let (kind, asked) = refused::<Vec<Everything>>(encoding, &bytes, limits);
+        assert!(
+            matches!(kind, DecodeErrorKind::AllocationLimit { .. }),
+            "{kind:?}"
+        );
+        // A vector that grows has asked for twice what it holds.
+        assert!(asked < 4 << 20, "{encoding:?}: {asked}");
+    }
+    // Unknown fields cost memory too.
+    let newer = Newer {
+        truths: Some(vec![true; 100_000]),
+        ..Newer::default()
+    };
+    for encoding in [
+        Encoding::ThriftBinary,
+        Encoding::ThriftCompact,
+        Encoding::ThriftJson,
+    ] {
+        let bytes = Bytes::from(encoding.to_bytes(&newer).unwrap());
+        let (kind, asked) = refused::<Older>(encoding, &bytes, limits);
+        assert!(
+            matches!(kind, DecodeErrorKind::AllocationLimit { .. }),
+            "{kind:?}"
+        );
+        assert!(asked < 64 << 10, "{encoding:?}: {asked}");
+    }
+}
+
+fn chain(depth: usize) -> Chain {
+    let mut chain = Chain::default();
+    for value in 1..depth {
+        chain = Chain {
+            value: value as i32,
+            next: Some(Box::new(chain)),
+            unknown_fields: UnknownFields::default(),
+        };
+    }
+    chain
+}
+
+#[test]
+fn depth_is_limited_on_both_sides() {
+    let wide = Limits {
+        depth: 1000,
+        ..Limits::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let limit = Limits::default().depth;
+        assert!(encoding.to_bytes(&chain(limit)).is_ok());
+        assert_eq!(
+            encoding.to_bytes(&chain(limit + 1)).unwrap_err(),
+            EncodeError::TooDeep { limit },
+            "{encoding:?}"
+        );
+        let mut bytes = Vec::new();
+        encoding.encode(&chain(limit), &mut bytes, wide).unwrap();
+        assert!(encoding.from_bytes::<Chain>(&bytes.into()).is_ok());
+
+        let mut bytes = Vec::new();
+        encoding
+            .encode(&chain(limit + 1), &mut bytes, wide)
+            .unwrap();
+        let bytes = Bytes::from(bytes);
+        let too_deep = DecodeErrorKind::TooDeep { limit };
+        let (kind, _) = refused::<Chain>(encoding, &bytes, Limits::default());
+        assert_eq!(kind, too_deep, "{encoding:?}");
+        // The same where nobody knows the field, and where it has another type in the contract. Protobuf
+        // keeps an unknown message as bytes and never looks inside.
+        if !matches!(encoding, Encoding::Protobuf) {
+            let (kind, _) = refused::<Empty>(encoding, &bytes, Limits::default());
+            assert_eq!(kind, too_deep, "{encoding:?}");
+        }
+    }
+    // A field of another type than the contract's is skipped: lists in lists, in maps, in structs.
+    let bombs = [
+        (
+            Encoding::ThriftBinary,
+            ["0f0001".to_owned(), "0f00000001".repeat(500)].concat(),
+        ),
+        (
+            Encoding::ThriftBinary,
+            ["0d0001".to_owned(), "030d0000000101".repeat(500)].concat(),
+        ),
+        (Encoding::ThriftBinary, "0c0001".repeat(500)),
+        (
+            Encoding::ThriftCompact,
+            ["19".to_owned(), "19".repeat(500)].concat(),
+        ),
+        (
+            Encoding::ThriftCompact,
+            ["1b".to_owned(), "013b01".repeat(500)].concat(),
+        ),
+        (Encoding::ThriftCompact, "1c".repeat(500)),
+        (Encoding::Protobuf, "0b".repeat(500)),
+        (Encoding::Protobuf, "2b".repeat(500)),
+    ];
+    for (encoding, hex) in bombs {
+        let bytes = Bytes::from(from_hex(&hex));
+        let (kind, _) = refused::<Older>(encoding, &bytes, Limits::default());
+        assert!(
+            matches!(kind, DecodeErrorKind::TooDeep { .. }),
+            "{encoding:?} {hex:.20}: {kind:?}"
+        );
+    }
+    // JSON passes over any depth without a stack.
+    let json = Bytes::from(["{\"1\":{\"lst\":", &"[".repeat(100_000)].concat());
+    let (kind, _) = refused::<Older>(Encoding::ThriftJson, &json, Limits::default());
+    assert_eq!(kind, DecodeErrorKind::Truncated);
+}
+
+/// Large blobs share the input, small ones do not pin it.
+#[test]
+fn blobs_share_the_input() {
+    for encoding in Encoding::BUILT_IN {
+        for (len, shares) in [(100, false), (4095, false), (4096, true), (1 << 20, true)] {
+            let blob = Bytes::from(vec![7u8; len]);
+            let value = Everything {
+                blob: blob.clone(),
+                ..Everything::default()
+            };
+            let bytes = Bytes::from(encoding.to_bytes(&value).unwrap());
+            let back: Everything = encoding.from_bytes(&bytes).unwrap();
+            assert_eq!(back.blob, blob);
+            let input = bytes.as_ptr_range();
+            let inside = input.contains(&back.blob.as_ptr());
+            let expected = shares && !matches!(encoding, Encoding::ThriftJson);
+            assert_eq!(inside, expected, "{encoding:?} {len}");
+        }
+    }
+}

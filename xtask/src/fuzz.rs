@@ -1,0 +1,151 @@
+//! Fuzzing on the stable compiler: `fuzz/libfuzzer` built with LLVM's coverage counters, then each target
+//! run for a while. What it finds stays in `target/fuzz`: the corpus, and the inputs that failed.
+
+use crate::stage;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What `cargo fuzz` would pass; these need no nightly compiler.
+const COVERAGE: &str = "-Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// The flags are for the fuzzer alone, not for build scripts: that needs the triple named.
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+/// The golden files (hex) from which a target starts, by folder in `interop/golden`.
+const SEEDS: &[(&str, &[&str])] = &[
+    ("binary", &["python/binary"]),
+    ("compact", &["python/compact", "rust/compact"]),
+    ("json", &["python/json", "cpp/json", "java/json", "go/json"]),
+    ("relay", &["python/binary", "python/compact", "python/json"]),
+];
+
+/// The targets of the codecs choose a type by their first byte: a seed for each.
+const FIRST_BYTES: u8 = 16;
+
+/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each.
+pub(crate) fn run(targets: &[String], seconds: u64) -> Result<(), String> {
+    let fuzzer = build()?;
+    let known = list(&fuzzer)?;
+    if let Some(name) = targets.iter().find(|name| !known.contains(name)) {
+        let known = known.join(", ");
+        return Err(format!(
+            "there is no fuzz target `{name}`; there are: {known}"
+        ));
+    }
+    let wanted = if targets.is_empty() { &known } else { targets };
+    for name in wanted {
+        run_one(&fuzzer, name, seconds)?;
+    }
+    Ok(())
+}
+
+fn target_dir() -> PathBuf {
+    let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    chosen
+        .unwrap_or_else(|| stage::root().join("target"))
+        .join("fuzz")
+}
+
+fn build() -> Result<PathBuf, String> {
+    let dir = target_dir();
+    println!("$ cargo build --release   (in fuzz/libfuzzer, with coverage counters)");
+    let status = Command::new("cargo")
+        .args(["build", "--release", "--quiet", "--target", TRIPLE])
+        .current_dir(stage::root().join("fuzz/libfuzzer"))
+        .env("RUSTFLAGS", COVERAGE)
+        .env("CARGO_TARGET_DIR", &dir)
+        .status()
+        .map_err(|problem| format!("cannot run cargo: {problem}"))?;
+    match status.success() {
+        true => Ok(dir.join(TRIPLE).join("release/dovetail-libfuzzer")),
+        false => Err("the fuzzer does not build".to_owned()),
+    }
+}
+
+fn list(fuzzer: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new(fuzzer)
+        .env("FUZZ_TARGET", "list")
+        .output()
+        .map_err(|problem| format!("cannot run {}: {problem}", fuzzer.display()))?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    Ok(names.lines().map(str::to_owned).collect())
+}
+
+fn run_one(fuzzer: &Path, name: &str, seconds: u64) -> Result<(), String> {
+    let corpus = target_dir().join("corpus").join(name);
+    let failures = target_dir().join("failures").join(name);
+    for dir in [&corpus, &failures] {
+        fs::create_dir_all(dir).map_err(|problem| format!("{}: {problem}", dir.display()))?;
+    }
+    seed(name, &corpus)?;
+    println!(
+        "$ FUZZ_TARGET={name} {} -max_total_time={seconds}",
+        fuzzer.display()
+    );
+    let output = Command::new(fuzzer)
+        .env("FUZZ_TARGET", name)
+        .arg(&corpus)
+        .args([
+            "-max_len=4096",
+            "-rss_limit_mb=1024",
+            "-timeout=10",
+            "-verbosity=0",
+            "-print_final_stats=1",
+        ])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", failures.display()))
+        .output()
+        .map_err(|problem| format!("cannot run {}: {problem}", fuzzer.display()))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!(
+            "{text}\nfuzz target `{name}` failed; run it again with\n  FUZZ_TARGET={name} {} {}/<file>",
+            fuzzer.display(),
+            failures.display()
+        ));
+    }
+    let runs = text
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    println!(
+        "fuzz target {name}: {} runs, no failure",
+        runs.unwrap_or("?").trim()
+    );
+    Ok(())
+}
+
+/// Puts the golden files into the corpus; those that are there already are left alone.
+fn seed(name: &str, corpus: &Path) -> Result<(), String> {
+    let folders = SEEDS.iter().filter(|(target, _)| *target == name);
+    for folder in folders.flat_map(|(_, folders)| *folders) {
+        let dir = stage::root().join("interop/golden").join(folder);
+        let Ok(entries) = fs::read_dir(&dir) else {
+            continue;
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            for first in 0..FIRST_BYTES {
+                let file = corpus.join(format!("{}-{stem}-{first}", folder.replace('/', "-")));
+                if file.exists() {
+                    continue;
+                }
+                let mut bytes = vec![first];
+                bytes.extend(from_hex(&text));
+                fs::write(&file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    let byte = |pair: &[u32]| pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8);
+    digits.chunks(2).map(byte).collect()
+}
