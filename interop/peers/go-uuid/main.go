@@ -79,7 +79,7 @@ func capabilities() {
 }
 
 func (o options) protocolFactory() thrift.TProtocolFactory {
-	strict := o.protocol == "binary"
+	strict := o.protocol != "binary-nonstrict"
 	conf := &thrift.TConfiguration{TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict}
 	if o.transport == "header" {
 		id := thrift.THeaderProtocolBinary

@@ -297,6 +297,7 @@ pub(super) fn run(
     let start = Instant::now();
     let mut able = Vec::new();
     for peer in peers.iter().filter(|peer| peer.status == Status::Ready) {
+        println!("{} with Thrift {}", peer.name, peer.version);
         able.push((peer, capabilities(peer)?));
     }
     let mut pairs = VecDeque::new();

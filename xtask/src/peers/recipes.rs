@@ -16,7 +16,7 @@ const THRIFT: Tool = Tool {
 const GO: Tool = Tool {
     name: "go",
     packages: &[],
-    fix: "install Go 1.23 or later from https://go.dev/dl (Debian's is too old)",
+    fix: "install Go 1.26 or later from https://go.dev/dl (Debian's is too old)",
 };
 
 const CARGO: Tool = Tool {
