@@ -1,5 +1,6 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
+mod interop;
 mod peers;
 mod stage;
 mod test;
@@ -22,6 +23,8 @@ enum Command {
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
     Test(test::Options),
+    /// Run Dovetail against every real peer, in both directions.
+    Interop(interop::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
     ///
     /// What is missing is installed where that is possible, and named with its fix where not.
@@ -32,6 +35,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),

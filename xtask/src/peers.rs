@@ -87,11 +87,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return Err(format!("missing in CI: {}", missing.join(", ")));
     }
     if options.check {
-        return check::run(
-            &peers,
-            options.protocol.as_deref(),
-            options.transport.as_deref(),
-        );
+        let filter = check::Filter {
+            protocol: options.protocol.as_deref(),
+            transport: options.transport.as_deref(),
+            with: None,
+        };
+        return check::run(&peers, &filter);
     }
     Ok(())
 }

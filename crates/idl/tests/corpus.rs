@@ -101,7 +101,7 @@ fn examples_of_the_page() {
     }
 }
 
-/// Every contract of this repository compiles, whoever wrote it.
+/// Every contract of this repository compiles, whoever wrote it; one with `broken` in its name is meant not to.
 #[test]
 fn contracts_of_the_repository() {
     let mut directories = vec![tests("../../..")];
@@ -112,7 +112,7 @@ fn contracts_of_the_repository() {
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && !["target", ".git", "idl", "node_modules"].contains(&name) {
                 directories.push(path);
-            } else if name.ends_with(".thrift") {
+            } else if name.ends_with(".thrift") && !name.contains("broken") {
                 let compiled = compile(name, &Below::new(&directory));
                 assert!(compiled.schema.is_some(), "{}", compiled.render(false));
                 count += 1;

@@ -287,12 +287,24 @@ struct Pair<'a> {
     unix: bool,
 }
 
-/// Runs the whole matrix and prints a line for each pair.
-pub(super) fn run(
-    peers: &[Peer],
-    protocol: Option<&str>,
-    transport: Option<&str>,
-) -> Result<(), String> {
+/// Which pairs of the matrix to run.
+#[derive(Default)]
+pub(crate) struct Filter<'a> {
+    /// Only this protocol.
+    pub(crate) protocol: Option<&'a str>,
+    /// Only this transport.
+    pub(crate) transport: Option<&'a str>,
+    /// Only pairs with this peer in it.
+    pub(crate) with: Option<&'a str>,
+}
+
+/// Runs the matrix and prints a line for each pair.
+pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<(), String> {
+    let Filter {
+        protocol,
+        transport,
+        with,
+    } = *filter;
     let known = Known::load()?;
     let start = Instant::now();
     let mut able = Vec::new();
@@ -310,9 +322,12 @@ pub(super) fn run(
     }
     let chosen = |want: Option<&str>, is: &str| want.is_none_or(|want| want == is);
     pairs.retain(|pair| {
-        chosen(protocol, &pair.serves.protocol) && chosen(transport, &pair.serves.transport)
+        chosen(protocol, &pair.serves.protocol)
+            && chosen(transport, &pair.serves.transport)
+            && with.is_none_or(|name| [pair.server.name, pair.client.name].contains(&name))
     });
-    let whole = protocol.is_none() && transport.is_none() && able.len() == peers.len();
+    let whole =
+        protocol.is_none() && transport.is_none() && with.is_none() && able.len() == peers.len();
     let work = Mutex::new(pairs);
     let totals = Mutex::new((0, 0, 0, 0));
     std::thread::scope(|scope| {

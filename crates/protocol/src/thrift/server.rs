@@ -258,9 +258,12 @@ impl ServerConnection {
                 flags,
                 transforms,
             } => {
-                wire.transforms = transforms;
                 header_seqid = seqid;
-                ordered |= flags & header::OUT_OF_ORDER == 0;
+                match flags & header::OUT_OF_ORDER {
+                    0 => ordered = true,
+                    // Apache's own servers never compress, and its C++ client does not survive it.
+                    _ => wire.transforms = transforms,
+                }
             }
             Lead::Http { keep_alive: keep } => {
                 keep_alive = keep;
