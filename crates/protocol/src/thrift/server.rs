@@ -250,7 +250,7 @@ impl ServerConnection {
         // A client that gives all its calls one number can only match replies by their order.
         let number = lead.number(head.seqid);
         let mut ordered = number == 0 || number == self.last_seqid;
-        let (mut header_seqid, mut keep_alive) = (0, true);
+        let (mut header_seqid, mut keep_alive, mut plain_reply) = (0, true, false);
         match lead {
             Lead::Plain => {}
             Lead::Header {
@@ -258,12 +258,12 @@ impl ServerConnection {
                 flags,
                 transforms,
             } => {
+                wire.transforms = transforms;
                 header_seqid = seqid;
-                match flags & header::OUT_OF_ORDER {
-                    0 => ordered = true,
-                    // Apache's own servers never compress, and its C++ client does not survive it.
-                    _ => wire.transforms = transforms,
-                }
+                ordered |= flags & header::OUT_OF_ORDER == 0;
+                // Apache's own servers never compress, and its C++ client, which sets no flag, does not
+                // survive it.
+                plain_reply = flags & header::OUT_OF_ORDER == 0;
             }
             Lead::Http { keep_alive: keep } => {
                 keep_alive = keep;
@@ -271,6 +271,9 @@ impl ServerConnection {
             }
         }
         self.wire = Some(wire);
+        if plain_reply {
+            wire.transforms = Default::default();
+        }
         self.last_seqid = number;
         self.calls += 1;
         Ok(IncomingCall {

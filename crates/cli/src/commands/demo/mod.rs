@@ -1,7 +1,10 @@
 use crate::failure::Result;
 use clap::Args;
+#[allow(dead_code)]
 mod probe;
+#[allow(dead_code)]
 mod show;
+#[allow(dead_code, unused_imports)]
 mod workshop;
 
 /// Show every wire on one port, with the time of a call
