@@ -2,9 +2,11 @@
 //! the floors, in one run. Client and server are processes of their own.
 
 mod floor;
+mod ours;
 mod small_call;
 
 use clap::{Parser, Subcommand};
+use dovetail::Model;
 use floor::Wait;
 use std::error::Error;
 use std::path::PathBuf;
@@ -44,6 +46,8 @@ enum Command {
 enum Own {
     FloorTcp,
     FloorTcpPoll,
+    DovetailThreads,
+    DovetailLoops,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -57,6 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             match system {
                 Own::FloorTcp => floor::serve(Wait::Block)?,
                 Own::FloorTcpPoll => floor::serve(Wait::Poll)?,
+                Own::DovetailThreads => ours::serve(Model::ThreadPerConnection)?,
+                Own::DovetailLoops => ours::serve(Model::EventLoops(None))?,
             }
             Ok(())
         }
@@ -68,6 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let times = match system {
                 Own::FloorTcp => floor::call(port, calls, Wait::Block)?,
                 Own::FloorTcpPoll => floor::call(port, calls, Wait::Poll)?,
+                Own::DovetailThreads | Own::DovetailLoops => ours::call(port, calls, "binary")?,
             };
             let lines: Vec<String> = times.iter().map(u64::to_string).collect();
             println!("{}", lines.join("\n"));

@@ -31,7 +31,13 @@ pub(crate) fn run(
         program: this.clone(),
         own: Some(name),
     };
-    let mut systems = vec![own("floor-tcp"), own("floor-tcp-poll")];
+    let names = [
+        "floor-tcp",
+        "floor-tcp-poll",
+        "dovetail-threads",
+        "dovetail-loops",
+    ];
+    let mut systems: Vec<System> = names.into_iter().map(own).collect();
     match thrift_cpp {
         Some(program) => systems.push(System {
             name: "thrift-cpp-64k",

@@ -1,5 +1,6 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
+mod peers;
 mod stage;
 mod test;
 mod tidy;
@@ -21,12 +22,17 @@ enum Command {
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
     Test(test::Options),
+    /// Build the real Thrift peers that Dovetail is proved against.
+    ///
+    /// What is missing is installed where that is possible, and named with its fix where not.
+    Peers(peers::Options),
     /// Check the rules of the house (CONTRIBUTING.md lists them).
     Tidy,
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Peers(options) => peers::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
     };

@@ -56,17 +56,6 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     }
 }
 
-/// Runs command lines in order until one does not pass.
-pub(crate) fn commands(lines: &[&[&str]]) -> Outcome {
-    for line in lines {
-        match command(line) {
-            Outcome::Passed => {}
-            other => return other,
-        }
-    }
-    Outcome::Passed
-}
-
 /// True on a machine where nothing may be skipped.
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")

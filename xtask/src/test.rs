@@ -24,6 +24,7 @@ const STAGES: &[Stage] = &[
         stage::command(&["cargo", "test", "--workspace", "--quiet"])
     }),
     ("without an async runtime", without_runtime),
+    ("peers", peers),
 ];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -58,6 +59,24 @@ fn lint() -> Outcome {
         "--",
         "-Dwarnings",
     ])
+}
+
+/// The real peers are built, and agree with each other as far as upstream does.
+fn peers() -> Outcome {
+    let peers = crate::peers::prepare(&[]);
+    let missing: Vec<String> = peers
+        .iter()
+        .filter_map(|peer| match &peer.status {
+            crate::peers::Status::Ready => None,
+            crate::peers::Status::Missing { reason } => {
+                Some(format!("{} {}: {reason}", peer.name, peer.version))
+            }
+        })
+        .collect();
+    match missing.is_empty() {
+        true => Outcome::Passed,
+        false => Outcome::Skipped(missing.join("; ")),
+    }
 }
 
 /// The promise of the blocking client: no async runtime in its dependency tree.

@@ -59,18 +59,25 @@ pub(crate) fn missing_result(method: &str) -> Status {
 ///     Status(Status),
 /// }
 /// exceptions!(DivideError { 1 DivideByZero as "by_zero": DivideByZero, });
+///
+/// let error: DivideError = DivideByZero { dividend: 7 }.into();
 /// ```
+///
+/// Each declared exception converts into the error, for `?` in handlers; `[ambiguous]` after a type takes
+/// the conversion away where the same type is declared twice.
 #[macro_export]
 macro_rules! exceptions {
-    ($type:ident { $($id:literal $variant:ident $(as $name:literal)?: $ty:ty,)* }) => {
+    ($type:ident {
+        $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$flag:ident])?,)*
+    }) => {
         impl $crate::Exceptions for $type {
             const FIELDS: &'static [$crate::wire::Field<'static>] =
                 &[$($crate::wire::field!($id, $variant $($name)?, $ty)),*];
 
-            fn as_status(&self) -> Option<&$crate::Status> {
+            fn as_status(&self) -> ::core::option::Option<&$crate::Status> {
                 match self {
-                    Self::Status(status) => Some(status),
-                    _ => None,
+                    Self::Status(status) => ::core::option::Option::Some(status),
+                    _ => ::core::option::Option::None,
                 }
             }
 
@@ -84,7 +91,7 @@ macro_rules! exceptions {
                         const { &$crate::wire::field!($id, $variant $($name)?, $ty) },
                         writer,
                     ),)*
-                    Self::Status(_) => Ok(()),
+                    Self::Status(_) => ::core::result::Result::Ok(()),
                 }
             }
 
@@ -96,12 +103,16 @@ macro_rules! exceptions {
                     $($id => {
                         let mut exception = <$ty as ::core::default::Default>::default();
                         $crate::wire::FieldValue::read_field(&mut exception, reader)?;
-                        Ok(Self::$variant(exception))
+                        ::core::result::Result::Ok(Self::$variant(exception))
                     })*
-                    _ => Err($crate::wire::DecodeError::no_such_field(id)),
+                    _ => ::core::result::Result::Err(
+                        $crate::wire::DecodeError::no_such_field(id),
+                    ),
                 }
             }
         }
+
+        $($crate::exceptions!(@from $type $variant $ty $(, $flag)?);)*
 
         impl ::core::convert::From<$crate::Status> for $type {
             fn from(status: $crate::Status) -> Self {
@@ -120,4 +131,12 @@ macro_rules! exceptions {
 
         impl ::std::error::Error for $type {}
     };
+    (@from $type:ident $variant:ident $ty:ty) => {
+        impl ::core::convert::From<$ty> for $type {
+            fn from(exception: $ty) -> Self {
+                Self::$variant(exception)
+            }
+        }
+    };
+    (@from $type:ident $variant:ident $ty:ty, ambiguous) => {};
 }

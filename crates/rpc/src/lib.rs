@@ -1,26 +1,31 @@
 //! Dovetail: one contract, one handler, one port, every wire.
 #![deny(unsafe_code)]
 
+mod address;
 mod call;
 mod context;
+mod descriptor;
 mod exceptions;
 mod method;
 mod reply;
+mod server;
 mod service;
 
+mod client;
+pub mod transport;
+
+pub use client::{Backoff, blocking};
 #[cfg(feature = "async")]
-mod channel;
+pub use client::{Channel, ChannelBuilder};
 
-pub mod blocking;
-
-#[cfg(feature = "async")]
-pub use channel::Channel;
-
+pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
+pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::{Code, Execution, Origin, Status};
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
 pub use exceptions::Exceptions;
 pub use method::{Method, ServiceDescriptor};
+pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;

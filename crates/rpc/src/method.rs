@@ -13,6 +13,30 @@ pub struct Method {
     pub idempotent: bool,
 }
 
+impl Method {
+    /// A method that is answered, and of which nothing is known about calling it twice.
+    pub const fn new(name: &'static str, params: &'static [Field<'static>]) -> Self {
+        Method {
+            name,
+            params,
+            oneway: false,
+            idempotent: false,
+        }
+    }
+
+    /// The same method, never answered.
+    pub const fn oneway(mut self) -> Self {
+        self.oneway = true;
+        self
+    }
+
+    /// The same method, which may be called twice.
+    pub const fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+}
+
 /// What the runtime needs to know of a service.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceDescriptor {

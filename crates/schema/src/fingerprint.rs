@@ -2,14 +2,15 @@
 //!
 //! The hash covers the names, ids, types, order and presence of everything reachable. Documentation,
 //! annotations, defaults, file names and aliases do not count: they leave no trace on the wire.
-//! Recursive types are walked once; a second meeting is written as the number of the first.
+//! Named types get numbers in the order in which they are met, and are described in that order, one after
+//! the other: recursive types end, and deep ones cost no stack.
 
 use crate::{
     Dimension, Field, Method, Presence, Schema, Sharing, Stream, StructKind, Type, TypeId, TypeKind,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 /// The first 128 bits of a SHA-256 over the canonical form described in this module.
@@ -54,6 +55,8 @@ struct Walk<'a> {
     schema: &'a Schema,
     hash: Sha256,
     seen: HashMap<TypeId, u32>,
+    /// Numbered, but not described yet.
+    waiting: VecDeque<TypeId>,
 }
 
 impl<'a> Walk<'a> {
@@ -62,10 +65,14 @@ impl<'a> Walk<'a> {
             schema,
             hash: Sha256::new(),
             seen: HashMap::new(),
+            waiting: VecDeque::new(),
         }
     }
 
-    fn finish(self) -> Fingerprint {
+    fn finish(mut self) -> Fingerprint {
+        while let Some(id) = self.waiting.pop_front() {
+            self.describe(id);
+        }
         let digest = self.hash.finalize();
         let mut short = [0; 16];
         short.copy_from_slice(&digest[..16]);
@@ -139,11 +146,14 @@ impl<'a> Walk<'a> {
 
     fn named(&mut self, id: TypeId) {
         let next = self.seen.len() as u32;
-        if let Some(first) = self.seen.get(&id) {
-            return self.number(i64::from(*first));
+        let number = *self.seen.entry(id).or_insert(next);
+        if number == next {
+            self.waiting.push_back(id);
         }
-        self.seen.insert(id, next);
-        self.number(-1);
+        self.number(i64::from(number));
+    }
+
+    fn describe(&mut self, id: TypeId) {
         let def = &self.schema[id];
         self.text(&def.name);
         match &def.kind {

@@ -150,13 +150,15 @@ impl Schema {
         items: &[T],
         key: impl Fn(&T) -> (PackageId, &String),
     ) -> Option<u32> {
-        let (package, name) = match name.rsplit_once('.') {
-            Some((package, name)) => (self.packages.iter().position(|p| p.name == package)?, name),
-            None => (self.packages.len().checked_sub(1)?, name),
-        };
-        let at = items
-            .iter()
-            .position(|item| key(item) == (PackageId(package as u32), &name.to_owned()))?;
+        let root = self.root()?;
+        let at = items.iter().position(|item| {
+            let (package, own) = key(item);
+            match name.rsplit_once('.') {
+                // Several files may share a name: all of them are looked at.
+                Some((wanted, name)) => self[package].name == wanted && own == name,
+                None => package == root && own == name,
+            }
+        })?;
         Some(at as u32)
     }
 

@@ -51,7 +51,7 @@ macro_rules! message {
                 )?;)*
                 $($crate::UnknownFields::write(&self.$unknown, writer)?;)?
                 let _ = writer;
-                Ok(())
+                ::core::result::Result::Ok(())
             }
 
             #[inline]
@@ -63,12 +63,13 @@ macro_rules! message {
                 let _ = &reader;
                 match id {
                     $($id => $crate::FieldValue::read_field(&mut self.$field, reader),)*
-                    _ => Err($crate::DecodeError::no_such_field(id)),
+                    _ => ::core::result::Result::Err($crate::DecodeError::no_such_field(id)),
                 }
             }
 
-            fn unknown_fields(&mut self) -> Option<&mut $crate::UnknownFields> {
-                None$(.or(Some(&mut self.$unknown)))?
+            fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
+                ::core::option::Option::None
+                    $(.or(::core::option::Option::Some(&mut self.$unknown)))?
             }
         }
 
@@ -144,17 +145,17 @@ macro_rules! union {
                         let mut value = <$ty as ::core::default::Default>::default();
                         $crate::FieldValue::read_field(&mut value, reader)?;
                         *self = Self::$variant(value);
-                        Ok(())
+                        ::core::result::Result::Ok(())
                     })*
-                    _ => Err($crate::DecodeError::no_such_field(id)),
+                    _ => ::core::result::Result::Err($crate::DecodeError::no_such_field(id)),
                 }
             }
 
-            fn unknown_fields(&mut self) -> Option<&mut $crate::UnknownFields> {
+            fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
                 match self {
-                    Self::$unknown(fields) => Some(fields),
+                    Self::$unknown(fields) => ::core::option::Option::Some(fields),
                     #[allow(unreachable_patterns)]
-                    _ => None,
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -192,13 +193,13 @@ macro_rules! enumeration {
 
             /// The value's name in the contract; `None` for a number that has none.
             #[must_use]
-            pub fn name(self) -> Option<&'static str> {
+            pub fn name(self) -> ::core::option::Option<&'static str> {
                 Self::VALUES.iter().find(|(value, _)| *value == self).map(|(_, name)| *name)
             }
 
             /// The value with this name in the contract.
             #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
+            pub fn from_name(name: &str) -> ::core::option::Option<Self> {
                 Self::VALUES.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
             }
         }
@@ -206,8 +207,8 @@ macro_rules! enumeration {
         impl ::core::fmt::Debug for $type {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 match self.name() {
-                    Some(name) => f.write_str(name),
-                    None => write!(f, concat!(stringify!($type), "({})"), self.0),
+                    ::core::option::Option::Some(name) => f.write_str(name),
+                    ::core::option::Option::None => ::core::write!(f, concat!(stringify!($type), "({})"), self.0),
                 }
             }
         }
@@ -229,7 +230,7 @@ macro_rules! enumeration {
                 reader: &mut R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 self.0 = reader.enumeration()?;
-                Ok(())
+                ::core::result::Result::Ok(())
             }
         }
     };

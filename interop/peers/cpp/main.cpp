@@ -44,7 +44,7 @@ bool interop::Key::operator<(const Key& other) const {
 
 namespace {
 
-const int kTimeout = 60000;
+const int kTimeout = 30000;
 
 [[noreturn]] void fail(const std::string& message) {
   std::cerr << message << std::endl;
@@ -72,7 +72,9 @@ void capabilities() {
   add(all, "http", both, "\"unix\": false");
   add(all, "nonblocking", "\"server\"", "\"unix\": true, \"wire\": \"framed\"");
   add(sub, "header", both, "\"unix\": true");
-  add(sub, "header-zlib", both, "\"unix\": true");
+  add(sub, "header-zlib", "\"client\"",
+      "\"unix\": true, \"reason\": \"THeaderTransport::untransform copies what it inflated over the "
+      "smaller buffer of the frame: the server crashes\"");
   add({"json", "binary-nonstrict"}, "header", "",
       "\"unix\": false, \"reason\": \"THeaderProtocol knows the subprotocols binary (strict) and "
       "compact only\"");

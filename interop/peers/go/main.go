@@ -17,7 +17,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-const timeout = 60 * time.Second
+const timeout = 30 * time.Second
 
 type options struct {
 	protocol, transport, address, only string
@@ -89,7 +89,7 @@ func capabilities() {
 
 func (o options) configuration() *thrift.TConfiguration {
 	conf := &thrift.TConfiguration{ConnectTimeout: timeout, SocketTimeout: timeout}
-	strict := o.protocol == "binary"
+	strict := o.protocol != "binary-nonstrict"
 	conf.TBinaryStrictRead, conf.TBinaryStrictWrite = &strict, &strict
 	id := thrift.THeaderProtocolBinary
 	if o.protocol == "compact" {

@@ -40,7 +40,7 @@ HEADER_PROTOCOLS = {
     "binary": THeaderSubprotocolID.BINARY,
     "compact": THeaderSubprotocolID.COMPACT,
 }
-SECONDS = 60
+SECONDS = 30
 
 
 def capabilities():

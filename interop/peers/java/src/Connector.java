@@ -11,7 +11,7 @@ import org.apache.thrift.transport.TTransport;
 
 /** Opens connections as the options say; cases ask it for clients. */
 final class Connector {
-  private static final int TIMEOUT = 60_000;
+  private static final int TIMEOUT = 30_000;
 
   final boolean multiplexed;
   final boolean http;

@@ -20,7 +20,7 @@ pub type Input = Box<dyn TInputProtocol>;
 pub type Output = Box<dyn TOutputProtocol>;
 pub type InteropClient = InteropSyncClient<Input, Output>;
 
-const TIMEOUT: Option<Duration> = Some(Duration::from_secs(60));
+const TIMEOUT: Option<Duration> = Some(Duration::from_secs(30));
 
 pub struct Connector {
     pub options: Options,

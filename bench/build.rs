@@ -1,0 +1,5 @@
+//! Generates the contract's types, server and clients.
+
+fn main() -> Result<(), dovetail_build::Error> {
+    dovetail_build::compile("contract/bench.thrift").map(drop)
+}

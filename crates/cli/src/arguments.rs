@@ -1,0 +1,52 @@
+//! The command line: every command with its options, and examples that work.
+
+use crate::commands::{call, check, completions, demo, describe, generate, serve};
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// One contract, one handler, one port, every wire.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dovetail",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "\
+Start here:
+  dovetail demo                                  every wire on one port, with times
+  dovetail check api.thrift                      errors and warnings of a contract
+  dovetail serve api.thrift                      a server with sample data
+  dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift
+
+`dovetail COMMAND --help` shows examples. Exit codes and details: docs/cli.md"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check contracts and show all errors and warnings
+    Check(check::Check),
+    /// Generate code from a contract
+    Generate(generate::Generate),
+    /// Show the services, methods and types of a contract
+    Describe(describe::Describe),
+    /// Call a method of a running server
+    Call(call::Call),
+    /// Answer a contract with sample data
+    Serve(serve::Serve),
+    /// Show every wire on one port, with the time of a call
+    Demo(demo::Demo),
+    /// Print the completions for a shell
+    Completions(completions::Completions),
+}

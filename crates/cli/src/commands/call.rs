@@ -1,0 +1,356 @@
+use crate::address::Target;
+use crate::failure::{Exit, Failure, Result};
+use crate::idl::{self, Includes};
+use crate::link::{self, Cost, Outgoing};
+use crate::output;
+use crate::paint::{Stream, Style};
+use crate::values::{self, duration};
+use clap::Args;
+use dovetail::{Code, Execution, Status};
+use dovetail_dynamic::{Contract, Params, Reply, arguments_from_json, closest, to_json, type_name};
+use dovetail_protocol::thrift::{
+    ClientConnection, ClientOptions, Headers, HttpTarget, Transport, Wire,
+};
+use dovetail_schema::{Method, Schema, ServiceId};
+use serde_json::{Value as Json, json};
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Call a method of a running server
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail call 127.0.0.1:9090 ping --idl api.thrift
+  dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift
+  dovetail call 127.0.0.1:9090 getUser '[7]' --idl api.thrift           by position
+  dovetail call 127.0.0.1:9090 Users.add @user.json --idl api.thrift    from a file
+  echo '{\"id\": 7}' | dovetail call unix:///run/api.sock getUser - --idl api.thrift
+  dovetail call 127.0.0.1:9090 ping --idl api.thrift --wire compact+header:zlib -v
+  dovetail call http://127.0.0.1:9090/api ping --idl api.thrift
+
+Standard output has the result as JSON: null for a void method, and
+{\"ExceptionName\": {…}} for a declared exception.
+Exit code: 0 for a result, 3 for a declared exception, 4 if the call failed,
+2 if the arguments do not fit the contract.")]
+pub(crate) struct Call {
+    /// tcp://HOST:PORT, unix:///PATH, or http://HOST:PORT/PATH
+    address: String,
+    /// The method, with its service in front where several have it
+    #[arg(value_name = "[SERVICE.]METHOD")]
+    method: String,
+    /// The arguments in JSON, an object by name or an array by position; @FILE, or - for standard input
+    #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    arguments: Option<String>,
+    /// The contract
+    #[arg(long, value_name = "FILE")]
+    idl: PathBuf,
+    /// What the server speaks: PROTOCOL[+TRANSPORT[:TRANSFORMS]], of binary, binary-old, compact, json;
+    /// unframed, framed, header, http; zlib, zstd
+    #[arg(short, long, value_name = "WIRE")]
+    wire: Option<Wire>,
+    /// Give up after this time
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    timeout: Duration,
+    /// Send a header; needs header or http in --wire; can be repeated
+    #[arg(long = "header", value_name = "NAME=VALUE")]
+    headers: Vec<String>,
+    /// The server has several services on this port: say which one is called
+    #[arg(short, long)]
+    multiplexed: bool,
+    /// Show what is sent, bytes and times
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    includes: Includes,
+}
+
+impl Call {
+    pub(crate) fn run(self) -> Result {
+        let target: Target = self.address.parse()?;
+        let schema = idl::load(&self.idl, &self.includes)?;
+        let contract = Contract::new(&schema);
+        let (service, method) = find_method(&schema, &self.method)?;
+        let wire = self.wire(&target)?;
+        let headers = self.headers(wire)?;
+        let arguments = arguments_from_json(&contract, method, &self.arguments()?)
+            .map_err(|problem| misfit(&problem, method))?;
+        let options = ClientOptions {
+            service: self.multiplexed.then(|| schema[service].name.clone()),
+            http: HttpTarget {
+                host: self.host(),
+                path: target.http_path.clone().unwrap_or_else(|| "/".to_owned()),
+            },
+            ..ClientOptions::default()
+        };
+        let mut connection = ClientConnection::new(wire, options);
+        let params = Params::new(&contract, method, &arguments);
+        let call = Outgoing {
+            method: &method.name,
+            oneway: method.oneway,
+            headers: &headers,
+            params: &params,
+        };
+        let mut cost = Cost::default();
+        let answer = link::call(
+            &target.address,
+            &mut connection,
+            &call,
+            self.timeout,
+            &mut cost,
+        );
+        if self.verbose {
+            report(&target, wire, method, &cost);
+        }
+        let reply = answer.and_then(|reply| {
+            reply
+                .map(|r| values::reply(&contract, method, r))
+                .transpose()
+        });
+        match reply {
+            Ok(reply) => show(&contract, method, reply),
+            Err(status) => Err(self.explain(&status, wire)),
+        }
+    }
+
+    fn wire(&self, target: &Target) -> Result<Wire> {
+        let given = self.wire;
+        if target.http_path.is_none() {
+            return Ok(given.unwrap_or(values::DEFAULT_WIRE));
+        }
+        let mut wire = given.unwrap_or(values::DEFAULT_WIRE);
+        match (given, wire.transport) {
+            (None, _) | (_, Transport::Http | Transport::Unframed) => {
+                wire.transport = Transport::Http
+            }
+            (Some(_), _) => {
+                let failure = format!("an http:// address and --wire {wire} exclude each other");
+                return Err(
+                    Failure::new(Exit::Usage, failure).help("use tcp:// instead of http://")
+                );
+            }
+        }
+        Ok(wire)
+    }
+
+    fn headers(&self, wire: Wire) -> Result<Headers> {
+        if !self.headers.is_empty()
+            && !matches!(wire.transport, Transport::Header | Transport::Http)
+        {
+            let failure = format!("the wire {wire} carries no headers");
+            return Err(Failure::new(Exit::Usage, failure).help("try --wire compact+header"));
+        }
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => {
+                Ok((name.to_owned(), value.as_bytes().to_vec()))
+            }
+            _ => Err(Failure::new(Exit::Usage, format!("`{text}` is no header"))
+                .help("a header is NAME=VALUE")),
+        };
+        self.headers.iter().map(pair).collect()
+    }
+
+    fn host(&self) -> String {
+        let rest = self
+            .address
+            .split_once("://")
+            .map_or(self.address.as_str(), |(_, rest)| rest);
+        rest.split('/')
+            .next()
+            .filter(|host| !host.is_empty())
+            .unwrap_or("localhost")
+            .to_owned()
+    }
+
+    /// The arguments as JSON; none at all are an empty object.
+    fn arguments(&self) -> Result<Json> {
+        let (text, origin) = match self.arguments.as_deref() {
+            None => return Ok(json!({})),
+            Some("-") => {
+                let mut text = String::new();
+                std::io::stdin()
+                    .read_to_string(&mut text)
+                    .map_err(|problem| {
+                        Failure::new(
+                            Exit::Usage,
+                            format!("cannot read standard input: {problem}"),
+                        )
+                    })?;
+                (text, "on standard input".to_owned())
+            }
+            Some(argument) => match argument.strip_prefix('@') {
+                Some(path) => {
+                    let text = std::fs::read_to_string(path).map_err(|problem| {
+                        Failure::new(Exit::Usage, format!("cannot read `{path}`: {problem}"))
+                    })?;
+                    (text, format!("in `{path}`"))
+                }
+                None => (argument.to_owned(), "on the command line".to_owned()),
+            },
+        };
+        serde_json::from_str(&text).map_err(|problem| bad_json(&text, &origin, &problem))
+    }
+
+    /// What a person can do about a failed call.
+    fn explain(&self, status: &Status, wire: Wire) -> Failure {
+        let failure = Failure::new(Exit::Call, status);
+        let idl = self.idl.display();
+        match (status.code(), status.execution()) {
+            (Code::Unavailable, Execution::Finished) => {
+                failure.help("the server is reached and cannot answer now: try again later")
+            }
+            (Code::Unavailable, Execution::NotSent) => failure
+                .help("is the server running, and is this its address?")
+                .help(format!("`dovetail serve {idl} --listen {}` answers with sample data", self.address)),
+            (Code::Unavailable, _) => failure
+                .help(format!("does the server speak {wire}? --wire chooses another one")),
+            (Code::DeadlineExceeded, execution) => {
+                let failure = failure.help("--timeout 60s waits longer");
+                match execution {
+                    Execution::MayHaveRun => failure.help(format!(
+                        "the call may have run; a server that does not speak {wire} may also wait for more: see --wire"
+                    )),
+                    _ => failure,
+                }
+            }
+            (Code::Unimplemented, _) if !self.multiplexed => failure
+                .help("a server with several services on one port needs --multiplexed"),
+            (Code::Unimplemented, _) => {
+                failure.help("does the server have this service? Without --multiplexed, its default one is called")
+            }
+            (Code::Internal, Execution::MayHaveRun) => failure
+                .help(format!("does the server speak {wire}, and is {idl} its contract?")),
+            (Code::ResourceExhausted, _) => failure.help("send less, or try later: the message says which limit is reached"),
+            _ => failure,
+        }
+    }
+}
+
+/// Finds `method` or `Service.method`.
+fn find_method<'a>(schema: &'a Schema, name: &str) -> Result<(ServiceId, &'a Method)> {
+    let (service, method) = match name.rsplit_once('.') {
+        Some((service, method)) => (Some(idl::service(schema, service)?), method),
+        None => (None, name),
+    };
+    let all = (0..schema.services.len()).map(|at| ServiceId(at as u32));
+    let services: Vec<ServiceId> = all.filter(|id| service.is_none_or(|s| s == *id)).collect();
+    let answering = |id: &ServiceId| {
+        let methods = schema.methods(*id);
+        let (owner, found) = methods.into_iter().find(|(_, m)| m.name == method)?;
+        Some((*id, owner, found))
+    };
+    let mut found: Vec<_> = services.iter().filter_map(answering).collect();
+    // A service that inherits the method is no other answer than the service that defines it.
+    if let [(_, owner, _), rest @ ..] = found.as_slice()
+        && rest.iter().all(|(_, other, _)| other == owner)
+    {
+        let most = found
+            .iter()
+            .rposition(|(id, ..)| Some(schema[*id].package) == schema.root());
+        found = vec![found[most.unwrap_or(0)]];
+    }
+    match found.as_slice() {
+        [(id, _, method)] => Ok((*id, method)),
+        [] => {
+            let methods = services.iter().flat_map(|id| schema.methods(*id));
+            let known: Vec<&str> = methods.map(|(_, m)| m.name.as_str()).collect();
+            let failure = Failure::new(Exit::Usage, format!("the contract has no method `{name}`"));
+            Err(match closest(method, known.iter().copied()) {
+                Some(close) => failure.help(format!("did you mean `{close}`?")),
+                None if known.is_empty() => failure.help("it defines no service with methods"),
+                None => failure.help(format!("it has {}", known.join(", "))),
+            })
+        }
+        several => {
+            let names = several
+                .iter()
+                .map(|(id, _, m)| format!("{}.{}", schema[*id].name, m.name));
+            let names: Vec<_> = names.collect();
+            Err(Failure::new(
+                Exit::Usage,
+                format!("several services have a method `{method}`"),
+            )
+            .help(format!("say which one: {}", names.join(", "))))
+        }
+    }
+}
+
+fn misfit(problem: &dovetail_dynamic::JsonError, method: &Method) -> Failure {
+    let path = problem.path();
+    let place = match path.is_empty() {
+        true => String::new(),
+        false => format!("{path}: "),
+    };
+    let message = format!(
+        "the arguments do not fit `{}`: {place}{}",
+        method.name,
+        problem.problem()
+    );
+    Failure::new(Exit::Usage, message).maybe_help(problem.suggestion())
+}
+
+/// JSON that is none, with the place shown.
+fn bad_json(text: &str, origin: &str, problem: &serde_json::Error) -> Failure {
+    let line = text
+        .lines()
+        .nth(problem.line().saturating_sub(1))
+        .unwrap_or_default();
+    let reason = problem.to_string();
+    let reason = reason
+        .split(" at line ")
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let mut message = format!("the arguments {origin} are no JSON: {reason}");
+    if line.chars().count() <= 100 {
+        let at = problem.column().saturating_sub(1).min(line.len());
+        let before = line.get(..at).map_or(at, |before| before.chars().count());
+        message += &format!("\n    {line}\n    {}^", " ".repeat(before));
+    }
+    Failure::new(Exit::Usage, message)
+        .help("in a shell, put JSON between single quotes: '{\"id\": 7}'")
+}
+
+fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost) {
+    let paint = Stream::Stderr.paint();
+    let faint = |text: String| eprintln!("{}", paint.text(Style::Faint, &text));
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    faint(format!(
+        "> {} to {} over {wire}: {} bytes",
+        method.name, target.address, cost.sent
+    ));
+    faint(format!(
+        "< {} bytes after {:.0} µs (and {:.0} µs to connect)",
+        cost.received,
+        us(cost.calling),
+        us(cost.connecting)
+    ));
+}
+
+fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Result {
+    match (reply, &method.result) {
+        (None, _) => {
+            eprintln!(
+                "sent; `{}` is one-way: no answer comes, not even an error",
+                method.name
+            );
+            Ok(())
+        }
+        (Some(Reply::Result(Some(value))), Some(ty)) => print(&to_json(contract, ty, &value)),
+        (Some(Reply::Result(_)), _) => print(&Json::Null),
+        (Some(Reply::Exception { index, value }), _) => {
+            let ty = &method.throws[index].ty;
+            let name = type_name(contract.schema(), ty);
+            print(&json!({ &name: to_json(contract, ty, &value) }))?;
+            eprintln!(
+                "`{}` answered with the exception {name}, which its contract declares",
+                method.name
+            );
+            Err(Failure::silent(Exit::Exception))
+        }
+    }
+}
+
+fn print(json: &Json) -> Result {
+    output::write(&format!("{json:#}\n"))
+}

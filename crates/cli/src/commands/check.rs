@@ -1,0 +1,96 @@
+use crate::failure::{Exit, Failure, Result};
+use crate::idl::{self, Findings, Includes};
+use crate::output::count;
+use crate::paint::{Stream, Style};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Check contracts and show all errors and warnings
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail check api.thrift
+  dovetail check contracts/                   all .thrift files of a folder
+  dovetail check -I shared api.thrift         included files are in shared/
+  dovetail check --deny-warnings api.thrift   for CI
+
+Exit code: 0 without errors, 1 with errors.")]
+pub(crate) struct Check {
+    /// The contracts; a folder stands for all .thrift files in it
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    includes: Includes,
+    /// Warnings count as errors
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> Result {
+        let mut files = Vec::new();
+        for file in &self.files {
+            add(file, &mut files)?;
+        }
+        let mut findings = Findings::default();
+        for file in &files {
+            findings.show(&idl::compile(file, &self.includes));
+        }
+        let paint = Stream::Stderr.paint();
+        let checked = match files.as_slice() {
+            [file] => file.display().to_string(),
+            _ => count(files.len(), "file"),
+        };
+        let failed = findings.errors > 0 || (self.deny_warnings && findings.warnings > 0);
+        let verdict = match findings.summary(paint) {
+            text if text.is_empty() => paint.text(Style::Good, "no errors, no warnings"),
+            text => text,
+        };
+        eprintln!("{checked}: {verdict}");
+        match failed {
+            true => Err(Failure::silent(Exit::Failed)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Adds a file, or all contracts of a folder in the order of their names.
+fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let before = files.len();
+    walk(path, files).map_err(|problem| {
+        Failure::new(
+            Exit::Failed,
+            format!("cannot read `{}`: {problem}", path.display()),
+        )
+    })?;
+    files[before..].sort();
+    match files.len() > before {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Exit::Failed,
+            format!("no .thrift file in `{}`", path.display()),
+        )
+        .help("name the folder that has the contracts")),
+    }
+}
+
+fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let path = entry.path();
+        // The kind of the entry itself: links to folders could lead in circles.
+        if entry.file_type()?.is_dir() {
+            walk(&path, files)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "thrift")
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What the demo prints: the table, and how to go on from another terminal.
+
+use super::probe::Outcome;
+use crate::paint::{Paint, Style};
+use crate::table::{Align, Cell, Table};
+use dovetail_protocol::thrift::Wire;
+use std::time::Duration;
+
+/// The ways by which each wire is called; the columns of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Tcp,
+    /// One of two services on the connection.
+    Multiplexed,
+    Unix,
+    InProcess,
+}
+
+impl Way {
+    pub(crate) const ALL: [Way; 4] = [Way::Tcp, Way::Multiplexed, Way::Unix, Way::InProcess];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Tcp => "TCP",
+            Way::Multiplexed => "multiplexed",
+            Way::Unix => "Unix",
+            Way::InProcess => "in-process",
+        }
+    }
+}
+
+/// One wire, called in every way.
+pub(crate) struct Row {
+    pub(crate) wire: Wire,
+    /// In the order of [`Way::ALL`].
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Row {
+    /// What went wrong, with the way by which it went wrong.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let ways = Way::ALL.iter().zip(&self.outcomes);
+        ways.filter_map(|(way, outcome)| {
+            let problem = outcome.problem()?;
+            Some(format!("{} over {}: {problem}", self.wire, way.name()))
+        })
+        .collect()
+    }
+}
+
+pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
+    let mut columns = vec![
+        ("protocol", Align::Left),
+        ("transport", Align::Left),
+        ("result", Align::Left),
+        ("exception", Align::Left),
+        ("one-way", Align::Left),
+    ];
+    columns.extend(Way::ALL.iter().map(|way| (way.name(), Align::Right)));
+    let mut table = Table::new(columns);
+    for row in rows {
+        let wire = row.wire.to_string();
+        let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, "unframed"));
+        let marks = [
+            mark(row, |outcome| outcome.result.is_ok()),
+            mark(row, |outcome| outcome.exception.is_ok()),
+            mark(row, |outcome| outcome.oneway.is_ok()),
+        ];
+        let times = row.outcomes.iter().map(|outcome| time(outcome.time));
+        let names = [Cell::from(protocol), Cell::from(transport)];
+        table.row(names.into_iter().chain(marks).chain(times));
+    }
+    table.render(paint)
+}
+
+/// Good only if it worked in every way.
+fn mark(row: &Row, good: fn(&Outcome) -> bool) -> Cell {
+    match row.outcomes.iter().all(good) {
+        true => Cell::styled(Style::Good, "✓"),
+        false => Cell::styled(Style::Error, "failed"),
+    }
+}
+
+fn time(time: Option<Duration>) -> Cell {
+    match time {
+        Some(time) => format!("{:.1} µs", time.as_secs_f64() * 1e6).into(),
+        None => Cell::styled(Style::Error, "–"),
+    }
+}
+
+/// How to call the server from elsewhere. Every line works as it is.
+pub(crate) fn instructions(program: &str, port: u16) -> String {
+    format!(
+        r#"Call it from a second terminal:
+
+  {program} demo --contract > demo.thrift
+  {program} call 127.0.0.1:{port} quote --idl demo.thrift \
+      '{{"order": {{"id": 7, "boards": [{{"length": 1200, "width": 300}}]}}}}'
+  {program} call 127.0.0.1:{port} quote --idl demo.thrift --wire compact+header:zstd \
+      '{{"order": {{"id": 8, "boards": [{{"length": 900, "width": 300, "wood": "WALNUT"}}]}}}}'
+
+or with stock Apache Thrift (apt install thrift-compiler, pip install thrift):
+
+  thrift --gen py demo.thrift
+  PYTHONPATH=gen-py python3 - <<'END'
+  from thrift.transport import TSocket, TTransport
+  from thrift.protocol import TBinaryProtocol
+  from workshop import Workshop
+  from workshop.ttypes import Board, Order
+  transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", {port}))
+  client = Workshop.Client(TBinaryProtocol.TBinaryProtocol(transport))
+  transport.open()
+  print(client.quote(Order(id=7, boards=[Board(length=1200, width=300)])))
+  END
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_row_for_each_wire() {
+        let good = |tenths: u64| Outcome {
+            result: Ok(()),
+            exception: Ok(()),
+            oneway: Ok(()),
+            time: Some(Duration::from_nanos(tenths * 100)),
+        };
+        let rows = [
+            Row {
+                wire: "binary".parse().unwrap(),
+                outcomes: vec![good(300), good(310), good(205), good(21)],
+            },
+            Row {
+                wire: "compact+header:zlib".parse().unwrap(),
+                outcomes: vec![
+                    good(1234),
+                    Outcome::failed("no answer"),
+                    good(900),
+                    good(400),
+                ],
+            },
+        ];
+        let expected = "\
+protocol  transport    result  exception  one-way       TCP  multiplexed     Unix  in-process
+binary    unframed     ✓       ✓          ✓         30.0 µs      31.0 µs  20.5 µs      2.1 µs
+compact   header:zlib  failed  failed     failed   123.4 µs            –  90.0 µs     40.0 µs
+";
+        assert_eq!(table(&rows, Paint { colours: false }), expected);
+        assert_eq!(
+            rows[1].problems(),
+            ["compact+header:zlib over multiplexed: no answer"]
+        );
+    }
+}

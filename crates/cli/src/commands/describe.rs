@@ -1,0 +1,246 @@
+use crate::failure::{Exit, Failure, Result};
+use crate::idl::{self, Includes};
+use crate::output;
+use crate::paint::{Paint, Stream, Style};
+use clap::Args;
+use dovetail_dynamic::{closest, type_name};
+use dovetail_schema::{
+    Field, Method, Presence, Schema, Service, ServiceId, StructKind, Type, TypeDef, TypeId,
+    TypeKind,
+};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Show the services, methods and types of a contract
+#[derive(Debug, Args)]
+#[command(
+    visible_alias = "list",
+    after_help = "\
+Examples:
+  dovetail describe --idl api.thrift                 all services with their methods
+  dovetail describe --idl api.thrift User            a type, a service, or a method
+  dovetail describe --idl api.thrift --json | jq .   everything, for programs"
+)]
+pub(crate) struct Describe {
+    /// A service, `service.method`, method or type; all services when left out
+    name: Option<String>,
+    /// The contract
+    #[arg(long, value_name = "FILE")]
+    idl: PathBuf,
+    /// Print the whole schema as JSON
+    #[arg(long, conflicts_with = "name")]
+    json: bool,
+    #[command(flatten)]
+    includes: Includes,
+}
+
+impl Describe {
+    pub(crate) fn run(self) -> Result {
+        let schema = idl::load(&self.idl, &self.includes)?;
+        let writer = Writer {
+            schema: &schema,
+            paint: Stream::Stdout.paint(),
+        };
+        let text = match &self.name {
+            None if self.json => serde_json::to_string_pretty(&schema)
+                .map_err(|problem| Failure::new(Exit::Failed, problem))?,
+            None => writer.overview(),
+            Some(name) => writer.named(name)?,
+        };
+        output::write(&format!("{}\n", text.trim_end()))
+    }
+}
+
+struct Writer<'a> {
+    schema: &'a Schema,
+    paint: Paint,
+}
+
+impl Writer<'_> {
+    fn overview(&self) -> String {
+        let root = self.schema.root();
+        let mut text = String::new();
+        for (at, service) in self.schema.services.iter().enumerate() {
+            if Some(service.package) == root {
+                text += &self.service(ServiceId(at as u32));
+                text.push('\n');
+            }
+        }
+        let types = self
+            .schema
+            .types
+            .iter()
+            .filter(|def| Some(def.package) == root);
+        let names: Vec<_> = types.map(|def| def.name.as_str()).collect();
+        if !names.is_empty() {
+            let _ = writeln!(text, "{} {}", self.faint("types:"), names.join(", "));
+        }
+        match text.is_empty() {
+            true => "The contract defines neither services nor types.".to_owned(),
+            false => text,
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<String> {
+        if let Some(id) = self.schema.find_service(name) {
+            return Ok(self.service(id));
+        }
+        if let Some(id) = self.schema.find_type(name) {
+            return Ok(self.definition(id));
+        }
+        let (service, method) = match name.rsplit_once('.') {
+            Some((service, method)) => (Some(service), method),
+            None => (None, name),
+        };
+        let found: Vec<_> = (0..self.schema.services.len())
+            .map(|at| ServiceId(at as u32))
+            .filter(|id| service.is_none_or(|name| self.schema[*id].name == name))
+            .flat_map(|id| self.schema[id].methods.iter())
+            .filter(|candidate| candidate.name == method)
+            .map(|method| self.method(method, ""))
+            .collect();
+        match found.is_empty() {
+            false => Ok(found.join("\n")),
+            true => Err(self.unknown(name)),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Failure {
+        let failure = Failure::new(Exit::Usage, format!("the contract has no `{name}`"));
+        let services = self
+            .schema
+            .services
+            .iter()
+            .map(|service| service.name.as_str());
+        let methods = self
+            .schema
+            .services
+            .iter()
+            .flat_map(|service| &service.methods);
+        let methods = methods.map(|method| method.name.as_str());
+        let types = self.schema.types.iter().map(|def| def.name.as_str());
+        match closest(name, services.chain(methods).chain(types)) {
+            Some(close) => failure.help(format!("did you mean `{close}`?")),
+            None => failure.help("without a name, all services are shown"),
+        }
+    }
+
+    fn service(&self, id: ServiceId) -> String {
+        let Service {
+            name,
+            doc,
+            extends,
+            methods,
+            ..
+        } = &self.schema[id];
+        let mut text = self.doc(doc.as_deref(), "");
+        let extends = match extends {
+            Some(base) => format!(" extends {}", self.schema[*base].name),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "{} {}{extends}",
+            self.faint("service"),
+            self.strong(name)
+        );
+        for (owner, method) in self.schema.methods(id) {
+            if owner != id {
+                let line = self.signature(method);
+                let from = self.faint(&format!("(from {})", self.schema[owner].name));
+                let _ = writeln!(text, "  {line}  {from}");
+            }
+        }
+        methods
+            .iter()
+            .for_each(|method| text += &self.method(method, "  "));
+        text
+    }
+
+    fn method(&self, method: &Method, indent: &str) -> String {
+        let doc = self.doc(method.doc.as_deref(), indent);
+        format!("{doc}{indent}{}\n", self.signature(method))
+    }
+
+    /// `getUser(id: i64) -> User throws NotFound`
+    fn signature(&self, method: &Method) -> String {
+        let ty = |ty: &Type| type_name(self.schema, ty);
+        let field = |f: &Field| format!("{}: {}", f.name, ty(&f.ty));
+        let params: Vec<_> = method.params.iter().map(field).collect();
+        let mut text = format!("{}({})", self.strong(&method.name), params.join(", "));
+        match &method.result {
+            Some(result) => text += &format!(" -> {}", ty(result)),
+            None if method.oneway => text += &self.faint("  one-way"),
+            None => {}
+        }
+        if !method.throws.is_empty() {
+            let throws: Vec<_> = method.throws.iter().map(|f| ty(&f.ty)).collect();
+            text += &format!(" {} {}", self.faint("throws"), throws.join(", "));
+        }
+        text
+    }
+
+    fn definition(&self, id: TypeId) -> String {
+        let TypeDef {
+            name, doc, kind, ..
+        } = &self.schema[id];
+        let mut text = self.doc(doc.as_deref(), "");
+        let name = self.strong(name);
+        match kind {
+            TypeKind::Alias(target) => {
+                let target = type_name(self.schema, target);
+                let _ = writeln!(text, "{} {name} = {target}", self.faint("typedef"));
+            }
+            TypeKind::Enum(def) => {
+                let _ = writeln!(text, "{} {name}", self.faint("enum"));
+                for value in &def.values {
+                    text += &self.doc(value.doc.as_deref(), "  ");
+                    let _ = writeln!(text, "  {} = {}", self.strong(&value.name), value.number);
+                }
+            }
+            TypeKind::Struct(def) => {
+                let word = match def.kind {
+                    StructKind::Struct => "struct",
+                    StructKind::Union => "union",
+                    StructKind::Exception(_) => "exception",
+                };
+                let _ = writeln!(text, "{} {name}", self.faint(word));
+                def.fields
+                    .iter()
+                    .for_each(|field| text += &self.field(field));
+            }
+        }
+        text
+    }
+
+    fn field(&self, field: &Field) -> String {
+        let presence = match field.presence {
+            Presence::Default => "",
+            Presence::Required => "  required",
+            Presence::Optional => "  optional",
+        };
+        let ty = type_name(self.schema, &field.ty);
+        let doc = self.doc(field.doc.as_deref(), "  ");
+        let id = self.faint(&format!("{}:", field.id));
+        format!(
+            "{doc}  {id} {}: {ty}{}\n",
+            self.strong(&field.name),
+            self.faint(presence)
+        )
+    }
+
+    fn doc(&self, doc: Option<&str>, indent: &str) -> String {
+        let lines = doc.unwrap_or_default().trim().lines();
+        lines
+            .map(|line| self.faint(format!("{indent}// {}", line.trim()).trim_end()) + "\n")
+            .collect()
+    }
+
+    fn strong(&self, text: &str) -> String {
+        self.paint.text(Style::Strong, text)
+    }
+
+    fn faint(&self, text: &str) -> String {
+        self.paint.text(Style::Faint, text)
+    }
+}

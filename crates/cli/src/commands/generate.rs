@@ -1,0 +1,165 @@
+use crate::failure::{Exit, Failure, Result};
+use crate::idl::{self, Includes};
+use crate::output::count;
+use crate::paint::{Stream, Style};
+use clap::{Args, ValueEnum};
+use dovetail_codegen::{File, rust};
+use std::path::{Path, PathBuf};
+
+/// Generate code from a contract
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail generate --lang rust api.thrift -o src/generated
+  dovetail generate api.thrift -o src/generated --sides blocking    only the blocking client
+  dovetail generate api.thrift -o src/generated --check             for CI: exit 1 if out of date
+
+A Rust project can do without this command: the crate dovetail-build generates from build.rs.")]
+pub(crate) struct Generate {
+    /// The contract
+    file: PathBuf,
+    /// Where the code goes; made if it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// The language
+    #[arg(long, value_enum, default_value_t = Lang::Rust)]
+    lang: Lang,
+    /// What to generate besides the types, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Server, Side::Client, Side::Blocking])]
+    sides: Vec<Side>,
+    /// Write nothing; exit 1 if the code on disk is not what would be generated
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    includes: Includes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Lang {
+    /// Rust, edition 2024
+    Rust,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Side {
+    /// The trait that a server implements
+    Server,
+    /// The async client
+    Client,
+    /// The client without an async runtime
+    Blocking,
+    /// Nothing: only the types
+    None,
+}
+
+/// What is on disk in the place of a generated file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Same,
+    Different,
+    Missing,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> Result {
+        let schema = idl::load(&self.file, &self.includes)?;
+        let files = match self.lang {
+            Lang::Rust => rust::generate(&schema, &self.rust_options()),
+        };
+        let files = files.map_err(|unsupported| {
+            for what in &unsupported {
+                Failure::new(Exit::Failed, what).print();
+            }
+            let places = count(unsupported.len(), "place");
+            Failure::new(
+                Exit::Failed,
+                format!("{places} of the contract cannot be generated"),
+            )
+            .help("`dovetail call` and `dovetail serve` may still be able to use it")
+        })?;
+        match self.check {
+            true => self.compare(&files),
+            false => self.write(&files),
+        }
+    }
+
+    fn rust_options(&self) -> rust::Options {
+        rust::Options {
+            server: self.sides.contains(&Side::Server),
+            async_client: self.sides.contains(&Side::Client),
+            blocking_client: self.sides.contains(&Side::Blocking),
+            ..rust::Options::default()
+        }
+    }
+
+    fn compare(&self, files: &[File]) -> Result {
+        let mut stale = 0;
+        for file in files {
+            let path = self.output.join(&file.path);
+            let what = match on_disk(&path, &file.text)? {
+                OnDisk::Same => continue,
+                OnDisk::Different => "is out of date",
+                OnDisk::Missing => "does not exist",
+            };
+            eprintln!("{} {what}", path.display());
+            stale += 1;
+        }
+        match stale {
+            0 => {
+                eprintln!("{}: up to date", count(files.len(), "file"));
+                Ok(())
+            }
+            _ => Err(Failure::new(
+                Exit::Failed,
+                format!("{} to generate again", count(stale, "file")),
+            )
+            .help("run the same command without --check")),
+        }
+    }
+
+    fn write(&self, files: &[File]) -> Result {
+        let paint = Stream::Stderr.paint();
+        for file in files {
+            let path = self.output.join(&file.path);
+            // An unchanged file keeps its time stamp, so that nothing is built again because of it.
+            let what = match on_disk(&path, &file.text)? {
+                OnDisk::Same => paint.text(Style::Faint, "unchanged"),
+                _ => {
+                    save(&path, &file.text)?;
+                    paint.text(Style::Good, "written")
+                }
+            };
+            let lines = count(file.text.lines().count(), "line");
+            eprintln!("{}: {lines}, {what}", path.display());
+        }
+        Ok(())
+    }
+}
+
+fn on_disk(path: &Path, text: &str) -> Result<OnDisk> {
+    match std::fs::read(path) {
+        Ok(found) if found == text.as_bytes() => Ok(OnDisk::Same),
+        Ok(_) => Ok(OnDisk::Different),
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(OnDisk::Missing),
+        Err(problem) => Err(Failure::new(
+            Exit::Failed,
+            format!("cannot read `{}`: {problem}", path.display()),
+        )
+        .help("choose another folder with --output")),
+    }
+}
+
+fn save(path: &Path, text: &str) -> Result {
+    let made = match path.parent() {
+        Some(dir) => std::fs::create_dir_all(dir),
+        None => Ok(()),
+    };
+    made.and_then(|()| std::fs::write(path, text))
+        .map_err(|problem| {
+            Failure::new(
+                Exit::Failed,
+                format!("cannot write `{}`: {problem}", path.display()),
+            )
+            .help("choose another folder with --output")
+        })
+}

@@ -1,0 +1,25 @@
+//! One file for each command.
+
+pub(crate) mod call;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod describe;
+pub(crate) mod generate;
+pub(crate) mod serve;
+
+use crate::arguments::Command;
+use crate::failure::Result;
+
+/// Runs a command to its end.
+pub(crate) fn run(command: Command) -> Result {
+    match command {
+        Command::Check(command) => command.run(),
+        Command::Generate(command) => command.run(),
+        Command::Describe(command) => command.run(),
+        Command::Call(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Demo(command) => command.run(),
+        Command::Completions(command) => command.run(),
+    }
+}

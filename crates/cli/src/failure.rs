@@ -1,0 +1,68 @@
+//! What a command says when it fails, and the exit code.
+
+use crate::paint::{Stream, Style};
+use std::fmt::Display;
+
+/// The exit codes, documented in `docs/cli.md`. Scripts rely on them: never change a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Something is wrong that is neither of the others: a contract with errors, a file, a port.
+    Failed = 1,
+    /// The command line, or arguments that do not fit the contract. clap uses the same number.
+    Usage = 2,
+    /// The call was answered with an exception that the contract declares.
+    Exception = 3,
+    /// The call failed: no connection, no such method, too late …
+    Call = 4,
+}
+
+/// Why a command failed, and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// Empty where everything has been said already.
+    message: String,
+    help: Vec<String>,
+}
+
+pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
+        Failure {
+            exit,
+            message: message.to_string(),
+            help: Vec::new(),
+        }
+    }
+
+    /// Fails without a further word: the command has printed what there is to say.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Failure::new(exit, "")
+    }
+
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Display) -> Self {
+        self.help.push(help.to_string());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn maybe_help(self, help: Option<impl Display>) -> Self {
+        match help {
+            Some(help) => self.help(help),
+            None => self,
+        }
+    }
+
+    pub(crate) fn print(&self) {
+        if self.message.is_empty() {
+            return;
+        }
+        let paint = Stream::Stderr.paint();
+        eprintln!("{}: {}", paint.text(Style::Error, "error"), self.message);
+        for help in &self.help {
+            eprintln!("  {}: {help}", paint.text(Style::Help, "help"));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What this generator refuses, by name, before it prints a line.
+
+use crate::Unsupported;
+use crate::facts::{Facts, all_fields};
+use dovetail_schema::{Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
+
+/// Parameters and declared exceptions that the runtime's tables have room for.
+const MOST: usize = 32;
+
+/// Everything in the schema that cannot be expressed.
+pub(super) fn unsupported(schema: &Schema, facts: &Facts<'_>) -> Vec<Unsupported> {
+    let mut check = Check {
+        schema,
+        facts,
+        found: Vec::new(),
+    };
+    for (index, def) in schema.types.iter().enumerate() {
+        check.type_def(TypeId(index as u32), def);
+    }
+    for constant in &schema.constants {
+        let package = &schema[constant.package].name;
+        check.ty(&constant.ty, &format!("`{package}.{}`", constant.name));
+    }
+    for service in &schema.services {
+        let service_name = format!("{}.{}", schema[service.package].name, service.name);
+        for method in &service.methods {
+            check.method(method, &format!("`{service_name}.{}`", method.name));
+        }
+    }
+    check.found
+}
+
+struct Check<'a> {
+    schema: &'a Schema,
+    facts: &'a Facts<'a>,
+    found: Vec<Unsupported>,
+}
+
+impl Check<'_> {
+    fn refuse(&mut self, at: &str, what: impl Into<String>) {
+        self.found.push(Unsupported {
+            what: what.into(),
+            at: at.to_owned(),
+        });
+    }
+
+    fn type_def(&mut self, id: TypeId, def: &TypeDef) {
+        let at = format!("`{}`", self.schema.qualified_name(id));
+        match &def.kind {
+            TypeKind::Alias(target) => self.ty(target, &at),
+            TypeKind::Enum(_) => {}
+            TypeKind::Struct(def) => {
+                for field in &def.fields {
+                    self.field(field, &at);
+                }
+                for field in all_fields(self.schema, def) {
+                    if field.presence == Presence::Required && self.facts.endless(id, field) {
+                        let at = format!("{at}, field `{}`", field.name);
+                        self.refuse(&at, "a value would have to contain another one of its type without end; make the field `optional`");
+                    }
+                }
+            }
+        }
+    }
+
+    fn field(&mut self, field: &Field, owner: &str) {
+        let at = format!("{owner}, field `{}`", field.name);
+        if field.sharing == Sharing::Ref {
+            self.refuse(&at, "`ref` comes with Dovetail's own wire");
+        }
+        self.ty(&field.ty, &at);
+    }
+
+    fn ty(&mut self, ty: &Type, at: &str) {
+        let what = match ty {
+            Type::List(item) | Type::Set(item) => return self.ty(item, at),
+            Type::Map(key, value) => {
+                self.ty(key, at);
+                return self.ty(value, at);
+            }
+            Type::Timestamp { .. } => "`timestamp`",
+            Type::Date => "`date`",
+            Type::Duration => "`duration`",
+            Type::Decimal => "`decimal`",
+            Type::Any => "`any`",
+            Type::Dynamic => "`dynamic`",
+            Type::Array(..) => "an array",
+            Type::Object(_) => "a reference to an object",
+            _ => return,
+        };
+        self.refuse(at, format!("{what} comes with Dovetail's own wire"));
+    }
+
+    fn method(&mut self, method: &Method, at: &str) {
+        for param in &method.params {
+            self.field(param, at);
+        }
+        if let Some(result) = &method.result {
+            self.ty(result, at);
+        }
+        let streams = [&method.client_stream, &method.server_stream];
+        if streams.into_iter().any(Option::is_some) {
+            self.refuse(at, "a stream comes with Dovetail's own wire");
+        }
+        for (count, what) in [
+            (method.params.len(), "parameters"),
+            (method.throws.len(), "declared exceptions"),
+        ] {
+            if count > MOST {
+                let text = format!(
+                    "it has {count} {what}, and at most {MOST} are possible; \
+                     put them into a struct"
+                );
+                self.refuse(at, text);
+            }
+        }
+    }
+}

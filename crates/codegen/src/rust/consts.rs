@@ -1,0 +1,214 @@
+//! Constants and default values.
+
+use super::expr::Expr;
+use super::items::is_integer;
+use super::module::{Module, Place, is_float};
+use super::names::{enum_names, field_names};
+use super::text::Text;
+use crate::facts::all_fields;
+use dovetail_schema::{Field, StructKind, Type, TypeId, TypeKind, Value};
+
+impl Module<'_> {
+    pub(super) fn print_constant(&self, text: &mut Text, index: usize) {
+        let constant = &self.cx.schema.constants[index];
+        let name = &self.cx.names.constants[index];
+        text.gap();
+        self.docs(text, constant.doc.as_deref());
+        let resolved = self.cx.schema.resolve(&constant.ty);
+        let ty = self.ty(&constant.ty, Place::Value);
+        match (resolved, &constant.value) {
+            (Type::String, Value::String(value)) => {
+                text.assignment(&format!("pub const {name}: &str ="), &format!("{value:?};"));
+            }
+            _ if self.is_const(resolved) => {
+                let value = self.value(&constant.ty, &constant.value, Place::Value);
+                let value = value.flat().unwrap_or_default();
+                text.assignment(&format!("pub const {name}: {ty} ="), &format!("{value};"));
+            }
+            _ => {
+                let value = self.value(&constant.ty, &constant.value, Place::Value);
+                let lock = self.name("LazyLock");
+                text.lazy(&format!("pub static {name}: {lock}<{ty}> ="), &lock, &value);
+            }
+        }
+    }
+
+    /// True where the value can be made at compile time.
+    fn is_const(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Named(id) => matches!(self.cx.schema[*id].kind, TypeKind::Enum(_)),
+            Type::Bool | Type::Bytes | Type::Uuid => true,
+            _ => is_integer(ty) || is_float(ty),
+        }
+    }
+
+    /// A value as a field of `owner`, with `Some` and `Box` where the field has them.
+    pub(super) fn field_value(&self, owner: TypeId, field: &Field, value: &Value) -> Expr {
+        let mut expr = self.value(&field.ty, value, self.place_in(owner));
+        if self.cx.facts.recursive(owner, &field.ty) {
+            expr = Expr::call(format!("{}::new", self.name("Box")), expr);
+        }
+        if self.is_optional(owner, field) {
+            expr = Expr::call(self.name("Some"), expr);
+        }
+        expr
+    }
+
+    /// A value of a type, owned.
+    pub(super) fn value(&self, ty: &Type, value: &Value, place: Place) -> Expr {
+        let ty = self.cx.schema.resolve(ty);
+        match (ty, value) {
+            (Type::F32 | Type::F64, _) => self.number(ty, value, place),
+            (Type::Named(id), Value::Int(number)) => self.enum_value(*id, *number as i32),
+            (_, Value::Enum(id, number)) => self.enum_value(*id, *number),
+            (_, Value::Bool(value)) => Expr::atom(value.to_string()),
+            (_, Value::Int(value)) => Expr::atom(value.to_string()),
+            (_, Value::Double(value)) => Expr::atom(format!("{value:?}")),
+            (_, Value::String(value)) if value.is_empty() => {
+                Expr::atom(format!("{}::new()", self.name("String")))
+            }
+            (_, Value::String(value)) => {
+                let string = format!("{}::from", self.name("String"));
+                Expr::call(string, Expr::atom(format!("{value:?}")))
+            }
+            (_, Value::Bytes(value)) => {
+                let literal = Expr::atom(format!("b\"{}\"", value.escape_ascii()));
+                Expr::call(format!("{}::from_static", self.name("Bytes")), literal)
+            }
+            (_, Value::Uuid(value)) => {
+                let number = u128::from_be_bytes(*value);
+                let literal = Expr::atom(format!("0x{number:032x}"));
+                Expr::call(format!("{}::from_u128", self.name("Uuid")), literal)
+            }
+            (_, Value::List(items)) => self.list(ty, items, place),
+            (_, Value::Map(entries)) => self.map(ty, entries, place),
+            (_, Value::Struct(id, fields)) => self.struct_value(*id, fields),
+        }
+    }
+
+    fn number(&self, ty: &Type, value: &Value, place: Place) -> Expr {
+        let (wide, narrow) = match value {
+            Value::Double(value) => (*value, *value as f32),
+            Value::Int(value) => (*value as f64, *value as f32),
+            _ => (0.0, 0.0),
+        };
+        let (name, literal) = match ty {
+            Type::F32 => ("f32", format!("{narrow:?}")),
+            _ => ("f64", format!("{wide:?}")),
+        };
+        self.allow("clippy::approx_constant");
+        let literal = match literal.as_str() {
+            "inf" => format!("{name}::INFINITY"),
+            "-inf" => format!("{name}::NEG_INFINITY"),
+            "NaN" => format!("{name}::NAN"),
+            _ => literal,
+        };
+        match place {
+            Place::Value => Expr::atom(literal),
+            Place::Key => Expr::call(self.name("OrderedFloat"), Expr::atom(literal)),
+        }
+    }
+
+    fn enum_value(&self, id: TypeId, number: i32) -> Expr {
+        let def = &self.cx.schema[id];
+        let path = self.named(id);
+        let known = match &def.kind {
+            TypeKind::Enum(def) => def.values.iter().position(|v| v.number == number),
+            _ => None,
+        };
+        let name = known.and_then(|index| enum_names(def).into_iter().nth(index));
+        Expr::atom(match name {
+            Some(name) => format!("{path}::{name}"),
+            None => format!("{path}({number})"),
+        })
+    }
+
+    fn list(&self, ty: &Type, items: &[Value], place: Place) -> Expr {
+        match ty {
+            Type::Set(item) => {
+                let (set, _) = self.set_and_map(place);
+                let items = items.iter().map(|v| self.value(item, v, Place::Key));
+                self.collection(set, items.collect())
+            }
+            Type::List(item) if !items.is_empty() => {
+                let items = items.iter().map(|v| self.value(item, v, place));
+                Expr::Array("vec![", items.collect())
+            }
+            _ => Expr::atom(format!("{}::new()", self.name("Vec"))),
+        }
+    }
+
+    fn map(&self, ty: &Type, entries: &[(Value, Value)], place: Place) -> Expr {
+        let (_, map) = self.set_and_map(place);
+        let Type::Map(key, value) = ty else {
+            return self.collection(map, Vec::new());
+        };
+        let entries = entries.iter().map(|(k, v)| {
+            Expr::tuple(vec![
+                self.value(key, k, Place::Key),
+                self.value(value, v, place),
+            ])
+        });
+        self.collection(map, entries.collect())
+    }
+
+    fn set_and_map(&self, place: Place) -> (&'static str, &'static str) {
+        match self.map_name(place) {
+            "HashMap" => ("HashSet", "HashMap"),
+            map => ("BTreeSet", map),
+        }
+    }
+
+    fn collection(&self, name: &str, items: Vec<Expr>) -> Expr {
+        let name = self.name(name);
+        if items.is_empty() {
+            return Expr::atom(format!("{name}::new()"));
+        }
+        Expr::call(format!("{name}::from"), Expr::Array("[", items))
+    }
+
+    fn struct_value(&self, id: TypeId, given: &[(String, Value)]) -> Expr {
+        let path = self.named(id);
+        let TypeKind::Struct(def) = &self.cx.schema[id].kind else {
+            return Expr::atom(format!("{path}::default()"));
+        };
+        let names = field_names(self.cx.schema, def);
+        let fields = all_fields(self.cx.schema, def);
+        let values: Vec<(String, Expr)> = given
+            .iter()
+            .filter_map(|(field, value)| {
+                let index = fields.iter().position(|f| f.name == *field)?;
+                let value = self.field_value(id, fields[index], value);
+                Some((names[index].clone(), value))
+            })
+            .collect();
+        match (def.kind, values.into_iter().next(), given) {
+            (_, None, _) => Expr::atom(format!("{path}::default()")),
+            (StructKind::Union, Some((variant, value)), _) => {
+                Expr::call(format!("{path}::{variant}"), value)
+            }
+            (_, Some(_), given) => self.struct_literal(id, &path, &names, &fields, given),
+        }
+    }
+
+    /// Fields in the order of the contract, the others from the struct's default.
+    fn struct_literal(
+        &self,
+        id: TypeId,
+        path: &str,
+        names: &[String],
+        fields: &[&Field],
+        given: &[(String, Value)],
+    ) -> Expr {
+        let values = fields
+            .iter()
+            .zip(names)
+            .filter_map(|(field, name)| {
+                let (_, value) = given.iter().find(|(given, _)| *given == field.name)?;
+                Some((name.clone(), self.field_value(id, field, value)))
+            })
+            .collect();
+        let base = format!("{}::default()", self.name("Default"));
+        Expr::Struct(path.to_owned(), values, Some(base))
+    }
+}

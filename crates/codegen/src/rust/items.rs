@@ -1,0 +1,277 @@
+//! Types: structs, exceptions, unions, enums, aliases.
+
+use super::expr::Expr;
+use super::module::{Module, Place};
+use super::names::{enum_names, field_names};
+use super::options::Maps;
+use super::text::Text;
+use crate::facts::all_fields;
+use dovetail_schema::{
+    Enum, Field, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
+};
+
+/// A field with what Rust makes of it.
+struct Row<'a> {
+    field: &'a Field,
+    name: String,
+    ty: String,
+}
+
+impl Module<'_> {
+    pub(super) fn print_type(&self, text: &mut Text, id: TypeId) {
+        let def = &self.cx.schema[id];
+        text.gap();
+        self.docs(text, def.doc.as_deref());
+        match &def.kind {
+            TypeKind::Alias(target) => self.print_alias(text, id, target),
+            TypeKind::Enum(kind) => self.print_enum(text, id, def, kind),
+            TypeKind::Struct(kind) if kind.kind == StructKind::Union => {
+                self.print_union(text, id, kind);
+            }
+            TypeKind::Struct(kind) => self.print_struct(text, id, kind),
+        }
+    }
+
+    fn print_alias(&self, text: &mut Text, id: TypeId, target: &Type) {
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
+        let name = self.cx.names.of_type(id);
+        let target = self.ty(target, Place::Value);
+        text.typed(&format!("pub type {name} ="), &target, ';');
+    }
+
+    fn print_enum(&self, text: &mut Text, id: TypeId, def: &TypeDef, kind: &Enum) {
+        let traits = [
+            "Clone",
+            "Copy",
+            "Default",
+            "PartialEq",
+            "Eq",
+            "Hash",
+            "PartialOrd",
+            "Ord",
+        ];
+        text.derive(&traits, self.cx.options);
+        text.deprecated(def.deprecated.as_deref());
+        let name = self.cx.names.of_type(id);
+        text.line(&format!("pub struct {name}(pub i32);"));
+        text.gap();
+        let enumeration = self.name("enumeration");
+        if kind.values.is_empty() {
+            return text.line(&format!("{enumeration}!({name} {{}});"));
+        }
+        text.open(&format!("{enumeration}!({name} {{"));
+        for (value, name) in kind.values.iter().zip(enum_names(def)) {
+            self.docs(text, value.doc.as_deref());
+            text.deprecated(value.deprecated.as_deref());
+            if name.chars().any(char::is_lowercase) {
+                self.allow("non_upper_case_globals");
+            }
+            let wire = wire_name(&name, &value.name);
+            text.line(&format!("{name}{wire} = {},", value.number));
+        }
+        text.close("});");
+    }
+
+    fn rows<'a>(&'a self, id: TypeId, def: &'a Struct) -> Vec<Row<'a>> {
+        let names = field_names(self.cx.schema, def);
+        all_fields(self.cx.schema, def)
+            .into_iter()
+            .zip(names)
+            .map(|(field, name)| Row {
+                field,
+                name,
+                ty: self.field_type(id, field),
+            })
+            .collect()
+    }
+
+    fn print_struct(&self, text: &mut Text, id: TypeId, def: &Struct) {
+        let rows = self.rows(id, def);
+        let defaults = rows.iter().any(|row| !self.starts_at_zero(id, row.field));
+        let mut traits = vec!["Clone", "Debug"];
+        if !defaults {
+            traits.push("Default");
+        }
+        self.comparisons(id, &mut traits);
+        text.derive(&traits, self.cx.options);
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
+        let name = self.cx.names.of_type(id);
+        text.open(&format!("pub struct {name} {{"));
+        for Row { field, name, ty } in &rows {
+            self.docs(text, field.doc.as_deref());
+            text.deprecated(field.deprecated.as_deref());
+            text.typed(&format!("pub {name}:"), ty, ',');
+        }
+        text.line(&format!(
+            "pub unknown_fields: {},",
+            self.name("UnknownFields")
+        ));
+        text.close("}");
+        if defaults {
+            self.print_default(text, id, &rows);
+        }
+        self.print_table(text, "message", id, &rows, "..unknown_fields");
+        if let StructKind::Exception(_) = def.kind {
+            self.print_error(text, id, &rows);
+        }
+    }
+
+    /// `PartialEq`, and the rest of the comparisons where every field has them.
+    fn comparisons(&self, id: TypeId, traits: &mut Vec<&str>) {
+        traits.push("PartialEq");
+        let facts = &self.cx.facts;
+        if facts.floating(id) {
+            return;
+        }
+        traits.push("Eq");
+        if self.cx.options.maps == Maps::Ordered || !facts.hashing(id) {
+            traits.extend(["Hash", "PartialOrd", "Ord"]);
+        }
+    }
+
+    fn print_default(&self, text: &mut Text, id: TypeId, rows: &[Row<'_>]) {
+        let name = self.cx.names.of_type(id);
+        let default = self.name("Default");
+        text.gap();
+        text.open(&format!("impl {default} for {name} {{"));
+        text.open("fn default() -> Self {");
+        let mut fields: Vec<(String, Expr)> = rows
+            .iter()
+            .map(|row| (row.name.clone(), self.initial(id, row.field)))
+            .collect();
+        let unknown = format!("{}::default()", self.name("UnknownFields"));
+        fields.push(("unknown_fields".to_owned(), Expr::atom(unknown)));
+        let value = Expr::Struct("Self".to_owned(), fields, None);
+        let value = value.render(text.indent(), 0, 0);
+        text.line(&value);
+        text.close("}");
+        text.close("}");
+    }
+
+    /// True where a derived `Default` gives the field the value that the contract wants.
+    fn starts_at_zero(&self, owner: TypeId, field: &Field) -> bool {
+        match &field.default {
+            None => true,
+            Some(_) if self.is_optional(owner, field) => false,
+            Some(Value::Bool(value)) => !value,
+            Some(Value::Int(value)) => *value == 0,
+            Some(Value::Double(value)) => value.to_bits() == 0,
+            Some(Value::Enum(_, number)) => *number == 0,
+            Some(Value::String(value)) => value.is_empty(),
+            Some(Value::Bytes(value)) => value.is_empty(),
+            Some(Value::Uuid(value)) => *value == [0; 16],
+            Some(Value::List(items)) => items.is_empty(),
+            Some(Value::Map(entries)) => entries.is_empty(),
+            Some(Value::Struct(_, fields)) => fields.is_empty(),
+        }
+    }
+
+    /// The value of a field in a fresh struct.
+    fn initial(&self, owner: TypeId, field: &Field) -> Expr {
+        match &field.default {
+            Some(value) => self.field_value(owner, field, value),
+            None if self.is_optional(owner, field) => Expr::atom(self.name("None")),
+            None => self.zero(&field.ty),
+        }
+    }
+
+    /// The value of a type that nobody has given one.
+    pub(super) fn zero(&self, ty: &Type) -> Expr {
+        match self.cx.schema.resolve(ty) {
+            Type::Bool => Expr::atom("false"),
+            ty if is_integer(ty) => Expr::atom("0"),
+            Type::String => Expr::atom(format!("{}::new()", self.name("String"))),
+            Type::List(_) => Expr::atom(format!("{}::new()", self.name("Vec"))),
+            _ => Expr::atom(format!("{}::default()", self.name("Default"))),
+        }
+    }
+
+    /// The table from which the encodings are made.
+    fn print_table(&self, text: &mut Text, kind: &str, id: TypeId, rows: &[Row<'_>], rest: &str) {
+        let name = self.cx.names.of_type(id);
+        let wire = wire_name(name, &self.cx.schema[id].name);
+        let table = self.name(kind);
+        text.gap();
+        if rows.is_empty() {
+            return text.line(&format!("{table}!({name}{wire} {{ {rest} }});"));
+        }
+        text.open(&format!("{table}!({name}{wire} {{"));
+        for Row { field, name, ty } in rows {
+            let wire = wire_name(name, &field.name);
+            let required = if field.presence == Presence::Required {
+                " [required]"
+            } else {
+                ""
+            };
+            text.line(&format!("{} {name}{wire}: {ty}{required},", field.id));
+        }
+        text.line(rest);
+        text.close("});");
+    }
+
+    fn print_error(&self, text: &mut Text, id: TypeId, rows: &[Row<'_>]) {
+        let name = self.cx.names.of_type(id);
+        text.gap();
+        text.open(&format!("impl ::std::fmt::Display for {name} {{"));
+        text.open("fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {");
+        match self.message_field(id, rows) {
+            Some(Row { name, ty, .. }) if ty.contains("Option<") => {
+                text.line(&format!(
+                    "f.write_str(self.{name}.as_deref().unwrap_or_default())"
+                ));
+            }
+            Some(Row { name, .. }) => text.line(&format!("f.write_str(&self.{name})")),
+            None => text.line("::std::fmt::Debug::fmt(self, f)"),
+        }
+        text.close("}");
+        text.close("}");
+        text.gap();
+        text.line(&format!("impl ::std::error::Error for {name} {{}}"));
+    }
+
+    /// What an exception says for itself: the field that its annotation `message` names, or one called so.
+    fn message_field<'r, 'a>(&self, id: TypeId, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
+        let def = &self.cx.schema[id];
+        let wanted = def.annotations.get("message").unwrap_or("message");
+        rows.iter().find(|row| {
+            row.field.name == wanted && *self.cx.schema.resolve(&row.field.ty) == Type::String
+        })
+    }
+
+    fn print_union(&self, text: &mut Text, id: TypeId, def: &Struct) {
+        let rows = self.rows(id, def);
+        let mut traits = vec!["Clone", "Debug"];
+        self.comparisons(id, &mut traits);
+        text.derive(&traits, self.cx.options);
+        text.deprecated(self.cx.schema[id].deprecated.as_deref());
+        if rows.len() > 1 {
+            self.allow("clippy::enum_variant_names");
+            self.allow("clippy::large_enum_variant");
+        }
+        text.open(&format!("pub enum {} {{", self.cx.names.of_type(id)));
+        for Row { field, name, ty } in &rows {
+            self.docs(text, field.doc.as_deref());
+            text.deprecated(field.deprecated.as_deref());
+            text.line(&format!("{name}({ty}),"));
+        }
+        text.line(&format!("Unknown({}),", self.name("UnknownFields")));
+        text.close("}");
+        self.print_table(text, "union", id, &rows, "..Unknown");
+    }
+}
+
+pub(super) fn is_integer(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::U8 | Type::U16 | Type::U32 | Type::U64
+    )
+}
+
+/// ` as "name"`, where Rust's name is not the contract's.
+pub(super) fn wire_name(rust: &str, contract: &str) -> String {
+    if rust == contract {
+        String::new()
+    } else {
+        format!(" as {contract:?}")
+    }
+}

@@ -1,0 +1,345 @@
+//! What every definition is called in Rust. Decided for the whole schema before a line is printed, because
+//! a name that one item takes changes how others are spelled.
+
+use crate::case::{camel, screaming, snake};
+use crate::scope::Scope;
+use crate::{Unsupported, facts};
+use dovetail_schema::{
+    Field, Method, PackageId, Schema, Service, Struct, StructKind, TypeDef, TypeId, TypeKind,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// The names, in the order of the schema's arenas.
+pub(super) struct Names {
+    /// The path of each package's module; several packages can share one.
+    pub(super) modules: Vec<Vec<String>>,
+    pub(super) types: Vec<String>,
+    pub(super) constants: Vec<String>,
+    pub(super) services: Vec<ServiceNames>,
+    /// What each module has taken.
+    scopes: BTreeMap<Vec<String>, Scope>,
+}
+
+/// What comes of one service.
+#[derive(Clone, Default)]
+pub(super) struct ServiceNames {
+    pub(super) handler: String,
+    pub(super) descriptor: String,
+    pub(super) server: String,
+    pub(super) client: String,
+    pub(super) blocking_client: String,
+    pub(super) methods: Vec<String>,
+    /// The error type of each method that declares exceptions.
+    pub(super) errors: Vec<Option<String>>,
+}
+
+impl Names {
+    pub(super) fn new(schema: &Schema) -> Result<Self, Vec<Unsupported>> {
+        let modules: Vec<Vec<String>> = schema.packages.iter().map(module_path).collect();
+        let mut names = Names {
+            types: vec![String::new(); schema.types.len()],
+            constants: vec![String::new(); schema.constants.len()],
+            services: vec![ServiceNames::default(); schema.services.len()],
+            scopes: BTreeMap::new(),
+            modules,
+        };
+        names.check_shared_modules(schema)?;
+        names.claim_definitions(schema);
+        for (index, service) in schema.services.iter().enumerate() {
+            let names_of_service = names.claim_derived(schema, service, index);
+            names.services[index] = names_of_service;
+        }
+        Ok(names)
+    }
+
+    pub(super) fn module(&self, package: PackageId) -> &[String] {
+        &self.modules[package.0 as usize]
+    }
+
+    pub(super) fn of_type(&self, id: TypeId) -> &str {
+        &self.types[id.0 as usize]
+    }
+
+    /// True where the module has an item of this name.
+    pub(super) fn taken(&self, module: &[String], name: &str) -> bool {
+        self.scopes
+            .get(module)
+            .is_some_and(|scope| scope.contains(name))
+    }
+
+    /// Two packages in one module must not define the same name: renaming one would only hide it.
+    fn check_shared_modules(&self, schema: &Schema) -> Result<(), Vec<Unsupported>> {
+        let mut seen: HashMap<(&[String], &str), PackageId> = HashMap::new();
+        let mut clashes = Vec::new();
+        for (package, name) in definitions(schema) {
+            let module = self.module(package);
+            let first = *seen.entry((module, name)).or_insert(package);
+            if first != package {
+                let (first, second) = (&schema[first].path, &schema[package].path);
+                let module = module.join("::");
+                clashes.push(Unsupported {
+                    what: format!(
+                        "`{first}` and `{second}` both define it in the Rust module `{module}`; \
+                         give one of them another `namespace rs`"
+                    ),
+                    at: format!("`{name}`"),
+                });
+            }
+        }
+        if clashes.is_empty() {
+            Ok(())
+        } else {
+            Err(clashes)
+        }
+    }
+
+    fn scope(&mut self, package: PackageId) -> &mut Scope {
+        let module = self.modules[package.0 as usize].clone();
+        self.scopes.entry(module).or_default()
+    }
+
+    /// What the contract names comes first; what is derived from it gives way.
+    fn claim_definitions(&mut self, schema: &Schema) {
+        let modules = self.modules.clone();
+        for module in &modules {
+            if self.scopes.contains_key(module) {
+                continue;
+            }
+            let here = |package: PackageId| modules[package.0 as usize] == *module;
+            let types = indices(&schema.types, |def| here(def.package));
+            let services = indices(&schema.services, |service| here(service.package));
+            let constants = indices(&schema.constants, |constant| here(constant.package));
+            let mut wanted: Vec<(&str, String)> = Vec::new();
+            wanted.extend(types.iter().map(|&i| upper(&schema.types[i].name)));
+            wanted.extend(services.iter().map(|&i| upper(&schema.services[i].name)));
+            wanted.extend(constants.iter().map(|&i| {
+                let name = schema.constants[i].name.as_str();
+                (name, screaming(name))
+            }));
+            let mut scope = Scope::with(&["Self"]);
+            let mut claimed = scope.claim_all(&wanted).into_iter();
+            for (&index, name) in types.iter().zip(claimed.by_ref()) {
+                self.types[index] = name;
+            }
+            for (&index, name) in services.iter().zip(claimed.by_ref()) {
+                self.services[index].handler = name;
+            }
+            for (&index, name) in constants.iter().zip(claimed.by_ref()) {
+                self.constants[index] = name;
+            }
+            self.scopes.insert(module.clone(), scope);
+        }
+    }
+
+    fn claim_derived(&mut self, schema: &Schema, service: &Service, index: usize) -> ServiceNames {
+        let handler = self.services[index].handler.clone();
+        let errors = service
+            .methods
+            .iter()
+            .map(|method| self.claim_error(schema, service, method))
+            .collect();
+        let scope = self.scope(service.package);
+        ServiceNames {
+            descriptor: scope.claim(&screaming(&handler)),
+            server: scope.claim(&format!("{handler}Server")),
+            client: scope.claim(&format!("{handler}Client")),
+            blocking_client: scope.claim(&format!("{handler}BlockingClient")),
+            methods: method_names(&service.methods),
+            errors,
+            handler,
+        }
+    }
+
+    /// `AddError`; where something else wants that name too, `CalculatorAddError`, for all who want it.
+    fn claim_error(&mut self, schema: &Schema, own: &Service, method: &Method) -> Option<String> {
+        if method.throws.is_empty() {
+            return None;
+        }
+        let error = |method: &Method| format!("{}Error", camel(&method.name));
+        let module = self.module(own.package).to_vec();
+        let short = error(method);
+        let rivals = schema
+            .services
+            .iter()
+            .filter(|service| self.module(service.package) == module)
+            .flat_map(|service| &service.methods)
+            .filter(|method| !method.throws.is_empty() && error(method) == short)
+            .count();
+        let long = format!("{}{short}", camel(&own.name));
+        let scope = self.scope(own.package);
+        let contested = rivals > 1 || scope.contains(&short);
+        Some(scope.claim(if contested { &long } else { &short }))
+    }
+}
+
+/// The names of all definitions of all packages.
+fn definitions(schema: &Schema) -> impl Iterator<Item = (PackageId, &str)> {
+    let types = schema.types.iter().map(|d| (d.package, d.name.as_str()));
+    let services = schema.services.iter().map(|s| (s.package, s.name.as_str()));
+    let constants = schema
+        .constants
+        .iter()
+        .map(|c| (c.package, c.name.as_str()));
+    types.chain(services).chain(constants)
+}
+
+fn indices<T>(items: &[T], belongs: impl Fn(&T) -> bool) -> Vec<usize> {
+    (0..items.len()).filter(|&i| belongs(&items[i])).collect()
+}
+
+fn upper(name: &str) -> (&str, String) {
+    (name, camel(name))
+}
+
+/// `namespace rs a.b`, else the namespace for all languages, else the name of the file.
+fn module_path(package: &dovetail_schema::Package) -> Vec<String> {
+    let namespace = ["rs", "rust", "*"]
+        .iter()
+        .find_map(|scope| package.namespaces.get(*scope))
+        .unwrap_or(&package.name);
+    namespace
+        .split(['.', ':', '/'])
+        .filter(|part| !part.is_empty())
+        .map(|part| identifier(&reserved(&[]).claim(&snake(part))))
+        .collect()
+}
+
+/// The names of a struct's fields, those of its bases first.
+pub(super) fn field_names(schema: &Schema, def: &Struct) -> Vec<String> {
+    let fields = facts::all_fields(schema, def);
+    if def.kind == StructKind::Union {
+        return variant_names(&fields);
+    }
+    lower_names(&fields, reserved(&["unknown_fields"]))
+}
+
+/// The names of a method's parameters. `cx` and `handler` are what generated code calls its own.
+pub(super) fn param_names(params: &[Field]) -> Vec<String> {
+    lower_names(
+        &params.iter().collect::<Vec<_>>(),
+        reserved(&["cx", "handler"]),
+    )
+}
+
+fn lower_names(fields: &[&Field], mut scope: Scope) -> Vec<String> {
+    let wanted: Vec<_> = fields
+        .iter()
+        .map(|field| (field.name.as_str(), snake(&field.name)))
+        .collect();
+    let names = scope.claim_all(&wanted);
+    names.iter().map(|name| identifier(name)).collect()
+}
+
+fn variant_names(fields: &[&Field]) -> Vec<String> {
+    let wanted: Vec<_> = fields.iter().map(|field| upper(&field.name)).collect();
+    Scope::with(&["Unknown", "Self"]).claim_all(&wanted)
+}
+
+/// `clone` stays what it is everywhere else, so that a client can be cloned.
+fn method_names(methods: &[Method]) -> Vec<String> {
+    let wanted: Vec<_> = methods
+        .iter()
+        .map(|method| (method.name.as_str(), snake(&method.name)))
+        .collect();
+    let names = reserved(&["clone"]).claim_all(&wanted);
+    names.iter().map(|name| identifier(name)).collect()
+}
+
+/// The variants of an error type: each named for its exception, or, where a type comes twice, for its
+/// field.
+pub(super) fn exception_names(names: &Names, schema: &Schema, throws: &[Field]) -> Vec<String> {
+    let of = |field: &Field| match schema.resolve(&field.ty) {
+        dovetail_schema::Type::Named(id) => names.of_type(*id).to_owned(),
+        _ => camel(&field.name),
+    };
+    let all: Vec<String> = throws.iter().map(of).collect();
+    let wanted: Vec<(&str, String)> = throws
+        .iter()
+        .zip(&all)
+        .map(
+            |(field, name)| match all.iter().filter(|other| *other == name).count() {
+                1 => (field.name.as_str(), name.clone()),
+                _ => upper(&field.name),
+            },
+        )
+        .collect();
+    Scope::with(&["Status", "Self"]).claim_all(&wanted)
+}
+
+/// The constants of an enum keep their names, unless Rust or the type needs them for something else.
+pub(super) fn enum_names(def: &TypeDef) -> Vec<String> {
+    let TypeKind::Enum(def) = &def.kind else {
+        return Vec::new();
+    };
+    let mut scope = reserved(&["VALUES", "name", "from_name"]);
+    def.values
+        .iter()
+        .map(|value| identifier(&scope.claim(&value.name)))
+        .collect()
+}
+
+/// A scope in which these names are taken, and the keywords that not even `r#` makes a name of.
+fn reserved(names: &[&str]) -> Scope {
+    Scope::with(&[names, &["self", "Self", "super", "crate", "_"]].concat())
+}
+
+/// The name, escaped where it is a keyword of any edition.
+pub(super) fn identifier(name: &str) -> String {
+    if KEYWORDS.contains(&name) {
+        format!("r#{name}")
+    } else {
+        name.to_owned()
+    }
+}
+
+// One of them is taken apart because `cargo xtask tidy` looks for it.
+const KEYWORDS: &[&str] = &[
+    "abstract",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "pub",
+    "ref",
+    "return",
+    "static",
+    "struct",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    concat!("un", "safe"),
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+];

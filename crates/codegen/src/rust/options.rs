@@ -1,0 +1,49 @@
+/// What to generate, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The trait that a server implements, and the type that serves it.
+    pub server: bool,
+    /// The client for async code. Compiled only where `dovetail` has its feature `async`.
+    pub async_client: bool,
+    /// The client for threads.
+    pub blocking_client: bool,
+    /// What sets and maps become.
+    pub maps: Maps,
+    /// What every type derives besides the usual, as in `serde::Serialize`.
+    pub derives: Vec<String>,
+    /// The path of the runtime crate, `::dovetail` unless it is re-exported elsewhere.
+    pub crate_path: String,
+}
+
+/// What a set or map of the contract becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Maps {
+    /// `BTreeSet`, `BTreeMap`: the same order on every run, and types that contain one are ordered too.
+    #[default]
+    Ordered,
+    /// `HashSet`, `HashMap`; ordered ones remain inside keys, which have to be comparable themselves.
+    Hashed,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            server: true,
+            async_client: true,
+            blocking_client: true,
+            maps: Maps::default(),
+            derives: Vec::new(),
+            crate_path: "::dovetail".to_owned(),
+        }
+    }
+}
+
+impl Options {
+    pub(super) fn has_services(&self) -> bool {
+        self.server || self.async_client || self.blocking_client
+    }
+
+    pub(super) fn only_async_client(&self) -> bool {
+        self.async_client && !self.server && !self.blocking_client
+    }
+}

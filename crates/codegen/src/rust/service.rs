@@ -1,0 +1,532 @@
+//! Services: the table of methods, the error types, the trait with its server, the clients.
+
+use super::expr::Expr;
+use super::items::wire_name;
+use super::module::{Module, Place};
+use super::names::{ServiceNames, exception_names, param_names};
+use super::text::Text;
+use dovetail_schema::{Field, Idempotency, Method, Presence, Service, Type, TypeKind};
+
+/// What the parts of one service share.
+struct Parts<'a> {
+    service: &'a Service,
+    names: &'a ServiceNames,
+    /// The number of the service's first own method.
+    first: usize,
+}
+
+/// The two clients differ in no more than this.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Async,
+    Blocking,
+}
+
+impl Module<'_> {
+    pub(super) fn print_service(&self, text: &mut Text, index: usize) {
+        let schema = self.cx.schema;
+        let service = &schema.services[index];
+        let parts = Parts {
+            service,
+            names: &self.cx.names.services[index],
+            first: service.extends.map_or(0, |base| schema.methods(base).len()),
+        };
+        self.allow_method_names(service);
+        let options = self.cx.options;
+        if options.server {
+            self.print_trait(text, &parts);
+        }
+        self.print_errors(text, &parts);
+        self.print_descriptor(text, &parts);
+        if options.server {
+            self.print_server(text, &parts);
+        }
+        if options.async_client {
+            let mut client = Text::indented(text.indent() + 4);
+            self.print_client(&mut client, &parts, Side::Async);
+            text.gap();
+            text.open(&format!("{}! {{", self.name("if_async")));
+            text.raw(client.finish().trim_start_matches('\n'));
+            text.close("}");
+        }
+        if options.blocking_client {
+            self.print_client(text, &parts, Side::Blocking);
+        }
+    }
+
+    /// Lints that would have a method called otherwise than the contract calls it.
+    fn allow_method_names(&self, service: &Service) {
+        let prefixes = ["as", "from", "into", "is", "new", "to"];
+        for method in &service.methods {
+            let name = crate::case::snake(&method.name);
+            let first = name.split('_').next().unwrap_or_default();
+            if prefixes.contains(&first) {
+                self.allow("clippy::wrong_self_convention");
+            }
+            if name == "new" {
+                self.allow("clippy::new_ret_no_self");
+            }
+            if method.params.len() > 5 {
+                self.allow("clippy::too_many_arguments");
+            }
+            if !method.throws.is_empty() {
+                self.allow("clippy::result_large_err");
+            }
+        }
+    }
+
+    /// The base service's name for a part of itself, as a path from here.
+    fn base(&self, parts: &Parts<'_>, part: fn(&ServiceNames) -> &String) -> Option<String> {
+        let base = parts.service.extends?;
+        let names = &self.cx.names.services[base.0 as usize];
+        Some(self.item(self.cx.schema[base].package, part(names)))
+    }
+
+    /// `Result<i32, AddError>`.
+    fn result(&self, method: &Method, error: Option<&String>) -> String {
+        let value = match &method.result {
+            Some(ty) => self.ty(ty, Place::Value),
+            None => "()".to_owned(),
+        };
+        let error = match error {
+            Some(error) => error.clone(),
+            None => self.name("Status"),
+        };
+        self.generic("Result", &[value, error])
+    }
+
+    fn print_method_docs(&self, text: &mut Text, method: &Method) {
+        self.docs(text, method.doc.as_deref());
+        text.deprecated(method.deprecated.as_deref());
+    }
+
+    fn print_trait(&self, text: &mut Text, parts: &Parts<'_>) {
+        let Parts { service, names, .. } = parts;
+        let supertraits = self
+            .base(parts, |base| &base.handler)
+            .unwrap_or_else(|| format!("{} + {} + 'static", self.name("Send"), self.name("Sync")));
+        let head = format!("pub trait {}: {supertraits} {{", names.handler);
+        text.gap();
+        self.docs(text, service.doc.as_deref());
+        text.deprecated(service.deprecated.as_deref());
+        if service.methods.is_empty() {
+            return text.line(&format!("{head}}}"));
+        }
+        text.open(&head);
+        for (index, method) in service.methods.iter().enumerate() {
+            text.gap();
+            self.print_method_docs(text, method);
+            let mut params = vec!["&self".to_owned(), format!("cx: {}", self.name("Context"))];
+            for (param, name) in method.params.iter().zip(param_names(&method.params)) {
+                params.push(format!("{name}: {}", self.param_type(param)));
+            }
+            let result = self.result(method, names.errors[index].as_ref());
+            let (future, send) = (self.name("Future"), self.name("Send"));
+            let ret = format!("impl {future}<Output = {result}> + {send}");
+            text.signature(&format!("fn {}", names.methods[index]), &params, &ret, ";");
+        }
+        text.close("}");
+    }
+
+    fn print_errors(&self, text: &mut Text, parts: &Parts<'_>) {
+        let methods = parts.service.methods.iter().zip(&parts.names.errors);
+        for (index, (method, error)) in methods.enumerate() {
+            if let Some(error) = error {
+                self.print_error_enum(text, parts, index, method, error);
+            }
+        }
+    }
+
+    fn print_error_enum(
+        &self,
+        text: &mut Text,
+        parts: &Parts<'_>,
+        index: usize,
+        method: &Method,
+        error: &str,
+    ) {
+        let variants = exception_names(&self.cx.names, self.cx.schema, &method.throws);
+        self.allow("clippy::enum_variant_names");
+        self.allow("clippy::large_enum_variant");
+        text.gap();
+        let (service, rust_method) = (&parts.names.handler, &parts.names.methods[index]);
+        match self.cx.options.server {
+            true => text.line(&format!("/// How [`{service}::{rust_method}`] can fail.")),
+            false => text.line(&format!("/// How `{service}::{rust_method}` can fail.")),
+        }
+        text.derive(&["Clone", "Debug", "PartialEq"], self.cx.options);
+        text.open(&format!("pub enum {error} {{"));
+        for (field, variant) in method.throws.iter().zip(&variants) {
+            self.docs(text, field.doc.as_deref());
+            text.line(&format!("{variant}({}),", self.ty(&field.ty, Place::Value)));
+        }
+        text.line("/// Anything that the contract does not declare.");
+        text.line(&format!("Status({}),", self.name("Status")));
+        text.close("}");
+        text.gap();
+        text.open(&format!("{}!({error} {{", self.name("exceptions")));
+        for (field, variant) in method.throws.iter().zip(&variants) {
+            let wire = wire_name(variant, &field.name);
+            let ty = self.ty(&field.ty, Place::Value);
+            let same = |other: &&Field| {
+                self.cx.schema.resolve(&other.ty) == self.cx.schema.resolve(&field.ty)
+            };
+            let ambiguous = match method.throws.iter().filter(same).count() {
+                1 => "",
+                _ => " [ambiguous]",
+            };
+            text.line(&format!("{} {variant}{wire}: {ty}{ambiguous},", field.id));
+        }
+        text.close("});");
+    }
+
+    fn print_descriptor(&self, text: &mut Text, parts: &Parts<'_>) {
+        let name = &parts.names.descriptor;
+        let base = self
+            .base(parts, |base| &base.descriptor)
+            .map(|base| format!(" extends {base}"))
+            .unwrap_or_default();
+        let table = self.name("descriptor");
+        let contract = &parts.service.name;
+        text.gap();
+        let head = format!("{table}!(pub static {name} = {contract:?}{base} {{");
+        if parts.service.methods.is_empty() {
+            return text.line(&format!("{head}}});"));
+        }
+        text.open(&head);
+        for method in &parts.service.methods {
+            self.print_row(text, method);
+        }
+        text.close("});");
+    }
+
+    fn print_row(&self, text: &mut Text, method: &Method) {
+        let params: Vec<String> = method
+            .params
+            .iter()
+            .map(|param| {
+                let ty = self.param_type(param);
+                let required = match param.presence {
+                    Presence::Required => " [required]",
+                    _ => "",
+                };
+                format!("{} {}: {ty}{required}", param.id, param.name)
+            })
+            .collect();
+        let mut flags = Vec::new();
+        if method.oneway {
+            flags.push("oneway");
+        }
+        if method.idempotency != Idempotency::Unknown {
+            flags.push("idempotent");
+        }
+        let flags = match flags.as_slice() {
+            [] => String::new(),
+            flags => format!(" [{}]", flags.join(", ")),
+        };
+        let line = format!("{}({}){flags};", method.name, params.join(", "));
+        if text.fits(&line) {
+            return text.line(&line);
+        }
+        text.open(&format!("{}(", method.name));
+        for (index, param) in params.iter().enumerate() {
+            let comma = if index + 1 < params.len() { "," } else { "" };
+            text.line(&format!("{param}{comma}"));
+        }
+        text.close(&format!("){flags};"));
+    }
+
+    fn print_server(&self, text: &mut Text, parts: &Parts<'_>) {
+        let (server, handler) = (&parts.names.server, &parts.names.handler);
+        let (arc, from) = (self.name("Arc"), self.name("From"));
+        text.gap();
+        text.line(&format!("/// Serves [`{handler}`]."));
+        text.line("#[derive(Debug)]");
+        text.line(&format!("pub struct {server}<T>({arc}<T>);"));
+        text.gap();
+        text.open(&format!("impl<T: {handler}> {server}<T> {{"));
+        text.line("/// A service whose calls this handler answers.");
+        text.open("pub fn new(handler: T) -> Self {");
+        text.line(&format!("Self({arc}::new(handler))"));
+        text.close("}");
+        text.gap();
+        self.print_dispatch(text, parts);
+        text.close("}");
+        text.gap();
+        text.open(&format!("impl<T> {from}<{arc}<T>> for {server}<T> {{"));
+        text.open(&format!("fn from(handler: {arc}<T>) -> Self {{"));
+        text.line("Self(handler)");
+        text.close("}");
+        text.close("}");
+        text.gap();
+        let service = self.name("Service");
+        text.open_impl(
+            &format!("<T: {handler}> {service}"),
+            &format!("{server}<T>"),
+        );
+        let ret = format!("&'static {}", self.name("ServiceDescriptor"));
+        text.signature("fn descriptor", &["&self".to_owned()], &ret, " {");
+        text.line(&format!("&{}", parts.names.descriptor));
+        text.close("}");
+        text.gap();
+        self.open_call(text, "fn call<'a>", "&'a self");
+        text.line("Self::dispatch(&self.0, method, call)");
+        text.close("}");
+        text.close("}");
+    }
+
+    fn open_call(&self, text: &mut Text, head: &str, receiver: &str) {
+        let params = [
+            receiver.to_owned(),
+            "method: usize".to_owned(),
+            format!("call: {}", self.name("Call")),
+        ];
+        let ret = format!("{}<'a>", self.name("HandlerFuture"));
+        text.signature(head, &params, &ret, " {");
+    }
+
+    /// One arm for each own method; the base service answers the numbers below them.
+    fn print_dispatch(&self, text: &mut Text, parts: &Parts<'_>) {
+        text.line("#[doc(hidden)]");
+        self.open_call(text, "pub fn dispatch<'a>", "handler: &'a T");
+        let base = self.base(parts, |base| &base.server);
+        if parts.service.methods.is_empty() {
+            match base {
+                Some(base) => text.line(&format!("{base}::dispatch(handler, method, call)")),
+                None => {
+                    text.line("let _ = (handler, method);");
+                    text.line("call.no_such_method()");
+                }
+            }
+            return text.close("}");
+        }
+        text.open("match method {");
+        for (index, method) in parts.service.methods.iter().enumerate() {
+            self.print_arm(
+                text,
+                parts.first + index,
+                method,
+                &parts.names.methods[index],
+            );
+        }
+        match base {
+            Some(base) => {
+                let args = ["handler", "method", "call"].map(Expr::atom);
+                let call = Expr::Call(format!("{base}::dispatch"), args.to_vec());
+                let call = call.render(text.indent(), 5, 1);
+                text.line(&format!("_ => {call},"));
+            }
+            None => text.line("_ => call.no_such_method(),"),
+        }
+        text.close("}");
+        text.close("}");
+    }
+
+    /// `0 => call.unary(initial, move |cx, (a, b)| handler.add(cx, a, b)),`, broken as rustfmt breaks it.
+    fn print_arm(&self, text: &mut Text, number: usize, method: &Method, name: &str) {
+        let (closure, body) = handler_call(text, name, param_names(&method.params));
+        // Numbered parameters are those of a tuple, which therefore has to be seen to be one.
+        let initial = self.initial_params(method, closure.contains('('));
+        if let Some((initial, body)) = initial.flat().zip(body.flat()) {
+            let inner = format!("{initial}, {closure} handler{body}");
+            let line = format!("{number} => call.unary({inner}),");
+            if inner.len() <= 60 && text.fits(&line) {
+                return text.line(&line);
+            }
+        }
+        if let Some(initial) = initial.flat() {
+            let head = format!("{initial}, {closure} {{");
+            let line = format!("{number} => call.unary({head}");
+            if head.len() < 60 && text.fits(&line) {
+                text.open(&line);
+                text.handler_call(&body);
+                return text.close("}),");
+            }
+        }
+        text.open(&format!("{number} => call.unary("));
+        text.line(&format!("{},", initial.render(text.indent(), 0, 1)));
+        let line = body.flat().map(|body| format!("{closure} handler{body},"));
+        match line.filter(|line| text.fits(line)) {
+            Some(line) => text.line(&line),
+            None => {
+                text.open(&format!("{closure} {{"));
+                text.handler_call(&body);
+                text.close("},");
+            }
+        }
+        text.close("),");
+    }
+
+    /// The parameters before they are decoded: what they are where the caller leaves them out.
+    fn initial_params(&self, method: &Method, known_as_tuple: bool) -> Expr {
+        if method.params.is_empty() {
+            return Expr::atom("()");
+        }
+        // `Default` is implemented for tuples of up to twelve.
+        let short = known_as_tuple && method.params.len() <= 12;
+        let numbers = method.params.iter().all(|param| self.is_plain(param));
+        let defaults = method.params.iter().any(|param| param.default.is_some());
+        let default = format!("{}::default()", self.name("Default"));
+        if short && !numbers && !defaults {
+            return Expr::atom(default);
+        }
+        let values = method.params.iter().map(|param| {
+            let optional = param.presence == Presence::Optional;
+            match &param.default {
+                Some(value) if optional => Expr::call(
+                    self.name("Some"),
+                    self.value(&param.ty, value, Place::Value),
+                ),
+                Some(value) => self.value(&param.ty, value, Place::Value),
+                None if optional => Expr::atom(default.clone()),
+                None => self.zero(&param.ty),
+            }
+        });
+        Expr::tuple(values.collect())
+    }
+
+    /// True for numbers, whose zero is as short as can be.
+    fn is_plain(&self, param: &Field) -> bool {
+        param.presence != Presence::Optional && {
+            let ty = self.cx.schema.resolve(&param.ty);
+            super::items::is_integer(ty) || *ty == Type::Bool
+        }
+    }
+
+    fn print_client(&self, text: &mut Text, parts: &Parts<'_>, side: Side) {
+        let handler = &parts.names.handler;
+        let (client, base, channel) = match side {
+            Side::Async => (
+                &parts.names.client,
+                self.base(parts, |base| &base.client),
+                self.runtime("Channel"),
+            ),
+            Side::Blocking => (
+                &parts.names.blocking_client,
+                self.base(parts, |base| &base.blocking_client),
+                self.runtime("blocking::Channel"),
+            ),
+        };
+        let from = self.name("From");
+        text.gap();
+        text.line(&format!(
+            "/// Calls `{handler}`{}.",
+            match side {
+                Side::Async => "",
+                Side::Blocking => " and waits for its answers",
+            }
+        ));
+        text.deprecated(parts.service.deprecated.as_deref());
+        text.line("#[derive(Clone, Debug)]");
+        text.open(&format!("pub struct {client} {{"));
+        if let Some(base) = &base {
+            text.line(&format!("base: {base},"));
+        }
+        text.line(&format!("channel: {channel},"));
+        text.close("}");
+        text.gap();
+        text.open(&format!("impl {from}<{channel}> for {client} {{"));
+        text.open(&format!("fn from(channel: {channel}) -> Self {{"));
+        match &base {
+            Some(_) => {
+                text.open("Self {");
+                text.line("base: channel.clone().into(),");
+                text.line("channel,");
+                text.close("}");
+            }
+            None => text.line("Self { channel }"),
+        }
+        text.close("}");
+        text.close("}");
+        if let Some(base) = &base {
+            print_deref(text, client, base);
+        }
+        if parts.service.methods.is_empty() {
+            return;
+        }
+        text.gap();
+        text.open(&format!("impl {client} {{"));
+        for (index, method) in parts.service.methods.iter().enumerate() {
+            text.gap();
+            self.print_client_method(text, parts, index, method, side);
+        }
+        text.close("}");
+    }
+
+    fn print_client_method(
+        &self,
+        text: &mut Text,
+        parts: &Parts<'_>,
+        index: usize,
+        method: &Method,
+        side: Side,
+    ) {
+        let names = parts.names;
+        self.print_method_docs(text, method);
+        let mut params = vec!["&self".to_owned()];
+        let mut sent = Vec::new();
+        for (param, name) in method.params.iter().zip(param_names(&method.params)) {
+            let (ty, by_value) = self.argument(param);
+            let reference = if by_value { "&" } else { "" };
+            sent.push(Expr::atom(format!("{reference}{name}")));
+            params.push(format!("{name}: {ty}"));
+        }
+        let result = self.result(method, names.errors[index].as_ref());
+        let keyword = if side == Side::Async { "async " } else { "" };
+        let head = format!("pub {keyword}fn {}", names.methods[index]);
+        text.signature(&head, &params, &result, " {");
+        let function = if method.oneway { "notify" } else { "call" };
+        let row = Expr::atom(format!("&{}.methods[{index}]", names.descriptor));
+        let args = vec![row, Expr::tuple(sent)];
+        text.channel_call(function, args, side == Side::Async);
+        text.close("}");
+    }
+
+    /// A parameter as a client takes it, and whether it takes it by value.
+    fn argument(&self, param: &Field) -> (String, bool) {
+        let resolved = self.cx.schema.resolve(&param.ty);
+        let ty = self.param_type(param);
+        let by_value = match resolved {
+            Type::Named(id) => matches!(self.cx.schema[*id].kind, TypeKind::Enum(_)),
+            Type::Uuid | Type::Bool => true,
+            _ => super::items::is_integer(resolved) || super::module::is_float(resolved),
+        };
+        match resolved {
+            _ if by_value => (ty, true),
+            _ if param.presence == Presence::Optional => (format!("&{ty}"), false),
+            Type::String => ("&str".to_owned(), false),
+            Type::List(item) => (format!("&[{}]", self.ty(item, Place::Value)), false),
+            _ => (format!("&{ty}"), false),
+        }
+    }
+}
+
+/// The head of the closure that calls a handler, and its body. Parameters too many for one line are
+/// numbered instead of named.
+fn handler_call(text: &Text, method: &str, params: Vec<String>) -> (String, Expr) {
+    let pattern = match params.as_slice() {
+        [only] => format!("({only},)"),
+        params => format!("({})", params.join(", ")),
+    };
+    let mut closure = format!("move |cx, {pattern}|");
+    let mut args = vec![Expr::atom("cx")];
+    if text.fits(&format!("        {closure} {{ }}")) {
+        args.extend(params.into_iter().map(Expr::atom));
+    } else {
+        closure = "move |cx, params|".to_owned();
+        args.extend((0..params.len()).map(|index| Expr::atom(format!("params.{index}"))));
+    }
+    (closure, Expr::Call(format!(".{method}"), args))
+}
+
+/// Inherited methods are those of the base's client.
+fn print_deref(text: &mut Text, client: &str, base: &str) {
+    text.gap();
+    text.open(&format!("impl ::std::ops::Deref for {client} {{"));
+    text.line(&format!("type Target = {base};"));
+    text.gap();
+    text.open("fn deref(&self) -> &Self::Target {");
+    text.line("&self.base");
+    text.close("}");
+    text.close("}");
+}

@@ -1,0 +1,184 @@
+//! The golden files are code: they compile, without a warning, and do what the contract says.
+
+use dovetail::wire::{Kind, Message};
+use dovetail::{Context, Exceptions, OrderedFloat, Service, Status};
+
+macro_rules! golden {
+    ($($name:ident)*) => {$(
+        mod $name {
+            include!(concat!("golden/", stringify!($name), "/output.rs"));
+        }
+    )*};
+}
+
+golden! {
+    containers defaults deprecated docs enums exceptions hashed inheritance keys names recursion scalars unions
+}
+
+use defaults::defaults as def;
+use inheritance::company::{calculator, shared};
+use names::names::r#type as odd;
+
+#[test]
+fn defaults_are_those_of_the_contract() {
+    let value = def::Defaults::default();
+    assert_eq!(value.number, -7);
+    assert_eq!(value.text, "six \"quoted\" \\ and\na line");
+    assert_eq!(value.level, def::Level::HIGH);
+    assert_eq!(
+        (value.origin.host.as_str(), value.origin.port),
+        ("localhost", 9090)
+    );
+    assert_eq!((value.may, value.may_text), (Some(5), None));
+    assert_eq!(value.choice, def::Choice::Text("chosen".to_owned()));
+    assert_eq!(value.id.to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+}
+
+#[test]
+fn constants_have_their_values() {
+    assert_eq!(def::SMALLEST, i64::MIN);
+    assert_eq!(def::LARGEST, u64::MAX);
+    assert_eq!(def::GREETING, "Grüße, 世界 🚀");
+    assert_eq!(&def::MAGIC[..], b"DOVE");
+    assert_eq!(def::PRIMES.len(), 21);
+    assert_eq!(def::TABLE["two"], [1, 2]);
+    assert_eq!(def::GRID[0][0].port, 9090);
+    assert_eq!(enums::enums::FAVOURITE, enums::enums::Colour::BLUE);
+}
+
+#[test]
+fn doubles_in_keys_can_be_compared() {
+    let place = keys::keys::Place {
+        latitude: OrderedFloat(52.5),
+        longitude: OrderedFloat(13.4),
+        ..Default::default()
+    };
+    assert_eq!(keys::keys::NAMES[&place], "Berlin");
+    assert_eq!(keys::keys::Journey::default().length, 0.0_f64);
+}
+
+#[test]
+fn the_wire_has_the_names_of_the_contract() {
+    let names = |fields: &[dovetail::wire::Field<'_>]| -> Vec<String> {
+        fields.iter().map(|field| field.name.to_owned()).collect()
+    };
+    assert_eq!(
+        names(odd::Keywords::FIELDS),
+        [
+            "type",
+            "self",
+            "Self",
+            "fn",
+            "fooBar",
+            "foo_bar",
+            "FooBar",
+            "unknown_fields",
+            "crate",
+            "r",
+            "gen",
+            "self_"
+        ]
+    );
+    assert_eq!(odd::SnakeCase_::NAME, "snake_case");
+    assert_eq!(odd::SnakeCase::NAME, "SnakeCase");
+    assert_eq!(
+        names(odd::SERVICE_.methods[3].params),
+        ["self", "cx", "handler", "type"]
+    );
+    assert_eq!(odd::SERVICE_.methods[2].name, "clone");
+    assert_eq!(
+        enums::enums::Odd::from_name("type"),
+        Some(enums::enums::Odd::r#type)
+    );
+    assert_eq!(
+        names(exceptions::exceptions::BuyError::FIELDS),
+        ["missing", "refused"]
+    );
+}
+
+#[test]
+fn kinds_and_presence_reach_the_table() {
+    let fields = scalars::scalars::Scalars::FIELDS;
+    let kinds: Vec<Kind> = fields.iter().map(|field| field.kind).collect();
+    use Kind::*;
+    assert_eq!(
+        kinds,
+        [
+            Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Bytes, Uuid
+        ]
+    );
+    let presence = scalars::scalars::Presence::FIELDS;
+    assert!(presence[0].required && !presence[1].required && !presence[2].required);
+}
+
+#[test]
+fn a_declared_exception_becomes_the_error_of_its_method() {
+    use exceptions::exceptions::{BuyError, Explained, NotFound, Refused};
+    let error: BuyError = NotFound::default().into();
+    assert!(matches!(error, BuyError::NotFound(_)));
+    assert_eq!(Refused::default().to_string(), "no");
+    let explained = Explained {
+        why: Some("so".to_owned()),
+        ..Default::default()
+    };
+    assert_eq!(explained.to_string(), "so");
+}
+
+/// Answers for all four services of the chain.
+struct Handler;
+
+impl shared::Base for Handler {
+    async fn ping(&self, _: Context) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+impl shared::Shared for Handler {
+    async fn get(&self, _: Context, key: i32) -> Result<shared::Item, Status> {
+        Ok(shared::Item {
+            key,
+            ..Default::default()
+        })
+    }
+}
+
+impl calculator::Calculator for Handler {
+    async fn add(&self, _: Context, num1: i32, num2: i32) -> Result<i32, Status> {
+        Ok(num1 + num2)
+    }
+
+    async fn next(&self, _: Context, item: shared::Item) -> Result<shared::Item, Status> {
+        Ok(item)
+    }
+
+    async fn zip(&self, _: Context) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+impl calculator::Scientific for Handler {}
+
+#[test]
+fn a_service_has_the_methods_of_its_base() {
+    let server = calculator::ScientificServer::new(Handler);
+    let descriptor = server.descriptor();
+    let methods: Vec<&str> = descriptor.iter().map(|(_, method)| method.name).collect();
+    assert_eq!(descriptor.name, "Scientific");
+    assert_eq!(methods, ["ping", "get", "add", "next", "zip"]);
+    assert!(descriptor.method(4).is_some_and(|zip| zip.oneway));
+}
+
+/// Compiles: inherited methods are there on both clients.
+#[allow(dead_code)]
+async fn inherited_methods_can_be_called(
+    client: calculator::CalculatorClient,
+    blocking: calculator::CalculatorBlockingClient,
+) -> Result<(), Status> {
+    client.ping().await?;
+    client.get(1).await?;
+    client.add(1, 2).await?;
+    client.zip().await?;
+    blocking.ping()?;
+    blocking.next(&shared::Item::default())?;
+    Ok(())
+}

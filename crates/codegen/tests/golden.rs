@@ -1,0 +1,257 @@
+//! The generator's output, compared with `golden/*/output.rs`. `UPDATE_GOLDEN=1` rewrites them. That they
+//! compile is the business of `generated.rs`.
+#![allow(clippy::unwrap_used)] // A test that cannot read its own files has failed.
+
+use dovetail_codegen::rust::{Maps, Options, generate};
+use dovetail_idl::MemoryLoader;
+use dovetail_schema::Schema;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn golden_dirs() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut dirs: Vec<PathBuf> = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    dirs.sort();
+    dirs
+}
+
+/// Compiles `input.thrift` among these files.
+fn schema(files: impl IntoIterator<Item = (String, String)>) -> Schema {
+    let loader: MemoryLoader = files.into_iter().collect();
+    let compiled = dovetail_idl::compile("input.thrift", &loader);
+    let messages = compiled.render(false);
+    compiled.schema.unwrap_or_else(|| panic!("{messages}"))
+}
+
+fn schema_of(contract: &str) -> Schema {
+    schema([("input.thrift".to_owned(), contract.to_owned())])
+}
+
+fn schema_in(dir: &Path) -> Schema {
+    let files = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let contracts = files.filter(|path| path.extension().is_some_and(|e| e == "thrift"));
+    schema(contracts.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read_to_string(path).unwrap())
+    }))
+}
+
+fn text(schema: &Schema, options: &Options) -> String {
+    let files = generate(schema, options).unwrap_or_else(|all| panic!("{all:?}"));
+    assert_eq!(files.len(), 1);
+    files.into_iter().next().unwrap().text
+}
+
+/// One of the contracts is generated with hash maps; the others with the default options.
+fn options_for(dir: &Path) -> Options {
+    let maps = match dir.ends_with("hashed") {
+        true => Maps::Hashed,
+        false => Maps::Ordered,
+    };
+    Options {
+        maps,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn output_is_as_recorded() {
+    for dir in golden_dirs() {
+        let output = dir.join("output.rs");
+        let text = text(&schema_in(&dir), &options_for(&dir));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&output, text).unwrap();
+            continue;
+        }
+        let recorded = fs::read_to_string(&output).unwrap_or_default();
+        assert!(
+            recorded == text,
+            "{} is out of date: run with UPDATE_GOLDEN=1 and read the difference",
+            output.display()
+        );
+    }
+}
+
+#[test]
+fn output_needs_no_formatter() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let checked = Command::new("rustfmt")
+        .args(["--check", "--edition", "2024", "--config-path"])
+        .arg(workspace.join("rustfmt.toml"))
+        .args(golden_dirs().iter().map(|dir| dir.join("output.rs")))
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success(), "{report}");
+}
+
+const PLAIN: &str = "
+struct Point { 1: i32 x 2: map<string, i32> counts 3: map<set<double>, i32> sums }
+service Plot { void draw(1: Point point) }
+";
+
+#[test]
+fn options_choose_what_is_generated() {
+    let schema = schema_of(PLAIN);
+    let with = |options: Options| text(&schema, &options);
+    let rows: [(Options, &[&str], &[&str]); 5] = [
+        (
+            Options::default(),
+            &[
+                "trait Plot",
+                "PlotServer",
+                "PlotClient",
+                "PlotBlockingClient",
+            ],
+            &["HashMap", "serde"],
+        ),
+        (
+            Options {
+                async_client: false,
+                blocking_client: false,
+                ..Options::default()
+            },
+            &["trait Plot", "PlotServer"],
+            &["PlotClient", "PlotBlockingClient", "if_async"],
+        ),
+        (
+            Options {
+                server: false,
+                async_client: false,
+                blocking_client: false,
+                ..Options::default()
+            },
+            &["pub struct Point"],
+            &["Plot", "Status"],
+        ),
+        (
+            Options {
+                maps: Maps::Hashed,
+                ..Options::default()
+            },
+            &[
+                "counts: HashMap<String, i32>",
+                "sums: HashMap<BTreeSet<OrderedFloat<f64>>, i32>",
+                "#[derive(Clone, Debug, Default, PartialEq, Eq)]",
+            ],
+            &["BTreeMap", "Ord)"],
+        ),
+        (
+            Options {
+                derives: vec!["serde::Serialize".to_owned()],
+                crate_path: "crate::rpc".to_owned(),
+                ..Options::default()
+            },
+            &["serde::Serialize", "use crate::rpc::{"],
+            &["::dovetail"],
+        ),
+    ];
+    for (options, present, absent) in rows {
+        let text = with(options.clone());
+        for part in present {
+            assert!(
+                text.contains(part),
+                "`{part}` is missing with {options:?}:\n{text}"
+            );
+        }
+        for part in absent {
+            assert!(
+                !text.contains(part),
+                "`{part}` is there with {options:?}:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn modules_are_named_by_namespace_or_file() {
+    let rows = [
+        ("namespace rs a.b", "pub mod a {"),
+        ("namespace * all", "pub mod all {"),
+        ("namespace cpp c", "pub mod input {"),
+        ("namespace rs type", "pub mod r#type {"),
+    ];
+    for (namespace, expected) in rows {
+        let text = text(
+            &schema_of(&format!("{namespace}\nstruct S {{}}")),
+            &Options::default(),
+        );
+        assert!(text.contains(expected), "{namespace}:\n{text}");
+    }
+}
+
+fn refused(schema: &Schema) -> String {
+    let all = generate(schema, &Options::default()).unwrap_err();
+    let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn what_cannot_be_generated_is_refused_by_name() {
+    let many: String = (1..=33).map(|id| format!("{id}: i32 p{id} ")).collect();
+    let own_wire =
+        |what: &str| format!("`input.A`, field `a`: {what} comes with Dovetail's own wire");
+    let field = |ty: &str| format!("struct A {{ 1: {ty} a }}");
+    let rows = [
+        (
+            format!("service S {{ void f({many}) }}"),
+            "`input.S.f`: it has 33 parameters, and at most 32 are possible; put them into a struct"
+                .to_owned(),
+        ),
+        (field("timestamp"), own_wire("`timestamp`")),
+        (field("list<date>"), own_wire("`date`")),
+        (field("map<i32, duration>"), own_wire("`duration`")),
+        (field("decimal"), own_wire("`decimal`")),
+        (field("any"), own_wire("`any`")),
+        (field("dynamic"), own_wire("`dynamic`")),
+        (field("array<double, 3>"), own_wire("an array")),
+        (field("optional ref A"), own_wire("`ref`")),
+        (
+            "service S { stream<i32> f() }".to_owned(),
+            "`input.S.f`: a stream comes with Dovetail's own wire".to_owned(),
+        ),
+    ];
+    for (contract, expected) in rows {
+        assert_eq!(refused(&schema_of(&contract)), expected, "{contract}");
+    }
+}
+
+#[test]
+fn a_required_field_without_end_is_refused() {
+    // The front end refuses it too, but a schema can come from elsewhere.
+    let mut schema = schema_of("struct A { 1: optional A a }");
+    let dovetail_schema::TypeKind::Struct(def) = &mut schema.types[0].kind else {
+        panic!("not a struct");
+    };
+    def.fields[0].presence = dovetail_schema::Presence::Required;
+    let text = refused(&schema);
+    assert!(
+        text.starts_with("`input.A`, field `a`: a value would"),
+        "{text}"
+    );
+}
+
+#[test]
+fn two_files_must_not_define_one_name_in_one_module() {
+    let schema = schema([
+        (
+            "a.thrift".to_owned(),
+            "namespace rs m\nstruct S {}".to_owned(),
+        ),
+        (
+            "input.thrift".to_owned(),
+            "include \"a.thrift\"\nnamespace rs m\nstruct S {}".to_owned(),
+        ),
+    ]);
+    let text = refused(&schema);
+    assert!(
+        text.contains("`a.thrift` and `input.thrift` both define it"),
+        "{text}"
+    );
+}

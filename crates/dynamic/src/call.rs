@@ -1,0 +1,219 @@
+//! The parameters and the reply of a method, as structs without a name.
+
+use crate::codec::{read_struct, write_fields, write_struct};
+use crate::contract::Table;
+use crate::{Contract, MAX_DEPTH, Struct, Value};
+use dovetail_schema::Method;
+use dovetail_wire::{
+    Decode, DecodeError, Encode, EncodeError, Field, FieldValue, Kind, ReadParams, Reader,
+    WriteParams, Writer,
+};
+
+/// Parameters to send.
+pub struct Params<'a> {
+    contract: &'a Contract<'a>,
+    table: Table<'a>,
+    values: &'a Struct,
+}
+
+/// Parameters to receive.
+pub struct ParamsSlot<'a> {
+    contract: &'a Contract<'a>,
+    table: Table<'a>,
+    /// What has come, by field id.
+    pub values: Struct,
+}
+
+/// What a method answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Its result; `None` for `void`.
+    Result(Option<Value>),
+    /// A declared exception.
+    Exception {
+        /// The index in the method's `throws`.
+        index: usize,
+        /// The exception.
+        value: Value,
+    },
+}
+
+/// A reply on its way out.
+pub struct ReplyBody<'a> {
+    contract: &'a Contract<'a>,
+    table: Table<'a>,
+    fields: Struct,
+}
+
+/// A reply on its way in.
+pub struct ReplySlot<'a> {
+    contract: &'a Contract<'a>,
+    method: &'a Method,
+    table: Table<'a>,
+    fields: Struct,
+}
+
+impl<'a> Params<'a> {
+    /// These values, by field id, as the parameters of a method.
+    pub fn new(contract: &'a Contract<'a>, method: &'a Method, values: &'a Struct) -> Self {
+        let table = contract.params(method);
+        Params {
+            contract,
+            table,
+            values,
+        }
+    }
+}
+
+impl Encode for Params<'_> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        write_struct(self.contract, &self.table, self.values, writer, MAX_DEPTH)
+    }
+}
+
+impl WriteParams for Params<'_> {
+    /// Ignores the runtime's table: the contract says more.
+    fn write<W: Writer + ?Sized>(
+        &self,
+        _: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        self.encode(writer)
+    }
+}
+
+impl<'a> ParamsSlot<'a> {
+    /// Nothing has come yet.
+    pub fn new(contract: &'a Contract<'a>, method: &'a Method) -> Self {
+        ParamsSlot {
+            contract,
+            table: contract.params(method),
+            values: Struct::new(),
+        }
+    }
+}
+
+impl Decode for ParamsSlot<'_> {
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        read_struct(
+            self.contract,
+            &self.table,
+            &mut self.values,
+            reader,
+            MAX_DEPTH,
+        )
+    }
+}
+
+impl ReadParams for ParamsSlot<'_> {
+    /// Ignores the runtime's table: the contract says more.
+    fn read<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        _: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        self.decode(reader)
+    }
+}
+
+impl<'a> ReplyBody<'a> {
+    /// The reply of a method. An exception that the method does not declare makes an empty reply.
+    pub fn new(contract: &'a Contract<'a>, method: &'a Method, reply: Reply) -> Self {
+        let field = match reply {
+            Reply::Result(value) => value.map(|value| (0, value)),
+            Reply::Exception { index, value } => {
+                method.throws.get(index).map(|field| (field.id, value))
+            }
+        };
+        ReplyBody {
+            contract,
+            table: contract.reply(method),
+            fields: field.into_iter().collect(),
+        }
+    }
+}
+
+impl Encode for ReplyBody<'_> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        write_struct(self.contract, &self.table, &self.fields, writer, MAX_DEPTH)
+    }
+}
+
+/// A whole reply in the place of a result: for servers made for generated code, which write results as the
+/// one field of a reply.
+#[derive(Default)]
+pub struct ReplyFields(Option<ReplyBody<'static>>);
+
+impl From<ReplyBody<'static>> for ReplyFields {
+    fn from(body: ReplyBody<'static>) -> Self {
+        ReplyFields(Some(body))
+    }
+}
+
+impl FieldValue for ReplyFields {
+    /// Not used: the fields written bring their own kinds.
+    const KIND: Kind = Kind::Struct;
+
+    /// Writes the fields of the reply in the place of the one that was asked for.
+    fn write_field<W: Writer + ?Sized>(
+        &self,
+        _: &Field<'_>,
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        match &self.0 {
+            Some(ReplyBody {
+                contract,
+                table,
+                fields,
+            }) => write_fields(contract, table, fields, writer, MAX_DEPTH),
+            None => Ok(()),
+        }
+    }
+
+    /// Replies are read by [`ReplySlot`].
+    fn read_field<'de, R: Reader<'de> + ?Sized>(&mut self, _: &mut R) -> Result<(), DecodeError> {
+        Err(DecodeError::malformed("a reply without its contract"))
+    }
+}
+
+impl<'a> ReplySlot<'a> {
+    /// Nothing has come yet.
+    pub fn new(contract: &'a Contract<'a>, method: &'a Method) -> Self {
+        ReplySlot {
+            contract,
+            method,
+            table: contract.reply(method),
+            fields: Struct::new(),
+        }
+    }
+
+    /// What the reply said; `None` where it had to say something and did not, as when the peer's method
+    /// throws an exception that this contract does not have.
+    pub fn into_reply(mut self) -> Option<Reply> {
+        for (index, field) in self.method.throws.iter().enumerate() {
+            if let Some(value) = self.fields.take(field.id) {
+                return Some(Reply::Exception { index, value });
+            }
+        }
+        let result = self.fields.take(0);
+        // An answer in an unknown field is an exception of a newer contract, not a `void`.
+        let complete = match self.method.result {
+            Some(_) => result.is_some(),
+            None => self.fields.unknown_fields.iter().all(|(id, _)| *id == 0),
+        };
+        complete.then_some(Reply::Result(result))
+    }
+}
+
+impl Decode for ReplySlot<'_> {
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        read_struct(
+            self.contract,
+            &self.table,
+            &mut self.fields,
+            reader,
+            MAX_DEPTH,
+        )
+        .map_err(|e| e.within("reply"))
+    }
+}

@@ -1,0 +1,340 @@
+//! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
+
+use crate::contract::Table;
+use crate::{Contract, MAX_DEPTH, Struct, Value};
+use dovetail_schema::{Type, TypeKind};
+use dovetail_wire::{
+    Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader, Uuid,
+    Writer,
+};
+
+/// A value with its type, on its way out.
+#[derive(Clone, Copy)]
+pub struct Typed<'a> {
+    /// What defines the type.
+    pub contract: &'a Contract<'a>,
+    /// The type.
+    pub ty: &'a Type,
+    /// The value.
+    pub value: &'a Value,
+}
+
+/// A value with its type, on its way in.
+pub struct TypedSlot<'a> {
+    /// What defines the type.
+    pub contract: &'a Contract<'a>,
+    /// The type.
+    pub ty: &'a Type,
+    /// The value; `None` until decoded.
+    pub value: Option<Value>,
+}
+
+impl Encode for Typed<'_> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        write(self.contract, self.ty, self.value, writer, MAX_DEPTH)
+    }
+}
+
+impl Decode for TypedSlot<'_> {
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        let old = self.value.take();
+        self.value = Some(read(self.contract, self.ty, old, reader, MAX_DEPTH)?);
+        Ok(())
+    }
+}
+
+const MISTYPED: EncodeError = EncodeError::Unsupported {
+    what: "a value that is not of the type that the contract says",
+};
+
+const SHAPELESS: EncodeError = EncodeError::Unsupported {
+    what: "this type: no encoding of this version has a form for it",
+};
+
+fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
+    contract.kind(ty).ok_or(SHAPELESS)
+}
+
+fn deeper(left: usize) -> Result<usize, EncodeError> {
+    left.checked_sub(1)
+        .ok_or(EncodeError::TooDeep { limit: MAX_DEPTH })
+}
+
+fn write<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    ty: &Type,
+    value: &Value,
+    writer: &mut W,
+    left: usize,
+) -> Result<(), EncodeError> {
+    match (contract.schema().resolve(ty), value) {
+        (Type::Bool, Value::Bool(value)) => writer.bool(*value),
+        (_, Value::Int(value)) => write_int(shape(contract, ty)?, *value, writer),
+        (_, Value::UInt(value)) => write_uint(shape(contract, ty)?, *value, writer),
+        (Type::F32, Value::Float(value)) => writer.f32(*value as f32),
+        (Type::F64, Value::Float(value)) => writer.f64(*value),
+        (Type::String, Value::String(value)) => writer.string(value),
+        (Type::Bytes, Value::Bytes(value)) => writer.bytes(value),
+        (Type::Uuid, Value::Uuid(value)) => writer.uuid(value.as_bytes()),
+        (Type::List(item), Value::List(items)) => {
+            writer.begin_list(shape(contract, item)?, items.len())?;
+            write_items(contract, item, items, writer, deeper(left)?)
+        }
+        (Type::Set(item), Value::List(items)) => {
+            writer.begin_set(shape(contract, item)?, items.len())?;
+            write_items(contract, item, items, writer, deeper(left)?)
+        }
+        (Type::Map(key, item), Value::Map(entries)) => {
+            let left = deeper(left)?;
+            writer.begin_map(shape(contract, key)?, shape(contract, item)?, entries.len())?;
+            for (k, v) in entries {
+                write(contract, key, k, writer, left)?;
+                write(contract, item, v, writer, left)?;
+            }
+            writer.end_map()
+        }
+        (Type::Named(id), Value::Enum(number)) => match contract.schema()[*id].kind {
+            TypeKind::Enum(_) => writer.enumeration(*number),
+            _ => Err(MISTYPED),
+        },
+        (Type::Named(id), Value::Struct(value)) => {
+            let table = contract.table(*id).ok_or(MISTYPED)?;
+            write_struct(contract, table, value, writer, deeper(left)?)
+        }
+        _ => Err(MISTYPED),
+    }
+}
+
+fn write_int<W: Writer + ?Sized>(
+    kind: Kind,
+    value: i64,
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    match kind {
+        Kind::I8 => writer.i8(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::I16 => writer.i16(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::I32 => writer.i32(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::I64 => writer.i64(value),
+        _ => Err(MISTYPED),
+    }
+}
+
+fn write_uint<W: Writer + ?Sized>(
+    kind: Kind,
+    value: u64,
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    match kind {
+        Kind::U8 => writer.u8(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::U16 => writer.u16(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::U32 => writer.u32(value.try_into().map_err(|_| MISTYPED)?),
+        Kind::U64 => writer.u64(value),
+        _ => Err(MISTYPED),
+    }
+}
+
+fn write_items<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    ty: &Type,
+    items: &[Value],
+    writer: &mut W,
+    left: usize,
+) -> Result<(), EncodeError> {
+    for item in items {
+        write(contract, ty, item, writer, left)?;
+    }
+    writer.end_list()
+}
+
+/// Writes the fields that are present, in the order of the table.
+pub(crate) fn write_struct<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &Struct,
+    writer: &mut W,
+    left: usize,
+) -> Result<(), EncodeError> {
+    writer.begin_struct()?;
+    write_fields(contract, table, value, writer, left)?;
+    writer.end_struct()
+}
+
+/// The same without the struct around the fields.
+pub(crate) fn write_fields<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &Struct,
+    writer: &mut W,
+    left: usize,
+) -> Result<(), EncodeError> {
+    let mut written = 0;
+    for (index, row) in table.wire().iter().enumerate() {
+        match value.get(row.id) {
+            Some(field) => {
+                writer.begin_field(row)?;
+                write(contract, table.ty(index), field, writer, left)?;
+                writer.end_field()?;
+                written += 1;
+            }
+            None if row.required => {
+                return Err(EncodeError::Unsupported {
+                    what: "a struct without one of its required fields",
+                });
+            }
+            None => {}
+        }
+    }
+    if written != value.len() {
+        return Err(EncodeError::Unsupported {
+            what: "a field that the contract does not have",
+        });
+    }
+    value.unknown_fields.write(writer)
+}
+
+fn too_deep() -> DecodeError {
+    DecodeErrorKind::TooDeep { limit: MAX_DEPTH }.into()
+}
+
+/// Reads a value. `old` is what the field has so far: some encodings send a list in pieces.
+fn read<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    ty: &Type,
+    old: Option<Value>,
+    reader: &mut R,
+    left: usize,
+) -> Result<Value, DecodeError> {
+    let ty = contract.schema().resolve(ty);
+    Ok(match ty {
+        Type::Bool => Value::Bool(reader.bool()?),
+        Type::I8 => Value::Int(reader.i8()?.into()),
+        Type::I16 => Value::Int(reader.i16()?.into()),
+        Type::I32 => Value::Int(reader.i32()?.into()),
+        Type::I64 => Value::Int(reader.i64()?),
+        Type::U8 => Value::UInt(reader.u8()?.into()),
+        Type::U16 => Value::UInt(reader.u16()?.into()),
+        Type::U32 => Value::UInt(reader.u32()?.into()),
+        Type::U64 => Value::UInt(reader.u64()?),
+        Type::F32 => Value::Float(reader.f32()?.into()),
+        Type::F64 => Value::Float(reader.f64()?),
+        Type::String => Value::String(reader.string()?.into_owned()),
+        Type::Bytes => Value::Bytes(reader.bytes()?),
+        Type::Uuid => Value::Uuid(Uuid::from_bytes(reader.uuid()?)),
+        Type::List(_) | Type::Set(_) | Type::Map(..) => {
+            let left = left.checked_sub(1).ok_or_else(too_deep)?;
+            read_container(contract, ty, old, reader, left)?
+        }
+        Type::Named(id) => match contract.table(*id) {
+            None => Value::Enum(reader.enumeration()?),
+            Some(table) => {
+                let left = left.checked_sub(1).ok_or_else(too_deep)?;
+                let mut value = match old {
+                    Some(Value::Struct(old)) => old,
+                    _ => Struct::new(),
+                };
+                read_struct(contract, table, &mut value, reader, left)?;
+                Value::Struct(value)
+            }
+        },
+        _ => return Err(DecodeError::malformed(SHAPELESS.to_string())),
+    })
+}
+
+fn read_container<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    ty: &Type,
+    old: Option<Value>,
+    reader: &mut R,
+    left: usize,
+) -> Result<Value, DecodeError> {
+    let kind = |ty| {
+        contract
+            .kind(ty)
+            .ok_or_else(|| DecodeError::malformed(SHAPELESS.to_string()))
+    };
+    let (item, mut sequence) = match ty {
+        Type::List(item) => (item, reader.begin_list(kind(item)?, size_of::<Value>())?),
+        Type::Set(item) => (item, reader.begin_set(kind(item)?, size_of::<Value>())?),
+        Type::Map(key, item) => {
+            return read_map(
+                contract,
+                (key, item),
+                (kind(key)?, kind(item)?),
+                old,
+                reader,
+                left,
+            );
+        }
+        _ => return Err(DecodeError::malformed("a container of no known kind")),
+    };
+    let mut items = match old {
+        Some(Value::List(old)) if sequence.append => old,
+        _ => Vec::new(),
+    };
+    items.reserve(sequence.reserve);
+    while reader.next_element(&mut sequence)? {
+        items.push(read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?);
+    }
+    Ok(Value::List(items))
+}
+
+fn read_map<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    (key, item): (&Type, &Type),
+    (key_kind, item_kind): (Kind, Kind),
+    old: Option<Value>,
+    reader: &mut R,
+    left: usize,
+) -> Result<Value, DecodeError> {
+    let mut sequence = reader.begin_map(key_kind, item_kind, size_of::<(Value, Value)>())?;
+    let mut entries = match old {
+        Some(Value::Map(old)) if sequence.append => old,
+        _ => Vec::new(),
+    };
+    entries.reserve(sequence.reserve);
+    while reader.next_element(&mut sequence)? {
+        let k = read(contract, key, None, reader, left).map_err(|e| e.within("[key]"))?;
+        let v = read(contract, item, None, reader, left).map_err(|e| e.within("[value]"))?;
+        entries.push((k, v));
+    }
+    Ok(Value::Map(entries))
+}
+
+/// Reads fields over those that the struct has. Checks required ones.
+pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &mut Struct,
+    reader: &mut R,
+    left: usize,
+) -> Result<(), DecodeError> {
+    reader.begin_struct()?;
+    let mut hint = 0;
+    loop {
+        match reader.next_field(table.wire(), &mut hint)? {
+            NextField::Known(index) => {
+                let row = &table.wire()[index];
+                let old = value.take(row.id);
+                if table.union {
+                    value.clear();
+                }
+                let field = read(contract, table.ty(index), old, reader, left)
+                    .map_err(|e| e.within(row.name.to_owned()))?;
+                value.set(row.id, field);
+            }
+            NextField::Unknown(id) => value.unknown_fields.push(id, reader.unknown_value()?),
+            NextField::End => break,
+        }
+    }
+    match table
+        .wire()
+        .iter()
+        .find(|row| row.required && value.get(row.id).is_none())
+    {
+        None => Ok(()),
+        Some(row) => Err(DecodeErrorKind::MissingField {
+            name: row.name.to_owned().into(),
+        }
+        .into()),
+    }
+}

@@ -1,0 +1,159 @@
+use dovetail_schema::{
+    Field, Method, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
+};
+use dovetail_wire::{self as wire, Kind};
+
+/// A schema, with the tables that encodings ask for when they meet a struct.
+pub struct Contract<'a> {
+    schema: &'a Schema,
+    /// By type id; `None` for enums and aliases.
+    tables: Vec<Option<Table<'a>>>,
+}
+
+/// The fields of a struct or union, of a method's parameters, or of its reply; inherited ones first.
+#[derive(Clone, Debug, Default)]
+pub struct Table<'a> {
+    /// The fields as the schema has them. The result of a method has no row here, only on the wire.
+    pub fields: Vec<&'a Field>,
+    /// True for a union: at most one field is present.
+    pub union: bool,
+    types: Vec<&'a Type>,
+    wire: Vec<wire::Field<'a>>,
+}
+
+/// The name that Apache Thrift gives to the result of a call among the fields of the reply.
+const RESULT: &str = "success";
+
+impl<'a> Contract<'a> {
+    /// Makes the tables of all types of a schema.
+    pub fn new(schema: &'a Schema) -> Self {
+        let table = |id: usize| match &schema.types[id].kind {
+            TypeKind::Struct(def) => Some(Table::of_struct(schema, def)),
+            _ => None,
+        };
+        Contract {
+            schema,
+            tables: (0..schema.types.len()).map(table).collect(),
+        }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    /// The fields of a struct, union or exception; `None` for other types.
+    pub fn table(&self, id: TypeId) -> Option<&Table<'a>> {
+        self.tables.get(id.0 as usize)?.as_ref()
+    }
+
+    /// The parameters of a method.
+    pub fn params(&self, method: &'a Method) -> Table<'a> {
+        Table::of_fields(self.schema, &method.params)
+    }
+
+    /// The reply of a method: the result, if it has one, and the declared exceptions.
+    pub fn reply(&self, method: &'a Method) -> Table<'a> {
+        let mut table = Table::default();
+        if let Some(result) = &method.result {
+            table.push_type(self.schema, wire::Field::new(0, RESULT, Kind::Bool), result);
+        }
+        method
+            .throws
+            .iter()
+            .for_each(|f| table.push(self.schema, f));
+        table
+    }
+
+    /// The shape of a type as encodings see it; `None` for types that no encoding of this version carries.
+    pub fn kind(&self, ty: &Type) -> Option<Kind> {
+        kind(self.schema, ty)
+    }
+}
+
+impl<'a> Table<'a> {
+    fn of_struct(schema: &'a Schema, def: &'a Struct) -> Self {
+        let mut chain = vec![def];
+        let mut base = def.extends;
+        // A schema whose inheritance runs in a circle is refused by front ends; do not hang on one.
+        while let Some(id) = base.filter(|_| chain.len() <= schema.types.len()) {
+            let TypeKind::Struct(def) = &schema[id].kind else {
+                break;
+            };
+            chain.push(def);
+            base = def.extends;
+        }
+        let mut table = Table::of_fields(schema, chain.iter().rev().flat_map(|def| &def.fields));
+        table.union = def.kind == StructKind::Union;
+        table
+    }
+
+    fn of_fields(schema: &'a Schema, fields: impl IntoIterator<Item = &'a Field>) -> Self {
+        let mut table = Table::default();
+        fields.into_iter().for_each(|f| table.push(schema, f));
+        table
+    }
+
+    fn push(&mut self, schema: &'a Schema, field: &'a Field) {
+        let mut row = wire::Field::new(field.id, &field.name, Kind::Bool);
+        row.required = field.presence == Presence::Required;
+        self.fields.push(field);
+        self.push_type(schema, row, &field.ty);
+    }
+
+    fn push_type(&mut self, schema: &'a Schema, mut row: wire::Field<'a>, ty: &'a Type) {
+        // A type without a shape is refused when its value is written; no peer can send one.
+        row.kind = kind(schema, ty).unwrap_or(Kind::Struct);
+        self.wire.push(row);
+        self.types.push(ty);
+    }
+
+    /// The same rows as encodings see them.
+    pub fn wire(&self) -> &[wire::Field<'a>] {
+        &self.wire
+    }
+
+    /// The type of the row with this index.
+    pub(crate) fn ty(&self, index: usize) -> &'a Type {
+        self.types[index]
+    }
+
+    /// The field with this name.
+    pub fn find(&self, name: &str) -> Option<&'a Field> {
+        self.fields.iter().find(|f| f.name == name).copied()
+    }
+}
+
+fn kind(schema: &Schema, ty: &Type) -> Option<Kind> {
+    Some(match schema.resolve(ty) {
+        Type::Bool => Kind::Bool,
+        Type::I8 => Kind::I8,
+        Type::I16 => Kind::I16,
+        Type::I32 => Kind::I32,
+        Type::I64 => Kind::I64,
+        Type::U8 => Kind::U8,
+        Type::U16 => Kind::U16,
+        Type::U32 => Kind::U32,
+        Type::U64 => Kind::U64,
+        Type::F32 => Kind::F32,
+        Type::F64 => Kind::F64,
+        Type::String => Kind::String,
+        Type::Bytes => Kind::Bytes,
+        Type::Uuid => Kind::Uuid,
+        Type::List(_) => Kind::List,
+        Type::Set(_) => Kind::Set,
+        Type::Map(..) => Kind::Map,
+        Type::Named(id) => match schema[*id].kind {
+            TypeKind::Enum(_) => Kind::Enum,
+            _ => Kind::Struct,
+        },
+        Type::Timestamp { .. }
+        | Type::Date
+        | Type::Duration
+        | Type::Decimal
+        | Type::Any
+        | Type::Dynamic
+        | Type::Array(..)
+        | Type::Object(_) => return None,
+    })
+}

@@ -1,0 +1,23 @@
+//! JSON for people, by the schema: names instead of numbers, and errors that name the place.
+//!
+//! | type | JSON | also read |
+//! |---|---|---|
+//! | integers | number | text, such as `"9007199254740993"` |
+//! | `double`, `float` | number; `"NaN"`, `"Infinity"`, `"-Infinity"` | text |
+//! | `binary` | base64 text | without padding, URL-safe alphabet |
+//! | `uuid` | text | all forms of RFC 9562 |
+//! | enum | name; number if it has no name | number, number as text |
+//! | list, set | array | |
+//! | map | object where a key prints as text, else an array of `[key, value]` | either |
+//! | struct, exception | object | |
+//! | union | object with one member | |
+//!
+//! A field that the contract does not have is shown under `#` and its id.
+
+mod error;
+mod input;
+mod output;
+
+pub use error::JsonError;
+pub use input::{arguments_from_json, from_json};
+pub use output::{arguments_to_json, to_json};

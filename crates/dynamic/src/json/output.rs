@@ -1,0 +1,189 @@
+use crate::contract::Table;
+use crate::{Contract, MAX_DEPTH, Struct, Value};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use dovetail_schema::{Method, Type, TypeKind};
+use dovetail_wire::UnknownValue;
+use serde_json::{Map, Number, Value as Json, json};
+
+/// The JSON form of a value. Never fails: what is not of its type, or too deep, is shown as `null`.
+pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
+    convert(contract, ty, value, MAX_DEPTH)
+}
+
+/// The JSON form of a call's parameters: an object by name.
+pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Struct) -> Json {
+    let mut object = Map::new();
+    for field in &method.params {
+        if let Some(value) = values.get(field.id) {
+            object.insert(field.name.clone(), to_json(contract, &field.ty, value));
+        }
+    }
+    unknown_fields(values, &mut object);
+    Json::Object(object)
+}
+
+fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Json {
+    let ty = contract.schema().resolve(ty);
+    match (ty, value) {
+        (_, Value::Bool(value)) => json!(value),
+        (_, Value::Int(value)) => json!(value),
+        (_, Value::UInt(value)) => json!(value),
+        (_, Value::Float(value)) => float(ty, *value),
+        (_, Value::String(value)) => json!(value),
+        (_, Value::Bytes(value)) => json!(BASE64_STANDARD.encode(value)),
+        (_, Value::Uuid(value)) => json!(value.to_string()),
+        (_, Value::Enum(number)) => match enum_name(contract, ty, *number) {
+            Some(name) => json!(name),
+            None => json!(number),
+        },
+        (Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Named(_), _) if left == 0 => {
+            Json::Null
+        }
+        (Type::List(item) | Type::Set(item), Value::List(items)) => items
+            .iter()
+            .map(|value| convert(contract, item, value, left - 1))
+            .collect(),
+        (Type::Map(key, item), Value::Map(entries)) => map(contract, key, item, entries, left - 1),
+        (Type::Named(id), Value::Struct(value)) => match contract.table(*id) {
+            Some(table) => object(contract, table, value, left - 1),
+            None => Json::Null,
+        },
+        _ => Json::Null,
+    }
+}
+
+fn object(contract: &Contract<'_>, table: &Table<'_>, value: &Struct, left: usize) -> Json {
+    let mut object = Map::new();
+    for field in &table.fields {
+        if let Some(value) = value.get(field.id) {
+            let json = convert(contract, &field.ty, value, left);
+            object.insert(field.name.clone(), json);
+        }
+    }
+    unknown_fields(value, &mut object);
+    Json::Object(object)
+}
+
+fn unknown_fields(value: &Struct, object: &mut Map<String, Json>) {
+    for (id, value) in value.unknown_fields.iter() {
+        object.insert(format!("#{id}"), unknown(value, MAX_DEPTH));
+    }
+}
+
+fn map(
+    contract: &Contract<'_>,
+    key: &Type,
+    item: &Type,
+    entries: &[(Value, Value)],
+    left: usize,
+) -> Json {
+    let mut object = Map::new();
+    for (k, v) in entries {
+        match key_text(contract, key, k) {
+            Some(text) => object.insert(text, convert(contract, item, v, left)),
+            None => return pairs(contract, key, item, entries, left),
+        };
+    }
+    match prints_as_text(contract, key) {
+        true => Json::Object(object),
+        false => json!([]),
+    }
+}
+
+fn pairs(
+    contract: &Contract<'_>,
+    key: &Type,
+    item: &Type,
+    entries: &[(Value, Value)],
+    left: usize,
+) -> Json {
+    let pair = |(k, v): &(Value, Value)| {
+        let key = convert(contract, key, k, left);
+        json!([key, convert(contract, item, v, left)])
+    };
+    entries.iter().map(pair).collect()
+}
+
+/// True for types of keys under which a map is an object.
+pub(super) fn prints_as_text(contract: &Contract<'_>, key: &Type) -> bool {
+    match contract.schema().resolve(key) {
+        Type::F32 | Type::F64 | Type::List(_) | Type::Set(_) | Type::Map(..) => false,
+        Type::Named(id) => contract.table(*id).is_none(),
+        _ => true,
+    }
+}
+
+fn key_text(contract: &Contract<'_>, ty: &Type, key: &Value) -> Option<String> {
+    Some(match key {
+        Value::Bool(key) => key.to_string(),
+        Value::Int(key) => key.to_string(),
+        Value::UInt(key) => key.to_string(),
+        Value::String(key) => key.clone(),
+        Value::Bytes(key) => BASE64_STANDARD.encode(key),
+        Value::Uuid(key) => key.to_string(),
+        Value::Enum(key) => match enum_name(contract, contract.schema().resolve(ty), *key) {
+            Some(name) => name.to_owned(),
+            None => key.to_string(),
+        },
+        _ => return None,
+    })
+}
+
+fn enum_name<'a>(contract: &Contract<'a>, ty: &Type, number: i32) -> Option<&'a str> {
+    let Type::Named(id) = ty else { return None };
+    let TypeKind::Enum(def) = &contract.schema()[*id].kind else {
+        return None;
+    };
+    let value = def.values.iter().find(|value| value.number == number)?;
+    Some(&value.name)
+}
+
+fn float(ty: &Type, value: f64) -> Json {
+    // The shortest digits that give the same `f32` again, not those of its widened form.
+    let shown = match ty {
+        Type::F32 => (value as f32).to_string().parse().unwrap_or(value),
+        _ => value,
+    };
+    match Number::from_f64(shown) {
+        Some(number) => Json::Number(number),
+        None if value.is_nan() => json!("NaN"),
+        None if value > 0.0 => json!("Infinity"),
+        None => json!("-Infinity"),
+    }
+}
+
+/// What can be shown without a contract; text and bytes are not told apart on Thrift's wires.
+fn unknown(value: &UnknownValue, left: usize) -> Json {
+    let Some(left) = left.checked_sub(1) else {
+        return Json::Null;
+    };
+    match value {
+        UnknownValue::Bool(value) => json!(value),
+        UnknownValue::I8(value) => json!(value),
+        UnknownValue::I16(value) => json!(value),
+        UnknownValue::I32(value) => json!(value),
+        UnknownValue::I64(value) => json!(value),
+        UnknownValue::F64(bits) => float(&Type::F64, f64::from_bits(*bits)),
+        UnknownValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => json!(text),
+            Err(_) => json!(BASE64_STANDARD.encode(bytes)),
+        },
+        UnknownValue::Uuid(bytes) => json!(dovetail_wire::Uuid::from_bytes(*bytes).to_string()),
+        UnknownValue::List(_, items) | UnknownValue::Set(_, items) => {
+            items.iter().map(|item| unknown(item, left)).collect()
+        }
+        UnknownValue::Map(_, _, entries) => {
+            let pair = |(k, v)| json!([unknown(k, left), unknown(v, left)]);
+            entries.iter().map(|(k, v)| pair((k, v))).collect()
+        }
+        UnknownValue::Struct(fields) => {
+            let member = |(id, value): &(i32, _)| (format!("#{id}"), unknown(value, left));
+            Json::Object(fields.iter().map(member).collect())
+        }
+        UnknownValue::Varint(value) | UnknownValue::Fixed64(value) => json!(value),
+        UnknownValue::Fixed32(value) => json!(value),
+        UnknownValue::Delimited(bytes) | UnknownValue::Group(bytes) => {
+            json!(BASE64_STANDARD.encode(bytes))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Values whose type is only known at run time.
+//!
+//! A [`Contract`] is a schema with the tables that encodings ask for. With it, a [`Value`] of any type of
+//! the schema can be
+//! - encoded and decoded in every encoding, through the same visitor as generated code ([`Typed`],
+//!   [`TypedSlot`]), as the parameters of a call ([`Params`], [`ParamsSlot`]) and as its reply
+//!   ([`ReplyBody`], [`ReplySlot`]);
+//! - turned into JSON for people and back ([`to_json`], [`from_json`]), with errors that name the place;
+//! - made up ([`Plausible`]), for a server that has a contract and no handler.
+//!
+//! Nothing here does I/O or reads a clock, and every recursion is bounded by [`MAX_DEPTH`].
+#![forbid(unsafe_code)]
+
+mod call;
+mod codec;
+mod contract;
+mod json;
+mod names;
+mod plausible;
+mod value;
+
+pub use call::{Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot};
+pub use codec::{Typed, TypedSlot};
+pub use contract::{Contract, Table};
+pub use json::{JsonError, arguments_from_json, arguments_to_json, from_json, to_json};
+pub use names::{closest, type_name};
+pub use plausible::Plausible;
+pub use value::{Struct, Value};
+
+/// Structs and containers inside one another, at most: the same as the default limit of the wire.
+pub const MAX_DEPTH: usize = 64;

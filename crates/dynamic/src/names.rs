@@ -1,0 +1,116 @@
+//! Types and names as a person reads them.
+
+use dovetail_schema::{Dimension, Schema, Type};
+use std::fmt::Write as _;
+
+/// A type as Thrift's IDL writes it: `map<string, list<Point>>`.
+pub fn type_name(schema: &Schema, ty: &Type) -> String {
+    let simple = match ty {
+        Type::Bool => "bool",
+        Type::I8 => "i8",
+        Type::I16 => "i16",
+        Type::I32 => "i32",
+        Type::I64 => "i64",
+        Type::U8 => "u8",
+        Type::U16 => "u16",
+        Type::U32 => "u32",
+        Type::U64 => "u64",
+        Type::F32 => "float",
+        Type::F64 => "double",
+        Type::String => "string",
+        Type::Bytes => "binary",
+        Type::Uuid => "uuid",
+        Type::Timestamp { .. } => "timestamp",
+        Type::Date => "date",
+        Type::Duration => "duration",
+        Type::Decimal => "decimal",
+        Type::Any => "any",
+        Type::Dynamic => "dynamic",
+        Type::List(item) => return format!("list<{}>", type_name(schema, item)),
+        Type::Set(item) => return format!("set<{}>", type_name(schema, item)),
+        Type::Map(key, value) => {
+            let (key, value) = (type_name(schema, key), type_name(schema, value));
+            return format!("map<{key}, {value}>");
+        }
+        Type::Array(item, dimensions) => return array_name(schema, item, dimensions),
+        Type::Named(id) if Some(schema[*id].package) != schema.root() => {
+            return schema.qualified_name(*id);
+        }
+        Type::Named(id) => &schema[*id].name,
+        Type::Object(id) => &schema[*id].name,
+    };
+    simple.to_owned()
+}
+
+fn array_name(schema: &Schema, item: &Type, dimensions: &[Dimension]) -> String {
+    let mut name = type_name(schema, item);
+    for dimension in dimensions {
+        // Writing to a String cannot fail.
+        let _ = match dimension {
+            Dimension::Fixed(extent) => write!(name, "[{extent}]"),
+            Dimension::Dynamic => write!(name, "[]"),
+        };
+    }
+    name
+}
+
+/// The candidate that `wanted` was most likely meant to be, if any is close enough.
+pub fn closest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Quadratic below: no name that a person typed is longer.
+    if wanted.len() > 64 {
+        return None;
+    }
+    let fold = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let wanted = fold(wanted);
+    let most = wanted.chars().count().div_ceil(3);
+    candidates
+        .into_iter()
+        .filter(|name| name.len() <= 64)
+        .map(|name| (distance(&wanted, &fold(name)), name))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The Damerau-Levenshtein distance: edits, where two neighbours that changed places count as one.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut before = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                let swapped: &Vec<usize> = &before;
+                best = best.min(swapped[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions() {
+        let known = ["name", "userId", "created_at", "RED"];
+        let rows = [
+            ("nmae", Some("name")),
+            ("user_id", Some("userId")),
+            ("createdAt", Some("created_at")),
+            ("red", Some("RED")),
+            ("price", None),
+            ("", None),
+        ];
+        for (wanted, expected) in rows {
+            assert_eq!(closest(wanted, known), expected, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use dovetail_wire::{Bytes, UnknownFields, Uuid};
+
+/// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
+/// an `i8` or an `i64`, and whether a `List` is a list or a set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A truth value.
+    Bool(bool),
+    /// A signed integer of any width.
+    Int(i64),
+    /// An unsigned integer of any width.
+    UInt(u64),
+    /// A floating point number of either width.
+    Float(f64),
+    /// Text.
+    String(String),
+    /// Bytes.
+    Bytes(Bytes),
+    /// A UUID.
+    Uuid(Uuid),
+    /// The number of an enum's value, named or not.
+    Enum(i32),
+    /// The elements of a list or set.
+    List(Vec<Value>),
+    /// The entries of a map, in the order in which they came.
+    Map(Vec<(Value, Value)>),
+    /// A struct, union or exception.
+    Struct(Struct),
+}
+
+/// The fields of a struct, union or exception that are present; also the parameters of a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Struct {
+    fields: Vec<(i32, Value)>,
+    /// Fields that the contract does not have; written again with the rest.
+    pub unknown_fields: UnknownFields,
+}
+
+impl Struct {
+    /// No field is present.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of the field with this id.
+    pub fn get(&self, id: i32) -> Option<&Value> {
+        let (_, value) = self.fields.iter().find(|(known, _)| *known == id)?;
+        Some(value)
+    }
+
+    /// Sets the field with this id.
+    pub fn set(&mut self, id: i32, value: Value) {
+        match self.fields.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, slot)) => *slot = value,
+            None => self.fields.push((id, value)),
+        }
+    }
+
+    /// Takes the field with this id out.
+    pub fn take(&mut self, id: i32) -> Option<Value> {
+        let at = self.fields.iter().position(|(known, _)| *known == id)?;
+        Some(self.fields.swap_remove(at).1)
+    }
+
+    /// Removes all fields.
+    pub fn clear(&mut self) {
+        self.fields.clear();
+    }
+
+    /// The fields that are present, by id, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (i32, &Value)> {
+        self.fields.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// How many fields are present.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// True where no field is present.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+}
+
+impl FromIterator<(i32, Value)> for Struct {
+    fn from_iter<I: IntoIterator<Item = (i32, Value)>>(fields: I) -> Self {
+        let mut value = Struct::new();
+        fields
+            .into_iter()
+            .for_each(|(id, field)| value.set(id, field));
+        value
+    }
+}

@@ -1,0 +1,230 @@
+//! Values through every codec, and through generated-style types of the same contract.
+
+#![allow(clippy::expect_used)]
+
+mod common;
+
+use common::*;
+use dovetail_dynamic::{
+    Contract, Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot, Struct, Typed,
+    TypedSlot, Value,
+};
+use dovetail_schema::Type;
+use dovetail_wire::{
+    Bytes, Decode, Encode, Encoding, FieldValue as _, Limits, UnknownFields, Writer, message,
+};
+use proptest::prelude::*;
+
+const ENCODINGS: [Encoding; 3] = [
+    Encoding::ThriftBinary,
+    Encoding::ThriftCompact,
+    Encoding::ThriftJson,
+];
+
+fn encode(encoding: Encoding, value: &impl Encode) -> Bytes {
+    let mut out = Vec::new();
+    encoding
+        .encode(value, &mut out, Limits::default())
+        .expect("an encoding");
+    out.into()
+}
+
+fn decode<D: Decode>(encoding: Encoding, into: &mut D, bytes: &Bytes) -> Result<usize, String> {
+    encoding
+        .decode(into, bytes, Limits::default())
+        .map_err(|e| e.to_string())
+}
+
+proptest! {
+    #[test]
+    fn any_value_survives_any_codec((ty, value) in any_typed(shared())) {
+        let contract = Contract::new(shared());
+        for encoding in ENCODINGS {
+            let bytes = encode(encoding, &Typed { contract: &contract, ty: &ty, value: &value });
+            let mut slot = TypedSlot { contract: &contract, ty: &ty, value: None };
+            prop_assert_eq!(decode(encoding, &mut slot, &bytes), Ok(bytes.len()));
+            let back = slot.value.expect("a value");
+            prop_assert!(same(&back, &value), "{}: {back:?}\n{value:?}", encoding.name());
+        }
+    }
+
+    #[test]
+    fn garbage_never_panics(ty in any_type(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let contract = Contract::new(shared());
+        for encoding in ENCODINGS {
+            let mut slot = TypedSlot { contract: &contract, ty: &ty, value: None };
+            let _ = decode(encoding, &mut slot, &bytes.clone().into());
+        }
+    }
+}
+
+/// `User` as generated code has it, without its last field.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct User {
+    id: i64,
+    name: String,
+    email: String,
+    stars: i32,
+    unknown_fields: UnknownFields,
+}
+
+message!(User {
+    1 id: i64,
+    2 name: String,
+    3 email: String,
+    4 stars: i32,
+    ..unknown_fields
+});
+
+#[test]
+fn generated_and_dynamic_types_understand_each_other() {
+    let contract = Contract::new(shared());
+    let ty = Type::Named(USER);
+    let value = Value::Struct(Struct::from_iter([
+        (1, Value::Int(7)),
+        (2, Value::String("Ada".into())),
+        (3, Value::String("a@example.com".into())),
+        (4, Value::Int(5)),
+        (5, Value::Enum(2)),
+    ]));
+    for encoding in ENCODINGS {
+        let bytes = encode(
+            encoding,
+            &Typed {
+                contract: &contract,
+                ty: &ty,
+                value: &value,
+            },
+        );
+        let mut user = User::default();
+        decode(encoding, &mut user, &bytes).unwrap();
+        assert_eq!((user.id, user.name.as_str(), user.stars), (7, "Ada", 5));
+        assert_eq!(user.unknown_fields.iter().count(), 1);
+
+        let mut slot = TypedSlot {
+            contract: &contract,
+            ty: &ty,
+            value: None,
+        };
+        decode(encoding, &mut slot, &encode(encoding, &user)).unwrap();
+        assert!(same(&slot.value.unwrap(), &value));
+    }
+}
+
+#[test]
+fn parameters_and_replies() {
+    let contract = Contract::new(shared());
+    let method = get_user();
+    let oops = Value::Struct(Struct::from_iter([(1, Value::String("no".into()))]));
+    let user = Value::Struct(Struct::from_iter([(1, Value::Int(1))]));
+    let replies = [
+        Reply::Result(Some(user)),
+        Reply::Exception {
+            index: 0,
+            value: oops,
+        },
+    ];
+    for encoding in ENCODINGS {
+        let values = Struct::from_iter([(1, Value::Int(7)), (2, Value::Bool(true))]);
+        let bytes = encode(encoding, &Params::new(&contract, &method, &values));
+        let mut slot = ParamsSlot::new(&contract, &method);
+        decode(encoding, &mut slot, &bytes).unwrap();
+        assert_eq!(slot.values, values);
+
+        for reply in replies.clone() {
+            let bytes = encode(encoding, &ReplyBody::new(&contract, &method, reply.clone()));
+            let mut slot = ReplySlot::new(&contract, &method);
+            decode(encoding, &mut slot, &bytes).unwrap();
+            assert_eq!(slot.into_reply(), Some(reply));
+        }
+    }
+}
+
+/// The way a server writes a result: as a field of the reply.
+struct AsResult(ReplyFields);
+
+impl Encode for AsResult {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), dovetail_wire::EncodeError> {
+        writer.begin_struct()?;
+        let field = dovetail_wire::Field::new(0, "success", ReplyFields::KIND);
+        self.0.write_field(&field, writer)?;
+        writer.end_struct()
+    }
+}
+
+#[test]
+fn a_whole_reply_stands_in_for_a_result() {
+    let contract: &'static Contract<'static> = Box::leak(Box::new(Contract::new(shared())));
+    let method = Box::leak(Box::new(get_user()));
+    let value = Value::Struct(Struct::from_iter([(1, Value::String("no".into()))]));
+    let reply = Reply::Exception { index: 0, value };
+    let body = ReplyBody::new(contract, method, reply.clone());
+    let expected = encode(Encoding::ThriftCompact, &body);
+    let found = encode(Encoding::ThriftCompact, &AsResult(body.into()));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let contract = Contract::new(shared());
+    let rows = [
+        (Type::I8, Value::Int(128), "not of the type"),
+        (Type::I32, Value::String("x".into()), "not of the type"),
+        (Type::U8, Value::Int(-1), "not of the type"),
+        (
+            Type::Named(COLOR),
+            Value::Struct(Struct::new()),
+            "not of the type",
+        ),
+        (
+            Type::Named(POINT),
+            Value::Struct(Struct::new()),
+            "without one of its required fields",
+        ),
+        (
+            Type::Named(OOPS),
+            Value::Struct(Struct::from_iter([(9, Value::Int(1))])),
+            "does not have",
+        ),
+        (
+            list(Type::Date),
+            Value::List(vec![]),
+            "no encoding of this version",
+        ),
+    ];
+    for (ty, value, expected) in rows {
+        let typed = Typed {
+            contract: &contract,
+            ty: &ty,
+            value: &value,
+        };
+        let error = Encoding::ThriftBinary
+            .encode(&typed, &mut Vec::new(), Limits::default())
+            .expect_err("a refusal");
+        assert!(error.to_string().contains(expected), "{ty:?}: {error}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    let contract = Contract::new(shared());
+    let mut value = Value::Struct(Struct::new());
+    for _ in 0..100 {
+        value = Value::Struct(Struct::from_iter([(3, value)]));
+    }
+    let typed = Typed {
+        contract: &contract,
+        ty: &Type::Named(SHAPE),
+        value: &value,
+    };
+    for encoding in ENCODINGS {
+        let limits = Limits {
+            depth: 1000,
+            ..Limits::default()
+        };
+        let error = encoding
+            .encode(&typed, &mut Vec::new(), limits)
+            .expect_err("too deep");
+        assert!(error.to_string().contains("nested deeper"), "{error}");
+    }
+}

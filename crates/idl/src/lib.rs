@@ -1,0 +1,74 @@
+//! The Thrift front end: from `.thrift` text to a [`Schema`], or to messages that say what to change.
+//!
+//! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md` describes
+//! both. The crate is pure: it reads files only through the [`Loader`] that it is given.
+//!
+//! ```
+//! let files = dovetail_idl::MemoryLoader::from_iter([("hello.thrift", "struct Hello { 1: string name }")]);
+//! let compiled = dovetail_idl::compile("hello.thrift", &files);
+//! assert_eq!(compiled.schema.unwrap().types[0].name, "Hello");
+//! ```
+//!
+//! Reading order: [`compile`] below names the phases; each is a module.
+#![forbid(unsafe_code)]
+
+mod ast;
+mod consts;
+mod diagnostic;
+mod graph;
+mod lexer;
+mod load;
+mod lower;
+mod parser;
+mod render;
+mod resolve;
+mod source;
+mod spelling;
+mod text_form;
+
+pub use diagnostic::{Diagnostic, Label, Severity};
+pub use render::render;
+pub use source::{FileId, LoadError, Loader, MemoryLoader, Source, Span, beside};
+pub use spelling::spell;
+
+use diagnostic::Sink;
+use dovetail_schema::Schema;
+
+/// What became of a file and all that it includes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// The contract; `None` if there is any error.
+    pub schema: Option<Schema>,
+    /// Errors and warnings, by file and place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// All files that were read, indexed by [`FileId`]; the first is the one that was asked for.
+    pub sources: Vec<Source>,
+}
+
+impl Compiled {
+    /// All diagnostics as people read them; empty if there are none.
+    pub fn render(&self, color: bool) -> String {
+        render(&self.diagnostics, &self.sources, color)
+    }
+}
+
+/// Compiles the file that `loader` knows as `path`, with everything it includes.
+///
+/// Never panics, whatever the files contain; time and memory grow with their size.
+pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {
+    let mut sink = Sink::default();
+    let Some(program) = load::load(path, loader, &mut sink) else {
+        return Compiled {
+            schema: None,
+            diagnostics: sink.finish(),
+            sources: Vec::new(),
+        };
+    };
+    let schema = lower::lower(&program, &mut sink);
+    let schema = (sink.errors() == 0).then_some(schema);
+    Compiled {
+        schema,
+        diagnostics: sink.finish(),
+        sources: program.sources,
+    }
+}

@@ -1,0 +1,27 @@
+﻿namespace py x
+	struct
+S
+{
+1
+:
+required
+map
+<
+i32
+,
+string
+>
+a
+=
+{
+1
+:
+"x"
+}
+(
+k
+=
+"v"
+)
+;
+}

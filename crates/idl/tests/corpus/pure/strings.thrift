@@ -1,0 +1,9 @@
+const string DOUBLE = "double"
+const string SINGLE = 'single'
+const string OTHER_QUOTE = "it's"
+const string OTHER_QUOTE_2 = 'say "x"'
+const string ESCAPES = "tab\t newline\n return\r quote\" apostrophe\' backslash\\"
+const string EMPTY = ""
+const string UNICODE = "größer ≤ 字 🦀"
+const binary BYTES = "bytes"
+const string CONTROL = "a	b"

@@ -1,0 +1,4 @@
+enum Color { RED }
+enum Size { BIG }
+
+const Color A = Size.BIG

@@ -1,0 +1,2 @@
+const any A = 1
+const dynamic B = {}

@@ -1,0 +1,3 @@
+struct Point { 1: i32 x, 2: i32 y }
+
+const Point P = {"x": 1, "z": 2}

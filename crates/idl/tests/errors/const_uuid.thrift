@@ -1,0 +1,2 @@
+const uuid A = "not a uuid"
+const uuid B = 5

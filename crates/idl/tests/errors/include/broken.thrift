@@ -1,0 +1,2 @@
+struct Fine {}
+struct Missing oops

@@ -1,0 +1,3 @@
+struct Größe {
+  1: i32 breite
+}

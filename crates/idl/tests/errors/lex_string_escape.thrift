@@ -1,0 +1,2 @@
+const string A = "a\qb"
+const string B = "C:\dir"

@@ -1,0 +1,2 @@
+const string A = "never closed
+const string B = "closed"

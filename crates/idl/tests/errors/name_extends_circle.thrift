@@ -1,0 +1,3 @@
+service A extends B {}
+service B extends C {}
+service C extends A {}

@@ -1,0 +1,3 @@
+include "include/circle_a.thrift"
+
+struct S {}

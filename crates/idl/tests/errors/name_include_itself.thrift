@@ -1,0 +1,3 @@
+include "name_include_itself.thrift"
+
+struct S {}

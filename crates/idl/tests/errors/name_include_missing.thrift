@@ -1,0 +1,5 @@
+include "include/nowhere.thrift"
+
+struct S {
+  1: nowhere.Thing a
+}

@@ -1,0 +1,5 @@
+include "include/uses_shared.thrift"
+
+struct S {
+  1: shared.Point a
+}

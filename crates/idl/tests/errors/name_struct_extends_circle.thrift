@@ -1,0 +1,2 @@
+struct A extends B {}
+struct B extends A {}

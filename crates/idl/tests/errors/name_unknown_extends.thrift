@@ -1,0 +1,3 @@
+service S extends Missing {}
+
+struct T extends Gone {}

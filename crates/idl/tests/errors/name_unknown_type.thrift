@@ -1,0 +1,7 @@
+struct Address {}
+
+struct S {
+  1: Adress home
+  2: int number
+  3: Nowhere other
+}

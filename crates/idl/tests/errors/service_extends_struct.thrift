@@ -1,0 +1,2 @@
+struct A {}
+service S extends A {}

@@ -1,0 +1,5 @@
+include "include/shared.thrift"
+
+service S extends shared.Base {
+  void ping()
+}

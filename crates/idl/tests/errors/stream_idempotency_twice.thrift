@@ -1,0 +1,3 @@
+service S {
+  idempotent readonly i32 get()
+}

@@ -1,0 +1,3 @@
+service S {
+  stream<i32>, i32 twice()
+}

@@ -1,0 +1,3 @@
+service S {
+  void upload(1: stream<i32> numbers)
+}

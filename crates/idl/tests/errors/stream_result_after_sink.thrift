@@ -1,0 +1,3 @@
+service S {
+  i32, sink<string> upload()
+}

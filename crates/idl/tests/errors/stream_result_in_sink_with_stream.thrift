@@ -1,0 +1,3 @@
+service S {
+  sink<string, i32>, stream<string> chat()
+}

@@ -1,0 +1,4 @@
+exception E {}
+service S {
+  sink<string, i32 throws (1: E e)> upload()
+}

@@ -1,0 +1,3 @@
+service S {
+  i32, sink<string, i64> upload()
+}

@@ -1,0 +1,4 @@
+hello
+struct S {
+  1: i32 a
+}

@@ -1,0 +1,3 @@
+struct shared.Thing {
+  1: i32 a
+}

@@ -1,0 +1,3 @@
+safe struct S {}
+
+transient permanent exception E {}

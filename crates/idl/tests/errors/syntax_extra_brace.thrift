@@ -1,0 +1,8 @@
+struct A {
+  1: i32 a
+}
+}
+
+struct B {
+  1: i32 b
+}

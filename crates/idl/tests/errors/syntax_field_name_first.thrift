@@ -1,0 +1,4 @@
+struct Person {
+  name: string
+  2: i32 age
+}

@@ -1,0 +1,4 @@
+struct A {
+  1 i32 a
+  2: string b
+}

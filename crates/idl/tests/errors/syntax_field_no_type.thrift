@@ -1,0 +1,4 @@
+struct A {
+  1: a
+  2: string b
+}

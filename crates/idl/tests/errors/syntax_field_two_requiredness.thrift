@@ -1,0 +1,3 @@
+struct A {
+  1: required optional i32 a
+}

@@ -1,0 +1,5 @@
+include shared.thrift
+
+struct S {
+  1: i32 a
+}

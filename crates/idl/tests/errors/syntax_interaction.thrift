@@ -1,0 +1,3 @@
+interaction Counter {
+  i32 next()
+}

@@ -1,0 +1,7 @@
+struct struct {
+  1: i32 a
+}
+
+enum E {
+  list
+}

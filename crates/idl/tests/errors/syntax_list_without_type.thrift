@@ -1,0 +1,4 @@
+struct S {
+  1: list numbers
+  2: map<string> names
+}

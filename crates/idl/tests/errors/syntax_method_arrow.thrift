@@ -1,0 +1,3 @@
+service S {
+  add(1: i32 a) -> i32
+}

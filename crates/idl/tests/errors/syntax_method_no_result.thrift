@@ -1,0 +1,4 @@
+service S {
+  ping()
+  i32 add(1: i32 a)
+}

@@ -1,0 +1,5 @@
+namespace py
+
+struct S {
+  1: i32 a
+}

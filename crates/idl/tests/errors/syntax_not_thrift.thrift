@@ -1,0 +1,3 @@
+message Hello {
+  string name = 1;
+}

@@ -1,0 +1,3 @@
+service S {
+  1: i32 a
+}

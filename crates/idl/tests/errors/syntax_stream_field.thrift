@@ -1,0 +1,3 @@
+struct S {
+  1: stream<i32> numbers
+}

@@ -1,0 +1,6 @@
+enum Kind { A }
+
+struct S {
+  @Kind
+  1: i32 a
+}

@@ -1,0 +1,4 @@
+struct S {
+  @Deprecated{why = "old"}
+  1: i32 a
+}

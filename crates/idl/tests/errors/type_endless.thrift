@@ -1,0 +1,17 @@
+struct Node {
+  1: required Node next
+}
+
+struct A {
+  1: required B b
+}
+
+struct B {
+  1: required C c
+}
+
+struct C {
+  1: required A a
+  2: optional A fine
+  3: list<A> also_fine
+}

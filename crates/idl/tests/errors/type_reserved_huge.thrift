@@ -1,0 +1,3 @@
+struct S {
+  reserved 5 to 99999999999
+}

@@ -1,0 +1,89 @@
+//! What the tests share: files of this machine, and golden files.
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+use dovetail_idl::{LoadError, Loader, Source, beside};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files below a directory, by paths relative to it. Whatever else a file is called there, messages show
+/// the same names everywhere.
+pub struct Below {
+    pub root: PathBuf,
+    /// Directories to search after that of the including file.
+    pub include: Vec<String>,
+}
+
+impl Below {
+    pub fn new(root: impl Into<PathBuf>) -> Below {
+        Below {
+            root: root.into(),
+            include: Vec::new(),
+        }
+    }
+}
+
+impl Loader for Below {
+    fn load(&self, from: Option<&str>, include: &str) -> Result<Source, LoadError> {
+        let first = from.map_or(include.to_owned(), |from| beside(from, include));
+        let others = self
+            .include
+            .iter()
+            .map(|directory| format!("{directory}/{include}"));
+        let tried: Vec<String> = std::iter::once(first).chain(others).collect();
+        let Some(name) = tried
+            .iter()
+            .find(|name| self.root.join(name).is_file())
+            .cloned()
+        else {
+            return Err(LoadError::NotFound { tried });
+        };
+        let bytes = fs::read(self.root.join(&name));
+        let bytes = bytes.map_err(|error| LoadError::Unreadable(error.to_string()))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Source { name, text }),
+            Err(_) => Err(LoadError::Unreadable("not UTF-8".to_owned())),
+        }
+    }
+}
+
+/// A directory of this crate's tests.
+pub fn tests(directory: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(directory)
+}
+
+/// The names of the `.thrift` files in a directory, sorted.
+pub fn thrift_files(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".thrift")).collect();
+    names.sort();
+    names
+}
+
+/// Compares with a golden file, or writes it where `UPDATE_GOLDEN` is set.
+pub fn golden(path: &Path, actual: &str) -> Result<(), String> {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(path, actual).unwrap();
+        return Ok(());
+    }
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    match expected == actual {
+        true => Ok(()),
+        false => Err(format!(
+            "{} differs; UPDATE_GOLDEN=1 refreshes it\n--- expected\n{expected}\n--- actual\n{actual}",
+            path.display()
+        )),
+    }
+}
+
+/// Fails with everything that went wrong.
+pub fn report(failures: Vec<String>) {
+    assert!(
+        failures.is_empty(),
+        "{} failures\n\n{}",
+        failures.len(),
+        failures.join("\n\n")
+    );
+}

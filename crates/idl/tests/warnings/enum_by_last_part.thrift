@@ -1,0 +1,4 @@
+enum A { X }
+enum B { X }
+const A C = B.X
+const A D = nowhere.X

@@ -1,0 +1,4 @@
+include "../errors/include/shared.thrift"
+include "../errors/include/shared.thrift"
+
+struct S { 1: shared.Point p }

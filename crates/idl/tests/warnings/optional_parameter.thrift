@@ -1,0 +1,3 @@
+service S {
+  void f(1: optional i32 a)
+}

@@ -1,0 +1,8 @@
+senum Color {
+  "red"
+  "green"
+}
+
+struct S {
+  1: Color c
+}

@@ -1,0 +1,164 @@
+//! The one place where a Thrift wire's failures and [`Status`] are turned into each other.
+//!
+//! A `TApplicationException` is a struct of a message and a type. What a status says beyond the type goes
+//! into the message: `CODE: message`, which is what a person with an Apache client sees, and which is read
+//! back here.
+//!
+//! | type | name | read as | written for |
+//! |---|---|---|---|
+//! | 0 | `UNKNOWN` | `UNKNOWN` | every code not below |
+//! | 1 | `UNKNOWN_METHOD` | `UNIMPLEMENTED` | `UNIMPLEMENTED` |
+//! | 2 | `INVALID_MESSAGE_TYPE` | `INVALID_ARGUMENT` | |
+//! | 3 | `WRONG_METHOD_NAME` | `INTERNAL` | |
+//! | 4 | `BAD_SEQUENCE_ID` | `INTERNAL` | |
+//! | 5 | `MISSING_RESULT` | `INTERNAL` | |
+//! | 6 | `INTERNAL_ERROR` | `INTERNAL` | `INTERNAL`, `DATA_LOSS` |
+//! | 7 | `PROTOCOL_ERROR` | `INVALID_ARGUMENT` | `INVALID_ARGUMENT`, protocol errors |
+//! | 8 | `INVALID_TRANSFORM` | `UNIMPLEMENTED` | unsupported transforms |
+//! | 9 | `INVALID_PROTOCOL` | `UNIMPLEMENTED` | unsupported protocols |
+//! | 10 | `UNSUPPORTED_CLIENT_TYPE` | `UNIMPLEMENTED` | |
+//! | 11 | `LOADSHEDDING` | `RESOURCE_EXHAUSTED`, not started | |
+//! | 12 | `TIMEOUT` | `DEADLINE_EXCEEDED` | |
+//! | 14 | `CHECKSUM_MISMATCH` | `DATA_LOSS` | |
+//! | 15 | `INTERRUPTION` | `CANCELLED` | |
+//! | 16 | `TENANT_QUOTA_EXCEEDED` | `RESOURCE_EXHAUSTED`, not started | |
+//! | other | | `UNKNOWN` | |
+//!
+//! Those from 11 on are fbthrift's.
+
+use super::ProtocolError;
+use crate::{Code, Execution, Status};
+use dovetail_wire::{Bytes, Encoding, Limits, message};
+
+/// A failure as Thrift sends it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ApplicationException {
+    message: Option<String>,
+    r#type: Option<i32>,
+}
+
+message!(ApplicationException as "TApplicationException" {
+    1 message: Option<String>,
+    2 r#type as "type": Option<i32>,
+});
+
+const UNKNOWN: i32 = 0;
+const UNKNOWN_METHOD: i32 = 1;
+const INTERNAL_ERROR: i32 = 6;
+const PROTOCOL_ERROR: i32 = 7;
+const INVALID_TRANSFORM: i32 = 8;
+const INVALID_PROTOCOL: i32 = 9;
+const LOADSHEDDING: i32 = 11;
+const TENANT_QUOTA_EXCEEDED: i32 = 16;
+
+impl From<&Status> for ApplicationException {
+    fn from(status: &Status) -> Self {
+        let r#type = match status.code() {
+            Code::Unimplemented => UNKNOWN_METHOD,
+            Code::Internal | Code::DataLoss => INTERNAL_ERROR,
+            Code::InvalidArgument => PROTOCOL_ERROR,
+            _ => UNKNOWN,
+        };
+        ApplicationException {
+            message: Some(format!("{}: {}", status.code(), status.message())),
+            r#type: Some(r#type),
+        }
+    }
+}
+
+impl From<&ProtocolError> for ApplicationException {
+    fn from(error: &ProtocolError) -> Self {
+        let (code, r#type) = match error {
+            ProtocolError::UnsupportedTransform { .. } => (Code::Unimplemented, INVALID_TRANSFORM),
+            ProtocolError::UnsupportedProtocol { .. } => (Code::Unimplemented, INVALID_PROTOCOL),
+            ProtocolError::MessageTooLarge { .. }
+            | ProtocolError::DecompressedTooLarge { .. }
+            | ProtocolError::HeadersTooLarge { .. }
+            | ProtocolError::NameTooLong { .. }
+            | ProtocolError::TooDeep { .. } => (Code::ResourceExhausted, PROTOCOL_ERROR),
+            _ => (Code::InvalidArgument, PROTOCOL_ERROR),
+        };
+        ApplicationException {
+            message: Some(format!("{code}: {error}")),
+            r#type: Some(r#type),
+        }
+    }
+}
+
+impl From<ApplicationException> for Status {
+    fn from(exception: ApplicationException) -> Self {
+        let message = exception.message.unwrap_or_default();
+        if let Some((name, rest)) = message.split_once(": ")
+            && let Some(code) = code_named(name)
+        {
+            return Status::from_peer(code, rest.to_owned());
+        }
+        let code = match exception.r#type.unwrap_or(UNKNOWN) {
+            UNKNOWN_METHOD | INVALID_TRANSFORM | INVALID_PROTOCOL | 10 => Code::Unimplemented,
+            2 | PROTOCOL_ERROR => Code::InvalidArgument,
+            3..=INTERNAL_ERROR => Code::Internal,
+            LOADSHEDDING | TENANT_QUOTA_EXCEEDED => {
+                return Status::from_peer(Code::ResourceExhausted, message)
+                    .with_execution(Execution::NotStarted);
+            }
+            12 => Code::DeadlineExceeded,
+            14 => Code::DataLoss,
+            15 => Code::Cancelled,
+            _ => Code::Unknown,
+        };
+        Status::from_peer(code, message)
+    }
+}
+
+/// The status in the body of an exception.
+pub(crate) fn read(encoding: Encoding, input: &Bytes) -> Status {
+    let mut exception = ApplicationException::default();
+    match encoding.decode(&mut exception, input, Limits::default()) {
+        Ok(_) => exception.into(),
+        Err(error) => Status::from_peer(
+            Code::Unknown,
+            format!("the server answered with an exception that cannot be read: {error}"),
+        ),
+    }
+}
+
+/// The status of an HTTP response that is not a 200, and thus has no Thrift message.
+pub(crate) fn from_http(status: u16, reason: &str) -> Status {
+    let code = match status {
+        400 | 405 | 411 | 415 => Code::InvalidArgument,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 | 501 => Code::Unimplemented,
+        408 | 504 => Code::DeadlineExceeded,
+        413 | 429 | 431 => Code::ResourceExhausted,
+        500 => Code::Internal,
+        502 | 503 => Code::Unavailable,
+        _ => Code::Unknown,
+    };
+    Status::from_peer(
+        code,
+        format!("the server answered with HTTP status {status} {reason}"),
+    )
+}
+
+fn code_named(name: &str) -> Option<Code> {
+    const CODES: [Code; 16] = [
+        Code::Cancelled,
+        Code::Unknown,
+        Code::InvalidArgument,
+        Code::DeadlineExceeded,
+        Code::NotFound,
+        Code::AlreadyExists,
+        Code::PermissionDenied,
+        Code::ResourceExhausted,
+        Code::FailedPrecondition,
+        Code::Aborted,
+        Code::OutOfRange,
+        Code::Unimplemented,
+        Code::Internal,
+        Code::Unavailable,
+        Code::DataLoss,
+        Code::Unauthenticated,
+    ];
+    CODES.into_iter().find(|code| code.name() == name)
+}

@@ -1,0 +1,229 @@
+use super::{MessageKind, Name};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What the peer did that ends the connection, and what to do about it.
+///
+/// After one of these the bytes that follow have no meaning. A server says
+/// [`goodbye`](super::ServerConnection::goodbye) and closes; a client fails the calls that are outstanding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The first bytes are those of no protocol that this end speaks.
+    UnknownProtocol {
+        /// The first bytes, at most eight.
+        first: Vec<u8>,
+    },
+    /// The peer began a TLS handshake.
+    Tls,
+    /// The peer began HTTP/2.
+    Http2,
+    /// A message begins as one of another protocol than those before, or than the one agreed on.
+    WrongProtocol {
+        /// What was agreed on.
+        expected: &'static str,
+        /// What came.
+        found: &'static str,
+    },
+    /// A message larger than [`ConnectionLimits::message_bytes`](super::ConnectionLimits).
+    MessageTooLarge {
+        /// Its size as far as it is known: at least this.
+        size: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// A message that decompresses to more than
+    /// [`ConnectionLimits::message_bytes`](super::ConnectionLimits).
+    DecompressedTooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// Headers larger than [`ConnectionLimits::header_bytes`](super::ConnectionLimits).
+    HeadersTooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// A method's name longer than [`ConnectionLimits::name_bytes`](super::ConnectionLimits).
+    NameTooLong {
+        /// Its length.
+        length: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// A method's name that is not UTF-8.
+    InvalidName,
+    /// Values nested deeper than [`ConnectionLimits::depth`](super::ConnectionLimits).
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// A length or count below zero.
+    NegativeLength {
+        /// As sent.
+        length: i64,
+    },
+    /// A type number that the protocol does not define.
+    InvalidType {
+        /// As sent.
+        found: u8,
+    },
+    /// A version of the protocol that this end does not know.
+    InvalidVersion {
+        /// As sent.
+        found: u32,
+    },
+    /// A kind of message that the protocol does not define.
+    InvalidMessageKind {
+        /// As sent.
+        found: i64,
+    },
+    /// A reply sent to a server, or a call sent to a client.
+    UnexpectedMessage {
+        /// What was sent.
+        kind: MessageKind,
+    },
+    /// THeader names a protocol that this end does not know.
+    UnsupportedProtocol {
+        /// As sent.
+        id: u32,
+    },
+    /// THeader names a transform that this end does not know.
+    UnsupportedTransform {
+        /// As sent.
+        id: u32,
+    },
+    /// The connection or frame ends in the middle of something.
+    Truncated {
+        /// Of what.
+        what: &'static str,
+    },
+    /// Something else that the protocol's grammar forbids.
+    Malformed {
+        /// What, in a few words.
+        what: Cow<'static, str>,
+    },
+    /// An HTTP request that is answered with an error.
+    Http {
+        /// The status of the answer.
+        status: u16,
+        /// What was wrong.
+        what: &'static str,
+    },
+    /// A reply that belongs to no outstanding call.
+    UnknownReply {
+        /// The number that it carries.
+        seqid: i32,
+        /// The method that it names.
+        method: Name,
+    },
+    /// A reply that names another method than the call with its number.
+    WrongMethod {
+        /// The method of the call.
+        expected: Name,
+        /// The method that the reply names.
+        found: Name,
+    },
+}
+
+impl ProtocolError {
+    /// Something that the protocol's grammar forbids.
+    #[cold]
+    pub fn malformed(what: impl Into<Cow<'static, str>>) -> Self {
+        ProtocolError::Malformed { what: what.into() }
+    }
+
+    /// What the reader of the error can do about it; empty where the message says it all.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::UnknownProtocol { .. } => {
+                "is the peer a Thrift client of this port, without a proxy or port scanner between?"
+            }
+            Self::Tls => "connect without TLS, or give the listener a certificate",
+            Self::Http2 => "this listener takes HTTP/1.1; gRPC needs one that speaks HTTP/2",
+            Self::WrongProtocol { .. } => "choose the same protocol and transport at both ends",
+            Self::MessageTooLarge { .. } | Self::DecompressedTooLarge { .. } => {
+                "raise `message_bytes` if messages may be that large; a wrong transport (framed or \
+                 unframed) also looks like this"
+            }
+            Self::HeadersTooLarge { .. } => "raise `header_bytes` if headers may be that large",
+            Self::NameTooLong { .. } => "a wrong transport (framed or unframed) looks like this",
+            Self::TooDeep { .. } => "raise `depth` if values may be nested that deep",
+            Self::UnsupportedTransform { .. } => "use zlib or zstd, or none",
+            Self::UnexpectedMessage { .. } => "are both ends servers, or both clients?",
+            Self::UnknownReply { .. } | Self::WrongMethod { .. } => {
+                "is the connection shared with another client?"
+            }
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownProtocol { first } => {
+                write!(f, "no known protocol begins with the bytes")?;
+                first.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
+            }
+            Self::Tls => f.write_str("the peer speaks TLS, this end does not"),
+            Self::Http2 => f.write_str("the peer speaks HTTP/2, this end does not"),
+            Self::WrongProtocol { expected, found } => {
+                write!(f, "a message in {found} where {expected} was expected")
+            }
+            Self::MessageTooLarge { size, limit } => {
+                write!(f, "a message of {size} bytes or more, the limit is {limit}")
+            }
+            Self::DecompressedTooLarge { limit } => {
+                write!(
+                    f,
+                    "a message decompresses to more than the limit of {limit} bytes"
+                )
+            }
+            Self::HeadersTooLarge { limit } => {
+                write!(f, "headers of more than the limit of {limit} bytes")
+            }
+            Self::NameTooLong { length, limit } => {
+                write!(f, "a method name of {length} bytes, the limit is {limit}")
+            }
+            Self::InvalidName => f.write_str("a method name that is not UTF-8"),
+            Self::TooDeep { limit } => write!(f, "values nested deeper than the limit of {limit}"),
+            Self::NegativeLength { length } => write!(f, "a length of {length}"),
+            Self::InvalidType { found } => write!(f, "{found} is no type of this protocol"),
+            Self::InvalidVersion { found } => {
+                write!(f, "version {found:#x} of the protocol is not known")
+            }
+            Self::InvalidMessageKind { found } => write!(f, "{found} is no kind of message"),
+            Self::UnexpectedMessage { kind } => {
+                write!(
+                    f,
+                    "a message of kind {kind} from a peer that cannot send it"
+                )
+            }
+            Self::UnsupportedProtocol { id } => {
+                write!(f, "protocol {id} inside THeader is not known")
+            }
+            Self::UnsupportedTransform { id } => write!(f, "transform {id} is not known"),
+            Self::Truncated { what } => write!(f, "{what} ends too early"),
+            Self::Malformed { what } => f.write_str(what),
+            Self::Http { status, what } => write!(f, "{what} (HTTP status {status})"),
+            Self::UnknownReply { seqid, method } => {
+                write!(
+                    f,
+                    "a reply to `{method}` with the number {seqid}, which no call has"
+                )
+            }
+            Self::WrongMethod { expected, found } => {
+                write!(
+                    f,
+                    "a reply to `{found}` with the number of a call of `{expected}`"
+                )
+            }
+        }?;
+        match self.hint() {
+            "" => Ok(()),
+            hint => write!(f, "; {hint}"),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolError {}

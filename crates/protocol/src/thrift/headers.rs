@@ -1,0 +1,50 @@
+use dovetail_wire::Bytes;
+
+/// What a message says beside its body: THeader's key-value pairs, or HTTP's headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(Vec<(String, Bytes)>);
+
+impl Headers {
+    /// No headers; takes no memory.
+    pub const fn new() -> Self {
+        Headers(Vec::new())
+    }
+
+    /// Adds a header. HTTP refuses line breaks when the message is written.
+    pub fn push(&mut self, name: impl Into<String>, value: impl Into<Bytes>) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// The last value of a header, its name in any case: HTTP's have none, and THeader's are close to them.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let named = |(key, _): &&(String, Bytes)| key.eq_ignore_ascii_case(name);
+        self.0.iter().rev().find(named).map(|(_, value)| &value[..])
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), &value[..]))
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<N: Into<String>, V: Into<Bytes>> FromIterator<(N, V)> for Headers {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(iter: I) -> Self {
+        let pairs = iter.into_iter();
+        Headers(
+            pairs
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
+    }
+}

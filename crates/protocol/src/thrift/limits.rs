@@ -1,0 +1,42 @@
+/// What a peer may make this end keep in memory for one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that the
+    /// wire itself allows.
+    pub message_bytes: usize,
+    /// The headers of one message: THeader's, or HTTP's with the first line. Default 16 KiB.
+    pub header_bytes: usize,
+    /// The name of a method, with the service before it. Default 1 KiB.
+    pub name_bytes: usize,
+    /// Structs and containers inside one another, where a message has to be walked to find its end.
+    /// Default 64.
+    pub depth: usize,
+}
+
+/// The longest frame that detection can tell from other first bytes, as fbthrift and Apache have it.
+pub(crate) const MAX_FRAME: usize = 0x3fff_ffff;
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        ConnectionLimits {
+            message_bytes: 64 << 20,
+            header_bytes: 16 << 10,
+            name_bytes: 1 << 10,
+            depth: 64,
+        }
+    }
+}
+
+impl ConnectionLimits {
+    /// The limit of a message, as far as the wire goes.
+    pub(crate) fn message(&self) -> usize {
+        self.message_bytes.min(MAX_FRAME)
+    }
+}
+
+/// How far a driver may trust the announced length of a message: as far as the peer has sent already, and
+/// a first piece on credit. A claim alone thus never costs more than that piece.
+pub(crate) fn credible(needed: usize, received: usize) -> usize {
+    const CREDIT: usize = 128 << 10;
+    needed.min(received.max(CREDIT))
+}

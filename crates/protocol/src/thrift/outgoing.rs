@@ -1,0 +1,98 @@
+//! Appends messages to what is sent.
+
+use super::http::{self, HttpTarget};
+use super::limits::MAX_FRAME;
+use super::{Headers, MessageKind, Transport, Wire};
+use super::{header, message, transform};
+use dovetail_wire::{Encode, EncodeError, Limits};
+
+/// Everything about a message but its body.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) wire: Wire,
+    pub(crate) kind: MessageKind,
+    pub(crate) name: &'a str,
+    pub(crate) seqid: i32,
+    pub(crate) lead: Lead<'a>,
+}
+
+/// What stands before the message, where the transport has more than a length.
+pub(crate) enum Lead<'a> {
+    Plain,
+    Header(header::Envelope),
+    Request {
+        target: &'a HttpTarget,
+        headers: &'a Headers,
+    },
+    Response {
+        keep_alive: bool,
+    },
+}
+
+impl Outgoing<'_> {
+    /// Appends the message. The body is encoded where it stays, and the lengths before it are set
+    /// afterwards. After an error `out` is as it was.
+    pub(crate) fn write(
+        &self,
+        value: &impl Encode,
+        limits: Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let start = out.len();
+        let result = self.try_write(value, limits, out, start);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn try_write(
+        &self,
+        value: &impl Encode,
+        limits: Limits,
+        out: &mut Vec<u8>,
+        start: usize,
+    ) -> Result<(), EncodeError> {
+        match &self.lead {
+            Lead::Plain if self.wire.transport == Transport::Framed => {
+                out.extend_from_slice(&[0; 4]);
+            }
+            Lead::Plain => {}
+            Lead::Header(envelope) => header::write(self.wire.protocol, envelope, out)?,
+            Lead::Request { target, headers } => http::write_request(target, headers, out)?,
+            Lead::Response { keep_alive } => http::write_response(*keep_alive, out),
+        }
+        let message = out.len();
+        let protocol = self.wire.protocol;
+        message::write_head(protocol, self.kind, self.name, self.seqid, out);
+        protocol.encoding().encode(value, out, limits)?;
+        message::write_end(protocol, out);
+        match &self.lead {
+            Lead::Header(envelope) => {
+                for transform in envelope.transforms.iter() {
+                    if !transform::apply(transform, out, message) {
+                        return Err(EncodeError::Unsupported {
+                            what: "a message that cannot be compressed",
+                        });
+                    }
+                }
+                set_frame(out, start)
+            }
+            Lead::Plain if self.wire.transport == Transport::Framed => set_frame(out, start),
+            Lead::Plain => Ok(()),
+            Lead::Request { .. } | Lead::Response { .. } => {
+                http::set_length(out, message);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Sets the length of the frame that begins at `start`.
+fn set_frame(out: &mut [u8], start: usize) -> Result<(), EncodeError> {
+    let length = out.len() - start - 4;
+    if length > MAX_FRAME {
+        return Err(EncodeError::TooLong { length });
+    }
+    out[start..start + 4].copy_from_slice(&(length as u32).to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,400 @@
+use super::application_exception::ApplicationException;
+use super::detect::detect_wire;
+use super::http::{self, Side};
+use super::incoming::{self, Lead, Message, Reader};
+use super::limits::credible;
+use super::message::{Head, Stop};
+use super::outgoing::{self, Outgoing};
+use super::{
+    ConnectionLimits, CustomProtocol, Headers, MessageKind, Name, ProtocolError, Transport, Wire,
+    header, multiplexed,
+};
+use crate::Status;
+use bytes::BytesMut;
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::sync::Arc;
+
+/// What all connections of a listener have in common.
+#[derive(Clone, Default)]
+pub struct ServerOptions {
+    /// What a peer may cost.
+    pub limits: ConnectionLimits,
+    /// The wire that peers must speak; `None` takes every one, found out from the first bytes.
+    pub wire: Option<Wire>,
+    /// Protocols beside the built-in ones.
+    pub custom: Vec<&'static dyn CustomProtocol>,
+    /// Over HTTP: the only path that is served; `None` serves all.
+    pub http_path: Option<String>,
+}
+
+/// The server's side of one connection.
+///
+/// # Calling contract
+///
+/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it returns
+///   `None`. Complete messages are split off the front of the buffer without copying; leave the rest.
+/// - [`needs`](Self::needs) says how much to read next.
+/// - [`transmit`](Self::transmit) whenever the replies to all calls so far are written.
+/// - Answer each call through its [`ReplyTo`], at any time, unless it says [`ordered`](ReplyTo::ordered).
+/// - After an error: write the outstanding replies, then [`goodbye`](Self::goodbye), then close. The error
+///   comes again if you go on.
+/// - At the end of the stream: [`end`](Self::end) tells whether it came in the middle of a message.
+///
+/// ```text
+///                 first bytes
+///   Detecting ───────────────────► Reading ──┐ a message
+///       │    (skipped: options.wire)  ▲  │   │
+///       │                             └──│───┘
+///       └────────► Failed ◄──────────────┘
+///          what the peer did
+/// ```
+pub struct ServerConnection {
+    options: Arc<ServerOptions>,
+    state: State,
+    wire: Option<Wire>,
+    needs: usize,
+    calls: u64,
+    last_seqid: i32,
+    /// Of the message that could not be read, where it is known.
+    failed: Option<Head>,
+}
+
+enum State {
+    Detecting,
+    Reading(Reader),
+    Failed(ProtocolError),
+}
+
+/// A call that has arrived.
+#[derive(Debug)]
+pub struct IncomingCall {
+    /// The service it is addressed to, where several share the connection ("multiplexed").
+    pub service: Option<Name>,
+    /// The method.
+    pub method: Name,
+    /// True where the caller waits for no reply.
+    pub oneway: bool,
+    /// The parameters: exactly one encoded struct.
+    pub body: Bytes,
+    /// How they are encoded.
+    pub encoding: Encoding,
+    /// THeader's or HTTP's headers.
+    pub headers: Headers,
+    /// How to answer.
+    pub reply: ReplyTo,
+}
+
+/// What it takes to answer a call: plain data, independent of the connection's machine.
+#[derive(Clone, Debug)]
+pub struct ReplyTo {
+    wire: Wire,
+    method: Name,
+    oneway: bool,
+    seqid: i32,
+    header_seqid: u32,
+    keep_alive: bool,
+    ordered: bool,
+    order: u64,
+}
+
+impl ServerConnection {
+    /// A connection that has just been accepted.
+    pub fn new(options: Arc<ServerOptions>) -> Self {
+        let state = match options.wire {
+            Some(wire) => State::Reading(Reader::new(wire, Side::Server, &options.limits)),
+            None => State::Detecting,
+        };
+        ServerConnection {
+            wire: options.wire,
+            options,
+            state,
+            needs: 1,
+            calls: 0,
+            last_seqid: 0,
+            failed: None,
+        }
+    }
+
+    /// Splits the next call off the front of `input`; `None` where more must be received first.
+    pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<IncomingCall>, ProtocolError> {
+        match self.next(input) {
+            Ok(call) => Ok(Some(call)),
+            Err(Stop::Need(missing)) => {
+                self.needs = credible(missing, input.len());
+                Ok(None)
+            }
+            Err(Stop::Error(error)) => {
+                if let State::Reading(reader) = &self.state {
+                    self.failed = reader.failed(input, &self.options.limits);
+                }
+                self.state = State::Failed(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// How many more bytes the current message surely needs, after `receive` said `None`. At least one, and
+    /// never much more than the peer has sent already: a claimed length alone gets no memory.
+    pub fn needs(&self) -> usize {
+        self.needs
+    }
+
+    /// What the peer speaks, as far as it is known. Inside THeader and HTTP each message may be another
+    /// protocol: this is the last one's.
+    pub fn wire(&self) -> Option<Wire> {
+        self.wire
+    }
+
+    /// Appends what the connection itself has to say: HTTP's `100 Continue`.
+    pub fn transmit(&mut self, out: &mut Vec<u8>) {
+        if let State::Reading(Reader::Http(reader)) = &mut self.state
+            && reader.take_continue()
+        {
+            out.extend_from_slice(http::CONTINUE);
+        }
+    }
+
+    /// Appends what tells the peer why the connection is about to be closed, in its own wire; nothing where
+    /// that is not known.
+    pub fn goodbye(&self, error: &ProtocolError, out: &mut Vec<u8>) {
+        if *error == ProtocolError::Tls {
+            // An alert record: fatal, handshake_failure. The client then blames the handshake.
+            out.extend_from_slice(&[0x15, 3, 1, 0, 2, 2, 40]);
+            return;
+        }
+        let Some(wire) = self.wire else {
+            return;
+        };
+        if wire.transport == Transport::Http {
+            let status = match error {
+                ProtocolError::Http { status, .. } => *status,
+                ProtocolError::MessageTooLarge { .. } => 413,
+                _ => 400,
+            };
+            http::write_refusal(status, &error.to_string(), out);
+            return;
+        }
+        let (name, seqid) = match &self.failed {
+            Some(head) => (head.name.as_str(), head.seqid),
+            None => ("", 0),
+        };
+        let message = Outgoing {
+            wire,
+            kind: MessageKind::Exception,
+            name,
+            seqid,
+            lead: match wire.transport {
+                Transport::Header => outgoing::Lead::Header(header::Envelope {
+                    seqid: seqid.cast_unsigned(),
+                    ..Default::default()
+                }),
+                _ => outgoing::Lead::Plain,
+            },
+        };
+        // A wire that cannot carry it leaves the peer with a closed connection.
+        let _ = message.write(&ApplicationException::from(error), Limits::default(), out);
+    }
+
+    /// The peer has closed its side: an error where that is in the middle of a message.
+    pub fn end(&mut self, input: &mut BytesMut) -> Result<(), ProtocolError> {
+        match &mut self.state {
+            State::Detecting if input.is_empty() => Ok(()),
+            State::Detecting => Err(ProtocolError::Truncated { what: "a message" }),
+            State::Reading(Reader::Http(reader)) => reader.end(input).map(drop),
+            State::Reading(reader) => reader.end(input),
+            State::Failed(error) => Err(error.clone()),
+        }
+    }
+
+    fn next(&mut self, input: &mut BytesMut) -> Result<IncomingCall, Stop> {
+        let options = &*self.options;
+        loop {
+            let message = match &mut self.state {
+                State::Detecting => {
+                    let wire = detect_wire(input, &options.limits, &options.custom)?;
+                    self.wire = Some(wire);
+                    self.state = State::Reading(Reader::new(wire, Side::Server, &options.limits));
+                    continue;
+                }
+                State::Reading(Reader::Http(reader)) => {
+                    let (head, body) =
+                        reader.next(input, &options.limits, |head| check_path(head, options))?;
+                    incoming::from_http(head, body, &options.limits)?
+                }
+                State::Reading(reader) => reader.next(input, &options.limits)?,
+                State::Failed(error) => return Err(error.clone().into()),
+            };
+            return Ok(self.call(message)?);
+        }
+    }
+
+    fn call(&mut self, message: Message) -> Result<IncomingCall, ProtocolError> {
+        let Message {
+            head,
+            body,
+            headers,
+            lead,
+        } = message;
+        let oneway = match head.kind {
+            MessageKind::Call => false,
+            MessageKind::Oneway => true,
+            kind => return Err(ProtocolError::UnexpectedMessage { kind }),
+        };
+        let (service, method) = multiplexed::split(head.name);
+        let mut wire = Wire {
+            protocol: head.protocol,
+            ..self
+                .wire
+                .unwrap_or(Wire::new(head.protocol, Transport::Unframed))
+        };
+        // A client that gives all its calls one number can only match replies by their order.
+        let number = lead.number(head.seqid);
+        let mut ordered = number == 0 || number == self.last_seqid;
+        let (mut header_seqid, mut keep_alive) = (0, true);
+        match lead {
+            Lead::Plain => {}
+            Lead::Header {
+                seqid,
+                flags,
+                transforms,
+            } => {
+                wire.transforms = transforms;
+                header_seqid = seqid;
+                ordered |= flags & header::OUT_OF_ORDER == 0;
+            }
+            Lead::Http { keep_alive: keep } => {
+                keep_alive = keep;
+                ordered = true;
+            }
+        }
+        self.wire = Some(wire);
+        self.last_seqid = number;
+        self.calls += 1;
+        Ok(IncomingCall {
+            service,
+            method: method.clone(),
+            oneway,
+            body,
+            encoding: head.protocol.encoding(),
+            headers,
+            reply: ReplyTo {
+                wire,
+                method,
+                oneway,
+                seqid: head.seqid,
+                header_seqid,
+                keep_alive,
+                ordered,
+                order: self.calls,
+            },
+        })
+    }
+}
+
+fn check_path(head: &http::Head, options: &ServerOptions) -> Result<(), ProtocolError> {
+    match (&options.http_path, &head.start) {
+        (Some(path), http::Start::Request { path: asked })
+            if asked.split('?').next() != Some(path) =>
+        {
+            Err(http::http(404, "no service has this path"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl ReplyTo {
+    /// Appends the reply, a struct with the result or a declared exception, as one complete message. To a
+    /// one-way call only [`accepted`](Self::accepted) is said. After an error `out` is as it was.
+    pub fn reply(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        self.write(MessageKind::Reply, body, limits, out)
+    }
+
+    /// Appends a failure. To a one-way call only [`accepted`](Self::accepted) is said.
+    pub fn exception(&self, out: &mut Vec<u8>, status: &Status) {
+        let exception = ApplicationException::from(status);
+        // Two fields cannot fail to be encoded; a protocol from outside that does gets no answer.
+        let _ = self.write(MessageKind::Exception, &exception, Limits::default(), out);
+    }
+
+    /// Appends what a one-way call is answered with: nothing, but over HTTP an empty response.
+    ///
+    /// Use it for every method that the contract calls one-way: clients older than Apache Thrift 0.9.3
+    /// send those as ordinary calls, and wait for nothing all the same.
+    pub fn accepted(&self, out: &mut Vec<u8>) {
+        if self.wire.transport == Transport::Http {
+            http::write_response(self.keep_alive, out);
+            let body = out.len();
+            http::set_length(out, body);
+        }
+    }
+
+    /// True where this reply must not be sent before those to the calls received earlier: over HTTP, and
+    /// for clients that number their calls in a way that only the order tells replies apart.
+    pub fn ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// The place of the call on its connection: one for the first, and no gaps.
+    pub fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// True where the connection is to be closed after this reply.
+    pub fn closes(&self) -> bool {
+        !self.keep_alive
+    }
+
+    /// The wire of the reply.
+    pub fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// How the reply's body is encoded.
+    pub fn encoding(&self) -> Encoding {
+        self.wire.protocol.encoding()
+    }
+
+    fn write(
+        &self,
+        kind: MessageKind,
+        body: &impl Encode,
+        limits: Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        if self.oneway {
+            self.accepted(out);
+            return Ok(());
+        }
+        let message = Outgoing {
+            wire: self.wire,
+            kind,
+            name: &self.method,
+            seqid: self.seqid,
+            lead: match self.wire.transport {
+                Transport::Unframed | Transport::Framed => outgoing::Lead::Plain,
+                Transport::Header => outgoing::Lead::Header(header::Envelope {
+                    flags: 0,
+                    seqid: self.header_seqid,
+                    transforms: self.wire.transforms,
+                    headers: Headers::new(),
+                }),
+                Transport::Http => outgoing::Lead::Response {
+                    keep_alive: self.keep_alive,
+                },
+            },
+        };
+        message.write(body, limits, out)
+    }
+}
+
+const _: () = {
+    // A connection is handed from the thread that accepts to the one that serves.
+    const fn is_send<T: Send>() {}
+    is_send::<ServerConnection>();
+    is_send::<ReplyTo>();
+};

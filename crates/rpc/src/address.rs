@@ -1,0 +1,70 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where a server listens and a client connects.
+///
+/// ```
+/// use dovetail::Address;
+///
+/// let address: Address = "tcp://127.0.0.1:9090".parse()?;
+/// assert_eq!(address.to_string(), "tcp://127.0.0.1:9090");
+/// assert!("unix:/run/calculator.sock".parse::<Address>().is_ok());
+/// # Ok::<(), dovetail::ParseAddressError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// `tcp://host:port`, or `host:port` alone. A server may give port 0 and is told the real one.
+    Tcp(String),
+    /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer.
+    Unix(PathBuf),
+}
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseAddressError {
+    text: String,
+}
+
+impl FromStr for Address {
+    type Err = ParseAddressError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseAddressError {
+            text: text.to_owned(),
+        };
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return (!path.is_empty())
+                .then(|| Address::Unix(path.into()))
+                .ok_or_else(error);
+        }
+        let place = text.strip_prefix("tcp://").unwrap_or(text);
+        let (host, port) = place.rsplit_once(':').ok_or_else(error)?;
+        match port.parse::<u16>() {
+            Ok(_) if !host.is_empty() && !host.contains("//") => Ok(Address::Tcp(place.to_owned())),
+            _ => Err(error()),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(place) => write!(f, "tcp://{place}"),
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for ParseAddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no address; write tcp://127.0.0.1:9090 or unix:/path/to/socket",
+            self.text
+        )
+    }
+}
+
+impl std::error::Error for ParseAddressError {}

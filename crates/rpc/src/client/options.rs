@@ -1,0 +1,134 @@
+use crate::transport::Polling;
+use dovetail_protocol::thrift::{ClientOptions, Headers, Protocol, Transport, Wire};
+use std::time::Duration;
+
+/// How a channel behaves. Builders fill it; handles derived from a channel change parts of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) wire: Wire,
+    pub(crate) client: ClientOptions,
+    pub(crate) decoding: dovetail_wire::Limits,
+    pub(crate) timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) connections: usize,
+    pub(crate) calls: usize,
+    pub(crate) polling: Polling,
+    pub(crate) backoff: Backoff,
+    pub(crate) headers: Headers,
+}
+
+/// How long to leave a server alone that could not be reached: `first`, then twice as long each time up to
+/// `most`, each time between half and all of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first failure. Default 50 ms.
+    pub first: Duration,
+    /// At most. Default 5 s.
+    pub most: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff {
+            first: Duration::from_millis(50),
+            most: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Backoff {
+    /// How long to wait after this many failures in a row; `chance` is any number.
+    pub(crate) fn delay(&self, failures: u32, chance: u64) -> Duration {
+        let doubled = self
+            .first
+            .saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let full = doubled.min(self.most);
+        let part = 0.5 + 0.5 * (chance % 1024) as f64 / 1024.0;
+        full.mul_f64(part)
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            // Framed: a server knows at once how long a message is. Binary: the fastest, and every peer has it.
+            wire: Wire::new(Protocol::Binary, Transport::Framed),
+            client: ClientOptions::default(),
+            decoding: dovetail_wire::Limits::default(),
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+            connections: 1,
+            calls: 100_000,
+            polling: Polling::default(),
+            backoff: Backoff::default(),
+            headers: Headers::new(),
+        }
+    }
+}
+
+/// The settings that builders of both kinds of channel have.
+macro_rules! settings {
+    () => {
+        /// Chooses transport and protocol, as in `"compact+framed"`. Default: `binary+framed`.
+        pub fn wire(mut self, wire: dovetail_protocol::thrift::Wire) -> Self {
+            self.options.wire = wire;
+            self
+        }
+
+        /// Names the service that is called, for a server that has several on one port ("multiplexed").
+        pub fn service(mut self, name: &str) -> Self {
+            self.options.client.service = Some(name.to_owned());
+            self
+        }
+
+        /// How long a call may take, connecting included. Default 30 s.
+        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.options.timeout = timeout;
+            self
+        }
+
+        /// How long connecting may take. Default 5 s.
+        pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.options.connect_timeout = timeout;
+            self
+        }
+
+        /// How many connections share the calls. Default 1: calls are pipelined.
+        pub fn connections(mut self, connections: usize) -> Self {
+            self.options.connections = connections.max(1);
+            self
+        }
+
+        /// How many calls may wait for their answers on one connection; further ones are refused with
+        /// `RESOURCE_EXHAUSTED`. Default 100,000.
+        pub fn calls_in_flight(mut self, calls: usize) -> Self {
+            self.options.calls = calls;
+            self
+        }
+
+        /// How long to leave a server alone that could not be reached.
+        pub fn backoff(mut self, backoff: crate::Backoff) -> Self {
+            self.options.backoff = backoff;
+            self
+        }
+
+        /// What the server's messages may cost: their bytes, and what decoding them allocates.
+        pub fn limits(
+            mut self,
+            connection: dovetail_protocol::thrift::ConnectionLimits,
+            decoding: dovetail_wire::Limits,
+        ) -> Self {
+            self.options.client.limits = connection;
+            self.options.decoding = decoding;
+            self
+        }
+
+        /// The path that is posted to, over HTTP. Default `/`.
+        pub fn http_path(mut self, path: &str) -> Self {
+            self.options.client.http.path = path.to_owned();
+            self
+        }
+    };
+}
+
+pub(crate) use settings;

@@ -1,0 +1,65 @@
+//! The tables that generated services are made of, and what depends on a feature of this crate.
+
+/// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
+/// contract's own spelling.
+///
+/// ```
+/// use dovetail::descriptor;
+///
+/// descriptor!(pub static SHARED = "Shared" {
+///     get(1 key: i32) [idempotent];
+/// });
+///
+/// descriptor!(pub static CALCULATOR = "Calculator" extends SHARED {
+///     ping();
+///     add(1 num1: i32, 2 num2: i32 [required]);
+///     zip() [oneway];
+/// });
+/// assert_eq!(CALCULATOR.len(), 4);
+/// assert!(CALCULATOR.methods[2].oneway);
+/// ```
+#[macro_export]
+macro_rules! descriptor {
+    ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)? {
+        $($method:ident(
+            $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
+        ) $([$($flag:ident),*])?;)*
+    }) => {
+        $(#[$meta])*
+        $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
+            name: $contract,
+            base: $crate::descriptor!(@base $($base)?),
+            methods: &[$(
+                $crate::Method::new(
+                    ::core::stringify!($method),
+                    &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
+                )$($(.$flag())*)?
+            ),*],
+        };
+    };
+    (@base) => { ::core::option::Option::None };
+    (@base $base:path) => { ::core::option::Option::Some(&$base) };
+}
+
+/// The items between the braces, where this crate has its feature `async`; else nothing.
+#[cfg(feature = "async")]
+#[macro_export]
+macro_rules! if_async {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// The items between the braces, where this crate has its feature `async`; else nothing.
+#[cfg(not(feature = "async"))]
+#[macro_export]
+macro_rules! if_async {
+    ($($item:item)*) => {};
+}
+
+/// Includes what `dovetail_build` made of a contract: `include_contract!("calculator")` for
+/// `idl/calculator.thrift`. The modules of the contract come to stand where the macro stands.
+#[macro_export]
+macro_rules! include_contract {
+    ($name:literal) => {
+        ::core::include!(::core::concat!(::core::env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}

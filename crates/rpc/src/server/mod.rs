@@ -1,0 +1,372 @@
+//! Servers: any number of contracts behind any number of addresses, every wire on each.
+
+mod counters;
+#[cfg(feature = "async")]
+mod event_loop;
+mod limits;
+mod router;
+pub(crate) mod threads;
+
+pub use counters::Counters;
+pub use limits::ServerLimits;
+
+use crate::transport::{Listener, MemoryConnector, Polling, SocketListener, Stream, memory};
+use crate::{Address, Service};
+use counters::{SharedCounters, count};
+use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
+use router::Router;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long to wait after an `accept` that failed for want of resources.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// How a server spends threads on its sockets.
+///
+/// | model | threads | handlers run | choose it for |
+/// |---|---|---|---|
+/// | `EventLoops` | one for each core | on their connection's loop | most servers; handlers that do not block |
+/// | `SingleThreaded` | one | on it | small services, and handlers that must not run at the same time |
+/// | `ThreadPool` | event loops, and a pool | in the pool | handlers that block: databases, files |
+/// | `ThreadPerConnection` | one for each connection | on it | few busy clients, the lowest latency, no async runtime |
+///
+/// The handlers of one connection run one after the other, in every model: plain Thrift clients expect their
+/// answers in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Event loops, each on its own thread; `None` makes one for each core.
+    #[cfg(feature = "async")]
+    EventLoops(Option<usize>),
+    /// One event loop on one thread.
+    #[cfg(feature = "async")]
+    SingleThreaded,
+    /// Event loops for the sockets, and this many threads for the handlers.
+    #[cfg(feature = "async")]
+    ThreadPool(usize),
+    /// A thread for each connection, without an async runtime.
+    ThreadPerConnection,
+}
+
+#[cfg(feature = "async")]
+const DEFAULT_MODEL: Model = Model::EventLoops(None);
+#[cfg(not(feature = "async"))]
+const DEFAULT_MODEL: Model = Model::ThreadPerConnection;
+
+/// A server that is being put together.
+///
+/// ```no_run
+/// # fn run(calculator: impl dovetail::Service) -> std::io::Result<()> {
+/// let running = dovetail::Server::new()
+///     .service(calculator)
+///     .listen("tcp://127.0.0.1:9090")?
+///     .start()?;
+/// println!("listening on {}", running.addresses()[0]);
+/// running.wait();
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a server does nothing before `start`"]
+pub struct Server {
+    services: Vec<Box<dyn Service>>,
+    model: Model,
+    limits: ServerLimits,
+    polling: Polling,
+    protocols: Vec<&'static dyn CustomProtocol>,
+    sockets: Vec<SocketListener>,
+    others: Vec<Arc<dyn Listener>>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Server {
+            services: Vec::new(),
+            model: DEFAULT_MODEL,
+            limits: ServerLimits::default(),
+            polling: Polling::default(),
+            protocols: Vec::new(),
+            sockets: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+}
+
+impl Server {
+    /// A server without services and addresses.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Serves a contract. A caller that names no service gets the first one that has the method.
+    pub fn service(mut self, service: impl Service) -> Self {
+        self.services.push(Box::new(service));
+        self
+    }
+
+    /// Chooses how threads are spent. Default: an event loop for each core, or, without the feature
+    /// `async`, a thread for each connection.
+    pub fn model(mut self, model: Model) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// Changes what peers may cost.
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Chooses when a connection's thread polls before it sleeps.
+    pub fn polling(mut self, polling: Polling) -> Self {
+        self.polling = polling;
+        self
+    }
+
+    /// Adds a protocol that is not built in.
+    pub fn protocol(mut self, protocol: &'static dyn CustomProtocol) -> Self {
+        self.protocols.push(protocol);
+        self
+    }
+
+    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`. Clients can connect from now on; they
+    /// are answered once the server has started.
+    pub fn listen(mut self, address: &str) -> io::Result<Self> {
+        let address: Address = address
+            .parse()
+            .map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, format!("{e}")))?;
+        let listener = SocketListener::bind(&address).map_err(|e| {
+            let hint = match e.kind() {
+                io::ErrorKind::AddrInUse => "; another program listens there, choose another port",
+                io::ErrorKind::PermissionDenied => "; ports below 1024 need a privilege",
+                _ => "",
+            };
+            io::Error::new(e.kind(), format!("cannot listen on {address}: {e}{hint}"))
+        })?;
+        self.sockets.push(listener);
+        Ok(self)
+    }
+
+    /// Takes connections from a transport that is not built in. Each gets a thread.
+    pub fn listener(mut self, listener: Arc<dyn Listener>) -> Self {
+        self.others.push(listener);
+        self
+    }
+
+    /// Takes connections from this process, through the connector.
+    pub fn in_process(self) -> (Self, MemoryConnector) {
+        let (listener, connector) = memory();
+        (self.listener(Arc::new(listener)), connector)
+    }
+
+    /// Starts serving.
+    pub fn start(self) -> io::Result<Running> {
+        let shared = Arc::new(Shared {
+            options: Arc::new(ServerOptions {
+                limits: self.limits.connection,
+                custom: self.protocols,
+                ..ServerOptions::default()
+            }),
+            router: Router::new(self.services, self.limits),
+            polling: self.polling,
+            draining: AtomicBool::new(false),
+            next_guest: AtomicU64::new(0),
+            guests: Mutex::default(),
+            left: Condvar::new(),
+        });
+        let mut running = Running {
+            addresses: Vec::new(),
+            listeners: Vec::new(),
+            threads: Vec::new(),
+            shared,
+            #[cfg(feature = "async")]
+            loops: Vec::new(),
+        };
+        for listener in &self.sockets {
+            running.addresses.push(listener.local().clone());
+        }
+        let sockets: Vec<Arc<SocketListener>> = self.sockets.into_iter().map(Arc::new).collect();
+        for listener in self.others {
+            running.accept_on_thread(listener)?;
+        }
+        match self.model {
+            Model::ThreadPerConnection => {
+                for listener in sockets {
+                    running.accept_on_thread(listener)?;
+                }
+            }
+            #[cfg(feature = "async")]
+            model => {
+                running.loops = event_loop::start(model, &sockets, &running.shared)?;
+                running
+                    .listeners
+                    .extend(sockets.into_iter().map(|l| l as Arc<dyn Listener>));
+            }
+        }
+        Ok(running)
+    }
+
+    /// Serves one connection on a stream, on this thread, until the peer closes it: how a server talks over
+    /// its standard input and output, see [`Stdio`](crate::transport::Stdio).
+    pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
+        let running = self.start()?;
+        let Some(guest) = running.shared.admit(Some(stream.clone())) else {
+            return Ok(());
+        };
+        let served = threads::serve(&*stream, &running.shared);
+        drop(guest);
+        served
+    }
+}
+
+/// What all drivers of a server share.
+pub(crate) struct Shared {
+    options: Arc<ServerOptions>,
+    pub(crate) router: Router,
+    pub(crate) polling: Polling,
+    draining: AtomicBool,
+    next_guest: AtomicU64,
+    guests: Mutex<Vec<Seat>>,
+    /// Notified when a connection has ended.
+    left: Condvar,
+}
+
+/// A connection by its number, with the stream that ends it where it has a thread of its own.
+type Seat = (u64, Option<Arc<dyn Stream>>);
+
+fn hello(shared: &Shared) -> Arc<ServerOptions> {
+    shared.options.clone()
+}
+
+impl Shared {
+    /// Counts a connection in; `None` where there are too many, or the server is going down.
+    pub(crate) fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>) -> Option<Guest> {
+        let counters = &self.router.counters;
+        let mut guests = self.guests();
+        if guests.len() >= self.router.limits.connections || self.draining.load(Ordering::SeqCst) {
+            count(&counters.refused_connections);
+            return None;
+        }
+        count(&counters.connections);
+        let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
+        guests.push((id, stream));
+        Some(Guest {
+            id,
+            shared: self.clone(),
+        })
+    }
+
+    fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that is counted as long as this exists.
+pub(crate) struct Guest {
+    id: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let mut guests = self.shared.guests();
+        // Ids only grow, so the list is sorted.
+        if let Ok(index) = guests.binary_search_by_key(&self.id, |guest| guest.0) {
+            guests.remove(index);
+        }
+        self.shared.left.notify_all();
+    }
+}
+
+/// A server at work. It goes on when this is dropped; [`shutdown`](Self::shutdown) ends it.
+pub struct Running {
+    addresses: Vec<Address>,
+    listeners: Vec<Arc<dyn Listener>>,
+    threads: Vec<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    #[cfg(feature = "async")]
+    loops: Vec<event_loop::Loop>,
+}
+
+impl Running {
+    /// Where it listens, with real ports, in the order of [`Server::listen`].
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// What it has done and refused so far.
+    pub fn counters(&self) -> Counters {
+        self.shared.router.counters.read()
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.shared.guests().len()
+    }
+
+    /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
+    /// left after `drain` are cut. True where none was.
+    pub fn shutdown(mut self, drain: Duration) -> bool {
+        let deadline = Instant::now() + drain;
+        self.shared.draining.store(true, Ordering::SeqCst);
+        for listener in &self.listeners {
+            listener.close();
+        }
+        #[cfg(feature = "async")]
+        for event_loop in &self.loops {
+            event_loop.drain();
+        }
+        for (_, stream) in self.shared.guests().iter() {
+            if let Some(stream) = stream {
+                stream.shutdown_recv();
+            }
+        }
+        let drained = self.wait_until_empty(deadline);
+        for (_, stream) in self.shared.guests().iter() {
+            if let Some(stream) = stream {
+                stream.shutdown();
+            }
+        }
+        #[cfg(feature = "async")]
+        for event_loop in self.loops.drain(..) {
+            event_loop.stop();
+        }
+        self.wait();
+        drained
+    }
+
+    /// Waits until the server has ended; for ever unless another thread ends it.
+    pub fn wait(self) {
+        for thread in self.threads {
+            // A thread of ours that panicked has nothing to tell that its panic message did not.
+            let _ = thread.join();
+        }
+        #[cfg(feature = "async")]
+        for event_loop in self.loops {
+            event_loop.join();
+        }
+    }
+
+    fn wait_until_empty(&self, deadline: Instant) -> bool {
+        let mut guests = self.shared.guests();
+        while !guests.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.left.wait_timeout(guests, left);
+            guests = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn accept_on_thread(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
+        self.listeners.push(listener.clone());
+        let shared = self.shared.clone();
+        let accept = thread::Builder::new().name("dovetail accept".to_owned());
+        self.threads
+            .push(accept.spawn(move || threads::accept(&*listener, &shared))?);
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! What bytes travel on. A third party adds a transport by implementing [`Stream`] and [`Connector`] (for a
+//! client) or [`Listener`] (for a server); `examples/custom-transport` does.
+
+mod memory;
+mod poll;
+mod socket;
+
+pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
+pub use poll::{Poller, Polling};
+pub use socket::{Socket, SocketListener};
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How long [`Stream::recv`] may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all: `WouldBlock` where there is nothing.
+    Poll,
+    /// Until something comes, or until this instant: `TimedOut` then. `None` waits for ever.
+    Until(Option<Instant>),
+}
+
+/// A connection of bytes, both ways. One thread may receive while another sends.
+pub trait Stream: Send + Sync {
+    /// Receives at least one byte; 0 means that the peer has closed its side.
+    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize>;
+
+    /// Sends all bytes, in one piece where the transport has room; `TimedOut` at the deadline.
+    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()>;
+
+    /// Ends receiving: a `recv` that waits, in any thread, returns 0 once what has arrived is read.
+    fn shutdown_recv(&self);
+
+    /// Ends both directions.
+    fn shutdown(&self);
+
+    /// The other end, for people.
+    fn peer(&self) -> String;
+}
+
+/// Makes connections to one server.
+pub trait Connector: Send + Sync {
+    /// Makes a connection, within the deadline.
+    fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>>;
+
+    /// The server, for people.
+    fn target(&self) -> String;
+}
+
+/// Takes connections from clients.
+pub trait Listener: Send + Sync {
+    /// Waits for the next connection; `None` once [`close`](Self::close) was called.
+    fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>>;
+
+    /// Ends accepting, in whatever thread it waits.
+    fn close(&self);
+
+    /// Where clients find it.
+    fn address(&self) -> String;
+}

@@ -1,0 +1,230 @@
+use super::{Connector, Listener, Stream, Wait};
+use crate::Address;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use socket2::{SockAddr, Type};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A TCP or Unix socket.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+    peer: String,
+}
+
+impl Socket {
+    /// Takes over a connected socket: blocking mode, and TCP_NODELAY where it is TCP.
+    pub(crate) fn new(socket: socket2::Socket, peer: String) -> io::Result<Self> {
+        socket.set_nonblocking(false)?;
+        if socket.local_addr()?.is_unix() {
+            return Ok(Socket {
+                fd: socket.into(),
+                peer,
+            });
+        }
+        socket.set_tcp_nodelay(true)?;
+        Ok(Socket {
+            fd: socket.into(),
+            peer,
+        })
+    }
+
+    /// Waits for readiness; `TimedOut` at the deadline.
+    fn wait(&self, flags: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let timeout = left.map(|left| Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: left.subsec_nanos().into(),
+            });
+            match poll(&mut [PollFd::new(&self.fd, flags)], timeout.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
+impl Stream for Socket {
+    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        loop {
+            let flags = match wait {
+                Wait::Until(None) => RecvFlags::empty(),
+                _ => RecvFlags::DONTWAIT,
+            };
+            match (rustix::net::recv(&self.fd, &mut *buffer, flags), wait) {
+                (Ok((_, received)), _) => return Ok(received),
+                (Err(Errno::INTR), _) => {}
+                (Err(Errno::AGAIN), Wait::Until(deadline)) => self.wait(PollFlags::IN, deadline)?,
+                (Err(e), _) => return Err(e.into()),
+            }
+        }
+    }
+
+    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+        let flags = match deadline {
+            None => SendFlags::NOSIGNAL,
+            Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        };
+        while !bytes.is_empty() {
+            match rustix::net::send(&self.fd, bytes, flags) {
+                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait(PollFlags::OUT, deadline)?,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn shutdown_recv(&self) {
+        // A socket that is closed already needs no shutdown.
+        let _ = rustix::net::shutdown(&self.fd, Shutdown::Read);
+    }
+
+    fn shutdown(&self) {
+        let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
+    }
+
+    fn peer(&self) -> String {
+        self.peer.clone()
+    }
+}
+
+impl Connector for Address {
+    fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in resolve(self)? {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let socket = socket2::Socket::new(address.domain(), Type::STREAM, None)?;
+            match socket.connect_timeout(&address, left) {
+                Ok(()) => return Ok(Arc::new(Socket::new(socket, self.to_string())?)),
+                Err(e) => last = e,
+            }
+        }
+        Err(last)
+    }
+
+    fn target(&self) -> String {
+        self.to_string()
+    }
+}
+
+fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
+    Ok(match address {
+        Address::Unix(path) => vec![SockAddr::unix(path)?],
+        Address::Tcp(place) => place.to_socket_addrs()?.map(SockAddr::from).collect(),
+    })
+}
+
+/// A listening TCP or Unix socket.
+#[derive(Debug)]
+pub struct SocketListener {
+    socket: socket2::Socket,
+    address: Address,
+    closed: AtomicBool,
+}
+
+impl SocketListener {
+    /// Listens. A Unix socket that nobody listens on is replaced.
+    pub fn bind(address: &Address) -> io::Result<Self> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for place in resolve(address)? {
+            match Self::bind_to(&place, address) {
+                Ok(listener) => return Ok(listener),
+                Err(e) => last = e,
+            }
+        }
+        Err(last)
+    }
+
+    fn bind_to(place: &SockAddr, address: &Address) -> io::Result<Self> {
+        let socket = socket2::Socket::new(place.domain(), Type::STREAM, None)?;
+        match address {
+            Address::Tcp(_) => socket.set_reuse_address(true)?,
+            Address::Unix(path) => remove_stale(path)?,
+        }
+        socket.bind(place)?;
+        socket.listen(4096)?;
+        let address = match socket.local_addr()?.as_socket() {
+            Some(bound) => Address::Tcp(bound.to_string()),
+            None => address.clone(),
+        };
+        Ok(SocketListener {
+            socket,
+            address,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The address, with the real port.
+    pub fn local(&self) -> &Address {
+        &self.address
+    }
+
+    /// Another handle of the same listening socket, for another event loop.
+    #[cfg(feature = "async")]
+    pub(crate) fn handle(&self) -> io::Result<socket2::Socket> {
+        self.socket.try_clone()
+    }
+}
+
+/// Removes a socket file that nobody listens on.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::os::unix::net::UnixStream::connect(path) {
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        _ => Ok(()),
+    }
+}
+
+impl Listener for SocketListener {
+    fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
+        let accepted = self.socket.accept();
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        let (socket, peer) = accepted?;
+        Ok(Some(Arc::new(Socket::new(
+            socket,
+            describe(peer.as_socket()),
+        )?)))
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        // Wakes `accept`. On Linux a shutdown does so for TCP and for Unix sockets.
+        let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
+    }
+
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+impl Drop for SocketListener {
+    fn drop(&mut self) {
+        if let Address::Unix(path) = &self.address {
+            // Best effort: the next server replaces it otherwise.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A peer's address for people; clients of Unix sockets have none.
+pub(crate) fn describe(peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string())
+}

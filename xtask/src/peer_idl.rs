@@ -1,0 +1,185 @@
+//! Fetches the `.thrift` files that other projects ship, for `cargo test -p dovetail-idl --test shipped`.
+//!
+//! They are other people's files: they stay below `target/` and are never committed. Each comes from the
+//! package's own registry, through that registry's own client.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A package with `.thrift` files in it.
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    registry: Registry,
+}
+
+enum Registry {
+    Go,
+    PyPi,
+    CratesIo,
+    /// Installed by the system's package manager.
+    Debian,
+}
+
+const PACKAGES: &[Package] = &[
+    // The compiler that we are compared with, and the newest grammar.
+    Package {
+        name: "github.com/apache/thrift",
+        version: "v0.17.0",
+        registry: Registry::Go,
+    },
+    Package {
+        name: "github.com/apache/thrift",
+        version: "v0.25.0",
+        registry: Registry::Go,
+    },
+    Package {
+        name: "thriftpy2",
+        version: "0.7.1",
+        registry: Registry::PyPi,
+    },
+    Package {
+        name: "pilota-build",
+        version: "0.13.12",
+        registry: Registry::CratesIo,
+    },
+    Package {
+        name: "thrift-compiler",
+        version: "",
+        registry: Registry::Debian,
+    },
+];
+
+/// Fetches all packages, each into a directory of its own below `dir`. What cannot be fetched is named, and
+/// does not keep the rest from being there.
+pub(crate) fn fetch(dir: &Path) -> Result<(), String> {
+    let scratch = dir.join("scratch");
+    fs::create_dir_all(&scratch).map_err(|problem| format!("{}: {problem}", scratch.display()))?;
+    let mut problems = Vec::new();
+    for package in PACKAGES {
+        let label = format!("{} {}", package.name, package.version);
+        let target = dir.join(label.trim().replace(['/', ' '], "-"));
+        match source(package, &scratch).and_then(|source| copy(&source, &target)) {
+            Ok(0) => problems.push(format!("{label}: no .thrift files in it")),
+            Ok(count) => println!("{label}: {count} files"),
+            Err(problem) => problems.push(format!("{label}: {problem}")),
+        }
+    }
+    let _ = fs::remove_dir_all(&scratch);
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems.join("\n")),
+    }
+}
+
+/// A directory with the contents of a package.
+fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
+    match package.registry {
+        Registry::Go => {
+            let module = format!("{}@{}", package.name, package.version);
+            let said = run(
+                Command::new("go").args(["mod", "download", "-json", &module]),
+                scratch,
+            )?;
+            let line = said
+                .lines()
+                .find_map(|line| line.trim().strip_prefix("\"Dir\": \""));
+            let directory = line.and_then(|line| line.split('"').next());
+            directory
+                .map(PathBuf::from)
+                .ok_or_else(|| format!("`go mod download` said {said}"))
+        }
+        Registry::PyPi => {
+            let requirement = format!("{}=={}", package.name, package.version);
+            let arguments = [
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--no-binary",
+                ":all:",
+                &requirement,
+            ];
+            run(Command::new("pip").args(arguments), scratch)?;
+            let archive = format!("{}-{}.tar.gz", package.name, package.version);
+            run(Command::new("tar").args(["xzf", &archive]), scratch)?;
+            Ok(scratch.join(format!("{}-{}", package.name, package.version)))
+        }
+        Registry::CratesIo => {
+            let name = package.name;
+            let manifest = format!(
+                "[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+                 [lib]\npath = \"lib.rs\"\n[dependencies]\n{name} = \"={}\"\n[workspace]\n",
+                package.version
+            );
+            let write = |file: &str, text: &str| {
+                fs::write(scratch.join(file), text).map_err(|problem| problem.to_string())
+            };
+            write("Cargo.toml", &manifest)?;
+            write("lib.rs", "")?;
+            run(Command::new("cargo").args(["fetch", "--quiet"]), scratch)?;
+            let said = run(
+                Command::new("cargo").args(["metadata", "--format-version", "1"]),
+                scratch,
+            )?;
+            let crate_manifest = format!("/{name}-{}/Cargo.toml\"", package.version);
+            let end = said
+                .find(&crate_manifest)
+                .ok_or("`cargo metadata` does not name it")?;
+            let before = said.get(..end + crate_manifest.len() - "/Cargo.toml\"".len());
+            let path = before.and_then(|before| before.rsplit('"').next());
+            path.map(PathBuf::from)
+                .ok_or_else(|| "`cargo metadata` gives no path".to_owned())
+        }
+        Registry::Debian => {
+            let said = run(Command::new("dpkg").args(["-L", package.name]), scratch)?;
+            let file = said.lines().find(|line| line.ends_with(".thrift"));
+            let directory = file.and_then(|file| Path::new(file).parent());
+            directory
+                .map(Path::to_owned)
+                .ok_or_else(|| "no .thrift files in it".to_owned())
+        }
+    }
+}
+
+fn run(command: &mut Command, directory: &Path) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.current_dir(directory).output();
+    let output = output.map_err(|problem| format!("cannot run `{program}`: {problem}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!(
+            "`{program}` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+/// Copies the `.thrift` files below one directory to another one, keeping their places.
+fn copy(source: &Path, target: &Path) -> Result<usize, String> {
+    let mut count = 0;
+    let mut directories = vec![source.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let entries = fs::read_dir(&directory);
+        let entries = entries.map_err(|problem| format!("{}: {problem}", directory.display()))?;
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "thrift")
+            {
+                let place = target.join(path.strip_prefix(source).unwrap_or(&path));
+                let parent = place.parent().unwrap_or(target);
+                // Bytes, not a copy: files of the Go cache cannot be overwritten.
+                let copied = fs::create_dir_all(parent)
+                    .and_then(|()| fs::read(&path))
+                    .and_then(|bytes| fs::write(&place, bytes));
+                copied.map_err(|problem| format!("{}: {problem}", place.display()))?;
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}

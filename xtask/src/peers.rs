@@ -1,0 +1,329 @@
+//! `cargo xtask peers`: the unmodified Apache Thrift peers that Dovetail is proved against, built
+//! from the registries into `target/peers`.
+//!
+//! `interop/README.md` says what a peer is and how to speak with one.
+
+pub(crate) mod check;
+mod recipes;
+
+use crate::stage;
+use clap::Args;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// What `cargo xtask peers` takes.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these peers, by name, with commas between them.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Also let every client call every server: what fails here is upstream's own.
+    #[arg(long)]
+    check: bool,
+    /// With --check: only this protocol.
+    #[arg(long)]
+    protocol: Option<String>,
+    /// With --check: only this transport.
+    #[arg(long)]
+    transport: Option<String>,
+}
+
+/// A program of another project that speaks one of the contracts of `interop/contract`.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// Its folder in `interop/peers`, and what it answers to `whoami`.
+    pub(crate) name: &'static str,
+    /// The version of its Thrift library.
+    pub(crate) version: &'static str,
+    /// Which contract it speaks.
+    pub(crate) contract: Contract,
+    /// How to start it; `server`, `client`, `capabilities` and their flags follow.
+    pub(crate) command: Vec<String>,
+    /// Whether it can be started.
+    pub(crate) status: Status,
+}
+
+/// A file of `interop/contract`, and so a set of cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contract {
+    /// `interop.thrift`.
+    Interop,
+    /// `uuid.thrift`.
+    Uuid,
+}
+
+/// Whether a peer can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It can.
+    Ready,
+    /// It cannot, because of this, which also says what to do.
+    Missing {
+        /// What is missing, and how to get it.
+        reason: String,
+    },
+}
+
+/// Builds the peers, prints how that went, and checks them against each other where asked to.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let only: Vec<&str> = options.only.iter().map(String::as_str).collect();
+    let known: Vec<&str> = recipes::ALL.iter().map(|recipe| recipe.name).collect();
+    if let Some(name) = only.iter().find(|name| !known.contains(name)) {
+        return Err(format!(
+            "no peer is called `{name}`; there are: {}",
+            known.join(", ")
+        ));
+    }
+    let peers = prepare(&only);
+    let missing: Vec<&str> = peers
+        .iter()
+        .filter(|peer| peer.status != Status::Ready)
+        .map(|peer| peer.name)
+        .collect();
+    if stage::in_ci() && !missing.is_empty() {
+        return Err(format!("missing in CI: {}", missing.join(", ")));
+    }
+    if options.check {
+        return check::run(
+            &peers,
+            options.protocol.as_deref(),
+            options.transport.as_deref(),
+        );
+    }
+    Ok(())
+}
+
+/// Builds the peers of these names, or all where there is none, as far as they are not built yet.
+///
+/// Installs what is missing where that is possible without asking. Prints a line for each peer.
+pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
+    let target = stage::root().join("target/peers");
+    let _lock = lock(&target);
+    recipes::ALL
+        .iter()
+        .filter(|recipe| only.is_empty() || only.contains(&recipe.name))
+        .map(|recipe| recipe.prepare(&target))
+        .collect()
+}
+
+/// Held while peers are built: two at once would spoil each other's files.
+fn lock(target: &Path) -> Option<fs::File> {
+    fs::create_dir_all(target).ok()?;
+    let file = fs::File::create(target.join("lock")).ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
+
+/// How to build one peer.
+struct Recipe {
+    name: &'static str,
+    version: &'static str,
+    contract: Contract,
+    /// The tools it needs, each with the Debian packages that bring it.
+    tools: &'static [Tool],
+    /// Builds it.
+    build: fn(&Site) -> Result<(), String>,
+}
+
+/// Something that has to be on the machine.
+struct Tool {
+    /// A program on the path, or the absolute path of a file.
+    name: &'static str,
+    /// Debian packages that bring it; none where Debian's are too old.
+    packages: &'static [&'static str],
+    /// What to do where Debian cannot help.
+    fix: &'static str,
+}
+
+impl Tool {
+    fn is_here(&self) -> bool {
+        if self.name.starts_with('/') {
+            return Path::new(self.name).exists();
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(self.name).is_file())
+    }
+}
+
+/// Where one peer is built.
+struct Site {
+    /// `interop/peers/<name>`.
+    source: PathBuf,
+    /// `interop/contract`.
+    contract: PathBuf,
+    /// `target/peers/<name>/build`, empty at first but for what `keep` kept.
+    build: PathBuf,
+    /// The program to make: `target/peers/<name>/peer`.
+    peer: PathBuf,
+}
+
+impl Recipe {
+    fn prepare(&self, target: &Path) -> Peer {
+        let root = stage::root();
+        let folder = target.join(self.name);
+        let site = Site {
+            source: root.join("interop/peers").join(self.name),
+            contract: root.join("interop/contract"),
+            build: folder.join("build"),
+            peer: folder.join("peer"),
+        };
+        let start = Instant::now();
+        let label = format!("{:9} {:7}", self.name, self.version);
+        let stamp = folder.join("stamp");
+        let status = match self.hash(&site) {
+            Ok(hash)
+                if site.peer.exists()
+                    && fs::read_to_string(&stamp).is_ok_and(|old| old == hash) =>
+            {
+                println!("{label} cached");
+                Status::Ready
+            }
+            Ok(hash) => {
+                println!("{label} building ...");
+                let built = install(self.tools)
+                    .and_then(|()| clear(&site.build))
+                    .and_then(|()| (self.build)(&site))
+                    .and_then(|()| fs::write(&stamp, hash).map_err(|error| error.to_string()));
+                match built {
+                    Ok(()) => {
+                        println!("{label} built in {:.0} s", start.elapsed().as_secs_f64());
+                        Status::Ready
+                    }
+                    Err(reason) => {
+                        println!("{label} missing: {reason}");
+                        Status::Missing { reason }
+                    }
+                }
+            }
+            Err(reason) => {
+                println!("{label} missing: {reason}");
+                Status::Missing { reason }
+            }
+        };
+        Peer {
+            name: self.name,
+            version: self.version,
+            contract: self.contract,
+            command: vec![site.peer.display().to_string()],
+            status,
+        }
+    }
+
+    /// A hash of all that the peer is made of, this program included.
+    fn hash(&self, site: &Site) -> Result<String, String> {
+        let mut hasher = DefaultHasher::new();
+        include_str!("peers.rs").hash(&mut hasher);
+        include_str!("peers/recipes.rs").hash(&mut hasher);
+        // The start scripts contain absolute paths.
+        site.peer.hash(&mut hasher);
+        for folder in [&site.source, &site.contract] {
+            let mut files = Vec::new();
+            list(folder, &mut files)?;
+            files.sort();
+            for file in files {
+                file.hash(&mut hasher);
+                read(&file)?.hash(&mut hasher);
+            }
+        }
+        Ok(format!("{:016x}\n", hasher.finish()))
+    }
+}
+
+/// All files below a folder, without what tools leave behind.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let entries = fs::read_dir(folder)
+        .map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if !path.ends_with("__pycache__") && !path.ends_with("target") {
+                list(&path, files)?;
+            }
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+fn clear(folder: &Path) -> Result<(), String> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .map_err(|error| format!("cannot empty {}: {error}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
+}
+
+/// Makes sure that the tools are there, through apt where that is possible.
+fn install(tools: &[Tool]) -> Result<(), String> {
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.is_here()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+    let names = names.join(", ");
+    if let Some(tool) = missing.iter().find(|tool| tool.packages.is_empty()) {
+        return Err(format!("needs {names}: {}", tool.fix));
+    }
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|tool| tool.packages)
+        .copied()
+        .collect();
+    let line = format!("apt-get install {}", packages.join(" "));
+    if !is_root() {
+        return Err(format!("needs {names}: run `sudo {line}`"));
+    }
+    println!("  {line}");
+    let apt = |words: &[&str]| {
+        execute(
+            Command::new("apt-get")
+                .args(words)
+                .env("DEBIAN_FRONTEND", "noninteractive"),
+        )
+    };
+    let mut words = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
+    words.extend(&packages);
+    apt(&["update", "--quiet"])
+        .and_then(|()| apt(&words))
+        .map_err(|error| format!("needs {names}, and `{line}` failed: {error}"))
+}
+
+fn is_root() -> bool {
+    Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Runs a command quietly; the error holds the end of what it said.
+fn execute(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot run `{program}`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let end = lines
+        .get(lines.len().saturating_sub(12)..)
+        .unwrap_or_default();
+    Err(format!(
+        "`{program}` ended with {}:\n{}",
+        output.status,
+        end.join("\n")
+    ))
+}

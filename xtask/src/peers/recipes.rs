@@ -1,0 +1,343 @@
+//! How each peer is built. Generated code and libraries stay below `target/peers`.
+
+use super::{Contract, Recipe, Site, Tool, execute, list};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+const THRIFT: Tool = Tool {
+    name: "thrift",
+    packages: &["thrift-compiler"],
+    fix: "",
+};
+
+const GO: Tool = Tool {
+    name: "go",
+    packages: &[],
+    fix: "install Go 1.26 or later from https://go.dev/dl (Debian's is too old)",
+};
+
+const CARGO: Tool = Tool {
+    name: "cargo",
+    packages: &[],
+    fix: "install Rust from https://rustup.rs",
+};
+
+const CXX: Tool = Tool {
+    name: "g++",
+    packages: &["g++"],
+    fix: "",
+};
+
+const LIBTHRIFT: Tool = Tool {
+    name: "/usr/include/thrift/TProcessor.h",
+    packages: &["libthrift-dev"],
+    fix: "",
+};
+
+const BOOST: Tool = Tool {
+    name: "/usr/include/boost/version.hpp",
+    packages: &["libboost-dev"],
+    fix: "",
+};
+
+const LIBEVENT: Tool = Tool {
+    name: "/usr/include/event2/event.h",
+    packages: &["libevent-dev"],
+    fix: "",
+};
+
+const JAVAC: Tool = Tool {
+    name: "javac",
+    packages: &["default-jdk-headless"],
+    fix: "",
+};
+
+const MAVEN: Tool = Tool {
+    name: "mvn",
+    packages: &["maven"],
+    fix: "",
+};
+
+const PYTHON: Tool = Tool {
+    name: "python3",
+    packages: &["python3", "python3-venv"],
+    fix: "",
+};
+
+/// All peers.
+pub(super) const ALL: &[Recipe] = &[
+    Recipe {
+        name: "cpp",
+        version: "0.17.0",
+        contract: Contract::Interop,
+        tools: &[THRIFT, CXX, LIBTHRIFT, BOOST, LIBEVENT],
+        build: cpp,
+    },
+    Recipe {
+        name: "go",
+        version: "0.17.0",
+        contract: Contract::Interop,
+        tools: &[THRIFT, GO],
+        build: go,
+    },
+    Recipe {
+        name: "java",
+        version: "0.17.0",
+        contract: Contract::Interop,
+        tools: &[THRIFT, JAVAC, MAVEN],
+        build: java,
+    },
+    Recipe {
+        name: "python",
+        version: "0.25.0",
+        contract: Contract::Interop,
+        tools: &[THRIFT, PYTHON],
+        build: python,
+    },
+    Recipe {
+        name: "rust",
+        version: "0.17.0",
+        contract: Contract::Interop,
+        tools: &[THRIFT, CARGO],
+        build: rust,
+    },
+    Recipe {
+        name: "go-uuid",
+        version: "0.25.0",
+        contract: Contract::Uuid,
+        tools: &[GO],
+        build: go_uuid,
+    },
+    Recipe {
+        name: "rust-uuid",
+        version: "0.25.0",
+        contract: Contract::Uuid,
+        tools: &[CARGO],
+        build: rust_uuid,
+    },
+];
+
+/// Lets the stock compiler generate the contract.
+fn generate(site: &Site, generator: &str, out: &Path) -> Result<(), String> {
+    let version = Command::new("thrift")
+        .arg("--version")
+        .output()
+        .map_err(|error| format!("cannot run `thrift`: {error}"))?;
+    let version = String::from_utf8_lossy(&version.stdout);
+    if !version.contains(" 0.17.") {
+        return Err(format!(
+            "needs the compiler of Thrift 0.17, which Debian 12 has, and not `{}`",
+            version.trim()
+        ));
+    }
+    fs::create_dir_all(out).map_err(|error| error.to_string())?;
+    let contract = site.contract.join("interop.thrift");
+    execute(
+        Command::new("thrift")
+            .args(["-nowarn", "-r", "--gen", generator, "-out"])
+            .args([out, &contract]),
+    )
+}
+
+/// Copies a folder, without what tools leave behind.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let mut files = Vec::new();
+    list(from, &mut files)?;
+    for file in files {
+        let place = to.join(file.strip_prefix(from).unwrap_or(&file));
+        let folder = place.parent().unwrap_or(to);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::copy(&file, &place))
+            .map_err(|error| format!("cannot copy {}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes a start script.
+fn script(site: &Site, line: &str) -> Result<(), String> {
+    fs::write(&site.peer, format!("#!/bin/sh\n{line} \"$@\"\n"))
+        .and_then(|()| fs::set_permissions(&site.peer, fs::Permissions::from_mode(0o755)))
+        .map_err(|error| format!("cannot write {}: {error}", site.peer.display()))
+}
+
+/// All files below a folder whose names end so.
+fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    list(folder, &mut files)?;
+    files.retain(|file| file.to_string_lossy().ends_with(end));
+    files.sort();
+    Ok(files)
+}
+
+fn cpp(site: &Site) -> Result<(), String> {
+    let generated = site.build.join("gen");
+    generate(site, "cpp:no_skeleton", &generated)?;
+    let mut sources = files(&site.source, ".cpp")?;
+    sources.extend(files(&generated, ".cpp")?);
+    let objects: Vec<PathBuf> = sources
+        .iter()
+        .filter_map(|source| source.file_name())
+        .map(|name| site.build.join(name).with_extension("o"))
+        .collect();
+    let work: Mutex<Vec<_>> = Mutex::new(sources.iter().zip(&objects).collect());
+    let next = || work.lock().ok()?.pop();
+    let compile = || {
+        while let Some((source, object)) = next() {
+            execute(
+                Command::new("nice")
+                    .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
+                    .arg(&generated)
+                    .arg("-I")
+                    .arg(&site.source)
+                    .arg("-c")
+                    .arg(source)
+                    .arg("-o")
+                    .arg(object),
+            )?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(compile)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|_| Err("a compiling thread panicked".to_owned()))
+        })
+    })?;
+    execute(
+        Command::new("g++")
+            .args(&objects)
+            .args(["-lthrift", "-lthriftnb", "-lthriftz", "-levent", "-lz"])
+            .args(["-pthread", "-o"])
+            .arg(&site.peer),
+    )
+}
+
+fn go(site: &Site) -> Result<(), String> {
+    let generated = site.build.join("gen");
+    copy(&site.source, &site.build)?;
+    generate(
+        site,
+        "go:package_prefix=dovetail.test/peer/gen/",
+        &generated,
+    )?;
+    // Command line clients that the generator adds.
+    for file in files(&generated, "-remote.go")? {
+        fs::remove_file(&file).map_err(|error| error.to_string())?;
+    }
+    go_build(site)
+}
+
+fn go_uuid(site: &Site) -> Result<(), String> {
+    copy(&site.source, &site.build)?;
+    go_build(site)
+}
+
+fn go_build(site: &Site) -> Result<(), String> {
+    execute(
+        Command::new("nice")
+            .args(["go", "build", "-mod=readonly", "-o"])
+            .arg(&site.peer)
+            .arg(".")
+            .current_dir(&site.build),
+    )
+}
+
+fn java(site: &Site) -> Result<(), String> {
+    let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
+    let classes = site.build.join("classes");
+    generate(site, "java:generated_annotations=suppress", &generated)?;
+    let fetch = |offline: &[&str]| {
+        execute(
+            Command::new("mvn")
+                .args(["-q", "-B"])
+                .args(offline)
+                .arg("-f")
+                .arg(site.source.join("pom.xml"))
+                .arg("dependency:copy-dependencies")
+                .arg(format!("-DoutputDirectory={}", libraries.display())),
+        )
+    };
+    fetch(&["-o"]).or_else(|_| fetch(&[]))?;
+    fs::create_dir_all(&classes).map_err(|error| error.to_string())?;
+    execute(
+        Command::new("nice")
+            .args([
+                "javac",
+                "-nowarn",
+                "-Xlint:none",
+                "-encoding",
+                "UTF-8",
+                "-cp",
+            ])
+            .arg(format!("{}/*", libraries.display()))
+            .arg("-d")
+            .arg(&classes)
+            .args(files(&generated, ".java")?)
+            .args(files(&site.source, ".java")?),
+    )?;
+    // Starting quickly matters more here than running fast.
+    script(
+        site,
+        &format!(
+            "exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m -Dfile.encoding=UTF-8 \
+             -cp '{}:{}/*' Peer",
+            classes.display(),
+            libraries.display()
+        ),
+    )
+}
+
+fn python(site: &Site) -> Result<(), String> {
+    let (generated, venv) = (site.build.join("gen"), site.build.join("venv"));
+    generate(site, "py", &generated)?;
+    execute(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    execute(
+        Command::new(venv.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(site.source.join("requirements.txt")),
+    )?;
+    script(
+        site,
+        &format!(
+            "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec '{}' '{}'",
+            generated.display(),
+            venv.join("bin/python").display(),
+            site.source.join("peer.py").display()
+        ),
+    )
+}
+
+fn rust(site: &Site) -> Result<(), String> {
+    let source = site.build.join("src");
+    copy(&site.source, &site.build)?;
+    generate(site, "rs", &source)?;
+    // The generated code looks for the included file in crate::shared::shared.
+    fs::create_dir_all(source.join("shared"))
+        .and_then(|()| fs::rename(source.join("shared.rs"), source.join("shared/shared.rs")))
+        .map_err(|error| format!("cannot place the generated code: {error}"))?;
+    cargo_build(site, "rust-peer")
+}
+
+fn rust_uuid(site: &Site) -> Result<(), String> {
+    copy(&site.source, &site.build)?;
+    cargo_build(site, "rust-uuid-peer")
+}
+
+fn cargo_build(site: &Site, program: &str) -> Result<(), String> {
+    let target = site.build.join("target");
+    execute(
+        Command::new("nice")
+            .args(["cargo", "build", "--quiet", "--locked", "--target-dir"])
+            .arg(&target)
+            .current_dir(&site.build),
+    )?;
+    fs::copy(target.join("debug").join(program), &site.peer)
+        .map(drop)
+        .map_err(|error| format!("cannot copy the program: {error}"))
+}
