@@ -81,6 +81,8 @@ impl SeenFields {
     pub(crate) fn insert(&mut self, index: usize) {
         match index {
             0..64 => self.first |= 1 << index,
+            // A peer may send a field any number of times.
+            _ if self.rest.contains(&index) => {}
             _ => self.rest.push(index),
         }
     }

@@ -43,11 +43,13 @@ const ROWS: &[(&str, fn(&Row))] = &[
     ("Choice", check::<Choice>),
     ("Wide", check::<Wide>),
     ("Newer", check::<Newer>),
+    ("Uuids", check::<Uuids>),
 ];
 
 struct Row {
     name: String,
     value: Json,
+    complete: &'static str,
 }
 
 impl Row {
@@ -67,26 +69,34 @@ fn root() -> PathBuf {
 
 #[test]
 fn peers() {
-    let text = std::fs::read_to_string(root().join("values.json")).unwrap();
-    let values: Json = serde_json::from_str(&text).unwrap();
-    let mut checked = 0;
-    for row in values["values"].as_array().unwrap() {
-        if row.get("message").is_some() {
-            continue; // Whole messages are the protocol's to check.
-        }
-        let name = row["name"].as_str().unwrap().to_owned();
-        let wanted = row["type"].as_str().unwrap();
-        let (_, check) = ROWS
-            .iter()
-            .find(|(known, _)| *known == wanted)
-            .expect(wanted);
-        check(&Row {
-            name,
-            value: row["value"].clone(),
-        });
-        checked += 1;
-    }
+    let checked = check_file("values.json", "python");
     assert!(checked >= 50, "{checked}");
+}
+
+/// The other peers' libraries do not know uuids.
+#[test]
+fn uuids() {
+    assert_eq!(check_file("uuid.json", "go-uuid"), 1);
+}
+
+/// Checks all values of a file, of which one peer must have written each; returns how many.
+fn check_file(file: &str, complete: &'static str) -> usize {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    let values: Json = serde_json::from_str(&text).unwrap();
+    let rows = values["values"].as_array().unwrap();
+    // Whole messages are the protocol's to check.
+    let rows = rows.iter().filter(|row| row.get("message").is_none());
+    rows.map(|row| {
+        let wanted = row["type"].as_str().unwrap();
+        let known = ROWS.iter().find(|(known, _)| *known == wanted);
+        let (_, check) = known.expect(wanted);
+        check(&Row {
+            name: row["name"].as_str().unwrap().to_owned(),
+            value: row["value"].clone(),
+            complete,
+        });
+    })
+    .count()
 }
 
 fn check<T: Value + Clone + PartialEq + Debug>(row: &Row) {
@@ -99,9 +109,17 @@ fn check<T: Value + Clone + PartialEq + Debug>(row: &Row) {
     protocols.push(("compact", compact::from_bytes, compact::to_bytes));
     protocols.push(("json", json::from_bytes, json::to_bytes));
     for (protocol, read, write) in protocols {
-        for peer in ["python", "cpp", "go", "java", "rust"] {
+        for peer in [
+            "python",
+            "cpp",
+            "go",
+            "java",
+            "rust",
+            "go-uuid",
+            "rust-uuid",
+        ] {
             let Some(golden) = row.bytes(peer, protocol) else {
-                assert_ne!(peer, "python", "{} is missing", row.name);
+                assert_ne!(peer, row.complete, "{} is missing", row.name);
                 continue;
             };
             let what = format!("{} of {peer} in {protocol}", row.name);

@@ -1,7 +1,7 @@
 //! Values as `interop/golden/values.json` describes them: a writer that is no encoding at all.
 #![allow(dead_code)]
 
-use dovetail_wire::{Bytes, EncodeError, Field, Kind, Value, Writer};
+use dovetail_wire::{Bytes, EncodeError, Field, Kind, Uuid, Value, Writer};
 use serde_json::{Value as Json, json};
 
 /// The description of a value.
@@ -101,7 +101,7 @@ impl Writer for Describe {
         self.put(to_hex(value).into())
     }
     fn uuid(&mut self, value: &[u8; 16]) -> Result<(), EncodeError> {
-        self.put(to_hex(value).into())
+        self.put(Uuid::from_bytes(*value).to_string().into())
     }
     fn begin_list(&mut self, _: Kind, _: usize) -> Result<(), EncodeError> {
         self.open.push(Open::List(Vec::new()));
