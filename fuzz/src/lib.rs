@@ -4,6 +4,8 @@
 //! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
 
 mod codecs;
+mod contracts;
+mod machines;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
 
@@ -17,6 +19,13 @@ pub const TARGETS: &[Target] = &[
     ("json", codecs::json),
     ("protobuf", codecs::protobuf),
     ("relay", codecs::relay),
+    ("server", machines::server),
+    ("server-of-one-wire", machines::server_of_one_wire),
+    ("header", machines::header),
+    ("http", machines::http),
+    ("client", machines::client),
+    ("detection", machines::detection),
+    ("thrift-idl", contracts::thrift),
 ];
 
 /// The target with this name.

@@ -1,7 +1,8 @@
 //! Fuzzing on the stable compiler: `fuzz/libfuzzer` built with LLVM's coverage counters, then each target
 //! run for a while. What it finds stays in `target/fuzz`: the corpus, and the inputs that failed.
 
-use crate::stage;
+use crate::stage::{self, Outcome};
+use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +28,28 @@ const SEEDS: &[(&str, &[&str])] = &[
 /// The targets of the codecs choose a type by their first byte: a seed for each.
 const FIRST_BYTES: u8 = 16;
 
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these targets, with commas between them.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// How long to run each target.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+}
+
+/// Fuzzes as the options say.
+pub(crate) fn run_options(options: &Options) -> Result<(), String> {
+    run(&options.only, options.seconds)
+}
+
+/// The stage of the tests: a short run of every target.
+pub(crate) fn stage() -> Outcome {
+    run(&[], 5).map_or_else(Outcome::Failed, |()| Outcome::Passed)
+}
+
 /// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each.
-pub(crate) fn run(targets: &[String], seconds: u64) -> Result<(), String> {
+fn run(targets: &[String], seconds: u64) -> Result<(), String> {
     let fuzzer = build()?;
     let known = list(&fuzzer)?;
     if let Some(name) = targets.iter().find(|name| !known.contains(name)) {

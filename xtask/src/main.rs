@@ -1,5 +1,6 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
+mod fuzz;
 mod interop;
 mod peers;
 mod stage;
@@ -23,6 +24,8 @@ enum Command {
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
     Test(test::Options),
+    /// Fuzz every codec, machine and front end, on the stable compiler.
+    Fuzz(fuzz::Options),
     /// Run Dovetail against every real peer, in both directions.
     Interop(interop::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
@@ -35,6 +38,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Test(options) => test::run(&options),

@@ -24,6 +24,7 @@ const STAGES: &[Stage] = &[
         stage::command(&["cargo", "test", "--workspace", "--quiet"])
     }),
     ("without an async runtime", without_runtime),
+    ("fuzz", crate::fuzz::stage),
     ("interop with real peers", crate::interop::stage),
 ];
 

@@ -3,7 +3,6 @@
 
 mod custom;
 mod detection;
-mod fuzz;
 mod golden;
 mod hostile;
 mod http;

@@ -1,0 +1,50 @@
+//! The machines' targets on mutated messages.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+/// Messages of all wires, some of them in the middle.
+const SEEDS: &[&[u8]] = &[
+    b"\x80\x01\0\x01\0\0\0\x01a\0\0\0\x01\x0b\0\x01\0\0\0\x02hi\x0f\0\x02\x0c\0\0\0\x02\0\0\0",
+    b"\x82\x21\x01\x01a\x18\x02hi\x19\x25\x01\x02\x1b\x01\x88\x01a\x01b\0",
+    b"[1,\"a\",1,1,{\"1\":{\"str\":\"hi\"}}]",
+    b"\0\0\0\x0d\x80\x01\0\x01\0\0\0\0\0\0\0\x01\0",
+    b"\0\0\0\x16\x0f\xff\0\0\0\0\0\x01\0\x01\0\0\0\0\x82\x21\x01\x01a\0\0\0",
+    b"POST / HTTP/1.1\r\nContent-Length: 17\r\n\r\n[1,\"a\",1,1,{}]   ",
+    b"Transfer-Encoding: chunked\r\n\r\n6\r\n\x82\x21\x01\x01a\0\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\x82\x41\x01\x01a\0",
+    b"\x80\x01\0\x02\0\0\0\x01a\0\0\0\x01\0",
+    b"\x82\x41\x01\x01a\0",
+    b"\0\x01\0\x02\x01\x01\x01a\x01b\0\x82\x21\x01\x01a\0\0\0",
+];
+
+fn messages() -> impl Strategy<Value = Vec<u8>> {
+    let seeds = proptest::collection::vec(prop::sample::select(SEEDS), 1..4);
+    let changes =
+        proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 0..6);
+    (any::<[u8; 2]>(), seeds, changes).prop_map(|(first, seeds, changes)| {
+        let mut data = first.to_vec();
+        seeds.iter().for_each(|seed| data.extend_from_slice(seed));
+        for (index, byte, change) in changes {
+            let at = index.index(data.len());
+            match change {
+                0 => data[at] = byte,
+                1 => data.insert(at, byte),
+                2 => data[at] ^= 1 << (byte % 8),
+                _ => data.truncate(at.max(1)),
+            }
+        }
+        data
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn mutated_messages(data in messages()) {
+        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection"] {
+            dovetail_fuzz::find(name).unwrap()(&data);
+        }
+    }
+}
