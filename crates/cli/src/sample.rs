@@ -1,15 +1,14 @@
-//! Services that have a contract and no handler: every method is answered with sample data.
+//! A service that has a contract and no handler: it answers every method with sample data.
 
-use crate::host::Answer;
 use crate::output;
 use crate::paint::{Paint, Style};
-use dovetail::{Code, Status};
+use dovetail::{Call, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status};
 use dovetail_dynamic::{
-    Contract, ParamsSlot, Plausible, Reply, ReplyBody, Struct, arguments_to_json, to_json,
-    type_name,
+    Contract, ParamsSlot, Plausible, Reply, ReplyBody, ReplyFields, Struct, arguments_to_json,
+    to_json, type_name,
 };
-use dovetail_protocol::thrift::IncomingCall;
-use dovetail_schema::{Method, ServiceId};
+use dovetail_schema::{Idempotency, Method, ServiceId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,74 +25,61 @@ pub(crate) struct Behavior {
     pub(crate) paint: Paint,
 }
 
-/// Answers the services of a contract.
+/// Answers one service. It lives as long as the process, like the contract and the table of methods.
 pub(crate) struct Sample {
     contract: &'static Contract<'static>,
-    services: Vec<ServiceId>,
+    descriptor: &'static ServiceDescriptor,
+    methods: Vec<&'static Method>,
     behavior: Behavior,
-    calls: AtomicU64,
+    /// Shared by all services of a server, so that no two calls get the same answer.
+    calls: Arc<AtomicU64>,
 }
 
 impl Sample {
-    /// A call that names no service is answered by the first of `services` that has its method.
     pub(crate) fn new(
         contract: &'static Contract<'static>,
-        services: Vec<ServiceId>,
+        service: ServiceId,
         behavior: Behavior,
+        calls: Arc<AtomicU64>,
     ) -> Self {
+        let schema = contract.schema();
+        let methods: Vec<&'static Method> = schema
+            .methods(service)
+            .into_iter()
+            .map(|(_, method)| method)
+            .collect();
+        let rows: Vec<_> = methods.iter().map(|method| row(contract, method)).collect();
+        let descriptor = ServiceDescriptor {
+            name: &schema[service].name,
+            base: None,
+            methods: rows.leak(),
+        };
         Sample {
             contract,
-            services,
+            descriptor: Box::leak(Box::new(descriptor)),
+            methods,
             behavior,
-            calls: AtomicU64::new(0),
+            calls,
         }
     }
 
-    fn find(&self, service: Option<&str>, method: &str) -> Result<&'static Method, Status> {
-        let schema = self.contract.schema();
-        let named = |id: &&ServiceId| service.is_none_or(|name| schema[**id].name == name);
-        let mut services = self.services.iter().filter(named).peekable();
-        if services.peek().is_none() {
-            let message = format!("no service `{}`", service.unwrap_or_default());
-            return Err(Status::new(Code::Unimplemented, message));
+    /// One call, from its parameters to its answer.
+    async fn answer(
+        &self,
+        context: Context,
+        method: &'static Method,
+        params: Struct,
+    ) -> Result<ReplyFields, Status> {
+        let start = Instant::now();
+        if !self.behavior.latency.is_zero() {
+            tokio::time::sleep(self.behavior.latency).await;
         }
-        let mut methods = services.flat_map(|id| schema.methods(*id));
-        let found = methods.find(|(_, candidate)| candidate.name == method);
-        found
-            .map(|(_, method)| method)
-            .ok_or_else(|| Status::new(Code::Unimplemented, format!("no method `{method}`")))
-    }
-
-    /// What to answer, and the line for the log: what was asked and what is answered.
-    fn reply(&self, call: &IncomingCall) -> (Result<(&'static Method, Reply), Status>, String) {
-        let method = match self.find(call.service.as_deref(), &call.method) {
-            Ok(method) => method,
-            Err(status) => return (Err(status), String::new()),
-        };
-        let mut slot = ParamsSlot::new(self.contract, method);
-        if let Err(problem) = call
-            .encoding
-            .decode(&mut slot, &call.body, Default::default())
-        {
-            let message = format!(
-                "the parameters of `{}` cannot be read: {problem}",
-                method.name
-            );
-            return (
-                Err(Status::new(Code::InvalidArgument, message)),
-                String::new(),
-            );
-        }
-        let arguments = arguments_to_json(self.contract, method, &slot.values).to_string();
-        let reply = self.make_up(method, &slot.values);
-        (
-            reply.map(|reply| (method, reply)),
-            format!(" {}", shorten(&arguments)),
-        )
+        let reply = self.make_up(method, &params);
+        self.log(&context, method, &params, &reply, start.elapsed());
+        reply.map(|reply| ReplyBody::new(self.contract, method, reply).into())
     }
 
     fn make_up(&self, method: &'static Method, params: &Struct) -> Result<Reply, Status> {
-        std::thread::sleep(self.behavior.latency);
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let mut plausible = Plausible::new(self.contract, self.behavior.seed.wrapping_add(number));
         if plausible.chance(self.behavior.fail) {
@@ -114,55 +100,57 @@ impl Sample {
     /// One line for each call: what was asked, what was answered, how long it took.
     fn log(
         &self,
-        call: &IncomingCall,
-        arguments: &str,
-        reply: &Result<(&'static Method, Reply), Status>,
+        context: &Context,
+        method: &Method,
+        params: &Struct,
+        reply: &Result<Reply, Status>,
         time: Duration,
     ) {
         let paint = self.behavior.paint;
+        let arguments = arguments_to_json(self.contract, method, params).to_string();
         let outcome = match reply {
-            Ok((method, _)) if method.oneway => paint.text(Style::Faint, "one-way"),
-            Ok((method, Reply::Result(Some(value)))) => match &method.result {
-                Some(ty) => shorten(&to_json(self.contract, ty, value).to_string()),
-                None => String::new(),
+            Err(status) => paint.text(Style::Error, &status.code().to_string()),
+            Ok(_) if method.oneway => paint.text(Style::Faint, "one-way"),
+            Ok(Reply::Result(value)) => match method.result.as_ref().zip(value.as_ref()) {
+                Some((ty, value)) => shorten(&to_json(self.contract, ty, value).to_string()),
+                None => paint.text(Style::Faint, "void"),
             },
-            Ok((_, Reply::Result(None))) => paint.text(Style::Faint, "void"),
-            Ok((method, Reply::Exception { index, .. })) => {
+            Ok(Reply::Exception { index, .. }) => {
                 let name = type_name(self.contract.schema(), &method.throws[*index].ty);
                 paint.text(Style::Warning, &format!("exception {name}"))
             }
-            Err(status) => paint.text(
-                Style::Error,
-                &format!("{}: {}", status.code(), status.message()),
-            ),
         };
-        let name = paint.text(Style::Strong, &call.method);
-        let details = format!("({}, {} µs)", call.reply.wire(), time.as_micros());
-        let details = paint.text(Style::Faint, &details);
+        let name = paint.text(Style::Strong, &method.name);
+        let details = format!("({}, {} µs)", context.wire(), time.as_micros());
+        let (arguments, details) = (shorten(&arguments), paint.text(Style::Faint, &details));
         // A log that nobody reads any more must not end the server.
-        let _ = output::write(&format!("{name}{arguments} → {outcome} {details}\n"));
+        let _ = output::write(&format!("{name} {arguments} → {outcome} {details}\n"));
     }
 }
 
-impl Answer for Sample {
-    fn answer(&self, call: &IncomingCall, out: &mut Vec<u8>) {
-        let start = Instant::now();
-        let (reply, arguments) = self.reply(call);
-        self.log(call, &arguments, &reply, start.elapsed());
-        match reply {
-            Ok((method, reply)) => {
-                let body = ReplyBody::new(self.contract, method, reply);
-                if let Err(problem) = call.reply.reply(out, &body, Default::default()) {
-                    let status = Status::new(
-                        Code::Internal,
-                        format!("the reply cannot be written: {problem}"),
-                    );
-                    call.reply.exception(out, &status);
-                }
-            }
-            Err(status) => call.reply.exception(out, &status),
-        }
+impl Service for Sample {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        self.descriptor
     }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        let Some(method) = self.methods.get(method).copied() else {
+            return call.no_such_method();
+        };
+        let slot = ParamsSlot::new(self.contract, method);
+        call.unary(slot, move |context, params| {
+            self.answer(context, method, params.values)
+        })
+    }
+}
+
+/// What the runtime needs to know of a method.
+fn row(contract: &'static Contract<'static>, method: &'static Method) -> dovetail::Method {
+    let fields = contract.params(method).wire().to_vec();
+    let mut row = dovetail::Method::new(&method.name, fields.leak());
+    row.oneway = method.oneway;
+    row.idempotent = method.idempotency != Idempotency::Unknown;
+    row
 }
 
 /// Short enough for a line of a log.

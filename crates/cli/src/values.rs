@@ -1,41 +1,11 @@
-//! What the commands share about calls: encodings, durations, the default wire.
+//! What the commands share about calls: durations, the default wire.
 
-use dovetail::{Code, Status};
-use dovetail_dynamic::{Contract, Reply, ReplySlot};
-use dovetail_protocol::thrift::{IncomingReply, Protocol, Transport, Wire};
-use dovetail_schema::Method;
+use dovetail::protocol::thrift::{Protocol, Transport, Wire};
 use std::time::Duration;
 
 /// What Apache Thrift's own examples speak. A server that expects frames refuses it at once, where an
 /// unframed one would wait for more of a frame.
 pub(crate) const DEFAULT_WIRE: Wire = Wire::new(Protocol::Binary, Transport::Unframed);
-
-/// What a reply says.
-pub(crate) fn reply(
-    contract: &Contract<'_>,
-    method: &Method,
-    reply: IncomingReply,
-) -> Result<Reply, Status> {
-    let (encoding, body) = reply.result?;
-    let mut slot = ReplySlot::new(contract, method);
-    encoding
-        .decode(&mut slot, &body, Default::default())
-        .map_err(|problem| {
-            Status::from_peer(
-                Code::Internal,
-                format!("the reply does not fit the contract: {problem}"),
-            )
-        })?;
-    slot.into_reply().ok_or_else(|| {
-        Status::from_peer(
-            Code::Unknown,
-            format!(
-                "the reply to `{}` has neither a result nor a declared exception",
-                method.name
-            ),
-        )
-    })
-}
 
 /// `20ms`, `1.5s`, `2m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {

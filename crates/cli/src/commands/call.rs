@@ -1,21 +1,23 @@
 use crate::address::Target;
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
-use crate::link::{self, Cost, Outgoing};
+use crate::link::{Cost, Counting};
 use crate::output;
 use crate::paint::{Stream, Style};
 use crate::values::{self, duration};
 use clap::Args;
-use dovetail::{Code, Execution, Status};
-use dovetail_dynamic::{Contract, Params, Reply, arguments_from_json, closest, to_json, type_name};
-use dovetail_protocol::thrift::{
-    ClientConnection, ClientOptions, Headers, HttpTarget, Transport, Wire,
+use dovetail::blocking::Channel;
+use dovetail::protocol::thrift::{Transport, Wire};
+use dovetail::{Code, Execution, Origin, Status};
+use dovetail_dynamic::{
+    Contract, Params, Reply, ReplySlot, Struct, arguments_from_json, closest, to_json, type_name,
 };
 use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Call a method of a running server
 #[derive(Debug, Args)]
@@ -25,7 +27,7 @@ Examples:
   dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift
   dovetail call 127.0.0.1:9090 getUser '[7]' --idl api.thrift           by position
   dovetail call 127.0.0.1:9090 Users.add @user.json --idl api.thrift    from a file
-  echo '{\"id\": 7}' | dovetail call unix:///run/api.sock getUser - --idl api.thrift
+  echo '{\"id\": 7}' | dovetail call unix:/run/api.sock getUser - --idl api.thrift
   dovetail call 127.0.0.1:9090 ping --idl api.thrift --wire compact+header:zlib -v
   dovetail call http://127.0.0.1:9090/api ping --idl api.thrift
 
@@ -34,7 +36,7 @@ Standard output has the result as JSON: null for a void method, and
 Exit code: 0 for a result, 3 for a declared exception, 4 if the call failed,
 2 if the arguments do not fit the contract.")]
 pub(crate) struct Call {
-    /// tcp://HOST:PORT, unix:///PATH, or http://HOST:PORT/PATH
+    /// tcp://HOST:PORT, unix:/PATH, or http://HOST:PORT/PATH
     address: String,
     /// The method, with its service in front where several have it
     #[arg(value_name = "[SERVICE.]METHOD")]
@@ -72,45 +74,44 @@ impl Call {
         let contract = Contract::new(&schema);
         let (service, method) = find_method(&schema, &self.method)?;
         let wire = self.wire(&target)?;
-        let headers = self.headers(wire)?;
         let arguments = arguments_from_json(&contract, method, &self.arguments()?)
             .map_err(|problem| misfit(&problem, method))?;
-        let options = ClientOptions {
-            service: self.multiplexed.then(|| schema[service].name.clone()),
-            http: HttpTarget {
-                host: self.host(),
-                path: target.http_path.clone().unwrap_or_else(|| "/".to_owned()),
-            },
-            ..ClientOptions::default()
-        };
-        let mut connection = ClientConnection::new(wire, options);
-        let params = Params::new(&contract, method, &arguments);
-        let call = Outgoing {
-            method: &method.name,
-            oneway: method.oneway,
-            headers: &headers,
-            params: &params,
-        };
-        let mut cost = Cost::default();
-        let answer = link::call(
-            &target.address,
-            &mut connection,
-            &call,
-            self.timeout,
-            &mut cost,
-        );
+        let cost = Arc::new(Cost::default());
+        let service = self.multiplexed.then(|| schema[service].name.as_str());
+        let channel = self.channel(&target, wire, service, &cost)?;
+        let start = Instant::now();
+        let answer = exchange(&contract, &channel, method, &arguments);
         if self.verbose {
-            report(&target, wire, method, &cost);
+            report(&target, wire, method, &cost, start.elapsed());
         }
-        let reply = answer.and_then(|reply| {
-            reply
-                .map(|r| values::reply(&contract, method, r))
-                .transpose()
-        });
-        match reply {
+        match answer {
             Ok(reply) => show(&contract, method, reply),
             Err(status) => Err(self.explain(&status, wire)),
         }
+    }
+
+    fn channel(
+        &self,
+        target: &Target,
+        wire: Wire,
+        service: Option<&str>,
+        cost: &Arc<Cost>,
+    ) -> Result<Channel> {
+        let headers = self.headers(wire)?;
+        let (address, cost) = (target.address.clone(), cost.clone());
+        let mut builder = Channel::through(Arc::new(Counting { address, cost }))
+            .wire(wire)
+            .timeout(self.timeout)
+            .connect_timeout(self.timeout);
+        if let Some(path) = &target.http_path {
+            builder = builder.http_path(path);
+        }
+        if let Some(service) = service {
+            builder = builder.service(service);
+        }
+        let with =
+            |channel: Channel, (name, value): (String, Vec<u8>)| channel.with_header(&name, value);
+        Ok(headers.into_iter().fold(builder.build(), with))
     }
 
     fn wire(&self, target: &Target) -> Result<Wire> {
@@ -133,7 +134,7 @@ impl Call {
         Ok(wire)
     }
 
-    fn headers(&self, wire: Wire) -> Result<Headers> {
+    fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
         if !self.headers.is_empty()
             && !matches!(wire.transport, Transport::Header | Transport::Http)
         {
@@ -148,18 +149,6 @@ impl Call {
                 .help("a header is NAME=VALUE")),
         };
         self.headers.iter().map(pair).collect()
-    }
-
-    fn host(&self) -> String {
-        let rest = self
-            .address
-            .split_once("://")
-            .map_or(self.address.as_str(), |(_, rest)| rest);
-        rest.split('/')
-            .next()
-            .filter(|host| !host.is_empty())
-            .unwrap_or("localhost")
-            .to_owned()
     }
 
     /// The arguments as JSON; none at all are an empty object.
@@ -195,32 +184,34 @@ impl Call {
     fn explain(&self, status: &Status, wire: Wire) -> Failure {
         let failure = Failure::new(Exit::Call, status);
         let idl = self.idl.display();
-        match (status.code(), status.execution()) {
-            (Code::Unavailable, Execution::Finished) => {
+        let other_wire = format!("does the server speak {wire}? --wire chooses another one");
+        match (status.code(), status.origin(), status.execution()) {
+            (Code::Unavailable, Origin::Peer, _) => {
                 failure.help("the server is reached and cannot answer now: try again later")
             }
-            (Code::Unavailable, Execution::NotSent) => failure
-                .help("is the server running, and is this its address?")
-                .help(format!("`dovetail serve {idl} --listen {}` answers with sample data", self.address)),
-            (Code::Unavailable, _) => failure
-                .help(format!("does the server speak {wire}? --wire chooses another one")),
-            (Code::DeadlineExceeded, execution) => {
-                let failure = failure.help("--timeout 60s waits longer");
-                match execution {
-                    Execution::MayHaveRun => failure.help(format!(
-                        "the call may have run; a server that does not speak {wire} may also wait for more: see --wire"
-                    )),
-                    _ => failure,
-                }
+            (Code::Unavailable, _, Execution::NotSent) => {
+                let address = &self.address;
+                failure.help(format!(
+                    "`dovetail serve {idl} --listen {address}` answers there with sample data"
+                ))
             }
-            (Code::Unimplemented, _) if !self.multiplexed => failure
-                .help("a server with several services on one port needs --multiplexed"),
-            (Code::Unimplemented, _) => {
-                failure.help("does the server have this service? Without --multiplexed, its default one is called")
+            (Code::Unavailable, ..) => failure.help(other_wire),
+            (Code::DeadlineExceeded, _, Execution::MayHaveRun) => {
+                failure.help("--timeout 60s waits longer").help(other_wire)
             }
-            (Code::Internal, Execution::MayHaveRun) => failure
-                .help(format!("does the server speak {wire}, and is {idl} its contract?")),
-            (Code::ResourceExhausted, _) => failure.help("send less, or try later: the message says which limit is reached"),
+            (Code::DeadlineExceeded, ..) => failure.help("--timeout 60s waits longer"),
+            (Code::Unimplemented, ..) if !self.multiplexed => {
+                failure.help("a server with several services on one port may need --multiplexed")
+            }
+            (Code::Unimplemented, ..) => {
+                failure.help("without --multiplexed, the server's only or first service is called")
+            }
+            (Code::Internal, Origin::Local, _) => failure.help(format!(
+                "is {idl} the server's contract, and {wire} its wire?"
+            )),
+            (Code::ResourceExhausted, ..) => {
+                failure.help("send less, or try later: the message says which limit is reached")
+            }
             _ => failure,
         }
     }
@@ -311,20 +302,41 @@ fn bad_json(text: &str, origin: &str, problem: &serde_json::Error) -> Failure {
         .help("in a shell, put JSON between single quotes: '{\"id\": 7}'")
 }
 
-fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost) {
+/// Makes the call; `None` is the answer to a one-way one.
+fn exchange(
+    contract: &Contract<'_>,
+    channel: &Channel,
+    method: &Method,
+    arguments: &Struct,
+) -> std::result::Result<Option<Reply>, Status> {
+    let params = Params::new(contract, method, arguments);
+    if method.oneway {
+        return channel.notify_raw(&method.name, &params).map(|()| None);
+    }
+    let mut slot = ReplySlot::new(contract, method);
+    channel.call_raw(&method.name, &params, &mut slot)?;
+    let reply = slot.into_reply().ok_or_else(|| {
+        let message = "the reply has neither a result nor an exception that the contract declares";
+        Status::from_peer(Code::Unknown, message)
+    });
+    reply.map(Some)
+}
+
+fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Duration) {
     let paint = Stream::Stderr.paint();
     let faint = |text: String| eprintln!("{}", paint.text(Style::Faint, &text));
     let us = |time: Duration| time.as_secs_f64() * 1e6;
-    faint(format!(
-        "> {} to {} over {wire}: {} bytes",
-        method.name, target.address, cost.sent
-    ));
-    faint(format!(
-        "< {} bytes after {:.0} µs (and {:.0} µs to connect)",
-        cost.received,
-        us(cost.calling),
-        us(cost.connecting)
-    ));
+    let (name, address, sent) = (&method.name, &target.address, cost.sent());
+    faint(format!("> {name} to {address} over {wire}: {sent} bytes"));
+    match cost.connecting() {
+        Some(connecting) => faint(format!(
+            "< {} bytes after {:.0} µs, {:.0} µs of them to connect",
+            cost.received(),
+            us(took),
+            us(connecting)
+        )),
+        None => faint(format!("< no connection after {:.0} µs", us(took))),
+    }
 }
 
 fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Result {

@@ -1,17 +1,18 @@
-use crate::address::Address;
+use crate::address;
 use crate::failure::{Exit, Failure, Result};
-use crate::host::Listener;
 use crate::idl::{self, Includes};
 use crate::output::{self, program};
 use crate::paint::{Stream, Style};
+use crate::run::{cannot_listen, until_interrupted};
 use crate::sample::{Behavior, Sample};
 use crate::values::duration;
 use clap::Args;
+use dovetail::{Address, Server};
 use dovetail_dynamic::{Contract, Plausible, arguments_to_json};
-use dovetail_protocol::thrift::{ServerOptions, Wire};
 use dovetail_schema::{Schema, ServiceId};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// Answer a contract with sample data
@@ -20,16 +21,15 @@ use std::time::Duration;
 Examples:
   dovetail serve api.thrift
   dovetail serve api.thrift --listen tcp://0.0.0.0:9090      not only for this machine
-  dovetail serve api.thrift --listen unix:///tmp/api.sock
+  dovetail serve api.thrift --listen unix:/tmp/api.sock
   dovetail serve api.thrift --latency 20ms --fail 5%         a slow and unreliable server
-  dovetail serve api.thrift --wire compact+framed            refuses other wires
 
 The values follow the names of fields: `email` gets an address, `created_at` a time.
 Each call is logged in one line. Ctrl-C ends the server.")]
 pub(crate) struct Serve {
     /// The contract
     file: PathBuf,
-    /// tcp://HOST:PORT or unix:///PATH; port 0 is any that is free
+    /// tcp://HOST:PORT or unix:/PATH; port 0 is any that is free
     #[arg(
         short,
         long,
@@ -37,9 +37,6 @@ pub(crate) struct Serve {
         default_value = "tcp://127.0.0.1:9090"
     )]
     listen: String,
-    /// What clients speak; `any` finds out from their first bytes
-    #[arg(short, long, value_name = "WIRE", default_value = "any", value_parser = wire)]
-    wire: AnyOr<Wire>,
     /// Wait before each answer
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
     latency: Duration,
@@ -51,19 +48,6 @@ pub(crate) struct Serve {
     seed: u64,
     #[command(flatten)]
     includes: Includes,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct AnyOr<T>(Option<T>);
-
-fn wire(text: &str) -> std::result::Result<AnyOr<Wire>, String> {
-    match text {
-        "any" => Ok(AnyOr(None)),
-        _ => text
-            .parse()
-            .map(|wire| AnyOr(Some(wire)))
-            .map_err(|e: dovetail_protocol::thrift::ParseWireError| e.to_string()),
-    }
 }
 
 /// `5%` or `0.5%`, in thousandths.
@@ -80,30 +64,34 @@ fn permille(text: &str) -> std::result::Result<u32, String> {
 
 impl Serve {
     pub(crate) fn run(self) -> Result {
-        let address: Address = self.listen.parse()?;
+        let address = address::parse(&self.listen)?;
+        // Contract, services and their tables live as long as the process.
         let schema: &'static Schema = Box::leak(Box::new(idl::load(&self.file, &self.includes)?));
+        let contract: &'static Contract<'static> = Box::leak(Box::new(Contract::new(schema)));
         let services = services(schema);
         if services.is_empty() {
             let failure = format!("`{}` defines no service", self.file.display());
             return Err(Failure::new(Exit::Failed, failure).help("name the file that does"));
         }
-        // Both live as long as the process.
-        let contract: &'static Contract<'static> = Box::leak(Box::new(Contract::new(schema)));
-        let listener = Listener::bind(&address)?;
-        self.greet(contract, &services, &listener.address(&address))?;
         let behavior = Behavior {
             latency: self.latency,
             fail: self.fail,
             seed: self.seed,
             paint: Stream::Stdout.paint(),
         };
-        let options = ServerOptions {
-            wire: self.wire.0,
-            ..ServerOptions::default()
-        };
-        let sample = Sample::new(contract, services, behavior);
-        listener.serve(&Arc::new(options), &Arc::new(sample));
-        Ok(())
+        let calls = Arc::<AtomicU64>::default();
+        let mut server = Server::new();
+        for id in &services {
+            server = server.service(Sample::new(contract, *id, behavior, calls.clone()));
+        }
+        let listening = server.listen(&address.to_string());
+        let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
+        let running = listening.start().map_err(|problem| {
+            Failure::new(Exit::Failed, format!("cannot start the server: {problem}"))
+        })?;
+        let at = running.addresses().first().unwrap_or(&address).clone();
+        self.greet(contract, &services, &at)?;
+        until_interrupted(running)
     }
 
     fn greet(&self, contract: &Contract<'_>, services: &[ServiceId], at: &Address) -> Result {
@@ -112,13 +100,9 @@ impl Serve {
             .iter()
             .map(|id| contract.schema()[*id].name.as_str())
             .collect();
-        let wires = match self.wire.0 {
-            Some(wire) => wire.to_string(),
-            None => "every Thrift wire".to_owned(),
-        };
         let names = paint.text(Style::Strong, &names.join(", "));
         let at_text = paint.text(Style::Strong, &at.to_string());
-        let mut text = format!("{names} with sample data on {at_text}, {wires}\n");
+        let mut text = format!("{names} with sample data on {at_text}, over every Thrift wire\n");
         if let Some(example) = self.example(contract, services, at) {
             text += &format!("Try: {example}\n");
         }
@@ -148,9 +132,6 @@ impl Serve {
             call += &format!(" {}", quoted(&json));
         }
         call += &format!(" --idl {}", self.file.display());
-        if let Some(wire) = self.wire.0 {
-            call += &format!(" --wire {wire}");
-        }
         Some(call)
     }
 }

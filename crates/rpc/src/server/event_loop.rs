@@ -4,7 +4,7 @@
 use super::counters::count;
 use super::threads::block_on;
 use super::{ACCEPT_PAUSE, Guest, Model, Shared, hello};
-use crate::transport::SocketListener;
+use crate::transport::{Listener as _, SocketListener};
 use bytes::BytesMut;
 use dovetail_protocol::thrift::{IncomingCall, ServerConnection};
 use std::cell::RefCell;
@@ -59,9 +59,25 @@ impl Loop {
     }
 }
 
+/// A listening socket, closed when no loop accepts from it any longer. Not before: a Unix socket that is
+/// shut down is ready for ever and has no connection to give, over which tokio's `accept` never returns.
+pub(super) struct Open(pub(super) Arc<SocketListener>);
+
+impl Open {
+    fn handle(&self) -> io::Result<socket2::Socket> {
+        self.0.handle()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 pub(super) fn start(
     model: Model,
-    listeners: &[Arc<SocketListener>],
+    listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<Vec<Loop>> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
@@ -78,15 +94,17 @@ pub(super) fn start(
 fn start_loop(
     number: usize,
     pool: Option<usize>,
-    listeners: &[Arc<SocketListener>],
+    listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<Loop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(pool.unwrap_or(512))
         .build()?;
-    let sockets: io::Result<Vec<_>> = listeners.iter().map(|listener| listener.handle()).collect();
-    let sockets = sockets?;
+    let mut sockets = Vec::new();
+    for listener in listeners {
+        sockets.push((listener.handle()?, listener.clone()));
+    }
     let (phase, told) = watch::channel(Phase::Serving);
     let site = Site {
         shared: shared.clone(),
@@ -97,9 +115,12 @@ fn start_loop(
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             LocalSet::new().block_on(&runtime, async move {
-                for socket in sockets {
+                for (socket, open) in sockets {
                     let site = site.clone();
-                    tokio::task::spawn_local(async move { site.accept(socket).await });
+                    tokio::task::spawn_local(async move {
+                        site.accept(socket).await;
+                        drop(open);
+                    });
                 }
                 let mut told = site.told.clone();
                 drop(site);

@@ -198,10 +198,10 @@ impl Server {
             }
             #[cfg(feature = "async")]
             model => {
-                running.loops = event_loop::start(model, &sockets, &running.shared)?;
-                running
-                    .listeners
-                    .extend(sockets.into_iter().map(|l| l as Arc<dyn Listener>));
+                // The loops close them, each when the last loop has ended accepting.
+                let open = |socket| Arc::new(event_loop::Open(socket));
+                let open: Vec<_> = sockets.into_iter().map(open).collect();
+                running.loops = event_loop::start(model, &open, &running.shared)?;
             }
         }
         Ok(running)

@@ -1,26 +1,186 @@
-use crate::failure::Result;
-use clap::Args;
-#[allow(dead_code)]
 mod probe;
-#[allow(dead_code)]
 mod show;
-#[allow(dead_code, unused_imports)]
 mod workshop;
+
+use crate::failure::{Exit, Failure, Result};
+use crate::output::{self, program};
+use crate::paint::{Stream, Style};
+use crate::run::{cannot_listen, until_interrupted};
+use clap::Args;
+use dovetail::blocking::{Channel, ChannelBuilder};
+use dovetail::protocol::thrift::Wire;
+use dovetail::transport::MemoryConnector;
+use dovetail::{Address, Running, Server, Status};
+use probe::{Outcome, probe};
+use show::{Row, Way};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use workshop::{CONTRACT, Joiner, Notes, StockServer, WorkshopServer};
 
 /// Show every wire on one port, with the time of a call
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail demo                              the table; then it waits for your calls
+  dovetail demo --port 9191
+  dovetail demo --once                       only the table, for scripts
+  dovetail demo --contract > demo.thrift     the contract of the demo
+
+One server, in this process, answers on one TCP port, a Unix socket and in memory. For each
+wire of Thrift the table shows whether a typed result, a declared exception and a one-way call
+arrive, and the median time of a call with a result by each way. Exit code: 1 if one failed.")]
 pub(crate) struct Demo {
     /// The port on 127.0.0.1
-    #[arg(long, default_value_t = 9090)]
+    #[arg(short, long, default_value_t = 9090, value_name = "PORT")]
     port: u16,
-    /// End after the table, with exit code 1 if a row failed
+    /// End after the table
     #[arg(long)]
     once: bool,
+    /// Print the contract of the demo, and do nothing else
+    #[arg(long, conflicts_with_all = ["once", "port"])]
+    contract: bool,
 }
+
+/// Every wire of Thrift; the old binary protocol has no form inside THeader.
+const WIRES: &[&str] = &[
+    "binary",
+    "binary+framed",
+    "binary+header",
+    "binary+header:zlib",
+    "binary+header:zstd",
+    "binary+http",
+    "binary-old",
+    "binary-old+framed",
+    "binary-old+http",
+    "compact",
+    "compact+framed",
+    "compact+header",
+    "compact+header:zlib",
+    "compact+header:zstd",
+    "compact+http",
+    "json",
+    "json+framed",
+    "json+header",
+    "json+http",
+];
+
+/// How long one call of the demo may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Demo {
     pub(crate) fn run(self) -> Result {
-        let _ = (self.port, self.once);
-        Ok(())
+        if self.contract {
+            return output::write(CONTRACT);
+        }
+        let stand = Stand::start(self.port)?;
+        let rows = stand.rows();
+        let paint = Stream::Stdout.paint();
+        let heading = format!(
+            "One server on tcp://127.0.0.1:{}, two services, {} wires, four ways to it:",
+            stand.port,
+            rows.len()
+        );
+        let table = show::table(&rows, paint);
+        output::write(&format!(
+            "{}\n\n{table}\n",
+            paint.text(Style::Strong, &heading)
+        ))?;
+        let problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
+        problems.iter().for_each(|problem| eprintln!("{problem}"));
+        if self.once {
+            return stand.verdict(&problems);
+        }
+        let instructions = show::instructions(&program(), stand.port);
+        output::write(&format!("{instructions}\nCtrl-C ends the server.\n"))?;
+        until_interrupted(stand.running)
+    }
+}
+
+/// The server of the demo, and the ways to it.
+struct Stand {
+    running: Running,
+    port: u16,
+    memory: MemoryConnector,
+    notes: Arc<Notes>,
+    /// A Unix socket in the folder for temporary files; the server removes it at its end.
+    socket: PathBuf,
+}
+
+impl Stand {
+    fn start(port: u16) -> Result<Stand> {
+        let joiner = Joiner::default();
+        let name = format!("dovetail-demo-{}.sock", std::process::id());
+        let socket = std::env::temp_dir().join(name);
+        let server = Server::new()
+            .service(WorkshopServer::new(joiner.clone()))
+            .service(StockServer::new(joiner.clone()))
+            .listen(&format!("tcp://127.0.0.1:{port}"))
+            .map_err(|problem| cannot_listen(&problem, "--port"))?
+            .listen(&format!("unix:{}", socket.display()))
+            .map_err(|problem| cannot_listen(&problem, "TMPDIR"))?;
+        let (server, memory) = server.in_process();
+        let running = server.start().map_err(|problem| {
+            Failure::new(Exit::Failed, format!("cannot start the server: {problem}"))
+        })?;
+        // Port 0 is any that is free.
+        let port = match running.addresses().first() {
+            Some(Address::Tcp(place)) => place
+                .rsplit(':')
+                .next()
+                .and_then(|port| port.parse().ok())
+                .unwrap_or(port),
+            _ => port,
+        };
+        Ok(Stand {
+            running,
+            port,
+            memory,
+            notes: joiner.notes(),
+            socket,
+        })
+    }
+
+    /// Calls the server over every wire, by every way.
+    fn rows(&self) -> Vec<Row> {
+        let wires = WIRES.iter().filter_map(|name| name.parse().ok());
+        wires.map(|wire| self.row(wire)).collect()
+    }
+
+    fn row(&self, wire: Wire) -> Row {
+        let outcome = |way: &Way| match self.connect(*way) {
+            Ok(builder) => {
+                let channel = builder.wire(wire).timeout(TIMEOUT).build();
+                probe(channel, &self.notes, &format!("{wire} over {}", way.name()))
+            }
+            Err(status) => Outcome::failed(&status.to_string()),
+        };
+        Row {
+            wire,
+            outcomes: Way::ALL.iter().map(outcome).collect(),
+        }
+    }
+
+    fn connect(&self, way: Way) -> std::result::Result<ChannelBuilder, Status> {
+        let tcp = || Channel::builder(&format!("tcp://127.0.0.1:{}", self.port));
+        Ok(match way {
+            Way::Tcp => tcp()?,
+            Way::Multiplexed => tcp()?.service("Workshop"),
+            Way::Unix => Channel::builder(&format!("unix:{}", self.socket.display()))?,
+            Way::InProcess => Channel::through(Arc::new(self.memory.clone())),
+        })
+    }
+
+    /// Ends the server, and says whether all went well.
+    fn verdict(self, problems: &[String]) -> Result {
+        self.running.shutdown(TIMEOUT);
+        match problems {
+            [] => Ok(()),
+            _ => Err(Failure::new(
+                Exit::Failed,
+                format!("{} of the calls failed", problems.len()),
+            )
+            .help("the lines above say which; please report them")),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::probe::Outcome;
 use crate::paint::{Paint, Style};
 use crate::table::{Align, Cell, Table};
-use dovetail_protocol::thrift::Wire;
+use dovetail::protocol::thrift::Wire;
 use std::time::Duration;
 
 /// The ways by which each wire is called; the columns of times.

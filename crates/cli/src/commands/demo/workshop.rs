@@ -10,7 +10,7 @@ pub(crate) use contract::workshop::{
     Board, OrderId, OutOfStock, Quote, QuoteError, Wood, Workshop, WorkshopBlockingClient,
     WorkshopServer,
 };
-pub(crate) use contract::workshop::{Order, Stock};
+pub(crate) use contract::workshop::{Order, Stock, StockServer};
 
 use dovetail::{Context, Status};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
