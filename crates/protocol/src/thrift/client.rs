@@ -44,7 +44,8 @@ pub struct IncomingReply {
 ///
 /// # Calling contract
 ///
-/// - [`call`](Self::call) appends a message to a buffer of your own; send it.
+/// - [`call`](Self::call) appends a message to a buffer of your own; send it. Not while the connection is
+///   [`exclusive`](Self::exclusive) to another call.
 /// - Append what is received to another one, and call [`receive`](Self::receive) until it returns `None`.
 /// - A caller that is gone [`abandon`](Self::abandon)s its call; the reply is dropped when it comes.
 /// - After an error, and at the [`end`](Self::end) of the stream, the calls in
@@ -59,6 +60,8 @@ pub struct ClientConnection {
     failed: Option<ProtocolError>,
     needs: usize,
     closing: bool,
+    /// Over HTTP: the server has kept the connection after a response.
+    kept: bool,
     calls: u64,
     /// In the order of the calls. Answered ones stay until they are at the front or make up half of it.
     pending: VecDeque<Pending>,
@@ -68,6 +71,8 @@ pub struct ClientConnection {
 struct Pending {
     call: CallId,
     method: Name,
+    /// One-way over HTTP: a response comes, and what it says does not matter.
+    oneway: bool,
     state: PendingState,
 }
 
@@ -76,8 +81,6 @@ enum PendingState {
     Waiting,
     /// The caller is gone.
     Abandoned,
-    /// One-way over HTTP: an empty response comes.
-    Oneway,
     Answered,
 }
 
@@ -98,6 +101,7 @@ impl ClientConnection {
             failed: None,
             needs: 1,
             closing: false,
+            kept: false,
             calls: 0,
             pending: VecDeque::new(),
             answered: 0,
@@ -165,17 +169,27 @@ impl ClientConnection {
         };
         message.write(body, self.options.encoding, out)?;
         self.calls += 1;
-        let state = match oneway {
-            false => PendingState::Waiting,
-            true if self.wire.transport == Transport::Http => PendingState::Oneway,
-            true => return Ok(call),
-        };
-        self.pending.push_back(Pending {
-            call,
-            method: Name::new(method),
-            state,
-        });
+        if !oneway || self.answers_oneway() {
+            self.pending.push_back(Pending {
+                call,
+                method: Name::new(method),
+                oneway,
+                state: PendingState::Waiting,
+            });
+        }
         Ok(call)
+    }
+
+    /// True where even a one-way call is answered: HTTP has a response to every request.
+    pub fn answers_oneway(&self) -> bool {
+        self.wire.transport == Transport::Http
+    }
+
+    /// True where the next call has to wait until all others are answered. Servers of HTTP/1.0 close after
+    /// each response, and what was sent behind the request may have run or not: a client sends nothing
+    /// behind it before the server has shown that it keeps the connection (RFC 9112, 9.3.2).
+    pub fn exclusive(&self) -> bool {
+        self.wire.transport == Transport::Http && !self.kept && !self.pending.is_empty()
     }
 
     /// Splits the next reply off the front of `input`; `None` where more must be received first.
@@ -268,17 +282,18 @@ impl ClientConnection {
         body: Bytes,
     ) -> Result<Option<IncomingReply>, ProtocolError> {
         self.closing |= !head.keep_alive;
+        self.kept |= head.keep_alive;
         let Some(index) = self.oldest() else {
             return Err(ProtocolError::malformed("an HTTP response to no request"));
         };
         if let http::Start::Response { status, reason } = &head.start
             && *status != 200
-            && self.pending[index].state != PendingState::Oneway
+            && !(self.pending[index].oneway && (200..300).contains(status))
         {
             let status = application_exception::from_http(*status, reason);
             return Ok(self.answer(index, Err(status), head.headers));
         }
-        if self.pending[index].state == PendingState::Oneway {
+        if self.pending[index].oneway {
             return Ok(self.answer(index, Ok((Encoding::ThriftBinary, body)), head.headers));
         }
         self.reply(incoming::from_http(head, body, &self.options.limits)?)

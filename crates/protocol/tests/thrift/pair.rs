@@ -112,7 +112,7 @@ fn every_wire_at_every_chunk_size() {
             let mut pair = Pair::new(wire, Some("Greeter"), chunk);
             // Pipelined: a call, a one-way call, two more calls.
             let first = pair.call("greet", false);
-            pair.call("shout", true);
+            let oneway = pair.call("shout", true);
             let second = pair.call("greet", false);
             let third = pair.call("fail", false);
             size = size.max(pair.to_server.len());
@@ -141,6 +141,9 @@ fn every_wire_at_every_chunk_size() {
                 }
             }
             let mut replies = pair.replies().expect(&what);
+            // HTTP answers one-way calls as well.
+            let taken = replies.extract_if(.., |reply| reply.call == oneway);
+            assert_eq!(taken.count() == 1, pair.client.answers_oneway(), "{what}");
             replies.sort_by_key(|reply| reply.call);
             let answered: Vec<_> = replies.iter().map(|reply| reply.call).collect();
             assert_eq!(answered, [first, second, third], "{what}");
@@ -350,4 +353,39 @@ fn an_http_reply_that_ends_with_the_connection() {
     assert_eq!(reply.call, call);
     check_reply(&reply);
     assert!(pair.client.closing());
+}
+
+#[test]
+fn nothing_is_sent_behind_a_request_before_the_server_has_kept_the_connection() {
+    // (what the server answers to the first request, free for a second call, takes further calls)
+    let rows = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", true, true),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            true,
+            false,
+        ),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", true, false),
+        (
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n",
+            true,
+            true,
+        ),
+        ("HTTP/1.1 200 OK\r\n", false, true),
+    ];
+    let wire = "binary+http".parse().expect("a wire");
+    for (response, free, open) in rows {
+        let mut pair = Pair::new(wire, None, usize::MAX);
+        assert!(!pair.client.exclusive());
+        let call = pair.call("shout", true);
+        assert!(pair.client.exclusive(), "{response}");
+        pair.to_client = response.into();
+        let replies = pair.replies().expect(response);
+        let answered: Vec<_> = replies.iter().map(|reply| reply.call).collect();
+        assert_eq!(answered == [call], free, "{response}");
+        assert_eq!(!pair.client.exclusive(), free, "{response}");
+        assert_eq!(!pair.client.closing(), open, "{response}");
+        pair.call("greet", false);
+        assert_eq!(pair.client.exclusive(), !(free && open), "{response}");
+    }
 }

@@ -48,7 +48,7 @@ fn converse(wire: usize, chunk: usize, steps: &[Step]) {
         match *step {
             Step::Call { oneway } => {
                 let call = pair.call("greet", oneway);
-                if !oneway {
+                if !oneway || pair.client.answers_oneway() {
                     waiting.push(call);
                 }
             }

@@ -13,8 +13,8 @@
 
 use super::dial::Dial;
 use super::options::{Options, settings};
-use super::table::{Table, lost, misbehaved, too_late};
-use super::{Body, decode, decode_into, harmless};
+use super::table::{Outgoing, Table, lost, misbehaved, too_late};
+use super::{Body, Retries, decode, decode_into};
 use crate::server::threads::receive;
 use crate::transport::{Connector, Poller, Polling, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status};
@@ -24,7 +24,7 @@ use dovetail_wire::{Bytes, Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -110,11 +110,13 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<T, E> {
-        let body = self.exchange(method.name, method.idempotent, &(&params, method.params));
+        let params = (&params, method.params);
+        let body = self.exchange(self.outgoing(method.name, &params), method.idempotent);
         decode(method.name, body, self.options.decoding)
     }
 
-    /// Calls a one-way method; returns when the call is handed to the transport.
+    /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
+    /// the server has taken the call: every request has a response there.
     pub fn notify<P: WriteParams>(&self, method: &'static Method, params: P) -> Result<(), Status> {
         self.notify_raw(method.name, &(&params, method.params))
     }
@@ -127,45 +129,50 @@ impl Channel {
         params: &impl Encode,
         reply: &mut impl Decode,
     ) -> Result<(), Status> {
-        let body = self.exchange(method, false, params)?;
+        let body = self.exchange(self.outgoing(method, params), false)?;
         decode_into(reply, method, body, self.options.decoding)
     }
 
     /// Calls a one-way method that no generated code describes.
     pub fn notify_raw(&self, method: &str, params: &impl Encode) -> Result<(), Status> {
-        let deadline = Instant::now() + self.options.timeout;
-        self.attempt(false, |connection| {
-            connection.notify(&self.options, method, params, deadline)
-        })
+        let call = Outgoing {
+            oneway: true,
+            ..self.outgoing(method, params)
+        };
+        self.attempt(call, false).map(drop)
     }
 
-    fn exchange(
-        &self,
-        method: &str,
-        idempotent: bool,
-        params: &impl Encode,
-    ) -> Result<Body, Status> {
-        let deadline = Instant::now() + self.options.timeout;
-        self.attempt(idempotent, |connection| {
-            connection.call(&self.options, method, params, deadline)
-        })
+    fn outgoing<'a, P>(&'a self, method: &'a str, params: &'a P) -> Outgoing<'a, P> {
+        Outgoing {
+            method,
+            oneway: false,
+            headers: &self.options.headers,
+            params,
+        }
     }
 
-    /// Tries a call, and once more on a fresh connection where that cannot do harm: when the old one was
-    /// lost before anything was sent, or when the contract says that twice is as good as once.
-    fn attempt<R>(
+    fn exchange(&self, call: Outgoing<'_, impl Encode>, idempotent: bool) -> Result<Body, Status> {
+        let body = self.attempt(call, idempotent)?;
+        body.ok_or_else(|| Status::new(Code::Internal, "a call without an answer"))
+    }
+
+    /// Tries a call, and again on a fresh connection where that cannot do harm: when the old one was lost
+    /// before the call was sent, or, once, when the contract says that twice is as good as once.
+    fn attempt(
         &self,
+        call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-        call: impl Fn(&Connection) -> Result<R, Status>,
-    ) -> Result<R, Status> {
-        match call(&*self.connection()?) {
-            Err(status) if status.code() == Code::Unavailable => {
-                match harmless(&status, idempotent) {
-                    true => call(&*self.connection()?),
-                    false => Err(status),
-                }
+    ) -> Result<Option<Body>, Status> {
+        let deadline = Instant::now() + self.options.timeout;
+        let mut retries = Retries::new(idempotent);
+        loop {
+            match self
+                .connection()?
+                .call(call, self.options.timeout, deadline)
+            {
+                Err(status) if retries.again(&status) && Instant::now() < deadline => {}
+                result => return result,
             }
-            result => result,
         }
     }
 
@@ -256,12 +263,16 @@ struct Connection {
     state: Mutex<State>,
     /// Taken by whoever reads.
     reader: Mutex<ReaderTools>,
+    /// Notified when a caller that waits for its turn may have it.
+    turn: Condvar,
 }
 
 struct State {
     table: Table<Arc<Waiter>>,
     sending: bool,
     reading: bool,
+    /// Callers that wait for their turn.
+    queueing: usize,
     last_used: Instant,
 }
 
@@ -314,12 +325,14 @@ impl Connection {
                 table: Table::new(options),
                 sending: false,
                 reading: false,
+                queueing: 0,
                 last_used: Instant::now(),
             }),
             reader: Mutex::new(ReaderTools {
                 poller: Poller::new(options.polling),
                 scratch: vec![0; SCRATCH],
             }),
+            turn: Condvar::new(),
         }
     }
 
@@ -341,36 +354,59 @@ impl Connection {
         true
     }
 
+    /// Sends a call and waits for its answer; `None` for a one-way call that has none.
     fn call(
         &self,
-        options: &Options,
-        method: &str,
-        params: &impl Encode,
+        call: Outgoing<'_, impl Encode>,
+        timeout: Duration,
         deadline: Instant,
-    ) -> Result<Body, Status> {
-        let waiter = Waiter::new();
+    ) -> Result<Option<Body>, Status> {
         let mut state = lock(&self.state);
-        let call = state
-            .table
-            .call(method, &options.headers, params, Some(waiter.clone()))?;
+        let answered = !call.oneway || state.table.answers_oneway();
+        let waiter = answered.then(Waiter::new);
+        let id = loop {
+            match state.table.call(call, waiter.clone())? {
+                Some(id) => break id,
+                None => state = self.wait_for_turn(state, call.method, timeout, deadline)?,
+            }
+        };
         self.send(state, deadline);
-        self.wait(&waiter, call, deadline)
-            .unwrap_or_else(|| Err(too_late(method, options.timeout, Execution::MayHaveRun)))
+        match waiter {
+            Some(waiter) => match self.wait(&waiter, id, deadline) {
+                Some(reply) => reply.map(Some),
+                None => Err(too_late(call.method, timeout, Execution::MayHaveRun)),
+            },
+            None => match lock(&self.state).table.broken() {
+                true => Err(lost(&self.target, &"it broke while the call was sent")),
+                false => Ok(None),
+            },
+        }
     }
 
-    fn notify(
-        &self,
-        options: &Options,
+    /// Waits until other calls are answered on a connection that takes one at a time.
+    fn wait_for_turn<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
         method: &str,
-        params: &impl Encode,
+        timeout: Duration,
         deadline: Instant,
-    ) -> Result<(), Status> {
-        let mut state = lock(&self.state);
-        state.table.call(method, &options.headers, params, None)?;
-        self.send(state, deadline);
-        match lock(&self.state).table.broken() {
-            true => Err(lost(&self.target, &"it broke while the call was sent")),
-            false => Ok(()),
+    ) -> Result<MutexGuard<'a, State>, Status> {
+        state.queueing += 1;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waited = self
+            .turn
+            .wait_timeout_while(state, left, |state| !state.table.turn());
+        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.queueing -= 1;
+        match waited.timed_out() {
+            true => Err(too_late(method, timeout, Execution::NotSent)),
+            false => Ok(state),
+        }
+    }
+
+    fn offer_turn(&self, state: &State) {
+        if state.queueing > 0 {
+            self.turn.notify_all();
         }
     }
 
@@ -418,6 +454,7 @@ impl Connection {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 state.table.abandon(call);
+                self.offer_turn(&state);
                 state.wake_a_reader();
                 return None;
             }
@@ -476,6 +513,7 @@ impl Connection {
         if let Err(why) = outcome {
             self.give_up(state, why);
         }
+        self.offer_turn(state);
     }
 
     fn give_up(&self, state: &mut State, why: Status) {

@@ -1,7 +1,7 @@
 use super::dial::Dial;
 use super::options::{Options, settings};
-use super::table::{Table, lost, misbehaved, too_late};
-use super::{Body, decode, decode_into, harmless};
+use super::table::{Outgoing, Table, lost, misbehaved, too_late};
+use super::{Body, Retries, decode, decode_into};
 use crate::{Address, Code, Exceptions, Execution, Method, Status};
 use dovetail_protocol::thrift::CallId;
 use dovetail_wire::{Bytes, Decode, Encode, FieldValue, WriteParams};
@@ -89,13 +89,14 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<T, E> {
-        let body = self
-            .exchange(method.name, method.idempotent, &(&params, method.params))
-            .await;
+        let params = (&params, method.params);
+        let call = self.outgoing(method.name, &params);
+        let body = self.exchange(call, method.idempotent).await;
         decode(method.name, body, self.options.decoding)
     }
 
-    /// Calls a one-way method; returns when the call is queued on a connection.
+    /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it returns when
+    /// the server has taken the call: every request has a response there.
     pub async fn notify<P: WriteParams>(
         &self,
         method: &'static Method,
@@ -113,56 +114,62 @@ impl Channel {
         params: &impl Encode,
         reply: &mut impl Decode,
     ) -> Result<(), Status> {
-        let body = self.exchange(method, false, params).await?;
+        let body = self.exchange(self.outgoing(method, params), false).await?;
         decode_into(reply, method, body, self.options.decoding)
     }
 
     /// Calls a one-way method that no generated code describes.
     pub async fn notify_raw(&self, method: &str, params: &impl Encode) -> Result<(), Status> {
-        let connection = self.connection().await?;
-        connection
-            .queue(&self.options, method, params, None)
-            .map(drop)
+        let call = Outgoing {
+            oneway: true,
+            ..self.outgoing(method, params)
+        };
+        self.in_time(call, false).await.map(drop)
+    }
+
+    fn outgoing<'a, P>(&'a self, method: &'a str, params: &'a P) -> Outgoing<'a, P> {
+        Outgoing {
+            method,
+            oneway: false,
+            headers: &self.options.headers,
+            params,
+        }
     }
 
     async fn exchange(
         &self,
-        method: &str,
+        call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-        params: &impl Encode,
     ) -> Result<Body, Status> {
-        let attempts = async {
-            match self.attempt(method, params).await {
-                Err(status)
-                    if status.code() == Code::Unavailable && harmless(&status, idempotent) =>
-                {
-                    self.attempt(method, params).await
-                }
-                result => result,
-            }
-        };
-        timeout(self.options.timeout, attempts)
-            .await
-            .unwrap_or_else(|_| {
-                Err(too_late(
-                    method,
-                    self.options.timeout,
-                    Execution::MayHaveRun,
-                ))
-            })
+        let body = self.in_time(call, idempotent).await?;
+        body.ok_or_else(|| Status::new(Code::Internal, "a call without an answer"))
     }
 
-    async fn attempt(&self, method: &str, params: &impl Encode) -> Result<Body, Status> {
-        let connection = self.connection().await?;
-        let (reply, answer) = oneshot::channel();
-        let call = connection.queue(&self.options, method, params, Some(reply))?;
-        let given_up = Abandon {
-            connection: &connection,
-            call,
-        };
-        let answer = answer.await;
-        std::mem::forget(given_up);
-        answer.unwrap_or_else(|_| Err(lost(&connection.target, &"its task has ended")))
+    async fn in_time(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        idempotent: bool,
+    ) -> Result<Option<Body>, Status> {
+        let limit = self.options.timeout;
+        let late = || too_late(call.method, limit, Execution::MayHaveRun);
+        timeout(limit, self.attempt(call, idempotent))
+            .await
+            .unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Tries a call, and again on a fresh connection where that cannot do harm.
+    async fn attempt(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        idempotent: bool,
+    ) -> Result<Option<Body>, Status> {
+        let mut retries = Retries::new(idempotent);
+        loop {
+            match self.connection().await?.call(call).await {
+                Err(status) if retries.again(&status) => {}
+                result => return result,
+            }
+        }
     }
 
     async fn connection(&self) -> Result<Arc<Connection>, Status> {
@@ -239,11 +246,16 @@ impl Place {
 
 type Reply = oneshot::Sender<Result<Body, Status>>;
 
+/// A call that is on its way, and where its answer comes, if one does.
+type Queued = (CallId, Option<oneshot::Receiver<Result<Body, Status>>>);
+
 struct Connection {
     target: String,
     table: Mutex<Table<Reply>>,
     /// Something is queued, or the connection is no longer wanted.
     queued: Arc<Notify>,
+    /// Notified when callers that wait for their turn may have it.
+    turn: Notify,
 }
 
 /// Gives a call up when its future is dropped.
@@ -255,6 +267,7 @@ struct Abandon<'a> {
 impl Drop for Abandon<'_> {
     fn drop(&mut self) {
         lock(&self.connection.table).abandon(self.call);
+        self.connection.turn.notify_waiters();
     }
 }
 
@@ -271,6 +284,7 @@ impl Connection {
             target: address.to_string(),
             table: Mutex::new(Table::new(options)),
             queued: queued.clone(),
+            turn: Notify::new(),
         });
         let weak = Arc::downgrade(&connection);
         match address {
@@ -286,16 +300,45 @@ impl Connection {
         Ok(connection)
     }
 
-    fn queue(
-        &self,
-        options: &Options,
-        method: &str,
-        params: &impl Encode,
-        reply: Option<Reply>,
-    ) -> Result<CallId, Status> {
-        let call = lock(&self.table).call(method, &options.headers, params, reply)?;
+    /// Sends a call and waits for its answer; `None` for a one-way call that has none.
+    async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Body>, Status> {
+        let (id, answer) = loop {
+            // Before the look at the table: a turn that is offered in between is not missed.
+            let turn = self.turn.notified();
+            if let Some(queued) = self.queue(call)? {
+                break queued;
+            }
+            turn.await;
+        };
+        let Some(answer) = answer else {
+            return Ok(None);
+        };
+        let given_up = Abandon {
+            connection: self,
+            call: id,
+        };
+        let answer = answer.await;
+        std::mem::forget(given_up);
+        match answer {
+            Ok(reply) => reply.map(Some),
+            Err(_) => Err(lost(&self.target, &"its task has ended")),
+        }
+    }
+
+    fn queue(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Queued>, Status> {
+        let mut table = lock(&self.table);
+        let (reply, answer) = match !call.oneway || table.answers_oneway() {
+            true => {
+                let (reply, answer) = oneshot::channel();
+                (Some(reply), Some(answer))
+            }
+            false => (None, None),
+        };
+        let Some(id) = table.call(call, reply)? else {
+            return Ok(None);
+        };
         self.queued.notify_one();
-        Ok(call)
+        Ok(Some((id, answer)))
     }
 
     fn fail(&self, why: Status) {
@@ -303,6 +346,7 @@ impl Connection {
             // A caller that is gone needs no answer.
             let _ = waiter.send(Err(why.clone()));
         }
+        self.turn.notify_waiters();
     }
 }
 
@@ -334,6 +378,7 @@ where
             if let Err(why) = take_in(&connection, &mut scratch, received) {
                 return connection.fail(why);
             }
+            connection.turn.notify_waiters();
             let needs = lock(&connection.table).needs();
             if needs > scratch.len() {
                 scratch.resize(needs.next_power_of_two().min(1 << 20), 0);

@@ -9,6 +9,22 @@ use dovetail_wire::{Encode, EncodeError};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+/// A call to be sent.
+pub(crate) struct Outgoing<'a, P> {
+    pub(crate) method: &'a str,
+    pub(crate) oneway: bool,
+    pub(crate) headers: &'a Headers,
+    pub(crate) params: &'a P,
+}
+
+impl<P> Clone for Outgoing<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Outgoing<'_, P> {}
+
 /// Hands each reply to the waiter of its call. `W` is whatever wakes one.
 pub(crate) struct Table<W> {
     machine: ClientConnection,
@@ -53,16 +69,27 @@ impl<W> Table<W> {
         }
     }
 
-    /// Queues a call; the reply will go to the waiter. One-way calls have none.
+    /// Queues a call; the reply will go to the waiter. `None` where the call has to wait for its
+    /// [`turn`](Self::turn).
     pub(crate) fn call(
         &mut self,
-        method: &str,
-        headers: &Headers,
-        body: &impl Encode,
+        Outgoing {
+            method,
+            oneway,
+            headers,
+            params,
+        }: Outgoing<'_, impl Encode>,
         waiter: Option<W>,
-    ) -> Result<CallId, Status> {
+    ) -> Result<Option<CallId>, Status> {
         if let Some(why) = &self.broken {
             return Err(why.clone().with_execution(Execution::NotSent));
+        }
+        if self.machine.closing() {
+            let why = "the server takes no further call on this connection";
+            return Err(Status::new(Code::Unavailable, why).with_execution(Execution::NotSent));
+        }
+        if !self.turn() {
+            return Ok(None);
         }
         if self.waiting.len() >= self.most {
             return Err(Status::new(
@@ -74,15 +101,24 @@ impl<W> Table<W> {
                 ),
             ));
         }
-        let oneway = waiter.is_none();
         let call = self
             .machine
-            .call_with(method, oneway, headers, body, &mut self.out)
+            .call_with(method, oneway, headers, params, &mut self.out)
             .map_err(|error| unencodable(method, &error))?;
         if let Some(waiter) = waiter {
             self.waiting.insert(call, waiter);
         }
-        Ok(call)
+        Ok(Some(call))
+    }
+
+    /// False where a call has to wait until another one is answered; see [`ClientConnection::exclusive`].
+    pub(crate) fn turn(&self) -> bool {
+        self.broken.is_some() || self.machine.closing() || !self.machine.exclusive()
+    }
+
+    /// True where a one-way call has an answer to wait for.
+    pub(crate) fn answers_oneway(&self) -> bool {
+        self.machine.answers_oneway()
     }
 
     /// Takes the replies that have arrived, each with its waiter.
@@ -120,8 +156,18 @@ impl<W> Table<W> {
 
     /// The caller is gone; a late reply is dropped.
     pub(crate) fn abandon(&mut self, call: CallId) {
-        if self.waiting.remove(&call).is_some() {
-            self.machine.abandon(call);
+        if self.waiting.remove(&call).is_none() {
+            return;
+        }
+        self.machine.abandon(call);
+        if self.machine.exclusive() {
+            // Nobody else can use the connection before an answer comes that nobody waits for.
+            self.broken.get_or_insert_with(|| {
+                Status::new(
+                    Code::Unavailable,
+                    "the connection belonged to a call that was given up",
+                )
+            });
         }
     }
 
