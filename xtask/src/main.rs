@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod interop;
+mod peer_idl;
 mod peers;
 mod stage;
 mod test;
@@ -24,6 +25,8 @@ enum Command {
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
     Test(test::Options),
+    /// Fetch the .thrift files that other projects ship into `target/peer-idl`.
+    FetchPeerIdl,
     /// Fuzz every codec, machine and front end, on the stable compiler.
     Fuzz(fuzz::Options),
     /// Run Dovetail against every real peer, in both directions.
@@ -38,6 +41,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -3,6 +3,7 @@
 //! They are other people's files: they stay below `target/` and are never committed. Each comes from the
 //! package's own registry, through that registry's own client.
 
+use crate::stage::{self, Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,9 +52,32 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
+/// Fetches all packages into `target/peer-idl`.
+pub(crate) fn run() -> Result<(), String> {
+    fetch(&stage::root().join("target/peer-idl"))
+}
+
+/// The stage of the tests: every file that could be fetched compiles.
+pub(crate) fn stage() -> Outcome {
+    let fetched = run();
+    let test = [
+        "cargo",
+        "test",
+        "--quiet",
+        "--package",
+        "dovetail-idl",
+        "--test",
+        "shipped",
+    ];
+    match (stage::command(&test), fetched) {
+        (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
+        (outcome, _) => outcome,
+    }
+}
+
 /// Fetches all packages, each into a directory of its own below `dir`. What cannot be fetched is named, and
 /// does not keep the rest from being there.
-pub(crate) fn fetch(dir: &Path) -> Result<(), String> {
+fn fetch(dir: &Path) -> Result<(), String> {
     let scratch = dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(|problem| format!("{}: {problem}", scratch.display()))?;
     let mut problems = Vec::new();
@@ -78,7 +102,7 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
     match package.registry {
         Registry::Go => {
             let module = format!("{}@{}", package.name, package.version);
-            let said = run(
+            let said = output(
                 Command::new("go").args(["mod", "download", "-json", &module]),
                 scratch,
             )?;
@@ -100,9 +124,9 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
                 ":all:",
                 &requirement,
             ];
-            run(Command::new("pip").args(arguments), scratch)?;
+            output(Command::new("pip").args(arguments), scratch)?;
             let archive = format!("{}-{}.tar.gz", package.name, package.version);
-            run(Command::new("tar").args(["xzf", &archive]), scratch)?;
+            output(Command::new("tar").args(["xzf", &archive]), scratch)?;
             Ok(scratch.join(format!("{}-{}", package.name, package.version)))
         }
         Registry::CratesIo => {
@@ -117,8 +141,8 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
             };
             write("Cargo.toml", &manifest)?;
             write("lib.rs", "")?;
-            run(Command::new("cargo").args(["fetch", "--quiet"]), scratch)?;
-            let said = run(
+            output(Command::new("cargo").args(["fetch", "--quiet"]), scratch)?;
+            let said = output(
                 Command::new("cargo").args(["metadata", "--format-version", "1"]),
                 scratch,
             )?;
@@ -132,7 +156,7 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
                 .ok_or_else(|| "`cargo metadata` gives no path".to_owned())
         }
         Registry::Debian => {
-            let said = run(Command::new("dpkg").args(["-L", package.name]), scratch)?;
+            let said = output(Command::new("dpkg").args(["-L", package.name]), scratch)?;
             let file = said.lines().find(|line| line.ends_with(".thrift"));
             let directory = file.and_then(|file| Path::new(file).parent());
             directory
@@ -142,7 +166,7 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn run(command: &mut Command, directory: &Path) -> Result<String, String> {
+fn output(command: &mut Command, directory: &Path) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.current_dir(directory).output();
     let output = output.map_err(|problem| format!("cannot run `{program}`: {problem}"))?;

@@ -26,6 +26,8 @@ const STAGES: &[Stage] = &[
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
     ("interop with real peers", crate::interop::stage),
+    // After the peers: they bring Debian's compiler.
+    ("IDL that others ship", crate::peer_idl::stage),
 ];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {

@@ -6,7 +6,7 @@ mod support;
 
 use dovetail_idl::compile;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use support::{Below, report};
 
 /// Files that are not valid contracts, by a part of their path, and why.
@@ -46,11 +46,7 @@ const ALLOWED: &[(&str, &str)] = &[
 
 #[test]
 fn peers_files_compile() {
-    let root = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
-        PathBuf::from,
-    );
-    let root = root.join("peer-idl");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peer-idl");
     let Ok(packages) = std::fs::read_dir(&root) else {
         println!(
             "skipped: no files in {}; `cargo xtask fetch-peer-idl` fetches them",
