@@ -1,0 +1,5 @@
+//! Generates the client from its contract.
+
+fn main() -> Result<(), dovetail_build::Error> {
+    dovetail_build::compile("hello.thrift").map(drop)
+}
