@@ -1,18 +1,21 @@
-//! CBOR (RFC 8949) as an encoding of Dovetail's messages: a `Writer`, a `Reader`, and the `Codec` that makes them.
+//! CBOR (RFC 8949) as an encoding: a [`Writer`], a [`Reader`], and the [`Codec`] that makes them.
 //!
-//! | Dovetail | CBOR |
+//! | value | CBOR |
 //! |---|---|
 //! | struct | map of indefinite length, field id → value |
 //! | list, set | array |
 //! | map | map |
-//! | integers, enums | unsigned or negative integer |
+//! | integers, enums | unsigned or negative integer; unsigned types as the signed ones of their width |
 //! | floating point | binary64 |
 //! | string, bytes | text, byte string |
 //! | uuid | tag 37 with 16 bytes |
+//!
+//! A struct says nothing about its length before it ends, as nobody counts the fields that are present.
+//! Other forms of CBOR (tags, half precision, text in chunks) are refused, not guessed at.
 
 use dovetail::wire::{
-    Budget, Bytes, Codec, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits, NextField, Reader,
-    Sequence, UnknownValue, Writer,
+    Budget, Bytes, Codec, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
+    NextField, Reader, Sequence, UnknownValue, Writer,
 };
 use std::borrow::Cow;
 
@@ -20,7 +23,7 @@ use std::borrow::Cow;
 pub struct Cbor;
 
 impl Codec for Cbor {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "cbor"
     }
 
@@ -30,7 +33,11 @@ impl Codec for Cbor {
         limits: Limits,
         body: &mut dyn FnMut(&mut dyn Writer) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
-        body(&mut CborWriter { out, depth: 0, limit: limits.depth })
+        body(&mut CborWriter {
+            out,
+            depth: 0,
+            limit: limits.depth,
+        })
     }
 
     fn decode(
@@ -39,14 +46,14 @@ impl Codec for Cbor {
         limits: Limits,
         body: &mut dyn FnMut(&mut dyn Reader<'_>) -> Result<(), DecodeError>,
     ) -> Result<usize, DecodeError> {
-        let mut reader = CborReader { input, at: 0, budget: Budget::new(limits) };
+        let mut reader = CborReader::new(input, limits);
         body(&mut reader)?;
-        Ok(reader.at)
+        Ok(reader.position())
     }
 }
 
-// The major types of RFC 8949, section 3.1, in the upper three bits.
-pub(crate) const UNSIGNED: u8 = 0 << 5;
+// The major types (section 3.1), in the upper three bits of an item's first byte.
+pub(crate) const UNSIGNED: u8 = 0;
 const NEGATIVE: u8 = 1 << 5;
 const BYTES: u8 = 2 << 5;
 pub(crate) const TEXT: u8 = 3 << 5;
@@ -54,10 +61,13 @@ pub(crate) const ARRAY: u8 = 4 << 5;
 const MAP: u8 = 5 << 5;
 const TAG: u8 = 6 << 5;
 
+/// What the lower five bits say of an item that comes in pieces, and ends with a break.
+const INDEFINITE: u8 = 31;
+
 const FALSE: u8 = 0xF4;
 const TRUE: u8 = 0xF5;
 const DOUBLE: u8 = 0xFB;
-const OPEN_MAP: u8 = 0xBF;
+const OPEN_MAP: u8 = MAP | INDEFINITE;
 const BREAK: u8 = 0xFF;
 const UUID_TAG: u64 = 37;
 
@@ -203,66 +213,104 @@ impl Writer for CborWriter<'_> {
 
 /// The head of an item, read.
 #[derive(Clone, Copy)]
-pub(crate) struct Head {
-    pub(crate) major: u8,
-    /// The low five bits of the first byte.
-    info: u8,
-    pub(crate) argument: u64,
+struct Head {
+    first: u8,
+    argument: u64,
 }
 
-/// Reads the head at `input[*at..]` and moves `at` behind it.
-pub(crate) fn take_head(input: &[u8], at: &mut usize) -> Result<Head, DecodeError> {
-    let first = *input.get(*at).ok_or(DecodeErrorKind::Truncated)?;
-    let info = first & 0x1F;
-    let width = match info {
-        0..24 | 31 => 0,
-        24..28 => 1 << (info - 24),
-        _ => return Err(DecodeErrorKind::InvalidType { found: first }.into()),
-    };
-    let rest = input.get(*at + 1..*at + 1 + width).ok_or(DecodeErrorKind::Truncated)?;
-    let argument = match width {
-        0 => u64::from(info),
-        _ => rest.iter().fold(0, |argument, byte| argument << 8 | u64::from(*byte)),
-    };
-    *at += 1 + width;
-    Ok(Head { major: first & 0xE0, info, argument })
-}
+impl Head {
+    fn major(self) -> u8 {
+        major(self.first)
+    }
 
-/// The integer that a head stands for.
-pub(crate) fn integer(head: Head) -> Result<i64, DecodeError> {
-    match (head.major, i64::try_from(head.argument)) {
-        (UNSIGNED, Ok(value)) => Ok(value),
-        (NEGATIVE, Ok(value)) => Ok(!value),
-        _ => Err(DecodeError::malformed("expected an integer of at most 64 bits")),
+    fn indefinite(self) -> bool {
+        self.first & INDEFINITE == INDEFINITE
     }
 }
 
-struct CborReader<'de> {
-    input: &'de Bytes,
+fn major(first: u8) -> u8 {
+    first & 0xE0
+}
+
+/// Reads items off the front of some bytes.
+pub(crate) struct CborReader<'de> {
+    input: &'de [u8],
     at: usize,
     budget: Budget,
 }
 
 impl<'de> CborReader<'de> {
+    pub(crate) fn new(input: &'de [u8], limits: Limits) -> Self {
+        CborReader {
+            input,
+            at: 0,
+            budget: Budget::new(limits),
+        }
+    }
+
+    /// How many bytes have been read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
     fn peek(&self) -> Result<u8, DecodeError> {
         Ok(*self.input.get(self.at).ok_or(DecodeErrorKind::Truncated)?)
     }
 
     fn head(&mut self) -> Result<Head, DecodeError> {
-        take_head(self.input, &mut self.at)
+        let first = self.peek()?;
+        let width = match first & 0x1F {
+            0..24 | INDEFINITE => 0,
+            info @ 24..28 => 1 << (info - 24),
+            _ => return Err(DecodeErrorKind::InvalidType { found: first }.into()),
+        };
+        let start = self.at + 1;
+        let more = self.input.get(start..start + width);
+        let more = more.ok_or(DecodeErrorKind::Truncated)?;
+        self.at = start + width;
+        let argument = match more {
+            [] => u64::from(first & 0x1F),
+            _ => more
+                .iter()
+                .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+        };
+        Ok(Head { first, argument })
     }
 
-    fn expect(&mut self, major: u8, kind: Kind) -> Result<u64, DecodeError> {
+    /// The argument of an item of this major type: its length, its count, its tag.
+    pub(crate) fn expect(&mut self, major: u8, kind: Kind) -> Result<u64, DecodeError> {
         let head = self.head()?;
-        match head.major == major && head.info != 31 {
+        match head.major() == major && !head.indefinite() {
             true => Ok(head.argument),
-            false => Err(mismatch(kind, head.major)),
+            false => Err(mismatch(kind, head.first)),
         }
     }
 
-    fn integer<T: TryFrom<i64>>(&mut self) -> Result<T, DecodeError> {
-        T::try_from(integer(self.head()?)?)
-            .map_err(|_| DecodeError::malformed("an integer that its type cannot hold"))
+    fn integer<T: TryFrom<i64>>(&mut self, kind: Kind) -> Result<T, DecodeError> {
+        let head = self.head()?;
+        let number = match (head.major(), i64::try_from(head.argument)) {
+            _ if head.indefinite() => return Err(mismatch(kind, head.first)),
+            (UNSIGNED, Ok(number)) => Some(number),
+            (NEGATIVE, Ok(complement)) => Some(!complement),
+            (UNSIGNED | NEGATIVE, Err(_)) => None,
+            _ => return Err(mismatch(kind, head.first)),
+        };
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| DecodeError::malformed(format!("an integer that is no {kind:?}")))
+    }
+
+    /// What is in text or in a byte string. Either serves for both: a relay that does not know a field
+    /// cannot know which of the two it was.
+    fn octets(&mut self, kind: Kind) -> Result<&'de [u8], DecodeError> {
+        let head = self.head()?;
+        match head.major() {
+            TEXT | BYTES if !head.indefinite() => {}
+            _ => return Err(mismatch(kind, head.first)),
+        }
+        let octets = self.take(head.argument)?;
+        self.budget.allocate(octets.len())?;
+        Ok(octets)
     }
 
     /// The next `length` bytes; compared with what is there before anything is done with it.
@@ -283,19 +331,25 @@ impl<'de> CborReader<'de> {
         let count = usize::try_from(count)
             .ok()
             .filter(|count| *count <= left)
-            .ok_or(DecodeErrorKind::LengthBeyondInput { length: count, left })?;
+            .ok_or(DecodeErrorKind::LengthBeyondInput {
+                length: count,
+                left,
+            })?;
         self.budget.enter()?;
         self.budget.allocate(count.saturating_mul(size))?;
-        Ok(Sequence { reserve: count, append: false, state: count })
+        Ok(Sequence {
+            reserve: count,
+            append: false,
+            state: count,
+        })
     }
 
-    /// Reads any item.
+    /// Reads any item: the value of a field that the contract does not have.
     fn any(&mut self) -> Result<UnknownValue, DecodeError> {
         let first = self.peek()?;
-        Ok(match first & 0xE0 {
-            UNSIGNED | NEGATIVE => UnknownValue::I64(self.integer()?),
-            BYTES => UnknownValue::Bytes(self.bytes()?),
-            TEXT => UnknownValue::Bytes(Bytes::copy_from_slice(self.string()?.as_bytes())),
+        Ok(match major(first) {
+            UNSIGNED | NEGATIVE => UnknownValue::I64(self.i64()?),
+            TEXT | BYTES => UnknownValue::Bytes(self.bytes()?),
             TAG => UnknownValue::Uuid(self.uuid()?),
             ARRAY => {
                 let mut sequence = self.begin_list(Kind::Bytes, size_of::<UnknownValue>())?;
@@ -303,7 +357,7 @@ impl<'de> CborReader<'de> {
                 while self.next_element(&mut sequence)? {
                     items.push(self.any()?);
                 }
-                UnknownValue::List(element_kind(items.first()), items)
+                UnknownValue::List(one_kind(items.iter())?, items)
             }
             MAP if first == OPEN_MAP => {
                 self.begin_struct()?;
@@ -321,8 +375,8 @@ impl<'de> CborReader<'de> {
                 while self.next_element(&mut sequence)? {
                     entries.push((self.any()?, self.any()?));
                 }
-                let key = element_kind(entries.first().map(|entry| &entry.0));
-                let value = element_kind(entries.first().map(|entry| &entry.1));
+                let key = one_kind(entries.iter().map(|entry| &entry.0))?;
+                let value = one_kind(entries.iter().map(|entry| &entry.1))?;
                 UnknownValue::Map(key, value, entries)
             }
             _ => match first {
@@ -341,47 +395,42 @@ impl<'de> Reader<'de> for CborReader<'de> {
         match first {
             FALSE => Ok(false),
             TRUE => Ok(true),
-            other => Err(mismatch(Kind::Bool, other & 0xE0)),
+            other => Err(mismatch(Kind::Bool, other)),
         }
     }
 
     fn i8(&mut self) -> Result<i8, DecodeError> {
-        self.integer()
+        self.integer(Kind::I8)
     }
 
     fn i16(&mut self) -> Result<i16, DecodeError> {
-        self.integer()
+        self.integer(Kind::I16)
     }
 
     fn i32(&mut self) -> Result<i32, DecodeError> {
-        self.integer()
+        self.integer(Kind::I32)
     }
 
     fn i64(&mut self) -> Result<i64, DecodeError> {
-        self.integer()
+        self.integer(Kind::I64)
     }
 
     fn f64(&mut self) -> Result<f64, DecodeError> {
         let head = self.head()?;
-        match (head.major | head.info) == DOUBLE {
+        match head.first == DOUBLE {
             true => Ok(f64::from_bits(head.argument)),
-            false => Err(mismatch(Kind::F64, head.major)),
+            false => Err(mismatch(Kind::F64, head.first)),
         }
     }
 
     fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
-        let length = self.expect(TEXT, Kind::String)?;
-        let text = self.take(length)?;
-        self.budget.allocate(text.len())?;
+        let text = self.octets(Kind::String)?;
         let text = std::str::from_utf8(text).map_err(|_| DecodeErrorKind::InvalidUtf8)?;
         Ok(Cow::Borrowed(text))
     }
 
     fn bytes(&mut self) -> Result<Bytes, DecodeError> {
-        let length = self.expect(BYTES, Kind::Bytes)?;
-        let bytes = self.take(length)?;
-        self.budget.allocate(bytes.len())?;
-        Ok(Bytes::copy_from_slice(bytes))
+        Ok(Bytes::copy_from_slice(self.octets(Kind::Bytes)?))
     }
 
     fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
@@ -420,26 +469,35 @@ impl<'de> Reader<'de> for CborReader<'de> {
                 self.at += 1;
                 self.budget.enter()
             }
-            other => Err(mismatch(Kind::Struct, other & 0xE0)),
+            other => Err(mismatch(Kind::Struct, other)),
         }
     }
 
-    fn next_field(&mut self, fields: &[Field<'_>], hint: &mut usize) -> Result<NextField, DecodeError> {
+    fn next_field(
+        &mut self,
+        fields: &[Field<'_>],
+        hint: &mut usize,
+    ) -> Result<NextField, DecodeError> {
         loop {
             if self.peek()? == BREAK {
                 self.at += 1;
                 self.budget.leave();
                 return Ok(NextField::End);
             }
-            let id: i32 = self.integer()?;
-            let in_order = fields.get(*hint).filter(|field| field.id == id).map(|_| *hint);
-            let Some(index) = in_order.or_else(|| fields.iter().position(|field| field.id == id)) else {
+            let id = self.i32()?;
+            let in_order = fields
+                .get(*hint)
+                .filter(|field| field.id == id)
+                .map(|_| *hint);
+            let Some(index) = in_order.or_else(|| fields.iter().position(|field| field.id == id))
+            else {
                 return Ok(NextField::Unknown(id));
             };
             *hint = index + 1;
             if fits(fields[index].kind, self.peek()?) {
                 return Ok(NextField::Known(index));
             }
+            // Of another kind than the contract says: skipped, as every encoding does.
             self.any()?;
         }
     }
@@ -454,22 +512,33 @@ fn fits(kind: Kind, first: u8) -> bool {
     match kind {
         Kind::Bool => matches!(first, FALSE | TRUE),
         Kind::F32 | Kind::F64 => first == DOUBLE,
-        Kind::String => first & 0xE0 == TEXT,
-        Kind::Bytes => first & 0xE0 == BYTES,
-        Kind::Uuid => first & 0xE0 == TAG,
+        Kind::String | Kind::Bytes => matches!(major(first), TEXT | BYTES),
+        Kind::Uuid => major(first) == TAG,
         Kind::Struct => first == OPEN_MAP,
-        Kind::List | Kind::Set => first & 0xE0 == ARRAY,
-        Kind::Map => first & 0xE0 == MAP && first != OPEN_MAP,
-        _ => matches!(first & 0xE0, UNSIGNED | NEGATIVE),
+        Kind::List | Kind::Set => major(first) == ARRAY,
+        Kind::Map => major(first) == MAP && first != OPEN_MAP,
+        _ => matches!(major(first), UNSIGNED | NEGATIVE),
     }
 }
 
-fn element_kind(first: Option<&UnknownValue>) -> Kind {
-    first.and_then(UnknownValue::kind).unwrap_or(Kind::Bytes)
+/// The kind of all these values. CBOR would mix them; the encodings that they may be sent on in do not.
+fn one_kind<'a>(values: impl Iterator<Item = &'a UnknownValue>) -> Result<Kind, DecodeError> {
+    let mut kinds = values.filter_map(UnknownValue::kind);
+    let Some(first) = kinds.next() else {
+        return Ok(Kind::Bytes);
+    };
+    match kinds.all(|kind| kind == first) {
+        true => Ok(first),
+        false => Err(DecodeError::malformed(
+            "a container with values of several kinds",
+        )),
+    }
 }
 
-fn mismatch(expected: Kind, major: u8) -> DecodeError {
-    let found = match major {
+fn mismatch(expected: Kind, first: u8) -> DecodeError {
+    let found = match major(first) {
+        _ if first == OPEN_MAP => "a struct",
+        _ if first & INDEFINITE == INDEFINITE => "an item of indefinite length",
         UNSIGNED | NEGATIVE => "an integer",
         BYTES => "a byte string",
         TEXT => "text",
@@ -478,5 +547,9 @@ fn mismatch(expected: Kind, major: u8) -> DecodeError {
         TAG => "a tag",
         _ => "a simple value",
     };
-    DecodeErrorKind::TypeMismatch { expected, found: found.into() }.into()
+    DecodeErrorKind::TypeMismatch {
+        expected,
+        found: found.into(),
+    }
+    .into()
 }
