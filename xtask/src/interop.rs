@@ -10,8 +10,13 @@ use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
 const OURS: [(&str, &str, Contract, &str); 2] = [
-    ("dovetail", "Dovetail", Contract::Interop, "interop"),
-    ("dovetail-uuid", "Dovetail, uuid", Contract::Uuid, "uuid"),
+    ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
+    (
+        "dovetail-uuid",
+        "Dovetail itself (uuid)",
+        Contract::Uuid,
+        "uuid",
+    ),
 ];
 
 /// How our server can spend its threads.
@@ -117,16 +122,19 @@ fn write(results: &Results) -> Result<(), String> {
 
 /// Whether the committed page says what these results do.
 fn compare(results: &Results) -> Result<(), String> {
-    let page = results.page()?;
     let committed = std::fs::read_to_string(stage::root().join(PAGE)).unwrap_or_default();
+    difference(&committed, &results.page()?).map_or(Ok(()), Err)
+}
+
+fn difference(committed: &str, page: &str) -> Option<String> {
     if committed == page {
-        return Ok(());
+        return None;
     }
     let mut old = committed.lines();
     let line = page.lines().find(|new| old.next() != Some(*new));
-    Err(format!(
-        "{PAGE} is out of date: run `cargo xtask interop --write` and commit it; the first line that differs is to be\n{}",
-        line.unwrap_or("(the end)")
+    let line = line.unwrap_or("(its end)");
+    Some(format!(
+        "{PAGE} is out of date: run `cargo xtask interop --write`, and commit it. What comes first of what is new:\n{line}"
     ))
 }
 
@@ -146,6 +154,9 @@ fn matrix(options: &Options) -> Result<Results, String> {
         only: &only,
     };
     let runs = check::run(&all, &filter)?;
+    if runs.is_empty() {
+        return Err("no peer is called so, or none that speaks so".to_owned());
+    }
     Ok(Results { peers: all, runs })
 }
 
@@ -182,4 +193,19 @@ fn ours(options: &Options) -> Result<Vec<Peer>, String> {
 fn chosen(all: &[Variant], name: Option<&str>) -> Vec<Variant> {
     let fits = |variant: &&Variant| name.is_none_or(|name| name == variant.name);
     all.iter().filter(fits).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_page_is_refused_with_the_way_out() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        for (committed, first) in [("", "a"), ("a\nc\n", "b"), ("a\nb\nc\n", "(its end)")] {
+            let said = difference(committed, "a\nb\n").unwrap_or_default();
+            assert!(said.contains("cargo xtask interop --write"), "{said}");
+            assert!(said.ends_with(first), "{said}");
+        }
+    }
 }

@@ -178,7 +178,7 @@ impl Page<'_> {
 
     fn version(&self, peer: &Peer) -> String {
         match self.ours.contains(&peer.name) {
-            true => "itself".to_owned(),
+            true => "–".to_owned(),
             false => format!("Apache Thrift {}", peer.version),
         }
     }
@@ -283,53 +283,66 @@ impl Page<'_> {
         writeln!(out, "{ABSENT}")?;
         writeln!(out, "| program | transport | protocol | lacks | why |")?;
         writeln!(out, "|---|---|---|---|---|")?;
-        for ((peer, transport, lacks, why), protocols) in absences {
-            let title = self.peers.get(*peer).map_or("", |peer| peer.title);
-            let protocols = protocols.join(", ");
+        for ((transport, protocols, lacks, why), titles) in absences {
+            let titles = titles.join(", ");
             writeln!(
                 out,
-                "| {title} | {transport} | {protocols} | {lacks} | {why} |"
+                "| {titles} | {transport} | {protocols} | {lacks} | {why} |"
             )?;
         }
         writeln!(
             out,
-            "\nMultiplexed services and Unix sockets are the same thing over all transports: they run over `buffered` and\n\
-             `framed`. Cases about a second service need a multiplexed server; elsewhere they were skipped, {} times.",
+            "\n`nonblocking` is a kind of server whose clients say `framed`. Multiplexed services and Unix sockets are the same\n\
+             thing over all transports, so they are tried over `buffered` and `framed`. Cases about a second service need a\n\
+             multiplexed server; elsewhere they were skipped, {} times.",
             thousands(skipped)
         )
     }
 }
 
-/// Peer by its place, transport, missing side, reason; and the protocols of which that is said.
-type Absences = BTreeMap<(usize, String, &'static str, String), Vec<String>>;
+/// Transport, protocols, missing side and reason; and the programs that say so.
+type Absences = BTreeMap<(String, String, &'static str, String), Vec<&'static str>>;
 
 fn absences(peers: &[Peer]) -> Result<Absences, String> {
     let mut found = Absences::new();
-    for (place, peer) in peers.iter().enumerate() {
-        for Capability {
-            way,
-            reason,
-            client,
-            server,
-            ..
-        } in check::capabilities(peer)?
-        {
-            let lacks = match (client, server) {
-                (false, false) => "both sides",
-                (true, _) => "server",
-                (_, true) => "client",
-            };
-            if let Some(reason) = reason {
-                let protocols = found
-                    .entry((place, way.transport, lacks, reason))
-                    .or_default();
-                if !protocols.contains(&way.protocol) {
-                    protocols.push(way.protocol);
+    for peer in peers {
+        let all = check::capabilities(peer)?;
+        for one in &all {
+            if let Some(reason) = &one.reason {
+                let transport = one.way.transport.clone();
+                let key = (transport, protocols(one, &all), lacks(one), reason.clone());
+                let titles = found.entry(key).or_default();
+                if !titles.contains(&peer.title) {
+                    titles.push(peer.title);
                 }
             }
         }
     }
     Ok(found)
+}
+
+fn lacks(capability: &Capability) -> &'static str {
+    match (capability.client, capability.server) {
+        (false, false) => "both sides",
+        (true, _) => "server",
+        (_, true) => "client",
+    }
+}
+
+/// Of which protocols the program says the same: those by name, or any where it does not speak one over this
+/// transport from the side that it lacks.
+fn protocols(one: &Capability, all: &[Capability]) -> String {
+    let over = |each: &&Capability| each.way.transport == one.way.transport;
+    let same = |each: &&Capability| each.reason == one.reason;
+    if all.iter().filter(over).all(|each| same(&each)) {
+        return "any".to_owned();
+    }
+    let named = |protocol: &&str| {
+        let mut these = all.iter().filter(over).filter(same);
+        these.any(|each| each.way.protocol == **protocol)
+    };
+    let named: Vec<&str> = PROTOCOLS.into_iter().filter(|name| named(name)).collect();
+    named.join(", ")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::matrix::Way;
 use crate::stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 /// The rows of the file.
@@ -77,10 +77,10 @@ impl Known {
         self.rows.get(row).map_or("", Row::reason)
     }
 
-    /// The reasons that nothing needed.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = &str> {
-        self.rows
-            .iter()
+    /// The reasons of those of these rows that no failure needed.
+    pub(crate) fn idle(&self, rows: BTreeSet<usize>) -> impl Iterator<Item = &str> {
+        rows.into_iter()
+            .filter_map(|row| self.rows.get(row))
             .filter(|row| row.seen.lock().is_ok_and(|seen| !*seen))
             .map(Row::reason)
     }

@@ -90,14 +90,6 @@ impl Filter<'_> {
             && among(self.with)
             && among(self.only)
     }
-
-    /// Whether it wants every pair.
-    pub(crate) fn is_open(&self) -> bool {
-        self.protocol.is_none()
-            && self.transport.is_none()
-            && self.with.is_empty()
-            && self.only.is_empty()
-    }
 }
 
 /// All pairs that the filter wants, among peers of one contract.

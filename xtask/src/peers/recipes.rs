@@ -111,7 +111,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "go-uuid",
-        title: "Go, uuid",
+        title: "Go (uuid)",
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[GO],
@@ -119,7 +119,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "rust-uuid",
-        title: "Rust, uuid",
+        title: "Rust (uuid)",
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[CARGO],
