@@ -102,7 +102,9 @@ pub(crate) fn client(data: &[u8]) {
     }
     // An error is as good an answer as none.
     let _ = connection.end(&mut buffer);
-    assert!(connection.pending().count() <= 2);
+    // Four calls, of which one was abandoned and one is one-way.
+    let most = 2 + usize::from(connection.answers_oneway());
+    assert!(connection.pending().count() <= most);
 }
 
 /// More bytes never change what fewer have told.

@@ -1,5 +1,6 @@
-//! Generates the contract's types, server and clients.
+//! Generates the contracts' types, servers and clients.
 
 fn main() -> Result<(), dovetail_build::Error> {
-    dovetail_build::compile("../contract/interop.thrift").map(drop)
+    dovetail_build::compile("../contract/interop.thrift")?;
+    dovetail_build::compile("../contract/uuid.thrift").map(drop)
 }

@@ -4,10 +4,13 @@
 //! `interop/README.md` says what a peer is and how to speak with one.
 
 pub(crate) mod check;
+pub(crate) mod known;
+pub(crate) mod matrix;
 mod recipes;
 
 use crate::stage;
 use clap::Args;
+use matrix::Variant;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -36,12 +39,18 @@ pub(crate) struct Options {
 pub(crate) struct Peer {
     /// Its folder in `interop/peers`, and what it answers to `whoami`.
     pub(crate) name: &'static str,
+    /// What people call it.
+    pub(crate) title: &'static str,
     /// The version of its Thrift library.
     pub(crate) version: &'static str,
     /// Which contract it speaks.
     pub(crate) contract: Contract,
     /// How to start it; `server`, `client`, `capabilities` and their flags follow.
     pub(crate) command: Vec<String>,
+    /// The ways in which its server can run; none where there is only one.
+    pub(crate) servers: Vec<Variant>,
+    /// The ways in which its client can.
+    pub(crate) clients: Vec<Variant>,
     /// Whether it can be started.
     pub(crate) status: Status,
 }
@@ -87,12 +96,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return Err(format!("missing in CI: {}", missing.join(", ")));
     }
     if options.check {
-        let filter = check::Filter {
+        let filter = matrix::Filter {
             protocol: options.protocol.as_deref(),
             transport: options.transport.as_deref(),
-            with: None,
+            ..matrix::Filter::default()
         };
-        return check::run(&peers, &filter);
+        return check::run(&peers, &filter).map(drop);
     }
     Ok(())
 }
@@ -110,6 +119,12 @@ pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
         .collect()
 }
 
+/// The peer's place in the list of all; whatever is not in it comes last.
+pub(crate) fn place(name: &str) -> usize {
+    let place = recipes::ALL.iter().position(|recipe| recipe.name == name);
+    place.unwrap_or(recipes::ALL.len())
+}
+
 /// Held while peers are built: two at once would spoil each other's files.
 fn lock(target: &Path) -> Option<fs::File> {
     fs::create_dir_all(target).ok()?;
@@ -121,6 +136,7 @@ fn lock(target: &Path) -> Option<fs::File> {
 /// How to build one peer.
 struct Recipe {
     name: &'static str,
+    title: &'static str,
     version: &'static str,
     contract: Contract,
     /// The tools it needs, each with the Debian packages that bring it.
@@ -206,9 +222,12 @@ impl Recipe {
         };
         Peer {
             name: self.name,
+            title: self.title,
             version: self.version,
             contract: self.contract,
             command: vec![site.peer.display().to_string()],
+            servers: Vec::new(),
+            clients: Vec::new(),
             status,
         }
     }

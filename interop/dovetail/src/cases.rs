@@ -1,9 +1,10 @@
-//! The cases. Their names are the same for every peer.
+//! The cases of interop.thrift. Their names are the same for every peer.
 
-use crate::connector::Connector;
+use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
+use crate::connector::{self, Connector, ask};
 use crate::interop::{
-    ANSWER, Empty, InteropBlockingClient, MayFailError, MayFailVoidError, Newer, NotFound, Refused,
-    Wide,
+    ANSWER, Empty, InteropBlockingClient, InteropClient, MayFailError, MayFailVoidError, Newer,
+    NotFound, Refused, Wide,
 };
 use crate::values::*;
 use dovetail::{Bytes, Code, Status};
@@ -12,47 +13,7 @@ use std::fmt::Debug;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// How a case ends when it does not pass.
-pub(crate) enum Failure {
-    Fail(String),
-    Skip(&'static str),
-}
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure::Fail(error.to_string())
-    }
-}
-
-pub(crate) type Outcome = Result<String, Failure>;
-pub(crate) type Case = (&'static str, Box<dyn Fn(&Connector) -> Outcome>);
-type Client = InteropBlockingClient;
-
-fn pass() -> Outcome {
-    Ok(String::new())
-}
-
-fn fail(why: impl Into<String>) -> Outcome {
-    Err(Failure::Fail(why.into()))
-}
-
-/// Equal in every bit: text forms tell -0.0 from 0.0, and NaN is NaN.
-fn check<T: Debug>(got: &T, want: &T) -> Result<(), Failure> {
-    let (got, want) = (format!("{got:?}"), format!("{want:?}"));
-    if got == want {
-        return Ok(());
-    }
-    let short = |text: &str| text.chars().take(120).collect::<String>();
-    Err(Failure::Fail(format!(
-        "got {}, want {}",
-        short(&got),
-        short(&want)
-    )))
-}
-
-fn case(name: &'static str, run: impl Fn(&Connector) -> Outcome + 'static) -> Case {
-    (name, Box::new(run))
-}
+type Client = connector::Client<InteropBlockingClient, InteropClient>;
 
 fn echo<T: Debug + 'static>(
     name: &'static str,
@@ -74,7 +35,8 @@ fn known<T: Debug + 'static>(
     want: T,
 ) -> Case {
     case(name, move |connector| {
-        check(&method(&connector.interop()?)?, &want)?;
+        let client = connector.interop()?;
+        check(&method(&client)?, &want)?;
         pass()
     })
 }
@@ -82,7 +44,8 @@ fn known<T: Debug + 'static>(
 /// What is left of `newer()` when an older program has passed it on. One that keeps what it does not know
 /// passes all of it on.
 fn evolve(connector: &Connector) -> Outcome {
-    let got = connector.future()?.echo_evolving(&newer())?;
+    let client = connector.future()?;
+    let got = ask!(client.echo_evolving(&newer()))?;
     let forgotten = Newer {
         first: 1,
         last: "end".to_owned(),
@@ -107,7 +70,7 @@ fn status<T: Debug>(result: Result<T, MayFailError>) -> Result<Status, Failure> 
 
 fn not_found(connector: &Connector) -> Outcome {
     let client = connector.interop()?;
-    let MayFailError::NotFound(error) = thrown(client.may_fail("not_found"))? else {
+    let MayFailError::NotFound(error) = thrown(ask!(client.may_fail("not_found")))? else {
         return fail("another exception");
     };
     let subject = "it".to_owned();
@@ -119,12 +82,13 @@ fn not_found(connector: &Connector) -> Outcome {
             ..NotFound::default()
         },
     )?;
-    check(&client.echo_i32(1)?, &1)?;
+    check(&ask!(client.echo_i32(1))?, &1)?;
     pass()
 }
 
 fn refused(connector: &Connector) -> Outcome {
-    let MayFailError::Refused(error) = thrown(connector.interop()?.may_fail("refused"))? else {
+    let client = connector.interop()?;
+    let MayFailError::Refused(error) = thrown(ask!(client.may_fail("refused")))? else {
         return fail("another exception");
     };
     let want = Refused {
@@ -138,8 +102,8 @@ fn refused(connector: &Connector) -> Outcome {
 
 fn exception_void(connector: &Connector) -> Outcome {
     let client = connector.interop()?;
-    client.may_fail_void(false)?;
-    let MayFailVoidError::NotFound(error) = thrown(client.may_fail_void(true))? else {
+    ask!(client.may_fail_void(false))?;
+    let MayFailVoidError::NotFound(error) = thrown(ask!(client.may_fail_void(true)))? else {
         return fail("another exception");
     };
     check(
@@ -154,21 +118,24 @@ fn exception_void(connector: &Connector) -> Outcome {
 
 fn undeclared(connector: &Connector, after: bool) -> Outcome {
     let client = connector.interop()?;
-    let status = status(client.may_fail("internal"))?;
+    let status = status(ask!(client.may_fail("internal")))?;
     if after {
-        check(&client.echo_i32(1)?, &1)?;
+        check(&ask!(client.echo_i32(1))?, &1)?;
     }
     Ok(status.to_string())
 }
 
 fn unknown_method(connector: &Connector, after: bool) -> Outcome {
     let client = connector.future()?;
-    let status = thrown(client.not_yet(1))?;
+    let status = thrown(ask!(client.not_yet(1)))?;
     if status.code() != Code::Unimplemented {
         return fail(status.to_string());
     }
     if after {
-        check(&client.echo_evolving(&newer())?.last, &"end".to_owned())?;
+        check(
+            &ask!(client.echo_evolving(&newer()))?.last,
+            &"end".to_owned(),
+        )?;
     }
     Ok(status.to_string())
 }
@@ -177,10 +144,10 @@ fn oneway(connector: &Connector) -> Outcome {
     let client = connector.interop()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let token = now.as_nanos() as i64;
-    check(&client.was_notified(token)?, &false)?;
-    client.notify(token)?;
+    check(&ask!(client.was_notified(token))?, &false)?;
+    ask!(client.notify(token))?;
     for _ in 0..100 {
-        if client.was_notified(token)? {
+        if ask!(client.was_notified(token))? {
             return pass();
         }
         thread::sleep(Duration::from_millis(20));
@@ -193,9 +160,9 @@ fn second_service(connector: &Connector) -> Outcome {
         return Err(Failure::Skip("needs --multiplexed"));
     }
     let (first, second) = (connector.interop()?, connector.second("Second")?);
-    check(&second.greet("you")?, &"hello, you".to_owned())?;
-    check(&second.echo_i32(1)?, &1001)?;
-    check(&first.echo_i32(1)?, &1)?;
+    check(&ask!(second.greet("you"))?, &"hello, you".to_owned())?;
+    check(&ask!(second.echo_i32(1))?, &1001)?;
+    check(&ask!(first.echo_i32(1))?, &1)?;
     pass()
 }
 
@@ -203,7 +170,8 @@ fn unknown_service(connector: &Connector) -> Outcome {
     if !connector.multiplexed {
         return Err(Failure::Skip("needs --multiplexed"));
     }
-    match connector.second("Nowhere")?.greet("you") {
+    let client = connector.second("Nowhere")?;
+    match ask!(client.greet("you")) {
         Ok(_) => fail("an unknown service answered"),
         Err(status) => Ok(status.to_string()),
     }
@@ -212,23 +180,24 @@ fn unknown_service(connector: &Connector) -> Outcome {
 fn big_binary(connector: &Connector) -> Outcome {
     let client = connector.interop()?;
     for size in [65535, 65536, 100_000] {
-        check(&client.echo_binary(&pattern(size))?, &pattern(size))?;
+        check(&ask!(client.echo_binary(&pattern(size)))?, &pattern(size))?;
     }
-    check(&client.make_bytes(300_000)?, &pattern(300_000))?;
+    check(&ask!(client.make_bytes(300_000))?, &pattern(300_000))?;
     pass()
 }
 
 fn big_list(connector: &Connector) -> Outcome {
     let mut value = containers().swap_remove(0);
     value.numbers = (0..20_000).collect();
-    check(&connector.interop()?.echo_containers(&value)?, &value)?;
+    let client = connector.interop()?;
+    check(&ask!(client.echo_containers(&value))?, &value)?;
     pass()
 }
 
 fn many_calls(connector: &Connector) -> Outcome {
     let client = connector.interop()?;
     for number in 0..500 {
-        check(&client.echo_i32(number)?, &number)?;
+        check(&ask!(client.echo_i32(number))?, &number)?;
     }
     pass()
 }
@@ -239,7 +208,7 @@ fn pipelined(connector: &Connector) -> Outcome {
     let one = |thread: i32| {
         (0..20)
             .map(|call| thread * 100 + call)
-            .try_for_each(|number| check(&client.echo_i32(number)?, &number))
+            .try_for_each(|number| check(&ask!(client.echo_i32(number))?, &number))
     };
     let outcomes: Vec<Result<(), Failure>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..10)
@@ -261,7 +230,7 @@ fn connections(connector: &Connector) -> Outcome {
     let clients = clients?;
     for turn in 0..3 {
         for (place, client) in (0..).zip(&clients) {
-            check(&client.echo_i32(place + turn)?, &(place + turn))?;
+            check(&ask!(client.echo_i32(place + turn))?, &(place + turn))?;
         }
     }
     pass()
@@ -272,112 +241,143 @@ pub(crate) fn all() -> Vec<Case> {
     let truths = (0..200).map(|place| place % 3 == 0).collect();
     vec![
         case("ping", |connector| {
-            connector
-                .interop()?
-                .ping()
-                .map_err(Into::into)
-                .and_then(|()| pass())
+            let client = connector.interop()?;
+            ask!(client.ping())?;
+            pass()
         }),
-        case("whoami", |connector| Ok(connector.interop()?.whoami()?)),
-        echo("echo_bool", |c, v| c.echo_bool(*v), bools()),
-        echo("echo_byte", |c, v| c.echo_byte(*v), bytes()),
-        echo("echo_i16", |c, v| c.echo_i16(*v), i16s()),
-        echo("echo_i32", |c, v| c.echo_i32(*v), i32s()),
-        echo("echo_i64", |c, v| c.echo_i64(*v), i64s()),
-        echo("echo_double", |c, v| c.echo_double(*v), doubles()),
+        case("whoami", |connector| {
+            let client = connector.interop()?;
+            Ok(ask!(client.whoami())?)
+        }),
+        echo("echo_bool", |c, v| ask!(c.echo_bool(*v)), bools()),
+        echo("echo_byte", |c, v| ask!(c.echo_byte(*v)), bytes()),
+        echo("echo_i16", |c, v| ask!(c.echo_i16(*v)), i16s()),
+        echo("echo_i32", |c, v| ask!(c.echo_i32(*v)), i32s()),
+        echo("echo_i64", |c, v| ask!(c.echo_i64(*v)), i64s()),
+        echo("echo_double", |c, v| ask!(c.echo_double(*v)), doubles()),
         echo(
             "echo_special_double",
-            |c, v| c.echo_double(*v),
+            |c, v| ask!(c.echo_double(*v)),
             special_doubles(),
         ),
-        echo("echo_string", |c, v: &String| c.echo_string(v), strings()),
+        echo(
+            "echo_string",
+            |c, v: &String| ask!(c.echo_string(v)),
+            strings(),
+        ),
         echo(
             "echo_special_string",
-            |c, v: &String| c.echo_string(v),
+            |c, v: &String| ask!(c.echo_string(v)),
             special_strings(),
         ),
-        echo("echo_binary", |c, v: &Bytes| c.echo_binary(v), binaries()),
-        echo("echo_enum", |c, v| c.echo_enum(*v), colours()),
-        echo("echo_typedef", |c, v| c.echo_typedef(*v), i64s()),
-        echo("echo_empty", |c, v| c.echo_empty(v), vec![Empty::default()]),
+        echo(
+            "echo_binary",
+            |c, v: &Bytes| ask!(c.echo_binary(v)),
+            binaries(),
+        ),
+        echo("echo_enum", |c, v| ask!(c.echo_enum(*v)), colours()),
+        echo("echo_typedef", |c, v| ask!(c.echo_typedef(*v)), i64s()),
+        echo(
+            "echo_empty",
+            |c, v| ask!(c.echo_empty(v)),
+            vec![Empty::default()],
+        ),
         echo(
             "echo_everything",
-            |c, v| c.echo_everything(v),
+            |c, v| ask!(c.echo_everything(v)),
             everythings(),
         ),
         echo(
             "echo_presence",
-            |c, v| c.echo_presence(v),
+            |c, v| ask!(c.echo_presence(v)),
             vec![presence_least(), presence_most()],
         ),
-        echo("echo_containers", |c, v| c.echo_containers(v), containers()),
-        echo("echo_nested", |c, v| c.echo_nested(v), vec![nested()]),
-        echo("echo_keyed", |c, v| c.echo_keyed(v), vec![keyed()]),
+        echo(
+            "echo_containers",
+            |c, v| ask!(c.echo_containers(v)),
+            containers(),
+        ),
+        echo("echo_nested", |c, v| ask!(c.echo_nested(v)), vec![nested()]),
+        echo("echo_keyed", |c, v| ask!(c.echo_keyed(v)), vec![keyed()]),
         echo(
             "echo_tree",
-            |c, v| c.echo_tree(v),
+            |c, v| ask!(c.echo_tree(v)),
             vec![chain(1), chain(25)],
         ),
-        echo("echo_choice", |c, v| c.echo_choice(v), choices()),
+        echo("echo_choice", |c, v| ask!(c.echo_choice(v)), choices()),
         echo(
             "echo_wide",
-            |c, v| c.echo_wide(v),
+            |c, v| ask!(c.echo_wide(v)),
             vec![Wide::default(), wide()],
         ),
-        echo("echo_included", |c, v| c.echo_included(v), vec![origin()]),
+        echo(
+            "echo_included",
+            |c, v| ask!(c.echo_included(v)),
+            vec![origin()],
+        ),
         echo(
             "echo_bools",
-            |c, v: &Vec<bool>| c.echo_bools(v),
+            |c, v: &Vec<bool>| ask!(c.echo_bools(v)),
             vec![vec![], truths],
         ),
         echo(
             "echo_list",
-            |c, v: &Vec<_>| c.echo_list(v),
+            |c, v: &Vec<_>| ask!(c.echo_list(v)),
             vec![vec![], hundred],
         ),
         echo(
             "echo_map",
-            |c, v| c.echo_map(v),
+            |c, v| ask!(c.echo_map(v)),
             vec![BTreeMap::new(), nested().book],
         ),
         case("evolve", evolve),
-        known("known_bools", |c| c.known_bools(), bools()),
-        known("known_bytes", |c| c.known_bytes(), bytes()),
-        known("known_i16s", |c| c.known_i16s(), i16s()),
-        known("known_i32s", |c| c.known_i32s(), i32s()),
-        known("known_i64s", |c| c.known_i64s(), i64s()),
-        known("known_doubles", |c| c.known_doubles(), doubles()),
+        known("known_bools", |c| ask!(c.known_bools()), bools()),
+        known("known_bytes", |c| ask!(c.known_bytes()), bytes()),
+        known("known_i16s", |c| ask!(c.known_i16s()), i16s()),
+        known("known_i32s", |c| ask!(c.known_i32s()), i32s()),
+        known("known_i64s", |c| ask!(c.known_i64s()), i64s()),
+        known("known_doubles", |c| ask!(c.known_doubles()), doubles()),
         known(
             "known_special_doubles",
-            |c| c.known_special_doubles(),
+            |c| ask!(c.known_special_doubles()),
             special_doubles(),
         ),
-        known("known_strings", |c| c.known_strings(), strings()),
+        known("known_strings", |c| ask!(c.known_strings()), strings()),
         known(
             "known_special_strings",
-            |c| c.known_special_strings(),
+            |c| ask!(c.known_special_strings()),
             special_strings(),
         ),
-        known("known_binaries", |c| c.known_binaries(), binaries()),
+        known("known_binaries", |c| ask!(c.known_binaries()), binaries()),
         known(
             "known_everythings",
-            |c| c.known_everythings(),
+            |c| ask!(c.known_everythings()),
             everythings(),
         ),
-        known("known_containers", |c| c.known_containers(), containers()),
-        known("known_nested", |c| c.known_nested(), nested()),
-        known("known_wide", |c| c.known_wide(), wide()),
-        known("known_choices", |c| c.known_choices(), choices()),
-        known("known_presence", |c| c.known_presence(), presence_least()),
+        known(
+            "known_containers",
+            |c| ask!(c.known_containers()),
+            containers(),
+        ),
+        known("known_nested", |c| ask!(c.known_nested()), nested()),
+        known("known_wide", |c| ask!(c.known_wide()), wide()),
+        known("known_choices", |c| ask!(c.known_choices()), choices()),
+        known(
+            "known_presence",
+            |c| ask!(c.known_presence()),
+            presence_least(),
+        ),
         case("join", |connector| {
+            let client = connector.interop()?;
             check(
-                &connector.interop()?.join(1, "two", 3, "four")?,
+                &ask!(client.join(1, "two", 3, "four"))?,
                 &"1,two,3,four".to_owned(),
             )?;
             pass()
         }),
         case("exception_none", |connector| {
-            check(&connector.interop()?.may_fail("none")?, &ANSWER)?;
+            let client = connector.interop()?;
+            check(&ask!(client.may_fail("none"))?, &ANSWER)?;
             pass()
         }),
         case("exception_not_found", not_found),
@@ -397,14 +397,15 @@ pub(crate) fn all() -> Vec<Case> {
         case("second_service", second_service),
         case("unknown_service", unknown_service),
         case("slow", |connector| {
-            check(&connector.interop()?.slow(50)?, &50)?;
+            let client = connector.interop()?;
+            check(&ask!(client.slow(50))?, &50)?;
             pass()
         }),
         case("big_binary", big_binary),
         case("big_list", big_list),
         echo(
             "big_string",
-            |c, v: &String| c.echo_string(v),
+            |c, v: &String| ask!(c.echo_string(v)),
             vec!["0123456789abcdef".repeat(10 * 1024 * 64)],
         ),
         case("many_calls", many_calls),

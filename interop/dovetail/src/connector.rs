@@ -1,33 +1,93 @@
 //! Opens channels as the command line says; cases ask it for clients.
 
-use crate::interop::{FutureBlockingClient, InteropBlockingClient, SecondBlockingClient};
+use crate::interop::{
+    FutureBlockingClient, FutureClient, InteropBlockingClient, InteropClient, SecondBlockingClient,
+    SecondClient,
+};
+use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
 use dovetail::protocol::thrift::Wire;
-use dovetail::{Status, blocking::Channel};
+use dovetail::{Channel, Status, blocking};
+use tokio::runtime::{Handle, Runtime};
 
 pub(crate) struct Connector {
     pub(crate) address: String,
     pub(crate) wire: Wire,
     pub(crate) multiplexed: bool,
+    pub(crate) kind: Kind,
 }
 
+/// Which of the two clients is called.
+pub(crate) enum Kind {
+    Blocking,
+    /// On this runtime.
+    Async(Runtime),
+}
+
+/// Both clients of a service, so that a case is written once; `ask!` calls it.
+pub(crate) enum Client<B, A> {
+    Blocking(B),
+    Async(A, Handle),
+}
+
+/// `ask!(client.method(arguments))` calls a method and waits for the answer.
+macro_rules! ask {
+    ($client:ident.$method:ident($($argument:expr),* $(,)?)) => {
+        match &$client {
+            $crate::connector::Client::Blocking(client) => client.$method($($argument),*),
+            $crate::connector::Client::Async(client, runtime) => {
+                runtime.block_on(client.$method($($argument),*))
+            }
+        }
+    };
+}
+pub(crate) use ask;
+
 impl Connector {
-    fn channel(&self, service: &str) -> Result<Channel, Status> {
-        let builder = Channel::builder(&self.address)?.wire(self.wire);
-        Ok(match self.multiplexed {
-            true => builder.service(service).build(),
-            false => builder.build(),
+    /// A channel to the service, with a client around it.
+    fn open<B, A>(&self, service: &str) -> Result<Client<B, A>, Status>
+    where
+        B: From<blocking::Channel>,
+        A: From<Channel>,
+    {
+        let service = self.multiplexed.then_some(service);
+        Ok(match &self.kind {
+            Kind::Blocking => {
+                let builder = blocking::Channel::builder(&self.address)?.wire(self.wire);
+                let named = match service {
+                    Some(service) => builder.service(service),
+                    None => builder,
+                };
+                Client::Blocking(named.build().into())
+            }
+            Kind::Async(runtime) => {
+                let builder = Channel::builder(&self.address)?.wire(self.wire);
+                let named = match service {
+                    Some(service) => builder.service(service),
+                    None => builder,
+                };
+                Client::Async(named.build().into(), runtime.handle().clone())
+            }
         })
     }
 
-    pub(crate) fn interop(&self) -> Result<InteropBlockingClient, Status> {
-        Ok(self.channel("Interop")?.into())
+    pub(crate) fn interop(&self) -> Result<Client<InteropBlockingClient, InteropClient>, Status> {
+        self.open("Interop")
     }
 
-    pub(crate) fn future(&self) -> Result<FutureBlockingClient, Status> {
-        Ok(self.channel("Interop")?.into())
+    pub(crate) fn future(&self) -> Result<Client<FutureBlockingClient, FutureClient>, Status> {
+        self.open("Interop")
     }
 
-    pub(crate) fn second(&self, service: &str) -> Result<SecondBlockingClient, Status> {
-        Ok(self.channel(service)?.into())
+    pub(crate) fn second(
+        &self,
+        service: &str,
+    ) -> Result<Client<SecondBlockingClient, SecondClient>, Status> {
+        self.open(service)
+    }
+
+    pub(crate) fn uuid(
+        &self,
+    ) -> Result<Client<UuidServiceBlockingClient, UuidServiceClient>, Status> {
+        self.open("UuidService")
     }
 }

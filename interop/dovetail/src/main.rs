@@ -1,33 +1,78 @@
 //! The peer that is ours: Dovetail behind the command line that all interop peers have.
 
+mod case;
 mod cases;
 mod connector;
 mod handler;
+mod uuid;
 mod values;
 
 dovetail::include_contract!("interop");
+dovetail::include_contract!("uuid");
 
-use cases::Failure;
-use connector::Connector;
+use case::{Case, Failure};
+use connector::{Connector, Kind};
 use dovetail::protocol::thrift::Wire;
 use dovetail::{Model, Server};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
+use tokio::runtime;
 
-const USAGE: &str = "usage: dovetail-peer capabilities | server FLAGS | client FLAGS [--case NAME]
+const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
+       dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
+       dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
+CONTRACT: interop | uuid
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const TRANSPORTS: [&str; 5] = ["buffered", "framed", "header", "header-zlib", "http"];
 
-/// How the models of the server share the matrix: each way of speaking meets one of them.
-const MODELS: [Model; 4] = [
-    Model::EventLoops(None),
-    Model::ThreadPerConnection,
-    Model::ThreadPool(4),
-    Model::SingleThreaded,
+/// How the server can spend its threads; the first is the default.
+const MODELS: [(&str, Model); 4] = [
+    ("loops", Model::EventLoops(None)),
+    ("threads", Model::ThreadPerConnection),
+    ("pool", Model::ThreadPool(4)),
+    ("single", Model::SingleThreaded),
+];
+
+/// Makes what a client needs.
+type Make = fn() -> std::io::Result<Kind>;
+
+/// The clients; the first is the default.
+const CLIENTS: [(&str, Make); 2] = [
+    ("blocking", || Ok(Kind::Blocking)),
+    ("async", || {
+        let mut builder = runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).enable_all();
+        Ok(Kind::Async(builder.build()?))
+    }),
+];
+
+/// A file of interop/contract.
+struct Contract {
+    name: &'static str,
+    cases: fn() -> Vec<Case>,
+    /// Adds the services.
+    serve: fn(Server) -> Server,
+}
+
+const CONTRACTS: [Contract; 2] = [
+    Contract {
+        name: "interop",
+        cases: cases::all,
+        serve: |server| {
+            server
+                .service(interop::InteropServer::new(handler::Handler::default()))
+                .service(interop::SecondServer::new(handler::SecondHandler))
+        },
+    },
+    Contract {
+        name: "uuid",
+        cases: uuid::all,
+        serve: |server| server.service(uuids::UuidServiceServer::new(uuid::Handler)),
+    },
 ];
 
 #[derive(Default)]
@@ -37,14 +82,19 @@ struct Options {
     address: String,
     multiplexed: bool,
     only: Option<String>,
+    model: Option<String>,
+    client: Option<String>,
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
+    let contract = arguments.next().ok_or(USAGE)?;
+    let contract = CONTRACTS.iter().find(|known| known.name == contract);
+    let contract = contract.ok_or(USAGE)?;
     match arguments.next().as_deref() {
         Some("capabilities") => println!("{}", Value::from(capabilities())),
-        Some("server") => serve(&options(arguments)?)?,
-        Some("client") => return call(&options(arguments)?),
+        Some("server") => serve(contract, &options(arguments)?)?,
+        Some("client") => return call(contract, &options(arguments)?),
         _ => return Err(USAGE.into()),
     }
     Ok(ExitCode::SUCCESS)
@@ -65,10 +115,21 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<d
             "--transport" => options.transport = value,
             "--address" => options.address = value,
             "--case" => options.only = Some(value),
+            "--model" => options.model = Some(value),
+            "--client" => options.client = Some(value),
             _ => return Err(format!("no such flag: {flag}\n{USAGE}").into()),
         }
     }
     Ok(options)
+}
+
+/// The entry of this name; the first where none is named.
+fn pick<T: Copy>(all: &[(&str, T)], name: Option<&str>) -> Result<T, String> {
+    let fits = |known: &str| name.is_none_or(|name| name == known);
+    let found = all.iter().find(|(known, _)| fits(known));
+    found
+        .map(|(_, entry)| *entry)
+        .ok_or_else(|| format!("no such variant: {}\n{USAGE}", name.unwrap_or_default()))
 }
 
 fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
@@ -113,14 +174,9 @@ fn capabilities() -> Vec<Value> {
     found
 }
 
-fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
-    let place = |name: &str, names: &[&str]| names.iter().position(|known| *known == name);
-    let turn = place(&options.protocol, &PROTOCOLS).unwrap_or(0)
-        + place(&options.transport, &TRANSPORTS).unwrap_or(0);
-    let running = Server::new()
-        .service(interop::InteropServer::new(handler::Handler::default()))
-        .service(interop::SecondServer::new(handler::SecondHandler))
-        .model(MODELS[turn % MODELS.len()])
+fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {
+    let running = (contract.serve)(Server::new())
+        .model(pick(&MODELS, options.model.as_deref())?)
         .listen(&options.address)?
         .start()?;
     let address = running.addresses()[0].to_string();
@@ -130,14 +186,15 @@ fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn call(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+fn call(contract: &Contract, options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let connector = Connector {
         address: options.address.clone(),
         wire: wire(options)?,
         multiplexed: options.multiplexed,
+        kind: pick(&CLIENTS, options.client.as_deref())?()?,
     };
     let mut code = ExitCode::SUCCESS;
-    for (name, run) in cases::all() {
+    for (name, run) in (contract.cases)() {
         if options.only.as_deref().is_some_and(|only| only != name) {
             continue;
         }

@@ -1,10 +1,12 @@
 //! Lets every peer's client call every peer's server: what fails between two of them is upstream's,
 //! and `interop/known.toml` says so with a reason.
 
+use super::known::Known;
+use super::matrix::{self, Capability, Filter, Pair, Variant, Way};
 use super::{Peer, Status};
 use crate::stage;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
@@ -12,32 +14,6 @@ use std::time::{Duration, Instant};
 
 /// How long all cases of one pair may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// One way of speaking, as a peer's command line has it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Way {
-    /// `binary`, `binary-nonstrict`, `compact` or `json`.
-    pub(crate) protocol: String,
-    /// `buffered`, `framed`, `header`, ...
-    pub(crate) transport: String,
-    /// Whether calls name their service.
-    pub(crate) multiplexed: bool,
-}
-
-/// What a peer can do.
-#[derive(Clone, Debug)]
-pub(crate) struct Capability {
-    /// The way of speaking.
-    pub(crate) way: Way,
-    /// The transport that the other side has to choose.
-    pub(crate) wire: String,
-    /// Whether it can call.
-    pub(crate) client: bool,
-    /// Whether it can answer.
-    pub(crate) server: bool,
-    /// Whether also over a Unix socket.
-    pub(crate) unix: bool,
-}
 
 /// What a peer says about itself.
 pub(crate) fn capabilities(peer: &Peer) -> Result<Vec<Capability>, String> {
@@ -68,6 +44,7 @@ fn capability(entry: &Value) -> Capability {
         client: role("client"),
         server: role("server"),
         unix: entry["unix"] == true,
+        reason: entry["reason"].as_str().map(str::to_owned),
     }
 }
 
@@ -83,8 +60,8 @@ pub(crate) struct Failure {
 /// How the cases of one client against one server went.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// How many passed.
-    pub(crate) passed: usize,
+    /// Those that passed.
+    pub(crate) passed: Vec<String>,
     /// How many do not exist there.
     pub(crate) skipped: usize,
     /// Those that failed.
@@ -101,10 +78,11 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts a server and waits until it listens.
-    pub(crate) fn start(peer: &Peer, way: &Way, address: &str) -> Result<Server, String> {
+    fn start(pair: &Pair<'_>, address: &str) -> Result<Server, String> {
+        let peer = pair.server;
         let mut child = command(peer)
             .arg("server")
-            .args(flags(way, address))
+            .args(flags(&pair.serves, address, pair.variants().0))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -140,10 +118,11 @@ impl Drop for Server {
 }
 
 /// Runs all cases of a client against the server at the address.
-pub(crate) fn call(peer: &Peer, way: &Way, address: &str) -> Result<Tally, String> {
+fn call(pair: &Pair<'_>, address: &str) -> Result<Tally, String> {
+    let peer = pair.client;
     let mut child = command(peer)
         .arg("client")
-        .args(flags(way, address))
+        .args(flags(&pair.calls, address, pair.variants().1))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -177,11 +156,11 @@ pub(crate) fn call(peer: &Peer, way: &Way, address: &str) -> Result<Tally, Strin
     });
     let status = child.into_inner().map(|mut child| child.wait());
     let ended = matches!(status, Ok(Ok(status)) if status.code() == Some(i32::from(!tally.failures.is_empty())));
-    if !ended || tally.passed + tally.failures.len() == 0 {
+    if !ended || tally.passed.len() + tally.failures.len() == 0 {
         return Err(format!(
             "{} ended early, after {} cases and {:.0} s",
             peer.name,
-            tally.passed + tally.skipped + tally.failures.len(),
+            tally.passed.len() + tally.skipped + tally.failures.len(),
             start.elapsed().as_secs_f64()
         ));
     }
@@ -193,7 +172,7 @@ fn count(line: &str, tally: &mut Tally) {
     let said: Value = serde_json::from_str(line).unwrap_or_default();
     let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
     match said["result"].as_str() {
-        Some("ok") => tally.passed += 1,
+        Some("ok") => tally.passed.push(text("case")),
         Some("skip") => tally.skipped += 1,
         Some(_) => tally.failures.push(Failure {
             case: text("case"),
@@ -213,203 +192,90 @@ fn command(peer: &Peer) -> Command {
     command
 }
 
-fn flags(way: &Way, address: &str) -> Vec<String> {
+fn flags(way: &Way, address: &str, variant: Option<Variant>) -> Vec<String> {
     let mut flags = vec!["--protocol".to_owned(), way.protocol.clone()];
     flags.extend(["--transport".to_owned(), way.transport.clone()]);
     flags.extend(["--address".to_owned(), address.to_owned()]);
     if way.multiplexed {
         flags.push("--multiplexed".to_owned());
     }
+    if let Some(Variant { flag, name }) = variant {
+        flags.extend([flag.to_owned(), name.to_owned()]);
+    }
     flags
 }
 
-/// The weaknesses of `interop/known.toml`.
-pub(crate) struct Known {
-    rows: Vec<(toml::Table, Mutex<bool>)>,
+/// How one pair went, without what differs from run to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) client: &'static str,
+    pub(crate) server: &'static str,
+    /// The server's name of the way.
+    pub(crate) way: Way,
+    /// The variants of server and client, where these have any.
+    pub(crate) variants: (Option<Variant>, Option<Variant>),
+    /// How many cases passed that have to.
+    pub(crate) passed: usize,
+    /// For each case that may fail, whether it did or not, the row of `known.toml` that says so.
+    pub(crate) known: Vec<usize>,
+    /// How many cases do not exist there.
+    pub(crate) skipped: usize,
+    /// How many failed although they may.
+    excused: usize,
+    /// How many failed although they may not.
+    unexpected: usize,
 }
 
-impl Known {
-    /// Reads the file.
-    pub(crate) fn load() -> Result<Known, String> {
-        let file = stage::root().join("interop/known.toml");
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let table: toml::Table =
-            toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        let rows = table.get("known").and_then(toml::Value::as_array);
-        Ok(Known {
-            rows: rows
-                .into_iter()
-                .flatten()
-                .filter_map(toml::Value::as_table)
-                .map(|row| (row.clone(), Mutex::new(false)))
-                .collect(),
-        })
-    }
-
-    /// Why this case is known to fail, if it is.
-    pub(crate) fn reason(&self, client: &str, server: &str, way: &Way, case: &str) -> Option<&str> {
-        let facts = BTreeMap::from([
-            ("client", client),
-            ("server", server),
-            ("protocol", way.protocol.as_str()),
-            ("transport", way.transport.as_str()),
-            ("case", case),
-        ]);
-        let (row, seen) = self.rows.iter().find(|(row, _)| {
-            facts.iter().all(|(name, fact)| match row.get(*name) {
-                None => true,
-                Some(toml::Value::Array(any)) => any.iter().any(|one| one.as_str() == Some(fact)),
-                Some(one) => one.as_str() == Some(fact),
-            })
-        })?;
-        if let Ok(mut seen) = seen.lock() {
-            *seen = true;
-        }
-        row.get("reason").and_then(toml::Value::as_str)
-    }
-
-    /// The reasons that nothing needed.
-    fn unused(&self) -> impl Iterator<Item = &str> {
-        self.rows
-            .iter()
-            .filter(|(_, seen)| seen.lock().is_ok_and(|seen| !*seen))
-            .filter_map(|(row, _)| row.get("reason").and_then(toml::Value::as_str))
-    }
-}
-
-/// One server, one client, one way of speaking.
-struct Pair<'a> {
-    server: &'a Peer,
-    client: &'a Peer,
-    serves: Way,
-    calls: Way,
-    unix: bool,
-}
-
-/// Which pairs of the matrix to run.
-#[derive(Default)]
-pub(crate) struct Filter<'a> {
-    /// Only this protocol.
-    pub(crate) protocol: Option<&'a str>,
-    /// Only this transport.
-    pub(crate) transport: Option<&'a str>,
-    /// Only pairs with this peer in it.
-    pub(crate) with: Option<&'a str>,
-}
-
-/// Runs the matrix and prints a line for each pair.
-pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<(), String> {
-    let Filter {
-        protocol,
-        transport,
-        with,
-    } = *filter;
+/// Runs the matrix and prints a line for each pair. An error if a case failed that may not.
+pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<Vec<Run>, String> {
     let known = Known::load()?;
     let start = Instant::now();
     let mut able = Vec::new();
     for peer in peers.iter().filter(|peer| peer.status == Status::Ready) {
-        println!("{} with Thrift {}", peer.name, peer.version);
+        println!("{} {}", peer.name, peer.version);
         able.push((peer, capabilities(peer)?));
     }
-    let mut pairs = VecDeque::new();
-    for (server, serves) in &able {
-        for (client, calls) in &able {
-            if server.contract == client.contract {
-                shared(server, serves, client, calls, &mut pairs);
-            }
-        }
+    let runs = run_all(matrix::pairs(&able, filter), &known)?;
+    let count = |part: fn(&Run) -> usize| runs.iter().map(part).sum::<usize>();
+    let unexpected = count(|run| run.unexpected);
+    println!(
+        "\n{} passed, {} skipped, {} failed as known, {unexpected} failed unexpectedly, in {:.0} s",
+        count(Run::succeeded),
+        count(|run| run.skipped),
+        count(|run| run.excused),
+        start.elapsed().as_secs_f64()
+    );
+    for reason in known.idle(runs.iter().flat_map(|run| run.known.clone()).collect()) {
+        println!("known, but it did not happen: {reason}");
     }
-    let chosen = |want: Option<&str>, is: &str| want.is_none_or(|want| want == is);
-    pairs.retain(|pair| {
-        chosen(protocol, &pair.serves.protocol)
-            && chosen(transport, &pair.serves.transport)
-            && with.is_none_or(|name| [pair.server.name, pair.client.name].contains(&name))
-    });
-    let whole =
-        protocol.is_none() && transport.is_none() && with.is_none() && able.len() == peers.len();
-    let work = Mutex::new(pairs);
-    let totals = Mutex::new((0, 0, 0, 0));
+    match unexpected {
+        0 => Ok(runs),
+        _ => Err("peers fail each other in ways that interop/known.toml does not know".to_owned()),
+    }
+}
+
+fn run_all(pairs: Vec<Pair<'_>>, known: &Known) -> Result<Vec<Run>, String> {
+    let work = Mutex::new(VecDeque::from(pairs));
+    let runs = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         // More than there are cores: some peers spend their time in delayed acknowledgements.
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(pair) = work.lock().ok().and_then(|mut work| work.pop_front()) {
-                    let (passed, skipped, excused, unexpected) = check(&pair, &known);
-                    if let Ok(mut totals) = totals.lock() {
-                        totals.0 += passed;
-                        totals.1 += skipped;
-                        totals.2 += excused;
-                        totals.3 += unexpected;
+                    let run = check(&pair, known);
+                    if let Ok(mut runs) = runs.lock() {
+                        runs.push(run);
                     }
                 }
             });
         }
     });
-    let (passed, skipped, excused, unexpected) = totals
-        .into_inner()
-        .map_err(|_| "a checking thread panicked")?;
-    println!(
-        "\n{passed} passed, {skipped} skipped, {excused} failed as known, {unexpected} failed unexpectedly, \
-         in {:.0} s",
-        start.elapsed().as_secs_f64()
-    );
-    if whole && stage::in_ci() {
-        for reason in known.unused() {
-            println!("no longer needed in interop/known.toml: {reason}");
-        }
-    }
-    match unexpected {
-        0 => Ok(()),
-        _ => Err("peers fail each other in ways that interop/known.toml does not know".to_owned()),
-    }
+    runs.into_inner()
+        .map_err(|_| "a checking thread panicked".to_owned())
 }
 
-/// All ways in which the client can call the server.
-fn shared<'a>(
-    server: &'a Peer,
-    serves: &[Capability],
-    client: &'a Peer,
-    calls: &[Capability],
-    pairs: &mut VecDeque<Pair<'a>>,
-) {
-    for answer in serves.iter().filter(|each| each.server) {
-        let fits = |call: &&Capability| {
-            call.client
-                && call.way.transport == answer.wire
-                && call.way.protocol == answer.way.protocol
-                && call.way.multiplexed == answer.way.multiplexed
-        };
-        // Names of services and Unix sockets are the same thing over all transports.
-        let plain = matches!(answer.way.transport.as_str(), "buffered" | "framed");
-        for call in calls.iter().filter(fits) {
-            let mut add = |unix| {
-                pairs.push_back(Pair {
-                    server,
-                    client,
-                    serves: answer.way.clone(),
-                    calls: call.way.clone(),
-                    unix,
-                });
-            };
-            if plain || !answer.way.multiplexed {
-                add(false);
-            }
-            if plain && !answer.way.multiplexed && answer.unix && call.unix {
-                add(true);
-            }
-        }
-    }
-}
-
-/// Runs one pair, prints its line, and returns how many cases passed, were skipped, failed as known, and failed.
-fn check(pair: &Pair<'_>, known: &Known) -> (usize, usize, usize, usize) {
-    let Pair {
-        server,
-        client,
-        serves,
-        ..
-    } = pair;
+/// Runs one pair and prints its line.
+fn check(pair: &Pair<'_>, known: &Known) -> Run {
     let folder = stage::root().join("target/peers");
     let path = folder.join(format!("{:?}.sock", std::thread::current().id()));
     let address = match pair.unix {
@@ -417,45 +283,92 @@ fn check(pair: &Pair<'_>, known: &Known) -> (usize, usize, usize, usize) {
         false => "127.0.0.1:0".to_owned(),
     };
     let start = Instant::now();
-    let outcome = Server::start(server, serves, &address)
-        .and_then(|running| call(client, &pair.calls, &running.address));
+    let outcome = Server::start(pair, &address).and_then(|server| call(pair, &server.address));
     let _ = std::fs::remove_file(&path);
-    let label = format!(
-        "{:9} → {:9} {:16} {:11} {:9}",
-        client.name,
-        server.name,
-        serves.protocol,
-        serves.transport,
-        match (pair.unix, serves.multiplexed) {
-            (true, _) => "unix",
-            (_, true) => "multiplex",
-            _ => "",
-        }
-    );
     let took = start.elapsed().as_secs_f64();
-    let tally = match outcome {
-        Ok(tally) => tally,
-        Err(error) => {
-            println!("{label} FAILED: {error}");
-            return (0, 0, 0, 1);
+    let label = label(pair);
+    let mut run = Run::new(pair);
+    match outcome {
+        Ok(tally) => {
+            let remarks = run.judge(&tally, known);
+            println!(
+                "{label} {:3} passed {took:5.1} s{remarks}",
+                tally.passed.len()
+            );
         }
-    };
-    let mut lines = format!("{label} {:3} passed {took:5.1} s", tally.passed);
-    let mut unexpected = 0;
-    for Failure { case, detail } in &tally.failures {
-        match known.reason(client.name, server.name, serves, case) {
-            Some(_) => lines += &format!("\n    known   {case}"),
-            None => {
-                unexpected += 1;
-                lines += &format!("\n    FAILED  {case}: {detail}");
-            }
+        Err(error) => {
+            run.unexpected = 1;
+            println!("{label} FAILED: {error}");
         }
     }
-    println!("{lines}");
-    (
-        tally.passed,
-        tally.skipped,
-        tally.failures.len() - unexpected,
-        unexpected,
+    run
+}
+
+fn label(pair: &Pair<'_>) -> String {
+    let (server, client) = pair.variants();
+    let variants: Vec<&str> = [client, server]
+        .iter()
+        .flatten()
+        .map(|each| each.name)
+        .collect();
+    format!(
+        "{:13} → {:13} {:16} {:11} {:9} {:18}",
+        pair.client.name,
+        pair.server.name,
+        pair.serves.protocol,
+        pair.serves.transport,
+        pair.connection().1,
+        variants.join(" → "),
     )
+}
+
+impl Run {
+    fn new(pair: &Pair<'_>) -> Run {
+        Run {
+            client: pair.client.name,
+            server: pair.server.name,
+            way: pair.serves.clone(),
+            variants: pair.variants(),
+            passed: 0,
+            known: Vec::new(),
+            skipped: 0,
+            excused: 0,
+            unexpected: 0,
+        }
+    }
+
+    /// How many cases passed, also among those that may fail.
+    fn succeeded(&self) -> usize {
+        self.passed + self.known.len() - self.excused
+    }
+
+    /// Counts the cases, and returns what there is to say about those that failed.
+    fn judge(&mut self, tally: &Tally, known: &Known) -> String {
+        let row = |case: &str| known.row(self.client, self.server, &self.way, case);
+        let mut remarks = String::new();
+        let mut may_fail = Vec::new();
+        for case in &tally.passed {
+            match row(case) {
+                Some(row) => may_fail.push(row),
+                None => self.passed += 1,
+            }
+        }
+        for Failure { case, detail } in &tally.failures {
+            match row(case) {
+                Some(row) => {
+                    known.needed(row);
+                    self.excused += 1;
+                    may_fail.push(row);
+                    remarks += &format!("\n    known   {case}");
+                }
+                None => {
+                    self.unexpected += 1;
+                    remarks += &format!("\n    FAILED  {case}: {detail}");
+                }
+            }
+        }
+        self.known = may_fail;
+        self.skipped = tally.skipped;
+        remarks
+    }
 }

@@ -71,6 +71,7 @@ const PYTHON: Tool = Tool {
 pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "cpp",
+        title: "C++",
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, CXX, LIBTHRIFT, BOOST, LIBEVENT],
@@ -78,6 +79,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "go",
+        title: "Go",
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, GO],
@@ -85,6 +87,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "java",
+        title: "Java",
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, JAVAC, MAVEN],
@@ -92,6 +95,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "python",
+        title: "Python",
         version: "0.25.0",
         contract: Contract::Interop,
         tools: &[THRIFT, PYTHON],
@@ -99,6 +103,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "rust",
+        title: "Rust",
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, CARGO],
@@ -106,6 +111,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "go-uuid",
+        title: "Go (uuid)",
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[GO],
@@ -113,6 +119,7 @@ pub(super) const ALL: &[Recipe] = &[
     },
     Recipe {
         name: "rust-uuid",
+        title: "Rust (uuid)",
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[CARGO],
