@@ -502,7 +502,7 @@ impl Connection {
         let outcome = match received {
             Ok(0) => match state.table.end(deliver) {
                 Ok(()) => Err(lost(&self.target, &"the server closed it")),
-                Err(error) => Err(misbehaved(&self.target, &error)),
+                Err(error) => Err(lost(&self.target, &error)),
             },
             Ok(_) => state
                 .table

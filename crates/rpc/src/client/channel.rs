@@ -404,9 +404,7 @@ fn take_in(
     let mut table = lock(&connection.table);
     match received {
         Ok(0) => {
-            table
-                .end(deliver)
-                .map_err(|error| misbehaved(target, &error))?;
+            table.end(deliver).map_err(|error| lost(target, &error))?;
             Err(lost(target, &"the server closed it"))
         }
         Ok(received) => {

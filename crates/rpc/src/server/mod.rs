@@ -207,8 +207,7 @@ impl Server {
         Ok(running)
     }
 
-    /// Serves one connection on a stream, on this thread, until the peer closes it: how a server talks over
-    /// its standard input and output, see [`Stdio`](crate::transport::Stdio).
+    /// Serves one connection on a stream, on this thread, until the peer closes it.
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
         let Some(guest) = running.shared.admit(Some(stream.clone())) else {
@@ -307,6 +306,10 @@ impl Running {
 
     /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
     /// left after `drain` are cut. True where none was.
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(unused_mut, reason = "only event loops are taken out")
+    )]
     pub fn shutdown(mut self, drain: Duration) -> bool {
         let deadline = Instant::now() + drain;
         self.shared.draining.store(true, Ordering::SeqCst);
