@@ -66,36 +66,35 @@ fn lint() -> Outcome {
 
 /// The promise of the blocking client: no async runtime in its dependency tree.
 fn without_runtime() -> Outcome {
-    let built = stage::command(&[
-        "cargo",
-        "test",
-        "--quiet",
-        "--package",
-        "dovetail-rpc",
-        "--no-default-features",
-    ]);
-    match built {
+    let test = ["cargo", "test", "--quiet", "--package", "dovetail-rpc"];
+    match stage::command(&[&test[..], &["--no-default-features"]].concat()) {
         Outcome::Passed => {}
         other => return other,
     }
-    let tree = std::process::Command::new("cargo")
-        .args([
-            "tree",
-            "--package",
-            "dovetail-rpc",
-            "--no-default-features",
-            "--edges",
-            "normal",
-        ])
+    let trees: [&[&str]; 2] = [
+        &["dovetail-rpc", "--no-default-features"],
+        &["example-hello-client"],
+    ];
+    trees
+        .into_iter()
+        .find_map(|package| depends_on_runtime(package).err())
+        .map_or(Outcome::Passed, Outcome::Failed)
+}
+
+/// `package` is its name, and the features to choose.
+fn depends_on_runtime(package: &[&str]) -> Result<(), String> {
+    let output = std::process::Command::new("cargo")
+        .args(["tree", "--edges", "normal", "--package"])
+        .args(package)
         .current_dir(stage::root())
-        .output();
-    match tree {
-        Ok(output) if !output.status.success() => Outcome::Failed("`cargo tree` failed".to_owned()),
-        Ok(output) => match runtime_in(&String::from_utf8_lossy(&output.stdout)) {
-            None => Outcome::Passed,
-            Some(name) => Outcome::Failed(format!("the blocking client depends on `{name}`")),
-        },
-        Err(problem) => Outcome::Failed(format!("cannot run `cargo tree`: {problem}")),
+        .output()
+        .map_err(|problem| format!("cannot run `cargo tree`: {problem}"))?;
+    if !output.status.success() {
+        return Err("`cargo tree` failed".to_owned());
+    }
+    match runtime_in(&String::from_utf8_lossy(&output.stdout)) {
+        None => Ok(()),
+        Some(name) => Err(format!("{} depends on `{name}`", package.join(" "))),
     }
 }
 
