@@ -101,6 +101,8 @@ fn start_loop(
         .enable_all()
         .max_blocking_threads(pool.unwrap_or(512))
         .build()?;
+    // The first loop's, where there are several.
+    let _ = shared.runtime.set(runtime.handle().clone());
     let mut sockets = Vec::new();
     for listener in listeners {
         sockets.push((listener.handle()?, listener.clone()));

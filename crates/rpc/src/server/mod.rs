@@ -16,6 +16,8 @@ use counters::{SharedCounters, count};
 use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
 use router::Router;
 use std::io;
+#[cfg(feature = "async")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -174,6 +176,8 @@ impl Server {
             next_guest: AtomicU64::new(0),
             guests: Mutex::default(),
             left: Condvar::new(),
+            #[cfg(feature = "async")]
+            runtime: OnceLock::new(),
         });
         let mut running = Running {
             addresses: Vec::new(),
@@ -187,9 +191,6 @@ impl Server {
             running.addresses.push(listener.local().clone());
         }
         let sockets: Vec<Arc<SocketListener>> = self.sockets.into_iter().map(Arc::new).collect();
-        for listener in self.others {
-            running.accept_on_thread(listener)?;
-        }
         match self.model {
             Model::ThreadPerConnection => {
                 for listener in sockets {
@@ -204,6 +205,10 @@ impl Server {
                 running.loops = event_loop::start(model, &open, &running.shared)?;
             }
         }
+        // After the loops, whose timers and tasks the handlers may use.
+        for listener in self.others {
+            running.accept_on_thread(listener)?;
+        }
         Ok(running)
     }
 
@@ -213,8 +218,10 @@ impl Server {
         let Some(guest) = running.shared.admit(Some(stream.clone())) else {
             return Ok(());
         };
-        let served = threads::serve(&*stream, &running.shared);
+        let shared = running.shared.clone();
+        let served = shared.in_runtime(|| threads::serve(&*stream, &shared));
         drop(guest);
+        running.shutdown(Duration::ZERO);
         served
     }
 }
@@ -229,6 +236,9 @@ pub(crate) struct Shared {
     guests: Mutex<Vec<Seat>>,
     /// Notified when a connection has ended.
     left: Condvar,
+    /// What handlers on threads of their own use of an async runtime: the first event loop's.
+    #[cfg(feature = "async")]
+    runtime: OnceLock<tokio::runtime::Handle>,
 }
 
 /// A connection by its number, with the stream that ends it where it has a thread of its own.
@@ -254,6 +264,14 @@ impl Shared {
             id,
             shared: self.clone(),
         })
+    }
+
+    /// Runs a connection's thread such that its handlers find the runtime of the event loops, where the
+    /// server has any.
+    fn in_runtime<R>(&self, serve: impl FnOnce() -> R) -> R {
+        #[cfg(feature = "async")]
+        let _entered = self.runtime.get().map(tokio::runtime::Handle::enter);
+        serve()
     }
 
     fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {

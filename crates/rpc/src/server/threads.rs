@@ -40,7 +40,7 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>) {
         .name("dovetail".to_owned())
         .spawn(move || {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = serve(&*stream, &theirs);
+            let _ = theirs.in_runtime(|| serve(&*stream, &theirs));
             stream.shutdown();
             drop(guest);
         });
