@@ -12,7 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
@@ -195,10 +195,11 @@ impl Stream {
         }
     }
 
-    async fn read_exactly_or_less(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads behind what the buffer holds, into memory that nobody has to clear before.
+    fn try_read_behind(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => stream.read(buffer).await,
-            Stream::Unix(stream) => stream.read(buffer).await,
+            Stream::Tcp(stream) => stream.try_read_buf(buffer),
+            Stream::Unix(stream) => stream.try_read_buf(buffer),
         }
     }
 
@@ -344,27 +345,29 @@ impl Site {
 }
 
 async fn receive_small(stream: &Stream, input: &mut BytesMut) -> io::Result<usize> {
-    loop {
-        let read = BUFFER.with_borrow_mut(|buffer| {
+    let read = || {
+        BUFFER.with_borrow_mut(|buffer| {
             let received = stream.try_read(buffer)?;
             input.extend_from_slice(buffer.get(..received).unwrap_or_default());
             Ok(received)
-        });
-        match read {
-            Err(e) if io::Error::kind(&e) == io::ErrorKind::WouldBlock => stream.readable().await?,
-            read => return read,
-        }
-    }
+        })
+    };
+    when_readable(stream, read).await
 }
 
-async fn receive_large(
-    stream: &mut Stream,
-    input: &mut BytesMut,
-    needs: usize,
+async fn receive_large(stream: &Stream, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
+    input.reserve(needs);
+    when_readable(stream, || stream.try_read_behind(input)).await
+}
+
+async fn when_readable(
+    stream: &Stream,
+    mut read: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<usize> {
-    let start = input.len();
-    input.resize(start + needs, 0);
-    let result = stream.read_exactly_or_less(&mut input[start..]).await;
-    input.truncate(start + result.as_ref().copied().unwrap_or(0));
-    result
+    loop {
+        match read() {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => stream.readable().await?,
+            result => return result,
+        }
+    }
 }

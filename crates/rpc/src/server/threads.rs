@@ -16,6 +16,9 @@ use std::time::Instant;
 /// Small messages are received here and appended; larger ones go straight to their place.
 const SCRATCH: usize = 16 << 10;
 
+/// At most so much is received in one piece: its place is cleared before, and most of it may stay empty.
+const PIECE: usize = 256 << 10;
+
 /// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long.
 const FLUSH: usize = 256 << 10;
 
@@ -125,7 +128,7 @@ pub(crate) fn receive(
         return Ok(received);
     }
     let start = input.len();
-    input.resize(start + needs, 0);
+    input.resize(start + needs.min(PIECE), 0);
     let result = poller.recv(stream, &mut input[start..], Some(deadline));
     input.truncate(start + result.as_ref().copied().unwrap_or(0));
     result
