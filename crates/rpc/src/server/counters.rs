@@ -11,7 +11,7 @@ pub struct Counters {
     pub unknown_methods: u64,
     /// Connections refused because there were too many.
     pub refused_connections: u64,
-    /// Connections closed because of what the peer sent.
+    /// Connections that ended because of what the peer sent, or in the middle of a message.
     pub protocol_errors: u64,
     /// Connections closed because the peer was silent, or slow, for too long.
     pub timeouts: u64,

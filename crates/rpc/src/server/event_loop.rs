@@ -289,7 +289,12 @@ impl Site {
                 .receive(&mut stream, &mut input, connection.needs(), patience)
                 .await?
             {
-                0 => return Ok(()),
+                0 => {
+                    if connection.end(&mut input).is_err() {
+                        count(&self.shared.router.counters.protocol_errors);
+                    }
+                    return Ok(());
+                }
                 _ => continue,
             }
         }

@@ -102,7 +102,12 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Shared) -> io::Result<()> {
             deadline,
         );
         match received {
-            Ok(0) => return Ok(()),
+            Ok(0) => {
+                if connection.end(&mut input).is_err() {
+                    count(&router.counters.protocol_errors);
+                }
+                return Ok(());
+            }
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                 count(&router.counters.timeouts);
