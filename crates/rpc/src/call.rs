@@ -1,4 +1,4 @@
-use crate::context::CallInfo;
+use crate::context::{CallInfo, Caller};
 use crate::reply::ReplyBody;
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
 use dovetail_protocol::thrift::{IncomingCall, ReplyTo};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The answer to a call, on its way.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
-/// Encoded answers, ready to be sent: the one just made, behind those that wait in the same buffer.
+/// An encoded answer, ready to be sent.
 #[derive(Debug)]
 pub struct Reply(pub(crate) Vec<u8>);
 
@@ -21,21 +21,21 @@ pub struct Call {
     body: Bytes,
     reply: ReplyTo,
     limits: Limits,
-    /// What waits to be sent; the answer goes behind it.
+    /// Where the answer goes.
     out: Vec<u8>,
 }
 
 impl Call {
-    /// A call of a method that the router has found. Its answer will be appended to `out`.
+    /// A call of a method that the router has found. Its answer goes into `out`, which is empty.
     pub(crate) fn new(
         incoming: IncomingCall,
         method: &'static Method,
-        peer: Arc<str>,
+        caller: Arc<Caller>,
         limits: Limits,
         out: Vec<u8>,
     ) -> Self {
         let call = CallInfo {
-            peer,
+            caller,
             service: incoming.service,
             method: method.name,
             wire: incoming.reply.wire(),

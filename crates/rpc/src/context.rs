@@ -8,8 +8,16 @@ pub struct Context {
     pub(crate) call: Arc<CallInfo>,
 }
 
+/// Who calls, the same for all calls of a connection.
+pub(crate) struct Caller {
+    pub(crate) peer: String,
+    /// True where the threads of handlers may block: nothing else waits for them.
+    #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "all threads may"))]
+    pub(crate) may_block: bool,
+}
+
 pub(crate) struct CallInfo {
-    pub(crate) peer: Arc<str>,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) service: Option<Name>,
     pub(crate) method: &'static str,
     pub(crate) wire: Wire,
@@ -19,7 +27,7 @@ pub(crate) struct CallInfo {
 impl Context {
     /// The caller's address; `unix` or `in-process` where it has none.
     pub fn peer(&self) -> &str {
-        &self.call.peer
+        &self.call.caller.peer
     }
 
     /// The service that the caller named; `None` on a connection that has only one.
@@ -40,6 +48,26 @@ impl Context {
     /// A header that came with the call, over THeader or HTTP.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.call.headers.get(name)
+    }
+
+    /// Runs work that blocks or computes for long, without keeping other calls waiting: on an event loop it
+    /// goes to a thread of its own, elsewhere it runs in place. A panic of the work is the handler's.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        #[cfg(feature = "async")]
+        if !self.call.caller.may_block {
+            return match tokio::task::spawn_blocking(work).await {
+                Ok(done) => done,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    // The server is going down, and this handler with it.
+                    Err(_) => std::future::pending().await,
+                },
+            };
+        }
+        work()
     }
 }
 

@@ -162,6 +162,10 @@ impl Stream for FaultyStream {
         self.inner.shutdown_recv();
     }
 
+    fn shutdown_send(&self) {
+        self.inner.shutdown_send();
+    }
+
     fn shutdown(&self) {
         self.inner.shutdown();
     }

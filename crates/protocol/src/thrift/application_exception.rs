@@ -76,6 +76,7 @@ impl From<&ProtocolError> for ApplicationException {
             | ProtocolError::HeadersTooLarge { .. }
             | ProtocolError::NameTooLong { .. }
             | ProtocolError::TooDeep { .. } => (Code::ResourceExhausted, PROTOCOL_ERROR),
+            ProtocolError::TooSlow { .. } => (Code::DeadlineExceeded, PROTOCOL_ERROR),
             _ => (Code::InvalidArgument, PROTOCOL_ERROR),
         };
         ApplicationException {

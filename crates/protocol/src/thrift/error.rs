@@ -1,6 +1,7 @@
 use super::{MessageKind, Name};
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 /// What the peer did that ends the connection, and what to do about it.
 ///
@@ -96,6 +97,11 @@ pub enum ProtocolError {
     Truncated {
         /// Of what.
         what: &'static str,
+    },
+    /// A message that takes its sender too long. The driver, which has a clock, says so.
+    TooSlow {
+        /// How long a message may take.
+        limit: Duration,
     },
     /// Something else that the protocol's grammar forbids.
     Malformed {
@@ -204,6 +210,12 @@ impl fmt::Display for ProtocolError {
             }
             Self::UnsupportedTransform { id } => write!(f, "transform {id} is not known"),
             Self::Truncated { what } => write!(f, "{what} ends too early"),
+            Self::TooSlow { limit } => {
+                write!(
+                    f,
+                    "a message that is not complete after {limit:?}, the limit"
+                )
+            }
             Self::Malformed { what } => f.write_str(what),
             Self::Http { status, what } => write!(f, "{what} (HTTP status {status})"),
             Self::UnknownReply { seqid, method } => {

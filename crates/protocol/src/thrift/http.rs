@@ -514,6 +514,7 @@ pub(crate) fn write_refusal(status: u16, text: &str, out: &mut Vec<u8>) {
         400 => "Bad Request",
         404 => "Not Found",
         405 => "Method Not Allowed\r\nAllow: POST",
+        408 => "Request Timeout",
         411 => "Length Required",
         413 => "Content Too Large",
         431 => "Request Header Fields Too Large",

@@ -124,13 +124,19 @@ impl ServerConnection {
                 Ok(None)
             }
             Err(Stop::Error(error)) => {
-                if let State::Reading(reader) = &self.state {
-                    self.failed = reader.failed(input, &self.options.limits);
-                }
-                self.state = State::Failed(error.clone());
+                self.fail(error.clone(), input);
                 Err(error)
             }
         }
+    }
+
+    /// Gives the connection up for a reason of the driver's: a message that takes too long. `input` is what
+    /// has arrived of it. [`goodbye`](Self::goodbye) is still to be said.
+    pub fn fail(&mut self, error: ProtocolError, input: &[u8]) {
+        if let State::Reading(reader) = &self.state {
+            self.failed = reader.failed(input, &self.options.limits);
+        }
+        self.state = State::Failed(error);
     }
 
     /// How many more bytes the current message surely needs, after `receive` said `None`. At least one, and
@@ -169,6 +175,7 @@ impl ServerConnection {
             let status = match error {
                 ProtocolError::Http { status, .. } => *status,
                 ProtocolError::MessageTooLarge { .. } => 413,
+                ProtocolError::TooSlow { .. } => 408,
                 _ => 400,
             };
             http::write_refusal(status, &error.to_string(), out);

@@ -9,11 +9,21 @@ pub struct ServerLimits {
     pub connection: ConnectionLimits,
     /// Decoding and encoding one message.
     pub message: dovetail_wire::Limits,
-    /// Connections at a time. Default 20,000.
+    /// Connections at a time. The first call of one too many is answered with `RESOURCE_EXHAUSTED`; far too
+    /// many are closed at once. Default 20,000.
     pub connections: usize,
+    /// Calls at a time whose handlers wait, of all connections; further ones are answered with
+    /// `RESOURCE_EXHAUSTED`. Default 100,000.
+    pub calls: usize,
+    /// Calls at a time whose handlers wait, of one connection; nothing is received from it until one is
+    /// answered. Default 1,000.
+    pub calls_per_connection: usize,
     /// How long a connection may be silent between two calls. Default 10 minutes.
     pub idle: Duration,
-    /// How long a peer may take to send one message, or to take one answer. Default 60 seconds.
+    /// How long a peer may take from its first byte until its wire is known. Default 10 seconds.
+    pub handshake: Duration,
+    /// How long a peer may take to send one message, or to take the answers that wait for it. Default 60
+    /// seconds.
     pub transfer: Duration,
 }
 
@@ -23,6 +33,9 @@ impl Default for ServerLimits {
             connection: ConnectionLimits::default(),
             message: dovetail_wire::Limits::default(),
             connections: 20_000,
+            calls: 100_000,
+            calls_per_connection: 1_000,
+            handshake: Duration::from_secs(10),
             idle: Duration::from_secs(600),
             transfer: Duration::from_secs(60),
         }

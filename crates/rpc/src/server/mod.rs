@@ -5,6 +5,8 @@ mod counters;
 mod event_loop;
 mod limits;
 mod router;
+mod running;
+mod session;
 pub(crate) mod threads;
 
 pub use counters::Counters;
@@ -18,13 +20,20 @@ use router::Router;
 use std::io;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long to wait after an `accept` that failed for want of resources.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// How many connections too many are told so at a time.
+const TURNED_AWAY: usize = 1_000;
+
+/// How long to listen to a peer that has been told why its connection ends. To close at once would reset
+/// the connection where the peer still sends, and a reset destroys what it has not yet read.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// How a server spends threads on its sockets.
 ///
@@ -35,8 +44,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// | `ThreadPool` | event loops, and a pool | in the pool | handlers that block: databases, files |
 /// | `ThreadPerConnection` | one for each connection | on it | few busy clients, the lowest latency, no async runtime |
 ///
-/// The handlers of one connection run one after the other, in every model: plain Thrift clients expect their
-/// answers in order.
+/// Calls that one client sends without waiting for answers run side by side, where the client tells answers
+/// apart by their numbers; only `ThreadPerConnection` runs them one after the other. Calls of clients that
+/// cannot (HTTP, and those that give every call the same number) run in order in every model, as the servers
+/// of Apache Thrift do it, and nothing overtakes a one-way call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Event loops, each on its own thread; `None` makes one for each core.
@@ -170,7 +181,10 @@ impl Server {
                 custom: self.protocols,
                 ..ServerOptions::default()
             }),
-            router: Router::new(self.services, self.limits),
+            router: Router::new(self.services),
+            limits: self.limits,
+            counters: SharedCounters::default(),
+            waiting: AtomicUsize::new(0),
             polling: self.polling,
             draining: AtomicBool::new(false),
             next_guest: AtomicU64::new(0),
@@ -219,7 +233,7 @@ impl Server {
             return Ok(());
         };
         let shared = running.shared.clone();
-        let served = shared.in_runtime(|| threads::serve(&*stream, &shared));
+        let served = shared.in_runtime(|| threads::serve(&*stream, &shared, guest.welcome));
         drop(guest);
         running.shutdown(Duration::ZERO);
         served
@@ -227,10 +241,14 @@ impl Server {
 }
 
 /// What all drivers of a server share.
-pub(crate) struct Shared {
+struct Shared {
     options: Arc<ServerOptions>,
-    pub(crate) router: Router,
-    pub(crate) polling: Polling,
+    router: Router,
+    limits: ServerLimits,
+    counters: SharedCounters,
+    /// Calls whose handlers wait.
+    waiting: AtomicUsize,
+    polling: Polling,
     draining: AtomicBool,
     next_guest: AtomicU64,
     guests: Mutex<Vec<Seat>>,
@@ -244,24 +262,26 @@ pub(crate) struct Shared {
 /// A connection by its number, with the stream that ends it where it has a thread of its own.
 type Seat = (u64, Option<Arc<dyn Stream>>);
 
-fn hello(shared: &Shared) -> Arc<ServerOptions> {
-    shared.options.clone()
-}
-
 impl Shared {
-    /// Counts a connection in; `None` where there are too many, or the server is going down.
-    pub(crate) fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>) -> Option<Guest> {
-        let counters = &self.router.counters;
+    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, or
+    /// the server is going down.
+    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>) -> Option<Guest> {
+        let counters = &self.counters;
         let mut guests = self.guests();
-        if guests.len() >= self.router.limits.connections || self.draining.load(Ordering::SeqCst) {
-            count(&counters.refused_connections);
+        let welcome = guests.len() < self.limits.connections;
+        match welcome {
+            true => count(&counters.connections),
+            false => count(&counters.refused_connections),
+        }
+        let full = guests.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
+        if full || self.draining.load(Ordering::SeqCst) {
             return None;
         }
-        count(&counters.connections);
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
         guests.push((id, stream));
         Some(Guest {
             id,
+            welcome,
             shared: self.clone(),
         })
     }
@@ -280,8 +300,10 @@ impl Shared {
 }
 
 /// A connection that is counted as long as this exists.
-pub(crate) struct Guest {
+struct Guest {
     id: u64,
+    /// False for a connection too many.
+    welcome: bool,
     shared: Arc<Shared>,
 }
 
@@ -314,7 +336,7 @@ impl Running {
 
     /// What it has done and refused so far.
     pub fn counters(&self) -> Counters {
-        self.shared.router.counters.read()
+        self.shared.counters.read()
     }
 
     /// How many connections there are.

@@ -2,10 +2,11 @@
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
 
 use super::counters::count;
-use super::{Shared, hello};
-use crate::transport::{Listener, Poller, Stream};
+use super::session::{Outbox, Session};
+use super::{LINGER, Shared};
+use crate::context::Caller;
+use crate::transport::{Listener, Poller, Stream, Wait};
 use bytes::BytesMut;
-use dovetail_protocol::thrift::ServerConnection;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,9 +20,6 @@ const SCRATCH: usize = 16 << 10;
 /// At most so much is received in one piece: its place is cleared before, and most of it may stay empty.
 const PIECE: usize = 256 << 10;
 
-/// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long.
-const FLUSH: usize = 256 << 10;
-
 /// Accepts until the listener is closed.
 pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
     loop {
@@ -29,7 +27,10 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
             Ok(None) => return,
             Ok(Some(stream)) => spawn(stream, shared),
             // Out of descriptors, or a peer that is gone already: the next one may be better.
-            Err(_) => thread::sleep(super::ACCEPT_PAUSE),
+            Err(_) => {
+                count(&shared.counters.accept_errors);
+                thread::sleep(super::ACCEPT_PAUSE);
+            }
         }
     }
 }
@@ -43,79 +44,63 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>) {
         .name("dovetail".to_owned())
         .spawn(move || {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = theirs.in_runtime(|| serve(&*stream, &theirs));
+            let _ = theirs.in_runtime(|| serve(&*stream, &theirs, guest.welcome));
             stream.shutdown();
             drop(guest);
         });
     if started.is_err() {
         // The stream went with the thread that could not be made, and is closed with it.
-        count(&shared.router.counters.refused_connections);
+        count(&shared.counters.refused_connections);
     }
 }
 
 /// Serves one connection until either end closes it.
-pub(super) fn serve(stream: &dyn Stream, shared: &Shared) -> io::Result<()> {
-    let router = &shared.router;
-    let limits = router.limits;
-    let peer: Arc<str> = stream.peer().into();
-    let mut connection = ServerConnection::new(hello(shared));
+pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) -> io::Result<()> {
+    let caller = Caller {
+        peer: stream.peer(),
+        may_block: true,
+    };
+    let mut session = Session::new(shared, caller, welcome);
+    let (mut out, mut scratch) = (Outbox::default(), vec![0; SCRATCH]);
     let mut poller = Poller::new(shared.polling);
-    let (mut input, mut out, mut scratch) = (BytesMut::new(), Vec::new(), vec![0; SCRATCH]);
-    let mut message_began = None;
     loop {
-        let closes = loop {
-            match connection.receive(&mut input) {
-                Ok(Some(call)) => {
-                    message_began = None;
-                    let closes = call.reply.closes();
-                    out = block_on(router.answer(call, &peer, out));
-                    if closes {
-                        break true;
-                    }
-                    if out.len() > FLUSH {
-                        send(stream, &mut out, shared)?;
-                    }
-                }
-                Ok(None) => break false,
-                Err(error) => {
-                    count(&router.counters.protocol_errors);
-                    connection.goodbye(&error, &mut out);
-                    break true;
-                }
+        while let Some(call) = session.next() {
+            let running = session.start(call, out.buffer());
+            out.put(block_on(running));
+            if out.is_full() {
+                send(stream, &mut out, shared)?;
             }
-        };
-        connection.transmit(&mut out);
-        send(stream, &mut out, shared)?;
-        if closes {
-            return Ok(());
         }
-        let deadline = match input.is_empty() {
-            true => Instant::now() + limits.idle,
-            false => *message_began.get_or_insert_with(Instant::now) + limits.transfer,
-        };
-        let received = receive(
-            stream,
-            &mut poller,
-            &mut input,
-            &mut scratch,
-            connection.needs(),
-            deadline,
-        );
-        match received {
-            Ok(0) => {
-                if connection.end(&mut input).is_err() {
-                    count(&router.counters.protocol_errors);
-                }
-                return Ok(());
-            }
+        if session.ends() {
+            break;
+        }
+        session.transmit(&mut out.bytes);
+        send(stream, &mut out, shared)?;
+        let deadline = Instant::now() + session.patience();
+        let needs = session.needs();
+        let input = &mut session.input;
+        match receive(stream, &mut poller, input, &mut scratch, needs, deadline) {
+            Ok(0) => session.closed(),
             Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
-                count(&router.counters.timeouts);
-                return Err(e);
-            }
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => session.timed_out(),
             Err(e) => return Err(e),
         }
     }
+    let lingers = session.farewell(&mut out.bytes);
+    send(stream, &mut out, shared)?;
+    if lingers {
+        linger(stream, &mut scratch);
+    }
+    Ok(())
+}
+
+/// Lets the peer read what it was told last; see [`LINGER`].
+fn linger(stream: &dyn Stream, scratch: &mut [u8]) {
+    stream.shutdown_send();
+    let deadline = Instant::now() + LINGER;
+    while Instant::now() < deadline
+        && let Ok(1..) = stream.recv(scratch, Wait::Until(Some(deadline)))
+    {}
 }
 
 /// Receives into `input`: through the scratch buffer where little is expected, in place otherwise.
@@ -139,18 +124,18 @@ pub(crate) fn receive(
     result
 }
 
-fn send(stream: &dyn Stream, out: &mut Vec<u8>, shared: &Shared) -> io::Result<()> {
-    if out.is_empty() {
+fn send(stream: &dyn Stream, out: &mut Outbox, shared: &Shared) -> io::Result<()> {
+    if out.bytes.is_empty() {
         return Ok(());
     }
-    let sent = stream.send_all(out, Some(Instant::now() + shared.router.limits.transfer));
-    out.clear();
-    if let Err(e) = &sent
-        && e.kind() == io::ErrorKind::TimedOut
-    {
-        count(&shared.router.counters.timeouts);
-    }
-    sent
+    let deadline = Instant::now() + shared.limits.transfer;
+    let sent = stream.send_all(&out.bytes, Some(deadline));
+    out.sent();
+    sent.inspect_err(|e| {
+        if e.kind() == io::ErrorKind::TimedOut {
+            count(&shared.counters.transfer_timeouts);
+        }
+    })
 }
 
 /// Runs a future on this thread, sleeping while it waits.

@@ -115,6 +115,10 @@ impl Stream for MemoryStream {
         self.incoming.close();
     }
 
+    fn shutdown_send(&self) {
+        self.outgoing.close();
+    }
+
     fn shutdown(&self) {
         self.incoming.close();
         self.outgoing.close();

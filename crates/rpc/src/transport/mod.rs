@@ -33,6 +33,9 @@ pub trait Stream: Send + Sync {
     /// Ends receiving: a `recv` that waits, in any thread, returns 0 once what has arrived is read.
     fn shutdown_recv(&self);
 
+    /// Ends sending: the peer receives what was sent, then the end.
+    fn shutdown_send(&self);
+
     /// Ends both directions.
     fn shutdown(&self);
 

@@ -93,6 +93,10 @@ impl Stream for Socket {
         let _ = rustix::net::shutdown(&self.fd, Shutdown::Read);
     }
 
+    fn shutdown_send(&self) {
+        let _ = rustix::net::shutdown(&self.fd, Shutdown::Write);
+    }
+
     fn shutdown(&self) {
         let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
     }

@@ -1,0 +1,198 @@
+//! The driver for many connections: tokio's current-thread runtime, one for each loop, all accepting from the
+//! same listening sockets. A connection stays on the loop that accepted it.
+
+mod connection;
+mod stream;
+
+use super::counters::count;
+use super::{ACCEPT_PAUSE, Model, Shared};
+use crate::transport::{Listener as _, SocketListener};
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use stream::Stream;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+
+/// How far a loop has been told to end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Accept nothing, close what is idle.
+    Draining,
+    Stopped,
+}
+
+/// An event loop on its thread.
+pub(super) struct Loop {
+    phase: watch::Sender<Phase>,
+    thread: JoinHandle<()>,
+}
+
+impl Loop {
+    pub(super) fn drain(&self) {
+        self.phase.send_replace(Phase::Draining);
+    }
+
+    pub(super) fn stop(self) {
+        self.phase.send_replace(Phase::Stopped);
+        self.join();
+    }
+
+    pub(super) fn join(self) {
+        // A loop that panicked has nothing to tell that its panic message did not.
+        let _ = self.thread.join();
+    }
+}
+
+/// A listening socket, closed when no loop accepts from it any longer. Not before: a Unix socket that is
+/// shut down is ready for ever and has no connection to give, over which tokio's `accept` never returns.
+pub(super) struct Open(pub(super) Arc<SocketListener>);
+
+impl Open {
+    fn handle(&self) -> io::Result<socket2::Socket> {
+        self.0.handle()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+pub(super) fn start(
+    model: Model,
+    listeners: &[Arc<Open>],
+    shared: &Arc<Shared>,
+) -> io::Result<Vec<Loop>> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let (loops, pool) = match model {
+        Model::EventLoops(loops) => (loops.unwrap_or_else(cores).max(1), None),
+        Model::ThreadPool(threads) => (cores().div_ceil(2), Some(threads.max(1))),
+        Model::SingleThreaded | Model::ThreadPerConnection => (1, None),
+    };
+    (0..loops)
+        .map(|number| start_loop(number, pool, listeners, shared))
+        .collect()
+}
+
+fn start_loop(
+    number: usize,
+    pool: Option<usize>,
+    listeners: &[Arc<Open>],
+    shared: &Arc<Shared>,
+) -> io::Result<Loop> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(pool.unwrap_or(512))
+        .build()?;
+    // The first loop's, where there are several.
+    let _ = shared.runtime.set(runtime.handle().clone());
+    let mut sockets = Vec::new();
+    for listener in listeners {
+        sockets.push((listener.handle()?, listener.clone()));
+    }
+    let (phase, told) = watch::channel(Phase::Serving);
+    let site = Site {
+        shared: shared.clone(),
+        told,
+        pooled: pool.is_some(),
+    };
+    let thread = thread::Builder::new()
+        .name(format!("dovetail loop {number}"))
+        .spawn(move || {
+            LocalSet::new().block_on(&runtime, async move {
+                for (socket, open) in sockets {
+                    let site = site.clone();
+                    tokio::task::spawn_local(async move {
+                        site.accept(socket).await;
+                        drop(open);
+                    });
+                }
+                let mut told = site.told.clone();
+                drop(site);
+                // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for ever.
+                if told
+                    .wait_for(|phase| *phase == Phase::Stopped)
+                    .await
+                    .is_err()
+                {
+                    std::future::pending::<()>().await;
+                }
+            });
+        })?;
+    Ok(Loop { phase, thread })
+}
+
+/// What every connection of a loop needs.
+#[derive(Clone)]
+struct Site {
+    shared: Arc<Shared>,
+    told: watch::Receiver<Phase>,
+    /// True where handlers run in the runtime's pool of blocking threads.
+    pooled: bool,
+}
+
+enum Acceptor {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Acceptor {
+    fn new(socket: socket2::Socket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(match socket.local_addr()?.is_unix() {
+            true => Acceptor::Unix(UnixListener::from_std(socket.into())?),
+            false => Acceptor::Tcp(TcpListener::from_std(socket.into())?),
+        })
+    }
+
+    async fn accept(&self) -> io::Result<(Stream, String)> {
+        Ok(match self {
+            Acceptor::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                (Stream::Tcp(stream), peer.to_string())
+            }
+            Acceptor::Unix(listener) => {
+                (Stream::Unix(listener.accept().await?.0), "unix".to_owned())
+            }
+        })
+    }
+}
+
+impl Site {
+    async fn accept(self, socket: socket2::Socket) {
+        let Ok(acceptor) = Acceptor::new(socket) else {
+            return;
+        };
+        let mut told = self.told.clone();
+        loop {
+            let accepted = tokio::select! {
+                accepted = acceptor.accept() => accepted,
+                _ = told.wait_for(|phase| *phase != Phase::Serving) => return,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.welcome(stream, peer),
+                // Out of descriptors, or a peer that is gone already: the next one may be better.
+                Err(_) => {
+                    count(&self.shared.counters.accept_errors);
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn welcome(&self, stream: Stream, peer: String) {
+        let Some(guest) = self.shared.admit(None) else {
+            return;
+        };
+        let site = self.clone();
+        tokio::task::spawn_local(async move {
+            // An error of the transport is the end of the connection, and the peer knows.
+            let _ = connection::serve(site, stream, peer, guest).await;
+        });
+    }
+}

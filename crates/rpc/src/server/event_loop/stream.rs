@@ -1,0 +1,96 @@
+use bytes::BytesMut;
+use std::cell::RefCell;
+use std::io;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpStream, UnixStream};
+
+/// Where a loop receives small messages, whatever the connection: an idle connection keeps no buffer.
+const SCRATCH: usize = 64 << 10;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
+}
+
+/// The two kinds of socket, alike to what is above.
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Receives behind what `input` holds; 0 at the end. Nothing is lost where the future is dropped.
+    pub(super) async fn receive(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
+        match needs <= SCRATCH {
+            true => {
+                self.when_readable(|| {
+                    with_scratch(|scratch| {
+                        let received = self.try_read(scratch)?;
+                        input.extend_from_slice(scratch.get(..received).unwrap_or_default());
+                        Ok(received)
+                    })
+                })
+                .await
+            }
+            false => {
+                input.reserve(needs);
+                self.when_readable(|| self.try_read_behind(input)).await
+            }
+        }
+    }
+
+    /// Receives until the peer closes, and keeps nothing.
+    pub(super) async fn discard(&self) {
+        while let Ok(1..) = self
+            .when_readable(|| with_scratch(|scratch| self.try_read(scratch)))
+            .await
+        {}
+    }
+
+    pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.write_all(bytes).await,
+            Stream::Unix(stream) => stream.write_all(bytes).await,
+        }
+    }
+
+    pub(super) async fn shutdown_send(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.shutdown().await,
+            Stream::Unix(stream) => stream.shutdown().await,
+        }
+    }
+
+    async fn when_readable(
+        &self,
+        mut read: impl FnMut() -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            match read() {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
+                    Stream::Tcp(stream) => stream.readable().await?,
+                    Stream::Unix(stream) => stream.readable().await?,
+                },
+                result => return result,
+            }
+        }
+    }
+
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(stream) => stream.try_read(buffer),
+            Stream::Unix(stream) => stream.try_read(buffer),
+        }
+    }
+
+    /// Reads behind what the buffer holds, into memory that nobody has to clear before.
+    fn try_read_behind(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(stream) => stream.try_read_buf(buffer),
+            Stream::Unix(stream) => stream.try_read_buf(buffer),
+        }
+    }
+}
+
+fn with_scratch<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
+    BUFFER.with_borrow_mut(|scratch| read(scratch))
+}
