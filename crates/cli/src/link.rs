@@ -75,6 +75,10 @@ impl Stream for Counted {
         self.stream.shutdown_recv();
     }
 
+    fn shutdown_send(&self) {
+        self.stream.shutdown_send();
+    }
+
     fn shutdown(&self) {
         self.stream.shutdown();
     }

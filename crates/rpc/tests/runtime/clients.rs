@@ -1,0 +1,207 @@
+//! Clients: deadlines, late replies, lost servers, and many callers on one connection.
+
+use crate::fixture::*;
+use dovetail::blocking::Channel;
+use dovetail::{Bytes, Code, Execution, ServerLimits, Status};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_call_ends_at_its_deadline_and_the_late_reply_is_dropped() {
+    for model in MODELS {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        let channel = Channel::connect(&address(&running)).unwrap();
+        let short = channel.with_timeout(Duration::from_millis(40));
+        let late = wait(&short, 1).unwrap_err();
+        assert_eq!(late.code(), Code::DeadlineExceeded, "{model:?}");
+        assert_eq!(late.execution(), Execution::MayHaveRun, "{model:?}");
+        assert!(late.message().contains("40ms"), "{model:?}: {late}");
+        probe.open(1);
+        for number in 0..20 {
+            assert_eq!(echo(&channel, number), Ok(number.to_string()), "{model:?}");
+        }
+        assert_eq!(running.counters().connections, 1, "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_asked_once_and_left_alone() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let channel = Channel::connect(&address).unwrap();
+    let first = echo(&channel, 1).unwrap_err();
+    assert_eq!(first.code(), Code::Unavailable);
+    assert!(
+        first.message().ends_with("is the server running?"),
+        "{first}"
+    );
+    let second = echo(&channel, 2).unwrap_err();
+    assert!(second.message().contains("left alone for"), "{second}");
+}
+
+#[test]
+fn many_threads_share_a_connection() {
+    for model in MODELS {
+        let probe = Probe::default();
+        probe.open(1);
+        let running = start(&probe, *model, ServerLimits::default());
+        let channel = Channel::connect(&address(&running)).unwrap();
+        let callers: Vec<_> = (0..8)
+            .map(|caller| {
+                let channel = channel.clone();
+                thread::spawn(move || {
+                    for round in 0..200 {
+                        let number = caller * 1_000 + round;
+                        match round % 4 {
+                            0 => assert_eq!(wait(&channel, 1), Ok(1)),
+                            _ => assert_eq!(echo(&channel, number), Ok(number.to_string())),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.join().expect("no caller fails");
+        }
+        assert_eq!(running.counters().connections, 1, "{model:?}");
+        assert_eq!(running.counters().calls, 8 * 200, "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_slow_call_does_not_hold_up_others_on_a_concurrent_server() {
+    #[cfg(feature = "async")]
+    for model in CONCURRENT {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        let channel = Channel::connect(&address(&running)).unwrap();
+        let slow = {
+            let channel = channel.clone();
+            thread::spawn(move || wait(&channel, 1))
+        };
+        until("it waits", || probe.started() == 1);
+        assert_eq!(echo(&channel, 5), Ok("5".to_owned()), "{model:?}");
+        probe.open(1);
+        assert_eq!(slow.join().unwrap(), Ok(1), "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn ten_megabytes_both_ways_over_every_wire() {
+    const WIRES: [&str; 8] = [
+        "binary",
+        "binary+framed",
+        "compact",
+        "compact+framed",
+        "json",
+        "compact+header:zlib",
+        "binary+header:zstd",
+        "binary+http",
+    ];
+    for model in MODELS {
+        let running = start(&Probe::default(), *model, ServerLimits::default());
+        for wire in WIRES {
+            let what = format!("{wire}, {model:?}");
+            let channel = Channel::builder(&address(&running))
+                .unwrap()
+                .wire(wire.parse().unwrap())
+                .build();
+            let sent = Bytes::from(vec![3; 10 << 20]);
+            let taken: Result<i32, Status> = channel.call(&PROBE.methods[TAKE], (&sent,));
+            assert_eq!(taken, Ok(10 << 20), "{what}");
+            let filled: Result<Bytes, Status> = channel.call(&PROBE.methods[FILL], (&(10 << 20),));
+            assert_eq!(filled.map(|bytes| bytes.len()), Ok(10 << 20), "{what}");
+        }
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_its_turn_over_http_ends_at_its_deadline() {
+    let probe = Probe::default();
+    let running = start(&probe, MODELS[0], ServerLimits::default());
+    let channel = Channel::builder(&address(&running))
+        .unwrap()
+        .wire("binary+http".parse().unwrap())
+        .build();
+    let slow = {
+        let channel = channel.clone();
+        thread::spawn(move || wait(&channel, 1))
+    };
+    until("it waits", || probe.started() == 1);
+    let start = Instant::now();
+    let late = echo(&channel.with_timeout(Duration::from_millis(40)), 1).unwrap_err();
+    assert_eq!(late.code(), Code::DeadlineExceeded);
+    assert_eq!(late.execution(), Execution::NotSent);
+    assert!(start.elapsed() < LONG);
+    probe.open(1);
+    assert_eq!(slow.join().unwrap(), Ok(1));
+    assert!(running.shutdown(LONG));
+}
+
+#[cfg(feature = "async")]
+mod asynchronous {
+    use super::*;
+
+    #[tokio::test]
+    async fn many_tasks_share_a_connection_and_a_dropped_call_is_given_up() {
+        for model in CONCURRENT {
+            let probe = Probe::default();
+            let running = start(&probe, *model, ServerLimits::default());
+            let channel = dovetail::Channel::connect(&address(&running)).unwrap();
+            let abandoned: Result<Result<i32, Status>, _> = tokio::time::timeout(
+                Duration::from_millis(20),
+                channel.call(&PROBE.methods[WAIT], (&1,)),
+            )
+            .await;
+            assert!(abandoned.is_err(), "{model:?}");
+            let callers: Vec<_> = (0..100)
+                .map(|number: i32| {
+                    let channel = channel.clone();
+                    tokio::spawn(async move {
+                        let text = number.to_string();
+                        let echo = channel.call(&PROBE.methods[ECHO], (&*text,)).await;
+                        assert_eq!(echo, Ok::<String, Status>(text));
+                    })
+                })
+                .collect();
+            for caller in callers {
+                caller.await.expect("no caller fails");
+            }
+            probe.open(1);
+            let waited: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (&1,)).await;
+            assert_eq!(waited, Ok(1), "{model:?}");
+            assert_eq!(running.counters().connections, 1, "{model:?}");
+            drop(channel);
+            let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
+            assert!(ended.unwrap(), "{model:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_ends_at_its_deadline() {
+        let probe = Probe::default();
+        let running = start(&probe, CONCURRENT[0], ServerLimits::default());
+        let channel = dovetail::Channel::connect(&address(&running)).unwrap();
+        let short = channel.with_timeout(Duration::from_millis(40));
+        let late: Result<i32, Status> = short.call(&PROBE.methods[WAIT], (&1,)).await;
+        assert_eq!(late.unwrap_err().code(), Code::DeadlineExceeded);
+        drop((channel, short));
+        probe.open(1);
+        let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
+        assert!(ended.unwrap());
+    }
+}
+
+fn echo(channel: &Channel, number: i32) -> Result<String, Status> {
+    channel.call(&PROBE.methods[ECHO], (&*number.to_string(),))
+}
+
+fn wait(channel: &Channel, gate: i32) -> Result<i32, Status> {
+    channel.call(&PROBE.methods[WAIT], (&gate,))
+}

@@ -1,0 +1,227 @@
+//! Calls that arrive on one connection without waiting for one another's answers.
+#![cfg(feature = "async")]
+
+use crate::fixture::*;
+use dovetail::{Model, ServerLimits};
+use std::time::Duration;
+
+/// What is sent at once, the order of the replies' numbers, and how many of them come before the gate opens.
+struct Row {
+    name: &'static str,
+    sent: Vec<u8>,
+    replies: &'static [i32],
+    before: usize,
+}
+
+fn rows() -> Vec<Row> {
+    let row = |name, sent: &[Vec<u8>], replies, before| Row {
+        name,
+        sent: sent.concat(),
+        replies,
+        before,
+    };
+    vec![
+        row(
+            "a call overtakes one that waits",
+            &[call("wait", 1, &[1]), call("noted", 2, &[])],
+            &[2, 1],
+            1,
+        ),
+        row(
+            "answers leave as they are ready",
+            &[
+                call("wait", 1, &[1]),
+                call("noted", 2, &[]),
+                call("wait", 3, &[1]),
+                call("noted", 4, &[]),
+            ],
+            &[2, 4, 1, 3],
+            2,
+        ),
+        row(
+            "a client that gives no numbers gets its answers in order",
+            &[call("wait", 0, &[1]), call("noted", 0, &[])],
+            &[0, 0],
+            0,
+        ),
+        row(
+            "so does one that repeats a number",
+            &[
+                call("noted", 7, &[]),
+                call("wait", 7, &[1]),
+                call("noted", 7, &[]),
+            ],
+            &[7, 7, 7],
+            1,
+        ),
+        row(
+            "nothing overtakes a one-way call",
+            &[oneway("note", 1, &[5, 1]), call("noted", 2, &[])],
+            &[2],
+            0,
+        ),
+        row(
+            "a one-way call does not overtake either",
+            &[
+                call("wait", 1, &[1]),
+                oneway("note", 2, &[5, 1]),
+                call("noted", 3, &[]),
+            ],
+            &[1, 3],
+            0,
+        ),
+    ]
+}
+
+#[test]
+fn what_overtakes_what() {
+    for model in CONCURRENT {
+        for row in rows() {
+            let what = format!("{}, {model:?}", row.name);
+            let probe = Probe::default();
+            let running = start(&probe, *model, ServerLimits::default());
+            let mut raw = Raw::connect(&running);
+            raw.send(&row.sent);
+            let mut replies = raw.seqids(row.before);
+            assert!(raw.is_silent(), "{what}");
+            probe.open(1);
+            replies.extend(raw.seqids(row.replies.len() - row.before));
+            assert_eq!(
+                unordered_tail(&replies, row.before),
+                unordered_tail(row.replies, row.before),
+                "{what}"
+            );
+            assert!(running.shutdown(LONG), "{what}");
+        }
+    }
+}
+
+/// Calls that wait at the same gate go on in any order.
+fn unordered_tail(replies: &[i32], before: usize) -> Vec<i32> {
+    let (ordered, any) = replies.split_at(before);
+    let mut any = any.to_vec();
+    any.sort_unstable();
+    [ordered, &any].concat()
+}
+
+#[test]
+fn what_a_one_way_call_did_is_seen_by_the_next_call() {
+    for model in MODELS {
+        let probe = Probe::default();
+        probe.open(1);
+        let running = start(&probe, *model, ServerLimits::default());
+        let mut raw = Raw::connect(&running);
+        for round in 0..50 {
+            raw.send(&[oneway("note", 1, &[round, 1]), call("noted", 2, &[])].concat());
+            let reply = raw.reply().unwrap();
+            // Field 0, a list of i32; the count is behind its header of three bytes and a type.
+            assert_eq!(reply.body[4..8], (round + 1).to_be_bytes(), "{model:?}");
+        }
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn pipelined_http_requests_are_answered_in_order() {
+    let request = |seqid, method, params: &[i32]| {
+        let body = message(1, method, seqid, params);
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-thrift\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        [head.as_bytes(), &body].concat()
+    };
+    for model in CONCURRENT {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        let mut raw = Raw::connect(&running);
+        raw.send(&[request(1, "wait", &[1]), request(2, "noted", &[])].concat());
+        assert!(raw.is_silent(), "{model:?}");
+        probe.open(1);
+        raw.0.shutdown(std::net::Shutdown::Write).unwrap();
+        let text = String::from_utf8_lossy(&raw.rest().unwrap()).into_owned();
+        let (wait, noted) = (text.find("wait"), text.find("noted"));
+        assert!(wait.is_some() && wait < noted, "{model:?}: {text:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_connection_has_only_so_many_calls_at_a_time() {
+    let limits = ServerLimits {
+        calls_per_connection: 4,
+        ..ServerLimits::default()
+    };
+    for model in CONCURRENT {
+        let probe = Probe::default();
+        let running = start(&probe, *model, limits);
+        let mut raw = Raw::connect(&running);
+        let calls: Vec<_> = (1..=10).map(|seqid| call("wait", seqid, &[1])).collect();
+        raw.send(&calls.concat());
+        until("four started", || probe.started() == 4);
+        settle();
+        assert_eq!(probe.started(), 4, "{model:?}");
+        probe.open(1);
+        let mut replies = raw.seqids(10);
+        replies.sort_unstable();
+        assert_eq!(replies, (1..=10).collect::<Vec<_>>(), "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn calls_that_arrived_are_answered_after_the_peer_has_closed_its_side() {
+    for model in MODELS {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        let mut raw = Raw::connect(&running);
+        raw.send(&call("wait", 1, &[1]));
+        raw.0.shutdown(std::net::Shutdown::Write).unwrap();
+        until("it started", || probe.started() == 1);
+        probe.open(1);
+        assert_eq!(raw.seqids(1), [1], "{model:?}");
+        assert_eq!(raw.rest().unwrap(), [0_u8; 0], "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn many_calls_of_many_connections() {
+    for model in CONCURRENT {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        let mut peers: Vec<Raw> = (0..8).map(|_| Raw::connect(&running)).collect();
+        let calls: Vec<_> = (1..=500)
+            .map(|seqid| match seqid % 3 {
+                0 => call("wait", seqid, &[1]),
+                _ => call("noted", seqid, &[]),
+            })
+            .collect();
+        for peer in &mut peers {
+            peer.send(&calls.concat());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        probe.open(1);
+        for peer in &mut peers {
+            let mut replies = peer.seqids(500);
+            replies.sort_unstable();
+            assert_eq!(replies, (1..=500).collect::<Vec<_>>(), "{model:?}");
+        }
+        assert_eq!(running.counters().calls, 8 * 500, "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_single_threaded_server_answers_while_a_handler_waits() {
+    let probe = Probe::default();
+    let running = start(&probe, Model::SingleThreaded, ServerLimits::default());
+    let (mut one, mut other) = (Raw::connect(&running), Raw::connect(&running));
+    one.send(&call("wait", 1, &[1]));
+    until("it started", || probe.started() == 1);
+    other.send(&call("noted", 9, &[]));
+    assert_eq!(other.seqids(1), [9]);
+    probe.open(1);
+    assert_eq!(one.seqids(1), [1]);
+    assert!(running.shutdown(LONG));
+}

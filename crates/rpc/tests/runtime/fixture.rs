@@ -1,0 +1,276 @@
+//! A service whose handlers wait until a test lets them go on, and a peer that sends what it likes.
+#![cfg_attr(
+    not(feature = "async"),
+    allow(dead_code, reason = "for the models that it adds")
+)]
+
+use dovetail::{
+    Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, ServerLimits, Service,
+    ServiceDescriptor, Status, descriptor,
+};
+use std::collections::HashSet;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Longer than anything takes that works.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// The models that there are, with and without the feature `async`.
+pub(crate) const MODELS: &[Model] = &[
+    Model::ThreadPerConnection,
+    #[cfg(feature = "async")]
+    Model::EventLoops(Some(2)),
+    #[cfg(feature = "async")]
+    Model::SingleThreaded,
+    #[cfg(feature = "async")]
+    Model::ThreadPool(2),
+];
+
+/// Those that run calls of one connection side by side.
+#[cfg(feature = "async")]
+pub(crate) const CONCURRENT: &[Model] = &[
+    Model::EventLoops(Some(2)),
+    Model::SingleThreaded,
+    Model::ThreadPool(16),
+];
+
+descriptor!(pub(crate) static PROBE = "Probe" {
+    echo(1 text: String) [idempotent];
+    wait(1 gate: i32);
+    note(1 number: i32, 2 gate: i32) [oneway];
+    noted();
+    fill(1 bytes: i32);
+    panic();
+    panic_later();
+    take(1 bytes: Bytes);
+    work();
+    runtime();
+});
+
+pub(crate) const ECHO: usize = 0;
+pub(crate) const WAIT: usize = 1;
+pub(crate) const NOTE: usize = 2;
+pub(crate) const NOTED: usize = 3;
+pub(crate) const FILL: usize = 4;
+pub(crate) const PANIC: usize = 5;
+pub(crate) const PANIC_LATER: usize = 6;
+pub(crate) const TAKE: usize = 7;
+pub(crate) const WORK: usize = 8;
+pub(crate) const RUNTIME: usize = 9;
+
+/// The handlers' side of a test.
+#[derive(Clone, Default)]
+pub(crate) struct Probe(Arc<Inner>);
+
+struct Inner {
+    open: watch::Sender<HashSet<i32>>,
+    started: watch::Sender<usize>,
+    noted: Mutex<Vec<i32>>,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Inner {
+            open: watch::Sender::new(HashSet::new()),
+            started: watch::Sender::new(0),
+            noted: Mutex::default(),
+        }
+    }
+}
+
+impl Probe {
+    /// Lets the handlers go on that wait at this gate, and all that come.
+    pub(crate) fn open(&self, gate: i32) {
+        self.0.open.send_modify(|open| open.extend([gate]));
+    }
+
+    /// How many handlers have come to a gate so far.
+    pub(crate) fn started(&self) -> usize {
+        *self.0.started.borrow()
+    }
+
+    async fn pass(&self, gate: i32) {
+        self.0.started.send_modify(|started| *started += 1);
+        let mut open = self.0.open.subscribe();
+        // The sender is ours: it is still there.
+        let _ = open.wait_for(|open| open.contains(&gate)).await;
+    }
+}
+
+impl Service for Probe {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &PROBE
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        match method {
+            ECHO => call.unary((String::new(),), |_: Context, (text,)| async move {
+                Ok::<_, Status>(text)
+            }),
+            WAIT => call.unary((0,), |_: Context, (gate,)| async move {
+                self.pass(gate).await;
+                Ok::<_, Status>(gate)
+            }),
+            NOTE => call.unary((0, 0), |_: Context, (number, gate)| async move {
+                self.pass(gate).await;
+                self.0.noted.lock().expect("no panic").push(number);
+                Ok::<_, Status>(())
+            }),
+            NOTED => call.unary((), |_: Context, ()| async move {
+                Ok::<Vec<i32>, Status>(self.0.noted.lock().expect("no panic").clone())
+            }),
+            FILL => call.unary((0_i32,), |_: Context, (bytes,)| async move {
+                Ok::<_, Status>(Bytes::from(vec![7; bytes as usize]))
+            }),
+            PANIC => panic!("the handler of `panic`, as it should"),
+            PANIC_LATER => call.unary((), |_: Context, ()| async move {
+                self.pass(0).await;
+                panic!("the handler of `panic_later`, as it should");
+                #[expect(unreachable_code, reason = "gives the result its type")]
+                Ok::<(), Status>(())
+            }),
+            TAKE => call.unary((Bytes::new(),), |_: Context, (bytes,)| async move {
+                Ok::<_, Status>(bytes.len() as i32)
+            }),
+            WORK => call.unary((), |context: Context, ()| async move {
+                let here = thread::current().id();
+                let there = context.blocking(|| thread::current().id()).await;
+                Ok::<_, Status>(here == there)
+            }),
+            RUNTIME => call.unary((), |_: Context, ()| async move {
+                let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+                    return Ok::<_, Status>(false);
+                };
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Ok(runtime.spawn(async { true }).await.unwrap_or(false))
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+/// A server of the probe on a port of its own.
+pub(crate) fn start(probe: &Probe, model: Model, limits: ServerLimits) -> Running {
+    Server::new()
+        .service(probe.clone())
+        .model(model)
+        .limits(limits)
+        .listen("tcp://127.0.0.1:0")
+        .expect("a port")
+        .start()
+        .expect("a server")
+}
+
+pub(crate) fn address(running: &Running) -> String {
+    running.addresses()[0].to_string()
+}
+
+/// Waits until something has become true.
+#[track_caller]
+pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LONG, "never: {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Gives what must not happen some time to happen.
+pub(crate) fn settle() {
+    thread::sleep(Duration::from_millis(30));
+}
+
+/// A peer without a client library.
+pub(crate) struct Raw(pub(crate) TcpStream);
+
+/// A reply: the number of its call, and what follows the head.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RawReply {
+    pub(crate) seqid: i32,
+    pub(crate) exception: bool,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Raw {
+    pub(crate) fn connect(running: &Running) -> Raw {
+        let Address::Tcp(place) = &running.addresses()[0] else {
+            panic!("the fixture listens on TCP");
+        };
+        let stream = TcpStream::connect(place).expect("a listener");
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        Raw(stream)
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).expect("an open connection");
+    }
+
+    /// The next framed reply; an error at the end of the connection.
+    pub(crate) fn reply(&mut self) -> io::Result<RawReply> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        self.0.read_exact(&mut frame)?;
+        let name = u32::from_be_bytes(frame[4..8].try_into().expect("four")) as usize;
+        let (head, body) = frame.split_at(8 + name + 4);
+        Ok(RawReply {
+            seqid: i32::from_be_bytes(head[8 + name..].try_into().expect("four")),
+            exception: head[3] == 3,
+            body: body.to_vec(),
+        })
+    }
+
+    /// The numbers of the next replies, in their order.
+    pub(crate) fn seqids(&mut self, count: usize) -> Vec<i32> {
+        (0..count)
+            .map(|_| self.reply().expect("a reply").seqid)
+            .collect()
+    }
+
+    /// True where nothing arrives for a moment.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        settle();
+        self.0.set_nonblocking(true).expect("a socket");
+        let peeked = self.0.peek(&mut [0]);
+        self.0.set_nonblocking(false).expect("a socket");
+        peeked.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// What comes until the server closes.
+    pub(crate) fn rest(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.0.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+}
+
+/// A framed call in strict binary, its parameters all i32.
+pub(crate) fn call(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
+    framed(&message(1, method, seqid, params))
+}
+
+/// The same, one-way.
+pub(crate) fn oneway(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
+    framed(&message(4, method, seqid, params))
+}
+
+pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
+    [&(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+pub(crate) fn message(kind: u8, method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
+    let mut bytes = vec![0x80, 1, 0, kind];
+    bytes.extend((method.len() as u32).to_be_bytes());
+    bytes.extend(method.as_bytes());
+    bytes.extend(seqid.to_be_bytes());
+    for (index, param) in params.iter().enumerate() {
+        bytes.extend([8, 0, index as u8 + 1]);
+        bytes.extend(param.to_be_bytes());
+    }
+    bytes.push(0);
+    bytes
+}

@@ -1,0 +1,64 @@
+//! Where handlers run, and what becomes of those that panic.
+
+use crate::fixture::*;
+use dovetail::blocking::Channel;
+use dovetail::{Code, Model, Server, ServerLimits, Status};
+use std::sync::Arc;
+
+#[test]
+fn a_panic_fails_its_own_call() {
+    for model in MODELS {
+        let probe = Probe::default();
+        probe.open(0);
+        let running = start(&probe, *model, ServerLimits::default());
+        let channel = Channel::connect(&address(&running)).unwrap();
+        for (index, method) in [PANIC, PANIC_LATER].into_iter().enumerate() {
+            let failed: Result<(), Status> = channel.call(&PROBE.methods[method], ());
+            let failed = failed.unwrap_err();
+            assert_eq!(failed.code(), Code::Internal, "{model:?}");
+            assert_eq!(failed.message(), "the handler panicked", "{model:?}");
+            let text: Result<String, Status> = channel.call(&PROBE.methods[ECHO], ("on",));
+            assert_eq!(text, Ok("on".to_owned()), "{model:?}");
+            assert_eq!(running.counters().panics, index as u64 + 1, "{model:?}");
+        }
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn blocking_work_leaves_an_event_loop_and_nothing_else() {
+    for model in MODELS {
+        let running = start(&Probe::default(), *model, ServerLimits::default());
+        let channel = Channel::connect(&address(&running)).unwrap();
+        let in_place: Result<bool, Status> = channel.call(&PROBE.methods[WORK], ());
+        #[cfg(feature = "async")]
+        let expected = !matches!(model, Model::EventLoops(_) | Model::SingleThreaded);
+        #[cfg(not(feature = "async"))]
+        let expected = true;
+        assert_eq!(in_place, Ok(expected), "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+/// A connection inside the process has a thread under every model; its handlers still find the runtime of
+/// the event loops.
+#[test]
+fn connections_that_are_no_sockets() {
+    for model in MODELS {
+        let probe = Probe::default();
+        probe.open(1);
+        let server = Server::new().service(probe).model(*model);
+        let (server, connector) = server.in_process();
+        let running = server.start().unwrap();
+        let channel = Channel::through(Arc::new(connector)).build();
+        let waited: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (&1,));
+        assert_eq!(waited, Ok(1), "{model:?}");
+        let runtime: Result<bool, Status> = channel.call(&PROBE.methods[RUNTIME], ());
+        assert_eq!(
+            runtime,
+            Ok(*model != Model::ThreadPerConnection),
+            "{model:?}"
+        );
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}

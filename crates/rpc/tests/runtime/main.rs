@@ -1,0 +1,11 @@
+//! Servers and clients over real sockets: what runs beside what, what is refused, what survives.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod fixture;
+
+mod clients;
+mod concurrency;
+mod drain;
+mod handlers;
+mod hostile;
+mod limits;
