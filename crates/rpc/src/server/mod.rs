@@ -12,7 +12,7 @@ pub(crate) mod threads;
 pub use counters::Counters;
 pub use limits::ServerLimits;
 
-use crate::transport::{Listener, MemoryConnector, Polling, SocketListener, Stream, memory};
+use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
 use crate::{Address, Service};
 use counters::{SharedCounters, count};
 use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
@@ -237,6 +237,13 @@ impl Server {
         drop(guest);
         running.shutdown(Duration::ZERO);
         served
+    }
+
+    /// Serves this process's standard input and output, on this thread, until the client closes its end: what
+    /// a program does that others start as a part of theirs ([`Program`](crate::transport::Program)). What
+    /// the process prints meanwhile goes to standard error.
+    pub fn serve_stdio(self) -> io::Result<()> {
+        self.serve_stream(Arc::new(Pipe::stdio()?))
     }
 }
 

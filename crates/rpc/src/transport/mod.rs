@@ -2,11 +2,16 @@
 //! client) or [`Listener`] (for a server); `examples/custom-transport` does.
 
 mod memory;
+mod pipe;
 mod poll;
+mod program;
+mod ready;
 mod socket;
 
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
+pub use pipe::Pipe;
 pub use poll::{Poller, Polling};
+pub use program::Program;
 pub use socket::{Socket, SocketListener};
 
 use std::io;

@@ -1,6 +1,6 @@
-use super::{Connector, Listener, Stream, Wait};
+use super::{Connector, Listener, Stream, Wait, ready};
 use crate::Address;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use socket2::{SockAddr, Type};
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A TCP or Unix socket.
 #[derive(Debug)]
@@ -36,23 +36,8 @@ impl Socket {
         })
     }
 
-    /// Waits for readiness; `TimedOut` at the deadline.
     fn wait(&self, flags: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
-        loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            let timeout = left.map(|left| Timespec {
-                tv_sec: left.as_secs() as i64,
-                tv_nsec: left.subsec_nanos().into(),
-            });
-            match poll(&mut [PollFd::new(&self.fd, flags)], timeout.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(e) => return Err(e.into()),
-            }
-        }
+        ready::wait(&mut [PollFd::new(&self.fd, flags)], deadline)
     }
 }
 

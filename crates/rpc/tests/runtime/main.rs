@@ -9,3 +9,4 @@ mod drain;
 mod handlers;
 mod hostile;
 mod limits;
+mod pipes;
