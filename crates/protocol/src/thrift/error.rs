@@ -147,9 +147,12 @@ impl ProtocolError {
             Self::Tls => "connect without TLS, or give the listener a certificate",
             Self::Http2 => "this listener takes HTTP/1.1; gRPC needs one that speaks HTTP/2",
             Self::WrongProtocol { .. } => "choose the same protocol and transport at both ends",
-            Self::MessageTooLarge { .. } | Self::DecompressedTooLarge { .. } => {
+            Self::MessageTooLarge { .. } => {
                 "raise `message_bytes` if messages may be that large; a wrong transport (framed or \
                  unframed) also looks like this"
+            }
+            Self::DecompressedTooLarge { .. } => {
+                "raise `message_bytes` if messages may be that large"
             }
             Self::HeadersTooLarge { .. } => "raise `header_bytes` if headers may be that large",
             Self::NameTooLong { .. } => "a wrong transport (framed or unframed) looks like this",

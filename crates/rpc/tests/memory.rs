@@ -1,0 +1,255 @@
+//! What hostile peers cost a whole server in memory, measured: `--nocapture` prints the table.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use dovetail::blocking::Channel;
+use dovetail::protocol::thrift::{ClientConnection, ClientOptions};
+use dovetail::{
+    Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, Service,
+    ServiceDescriptor, Status, UnknownFields, descriptor, message,
+};
+use peak_alloc::PeakAlloc;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// One byte on the wire where it is empty, 200 in memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wide {
+    numbers: Vec<i64>,
+    texts: Vec<String>,
+    more: Vec<i64>,
+    still_more: Vec<String>,
+    name: String,
+    blob: Bytes,
+    unknown_fields: UnknownFields,
+}
+
+message!(Wide {
+    1 numbers: Vec<i64>,
+    2 texts: Vec<String>,
+    3 more: Vec<i64>,
+    4 still_more: Vec<String>,
+    5 name: String,
+    6 blob: Bytes,
+    ..unknown_fields
+});
+
+descriptor!(static TARGET = "Target" {
+    wide(1 list: Vec<Wide>);
+    blob(1 blob: Bytes);
+});
+
+struct Target;
+
+impl Service for Target {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &TARGET
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        match method {
+            0 => call.unary((Vec::<Wide>::new(),), |_: Context, (list,)| async move {
+                Ok::<_, Status>(list.len() as i32)
+            }),
+            1 => call.unary((Bytes::new(),), |_: Context, (blob,)| async move {
+                Ok::<_, Status>(blob.len() as i32)
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+/// What a peer sends, what it is told, and the most that it may cost in memory, with its own bytes.
+struct Row {
+    name: &'static str,
+    sends: Vec<u8>,
+    told: &'static str,
+    most: usize,
+}
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+fn rows() -> Vec<Row> {
+    let row = |name, sends: &[u8], told, most| Row {
+        name,
+        sends: sends.to_vec(),
+        told,
+        most,
+    };
+    let wide = b"\x80\x01\x00\x01\x00\x00\x00\x04wide\x00\x00\x00\x01\x0f\x00\x01\x0c";
+    let compact = b"\x82\x21\x01\x04wide\x19";
+    let post = |headers: &str| format!("POST / HTTP/1.1\r\n{headers}\r\n").into_bytes();
+    // As many empty structs as a message may have bytes would be gigabytes.
+    let many = 30 << 20;
+    let amplified = [&wide[..], &(many as u32).to_be_bytes(), &vec![0; many + 1]].concat();
+    vec![
+        row(
+            "a frame of 60 MiB, announced",
+            b"\x03\xc0\x00\x00\x80\x01\x00\x01",
+            "a message ends too early",
+            400 * KIB,
+        ),
+        row(
+            "a frame of 1 GiB, announced",
+            b"\x3f\xff\xff\xff\x80\x01\x00\x01",
+            "the limit is",
+            400 * KIB,
+        ),
+        row(
+            "2^31 structs, unframed",
+            &[&wide[..], b"\x7f\xff\xff\xff"].concat(),
+            "the limit is",
+            400 * KIB,
+        ),
+        row(
+            "2^31 structs, framed",
+            &framed(&[&wide[..], b"\x7f\xff\xff\xff"].concat()),
+            "wide",
+            400 * KIB,
+        ),
+        row(
+            "2^31 structs, compact",
+            &[&compact[..], b"\xfc\xff\xff\xff\xff\x07"].concat(),
+            "the limit is",
+            400 * KIB,
+        ),
+        row(
+            "a string of 2 GiB",
+            b"\x80\x01\x00\x01\x00\x00\x00\x04blob\x00\x00\x00\x01\x0b\x00\x01\x7f\xff\xff\xff",
+            "the limit is",
+            400 * KIB,
+        ),
+        row(
+            "a body of 60 MB, announced",
+            &post("Content-Length: 60000000\r\n"),
+            "an HTTP message ends too early",
+            400 * KIB,
+        ),
+        row(
+            "a body of 2^63, announced",
+            &post("Content-Length: 9223372036854775808\r\n"),
+            "413",
+            400 * KIB,
+        ),
+        row(
+            "a chunk of 2^60, announced",
+            &[
+                &post("Transfer-Encoding: chunked\r\n")[..],
+                b"fffffffffffffff\r\n",
+            ]
+            .concat(),
+            "413",
+            400 * KIB,
+        ),
+        row(
+            "headers without end",
+            &post(&"x: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(100_000)),
+            "431",
+            5 * MIB,
+        ),
+        row(
+            "a JSON of depth",
+            &[
+                &b"[1,\"wide\",1,1,{\"1\":{\"lst\":"[..],
+                &b"[\"lst\",1,".repeat(200_000),
+            ]
+            .concat(),
+            "values nested deeper than the limit of 64",
+            5 * MIB,
+        ),
+        row(
+            "30 Mi empty structs",
+            &amplified,
+            "more than the limit of 134217728 bytes of memory",
+            2 * amplified.len() + 250 * MIB,
+        ),
+        row(
+            "a bomb of zlib",
+            &compressed("binary+header:zlib"),
+            "decompresses to more than the limit of 67108864 bytes",
+            150 * MIB,
+        ),
+        row(
+            "a bomb of zstd",
+            &compressed("binary+header:zstd"),
+            "decompresses to more than the limit of 67108864 bytes",
+            150 * MIB,
+        ),
+    ]
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
+    [&(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+/// A call with a blob of nothing, larger than any message may be once it is decompressed.
+fn compressed(wire: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let blob = Bytes::from(vec![0; 80 * MIB]);
+    ClientConnection::new(wire.parse().unwrap(), ClientOptions::default())
+        .call(
+            "blob",
+            false,
+            &(&(&blob,), TARGET.methods[1].params),
+            &mut out,
+        )
+        .unwrap();
+    out
+}
+
+#[test]
+fn hostile_peers_cost_little() {
+    #[cfg(feature = "async")]
+    let models = [Model::ThreadPerConnection, Model::EventLoops(Some(1))];
+    #[cfg(not(feature = "async"))]
+    let models = [Model::ThreadPerConnection];
+    let rows = rows();
+    for model in models {
+        let server = Server::new().service(Target).model(model);
+        let listening = server.listen("tcp://127.0.0.1:0").unwrap();
+        let running = listening.start().unwrap();
+        let good = Channel::connect(&running.addresses()[0].to_string()).unwrap();
+        println!("\n| {model:?} | sent | peak memory |\n|---|---:|---:|");
+        for row in &rows {
+            let what = format!("{}, {model:?}", row.name);
+            let before = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            let told = converse(&running, &row.sends);
+            let peak = MEMORY.peak_usage().saturating_sub(before);
+            println!(
+                "| {} | {} | {} KiB |",
+                row.name,
+                row.sends.len(),
+                peak / KIB
+            );
+            let text = String::from_utf8_lossy(&told);
+            assert!(text.contains(row.told), "{what}: {text:?}");
+            assert!(peak < row.most, "{what}: {peak} bytes");
+            let taken: Result<i32, Status> = good.call(&TARGET.methods[1], (&Bytes::new(),));
+            assert_eq!(taken, Ok(0), "{what}");
+        }
+        drop(good);
+        assert!(running.shutdown(Duration::from_secs(10)), "{model:?}");
+    }
+}
+
+/// Sends, closes that side, and reads to the end.
+fn converse(running: &Running, bytes: &[u8]) -> Vec<u8> {
+    let Address::Tcp(place) = &running.addresses()[0] else {
+        panic!("the test listens on TCP");
+    };
+    let mut stream = TcpStream::connect(place).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    // The server may have closed by then.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut told = Vec::new();
+    let _ = stream.read_to_end(&mut told);
+    told
+}
