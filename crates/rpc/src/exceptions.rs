@@ -53,6 +53,12 @@ pub(crate) fn missing_result(method: &str) -> Status {
 /// pub struct DivideByZero { pub dividend: i64 }
 /// message!(DivideByZero { 1 dividend: i64, });
 ///
+/// impl std::fmt::Display for DivideByZero {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         write!(f, "{} divided by zero", self.dividend)
+///     }
+/// }
+///
 /// #[derive(Clone, Debug)]
 /// pub enum DivideError {
 ///     DivideByZero(DivideByZero),
@@ -61,9 +67,10 @@ pub(crate) fn missing_result(method: &str) -> Status {
 /// exceptions!(DivideError { 1 DivideByZero as "by_zero": DivideByZero, });
 ///
 /// let error: DivideError = DivideByZero { dividend: 7 }.into();
+/// assert_eq!(error.to_string(), "7 divided by zero");
 /// ```
 ///
-/// Each declared exception converts into the error, for `?` in handlers; `[ambiguous]` after a type takes
+/// A declared exception has to be `Display`, as generated ones are. Each converts into the error, for `?` in handlers; `[ambiguous]` after a type takes
 /// the conversion away where the same type is declared twice.
 #[macro_export]
 macro_rules! exceptions {
@@ -123,7 +130,7 @@ macro_rules! exceptions {
         impl ::core::fmt::Display for $type {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 match self {
-                    $(Self::$variant(exception) => write!(f, "{exception:?}"),)*
+                    $(Self::$variant(exception) => ::core::fmt::Display::fmt(exception, f),)*
                     Self::Status(status) => ::core::fmt::Display::fmt(status, f),
                 }
             }

@@ -1,9 +1,10 @@
 use crate::{EncodeError, Kind, Writer};
 use bytes::Bytes;
+use std::fmt;
 
 /// Fields that a message came with and its contract does not have. They are written again with the
 /// message, so that a relay built from an older contract loses nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(clippy::box_collection)] // One word in every message, almost always empty.
 pub struct UnknownFields(Option<Box<Vec<(i32, UnknownValue)>>>);
 
@@ -71,6 +72,16 @@ impl UnknownFields {
                 .iter()
                 .try_for_each(|(id, value)| writer.unknown_field(*id, value)),
         }
+    }
+}
+
+/// As a map from field numbers to values; `{}` where there are none.
+impl fmt::Debug for UnknownFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.0.iter().flat_map(|fields| fields.iter());
+        f.debug_map()
+            .entries(fields.map(|(id, value)| (id, value)))
+            .finish()
     }
 }
 

@@ -12,6 +12,7 @@ use dovetail::blocking::Channel;
 use dovetail::transport::Program;
 use dovetail::{Context, Model, Server, Status};
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 #[allow(dead_code, missing_docs, unreachable_pub)]
@@ -45,7 +46,17 @@ impl Filter for Shouting {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {

@@ -229,13 +229,17 @@ impl Module<'_> {
         text.line(&format!("impl ::std::error::Error for {name} {{}}"));
     }
 
-    /// What an exception says for itself: the field that its annotation `message` names, or one called so.
+    /// What an exception says for itself: the field that its annotation `message` names, one called so, or
+    /// the only one that it has.
     fn message_field<'r, 'a>(&self, id: TypeId, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
         let def = &self.cx.schema[id];
-        let wanted = def.annotations.get("message").unwrap_or("message");
-        rows.iter().find(|row| {
-            row.field.name == wanted && *self.cx.schema.resolve(&row.field.ty) == Type::String
-        })
+        let named = |name: &str| rows.iter().find(|row| row.field.name == name);
+        let only = || rows.first().filter(|_| rows.len() == 1);
+        let field = match def.annotations.get("message") {
+            Some(name) => named(name),
+            None => named("message").or_else(only),
+        };
+        field.filter(|row| *self.cx.schema.resolve(&row.field.ty) == Type::String)
     }
 
     fn print_union(&self, text: &mut Text, id: TypeId, def: &Struct) {

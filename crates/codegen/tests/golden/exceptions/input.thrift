@@ -15,6 +15,10 @@ exception Explained {
   1: optional string why
 } (message = "why")
 
+exception Terse {
+  1: string words
+}
+
 exception Status {
 }
 

@@ -87,6 +87,25 @@ pub mod exceptions {
     impl ::std::error::Error for Explained {}
 
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Terse {
+        pub words: String,
+        pub unknown_fields: UnknownFields,
+    }
+
+    message!(Terse {
+        1 words: String,
+        ..unknown_fields
+    });
+
+    impl ::std::fmt::Display for Terse {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str(&self.words)
+        }
+    }
+
+    impl ::std::error::Error for Terse {}
+
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Status {
         pub unknown_fields: UnknownFields,
     }
