@@ -131,7 +131,7 @@ impl Server {
         self
     }
 
-    /// Chooses when a connection's thread polls before it sleeps.
+    /// Chooses when a thread or an event loop that waits for a connection polls before it sleeps.
     pub fn polling(mut self, polling: Polling) -> Self {
         self.polling = polling;
         self

@@ -10,6 +10,8 @@ mod socket;
 
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
 pub use pipe::Pipe;
+#[cfg(feature = "async")]
+pub(crate) use poll::Experience;
 pub use poll::{Poller, Polling};
 pub use program::Program;
 pub use socket::{Socket, SocketListener};

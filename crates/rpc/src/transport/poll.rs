@@ -31,23 +31,17 @@ const PROOF: u8 = 3;
 /// Threads of this process that poll now.
 static POLLING: AtomicUsize = AtomicUsize::new(0);
 
-/// The experience of one connection.
+/// Receives on one connection, polling where that has paid lately.
 #[derive(Debug)]
 pub struct Poller {
-    setting: Polling,
-    /// Short waits in a row, up to [`PROOF`].
-    short: u8,
-    /// Waits not to poll in, after polling met a busy machine.
-    pause: u32,
+    experience: Experience,
 }
 
 impl Poller {
     /// No experience yet: the first waits block.
     pub fn new(setting: Polling) -> Self {
         Poller {
-            setting,
-            short: 0,
-            pause: 0,
+            experience: Experience::new(setting),
         }
     }
 
@@ -59,22 +53,62 @@ impl Poller {
         deadline: Option<Instant>,
     ) -> io::Result<usize> {
         let start = Instant::now();
-        if self.polls()
-            && let Some(place) = Place::take(self.setting)
-        {
-            let result = self.poll(stream, buffer, start);
-            drop(place);
-            if let Some(result) = result {
-                return result;
+        if let Some(mut poll) = self.experience.poll(start) {
+            loop {
+                match stream.recv(buffer, Wait::Poll) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return result,
+                }
+                // Whoever else is ready runs now; alone on the core this returns at once.
+                std::thread::yield_now();
+                if !self.experience.goes_on(&mut poll) {
+                    break;
+                }
             }
         }
         let result = stream.recv(buffer, Wait::Until(deadline));
-        // A wait that polling would have met, had the wake-up been free.
-        self.learn(start.elapsed() < 2 * LONGEST);
+        self.experience.waited(start);
         result
     }
+}
 
-    fn polls(&mut self) -> bool {
+/// What the waits of one connection have taught.
+#[derive(Debug)]
+pub(crate) struct Experience {
+    setting: Polling,
+    /// Short waits in a row, up to [`PROOF`].
+    short: u8,
+    /// Waits not to poll in, after polling met a busy machine.
+    pause: u32,
+}
+
+/// A poll that goes on.
+pub(crate) struct Poll {
+    _place: Place,
+    start: Instant,
+    last: Instant,
+}
+
+impl Experience {
+    pub(crate) fn new(setting: Polling) -> Self {
+        Experience {
+            setting,
+            short: 0,
+            pause: 0,
+        }
+    }
+
+    /// Begins a poll where one is likely to pay, and not too many threads poll already.
+    pub(crate) fn poll(&mut self, start: Instant) -> Option<Poll> {
+        let place = self.expects_little().then(|| Place::take(self.setting))??;
+        Some(Poll {
+            _place: place,
+            start,
+            last: start,
+        })
+    }
+
+    fn expects_little(&mut self) -> bool {
         match self.setting {
             Polling::Never => false,
             Polling::Always => true,
@@ -86,39 +120,31 @@ impl Poller {
         }
     }
 
-    /// `None` where nothing came in time.
-    fn poll(
-        &mut self,
-        stream: &dyn Stream,
-        buffer: &mut [u8],
-        start: Instant,
-    ) -> Option<io::Result<usize>> {
-        let mut last = start;
-        loop {
-            match stream.recv(buffer, Wait::Poll) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Some(result),
-            }
-            // Whoever else is ready runs now; alone on the core this returns at once.
-            std::thread::yield_now();
-            let now = Instant::now();
-            if now - last > STOLEN && self.setting == Polling::Adaptive {
-                (self.short, self.pause) = (0, 256);
-                return None;
-            }
-            if now - start > LONGEST {
-                self.learn(false);
-                return None;
-            }
-            last = now;
+    /// Asked between two looks: false where it is better to block now.
+    pub(crate) fn goes_on(&mut self, poll: &mut Poll) -> bool {
+        let now = Instant::now();
+        if now - poll.last > STOLEN && self.setting == Polling::Adaptive {
+            (self.short, self.pause) = (0, 256);
+            return false;
         }
+        poll.last = now;
+        let goes_on = now - poll.start <= LONGEST;
+        if !goes_on {
+            self.learn(false);
+        }
+        goes_on
+    }
+
+    /// A wait that blocked has ended. It was short where polling would have met its end, had the wake-up
+    /// been free.
+    pub(crate) fn waited(&mut self, since: Instant) {
+        self.learn(since.elapsed() < 2 * LONGEST);
     }
 
     fn learn(&mut self, short: bool) {
-        self.short = if short {
-            (self.short + 1).min(PROOF)
-        } else {
-            0
+        self.short = match short {
+            true => (self.short + 1).min(PROOF),
+            false => 0,
         };
     }
 }

@@ -6,6 +6,7 @@ use crate::context::Caller;
 use crate::server::counters::count;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Guest, LINGER, Shared};
+use crate::transport::Experience;
 use bytes::BytesMut;
 use dovetail_protocol::thrift::IncomingCall;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -37,6 +38,7 @@ pub(super) async fn serve(
         stream,
         flight: Flight::default(),
         out: Outbox::default(),
+        experience: Experience::new(site.shared.polling),
     };
     connection.run().await
 }
@@ -56,6 +58,7 @@ struct Connection<'a> {
     stream: Stream,
     flight: Flight<'a>,
     out: Outbox,
+    experience: Experience,
 }
 
 /// What a connection waits for.
@@ -174,7 +177,9 @@ impl<'a> Connection<'a> {
                 .flight
                 .has_room(self.shared.limits.calls_per_connection);
         let needs = self.session.needs();
-        let receive = self.stream.receive(&mut self.session.input, needs);
+        let receive = self
+            .stream
+            .receive(&mut self.session.input, needs, &mut self.experience);
         let event = tokio::select! {
             biased;
             Some(answer) = self.flight.running.next() => Event::Answer(answer),

@@ -1,6 +1,8 @@
+use crate::transport::Experience;
 use bytes::BytesMut;
 use std::cell::RefCell;
 use std::io;
+use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -18,24 +20,43 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Receives behind what `input` holds; 0 at the end. Nothing is lost where the future is dropped.
-    pub(super) async fn receive(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
-        match needs <= SCRATCH {
-            true => {
-                self.when_readable(|| {
-                    with_scratch(|scratch| {
-                        let received = self.try_read(scratch)?;
-                        input.extend_from_slice(scratch.get(..received).unwrap_or_default());
-                        Ok(received)
-                    })
-                })
-                .await
-            }
-            false => {
-                input.reserve(needs);
-                self.when_readable(|| self.try_read_behind(input)).await
+    /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end. Nothing
+    /// is lost where the future is dropped.
+    pub(super) async fn receive(
+        &self,
+        input: &mut BytesMut,
+        needs: usize,
+        experience: &mut Experience,
+    ) -> io::Result<usize> {
+        let start = Instant::now();
+        if let Some(mut poll) = experience.poll(start) {
+            loop {
+                match self.try_receive(input, needs) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return result,
+                }
+                // Whatever else the loop has to do is done now, then the sockets are looked at.
+                tokio::task::yield_now().await;
+                if !experience.goes_on(&mut poll) {
+                    break;
+                }
             }
         }
+        let result = self.when_readable(|| self.try_receive(input, needs)).await;
+        experience.waited(start);
+        result
+    }
+
+    fn try_receive(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
+        if needs > SCRATCH {
+            input.reserve(needs);
+            return self.try_read_behind(input);
+        }
+        with_scratch(|scratch| {
+            let received = self.try_read(scratch)?;
+            input.extend_from_slice(scratch.get(..received).unwrap_or_default());
+            Ok(received)
+        })
     }
 
     /// Receives until the peer closes, and keeps nothing.
