@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod block_on;
 mod call;
 mod context;
 mod descriptor;

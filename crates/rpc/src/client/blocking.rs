@@ -15,8 +15,7 @@ use super::dial::Dial;
 use super::options::{Options, settings};
 use super::table::{Outgoing, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
-use crate::server::threads::receive;
-use crate::transport::{Connector, Poller, Polling, Stream, Wait};
+use crate::transport::{Connector, Polling, Receiver, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status};
 use bytes::BytesMut;
 use dovetail_protocol::thrift::CallId;
@@ -31,8 +30,8 @@ use std::time::{Duration, Instant};
 /// A connection that nobody used for so long is looked at before it is trusted with a call.
 const DOUBTFUL: Duration = Duration::from_secs(1);
 
-/// Where the reader receives small messages.
-const SCRATCH: usize = 16 << 10;
+/// A buffer for calls that has grown beyond this is not kept.
+const KEPT: usize = 16 << 10;
 
 /// A blocking connection to a server. Cheap to clone; safe to share between threads.
 #[derive(Clone)]
@@ -262,7 +261,7 @@ struct Connection {
     target: String,
     state: Mutex<State>,
     /// Taken by whoever reads.
-    reader: Mutex<ReaderTools>,
+    receiver: Mutex<Receiver>,
     /// Notified when a caller that waits for its turn may have it.
     turn: Condvar,
 }
@@ -274,11 +273,6 @@ struct State {
     /// Callers that wait for their turn.
     queueing: usize,
     last_used: Instant,
-}
-
-struct ReaderTools {
-    poller: Poller,
-    scratch: Vec<u8>,
 }
 
 /// A caller that waits: where its reply goes, and how to wake it.
@@ -328,10 +322,7 @@ impl Connection {
                 queueing: 0,
                 last_used: Instant::now(),
             }),
-            reader: Mutex::new(ReaderTools {
-                poller: Poller::new(options.polling),
-                scratch: vec![0; SCRATCH],
-            }),
+            receiver: Mutex::new(Receiver::new(options.polling)),
             turn: Condvar::new(),
         }
     }
@@ -422,7 +413,7 @@ impl Connection {
             let sent = self.stream.send_all(&out, Some(deadline));
             state = lock(&self.state);
             match sent {
-                Ok(()) if state.table.out.is_empty() && out.capacity() <= SCRATCH => {
+                Ok(()) if state.table.out.is_empty() && out.capacity() <= KEPT => {
                     out.clear();
                     state.table.out = out;
                 }
@@ -470,13 +461,12 @@ impl Connection {
 
     /// Reads for all, until this caller has its reply or no time left; then another one reads.
     fn read<'a>(&'a self, mut state: MutexGuard<'a, State>, own: &Waiter, deadline: Instant) {
-        let mut tools = lock(&self.reader);
-        let ReaderTools { poller, scratch } = &mut *tools;
+        let mut receiver = lock(&self.receiver);
         loop {
             let needs = state.table.needs();
             let mut input = std::mem::take(&mut state.table.input);
             drop(state);
-            let received = receive(&*self.stream, poller, &mut input, scratch, needs, deadline);
+            let received = receiver.receive(&*self.stream, &mut input, needs, deadline);
             state = lock(&self.state);
             state.table.input = input;
             match received {
@@ -487,7 +477,7 @@ impl Connection {
                 break;
             }
         }
-        drop(tools);
+        drop(receiver);
         if state.table.input.is_empty() {
             // What was received is shared with the replies: it would keep them in memory.
             state.table.input = BytesMut::new();

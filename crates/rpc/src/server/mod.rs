@@ -7,7 +7,7 @@ mod limits;
 mod router;
 mod running;
 mod session;
-pub(crate) mod threads;
+mod threads;
 
 pub use counters::Counters;
 pub use limits::ServerLimits;

@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
     #[cfg(feature = "async")]
     pub(super) fn starter(&self) -> impl FnOnce(IncomingCall) -> Vec<u8> + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
-        move |call| super::threads::block_on(shared.start(call, caller, Vec::new()))
+        move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
     }
 
     /// True where no further call is taken.

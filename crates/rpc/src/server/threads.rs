@@ -4,21 +4,13 @@
 use super::counters::count;
 use super::session::{Outbox, Session};
 use super::{LINGER, Shared};
+use crate::block_on::block_on;
 use crate::context::Caller;
-use crate::transport::{Listener, Poller, Stream, Wait};
-use bytes::BytesMut;
+use crate::transport::{Listener, Receiver, Stream};
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::Instant;
-
-/// Small messages are received here and appended; larger ones go straight to their place.
-const SCRATCH: usize = 16 << 10;
-
-/// At most so much is received in one piece: its place is cleared before, and most of it may stay empty.
-const PIECE: usize = 256 << 10;
 
 /// Accepts until the listener is closed.
 pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
@@ -61,8 +53,8 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) ->
         may_block: true,
     };
     let mut session = Session::new(shared, caller, welcome);
-    let (mut out, mut scratch) = (Outbox::default(), vec![0; SCRATCH]);
-    let mut poller = Poller::new(shared.polling);
+    let mut out = Outbox::default();
+    let mut receiver = Receiver::new(shared.polling);
     loop {
         while let Some(call) = session.next() {
             let running = session.start(call, out.buffer());
@@ -78,8 +70,7 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) ->
         send(stream, &mut out, shared)?;
         let deadline = Instant::now() + session.patience();
         let needs = session.needs();
-        let input = &mut session.input;
-        match receive(stream, &mut poller, input, &mut scratch, needs, deadline) {
+        match receiver.receive(stream, &mut session.input, needs, deadline) {
             Ok(0) => session.closed(),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::TimedOut => session.timed_out(),
@@ -89,39 +80,18 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) ->
     let lingers = session.farewell(&mut out.bytes);
     send(stream, &mut out, shared)?;
     if lingers {
-        linger(stream, &mut scratch);
+        linger(stream, &mut receiver);
     }
     Ok(())
 }
 
 /// Lets the peer read what it was told last; see [`LINGER`].
-fn linger(stream: &dyn Stream, scratch: &mut [u8]) {
+fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
     stream.shutdown_send();
     let deadline = Instant::now() + LINGER;
     while Instant::now() < deadline
-        && let Ok(1..) = stream.recv(scratch, Wait::Until(Some(deadline)))
+        && let Ok(1..) = receiver.discard(stream, deadline)
     {}
-}
-
-/// Receives into `input`: through the scratch buffer where little is expected, in place otherwise.
-pub(crate) fn receive(
-    stream: &dyn Stream,
-    poller: &mut Poller,
-    input: &mut BytesMut,
-    scratch: &mut [u8],
-    needs: usize,
-    deadline: Instant,
-) -> io::Result<usize> {
-    if needs <= scratch.len() {
-        let received = poller.recv(stream, scratch, Some(deadline))?;
-        input.extend_from_slice(scratch.get(..received).unwrap_or_default());
-        return Ok(received);
-    }
-    let start = input.len();
-    input.resize(start + needs.min(PIECE), 0);
-    let result = poller.recv(stream, &mut input[start..], Some(deadline));
-    input.truncate(start + result.as_ref().copied().unwrap_or(0));
-    result
 }
 
 fn send(stream: &dyn Stream, out: &mut Outbox, shared: &Shared) -> io::Result<()> {
@@ -136,31 +106,4 @@ fn send(stream: &dyn Stream, out: &mut Outbox, shared: &Shared) -> io::Result<()
             count(&shared.counters.transfer_timeouts);
         }
     })
-}
-
-/// Runs a future on this thread, sleeping while it waits.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    let mut future = pin!(future);
-    // Most handlers are ready at once: no waker is made for them.
-    if let Poll::Ready(output) = future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
-        return output;
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        thread::park();
-    }
 }

@@ -6,6 +6,7 @@ mod pipe;
 mod poll;
 mod program;
 mod ready;
+mod receiver;
 mod socket;
 
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
@@ -14,6 +15,7 @@ pub use pipe::Pipe;
 pub(crate) use poll::Experience;
 pub use poll::{Poller, Polling};
 pub use program::Program;
+pub(crate) use receiver::Receiver;
 pub use socket::{Socket, SocketListener};
 
 use std::io;
