@@ -53,15 +53,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 fn lint() -> Outcome {
-    stage::command(&[
-        "cargo",
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "-Dwarnings",
-    ])
+    let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--quiet"];
+    match stage::command(&[&clippy[..], &["--", "-Dwarnings"]].concat()) {
+        Outcome::Passed => {}
+        other => return other,
+    }
+    stage::command(&["cargo", "doc", "--workspace", "--no-deps", "--quiet"])
 }
 
 /// The promise of the blocking client: no async runtime in its dependency tree.

@@ -47,7 +47,7 @@ pub(crate) struct Call {
     /// The contract
     #[arg(long, value_name = "FILE")]
     idl: PathBuf,
-    /// What the server speaks: PROTOCOL[+TRANSPORT[:TRANSFORMS]], of binary, binary-old, compact, json;
+    /// What the server speaks: `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
     /// unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
