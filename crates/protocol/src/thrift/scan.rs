@@ -125,7 +125,8 @@ impl<G: Grammar> StructScan<G> {
                 }
                 Some(Level::Varints { left, passed }) => {
                     let unread = unread(message, self.position)?;
-                    let len = skip_varints(unread, left, passed)?;
+                    let room = self.size - self.position;
+                    let len = skip_varints(unread, left, passed, room)?;
                     self.advance(len as u64)?;
                 }
             }
@@ -238,8 +239,16 @@ impl<G: Grammar> StructScan<G> {
 
 impl<G: Grammar> Scan for StructScan<G> {
     fn scan(&mut self, message: &[u8]) -> Result<Scanned, ProtocolError> {
+        // What lies beyond the limit is not looked at: else the error would depend on how much of it has come.
+        let message = &message[..message.len().min(self.size)];
         match self.run(message) {
             Ok(len) => Ok(Scanned::Complete(len)),
+            Err(Stop::Need(missing)) if missing > self.size - message.len() => {
+                Err(ProtocolError::MessageTooLarge {
+                    size: message.len() as u64 + missing as u64,
+                    limit: self.size,
+                })
+            }
             Err(Stop::Need(missing)) => Ok(Scanned::Need(missing)),
             Err(Stop::Error(error)) => Err(error),
         }
@@ -254,8 +263,14 @@ fn unread(message: &[u8], position: usize) -> Result<&[u8], Stop> {
     }
 }
 
-/// Steps over varints until none is left or the bytes end.
-fn skip_varints(unread: &[u8], left: &mut u64, passed: &mut u8) -> Result<usize, Stop> {
+/// Steps over varints until none is left or the bytes end. There is room for so many bytes within the limit;
+/// that the varints need more is seen where they get there.
+fn skip_varints(
+    unread: &[u8],
+    left: &mut u64,
+    passed: &mut u8,
+    room: usize,
+) -> Result<usize, Stop> {
     for (index, byte) in unread.iter().enumerate() {
         *passed += 1;
         if byte & 0x80 == 0 {
@@ -269,7 +284,7 @@ fn skip_varints(unread: &[u8], left: &mut u64, passed: &mut u8) -> Result<usize,
         }
     }
     match unread.len() {
-        0 => Err(Stop::Need(usize::try_from(*left).unwrap_or(usize::MAX))),
+        0 => Err(Stop::Need((*left).min(room.max(1) as u64) as usize)),
         len => Ok(len),
     }
 }
@@ -458,7 +473,9 @@ impl Scan for JsonScan {
             });
         }
         // Every bracket that is open needs one to close it.
-        Ok(Scanned::Need(self.depth.max(1)))
+        Ok(Scanned::Need(
+            self.depth.clamp(1, size_limit - message.len()),
+        ))
     }
 }
 

@@ -1,0 +1,27 @@
+//! Inputs that once failed: `fuzz/findings/<target>/<what was wrong>.hex`.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn findings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("findings");
+    let mut count = 0;
+    for target in fs::read_dir(folder).unwrap() {
+        let target = target.unwrap();
+        let function = dovetail_fuzz::find(target.file_name().to_str().unwrap());
+        let function = function.expect("a folder is named for its target");
+        for finding in fs::read_dir(target.path()).unwrap() {
+            function(&from_hex(&fs::read_to_string(finding.unwrap().path()).unwrap()));
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    let byte = |pair: &[u32]| (pair[0] * 16 + pair[1]) as u8;
+    digits.chunks_exact(2).map(byte).collect()
+}
