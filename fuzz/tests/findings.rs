@@ -13,7 +13,9 @@ fn findings() {
         let function = dovetail_fuzz::find(target.file_name().to_str().unwrap());
         let function = function.expect("a folder is named for its target");
         for finding in fs::read_dir(target.path()).unwrap() {
-            function(&from_hex(&fs::read_to_string(finding.unwrap().path()).unwrap()));
+            function(&from_hex(
+                &fs::read_to_string(finding.unwrap().path()).unwrap(),
+            ));
             count += 1;
         }
     }

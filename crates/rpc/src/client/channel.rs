@@ -1,15 +1,15 @@
 use super::dial::Dial;
-use super::options::{Options, settings};
+use super::options::{Options, handle, settings};
 use super::table::{Outgoing, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
 use crate::{Address, Code, Exceptions, Execution, Method, Status};
 use dovetail_protocol::thrift::CallId;
-use dovetail_wire::{Bytes, Decode, Encode, FieldValue, WriteParams};
+use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Notify, oneshot};
@@ -46,10 +46,7 @@ struct Place {
 }
 
 impl Channel {
-    /// A channel with default settings. Connects with the first call.
-    pub fn connect(address: &str) -> Result<Self, Status> {
-        Ok(Self::builder(address)?.build())
-    }
+    handle!();
 
     /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
@@ -59,28 +56,6 @@ impl Channel {
         let mut options = Options::default();
         options.client.http.host = address.to_string().trim_start_matches("tcp://").to_owned();
         Ok(ChannelBuilder { address, options })
-    }
-
-    /// The same channel, its calls limited to this time.
-    #[must_use]
-    pub fn with_timeout(&self, timeout: Duration) -> Self {
-        self.with(|options| options.timeout = timeout)
-    }
-
-    /// The same channel, its calls with this header where the wire can carry it: THeader and HTTP.
-    #[must_use]
-    pub fn with_header(&self, name: &str, value: impl Into<Bytes>) -> Self {
-        let value = value.into();
-        self.with(|options| options.headers.push(name, value))
-    }
-
-    fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
-        let mut options = (*self.options).clone();
-        change(&mut options);
-        Channel {
-            shared: self.shared.clone(),
-            options: Arc::new(options),
-        }
     }
 
     /// Calls a method and waits for its answer.
@@ -125,15 +100,6 @@ impl Channel {
             ..self.outgoing(method, params)
         };
         self.in_time(call, false).await.map(drop)
-    }
-
-    fn outgoing<'a, P>(&'a self, method: &'a str, params: &'a P) -> Outgoing<'a, P> {
-        Outgoing {
-            method,
-            oneway: false,
-            headers: &self.options.headers,
-            params,
-        }
     }
 
     async fn exchange(

@@ -66,6 +66,49 @@ impl Default for Options {
     }
 }
 
+/// What handles of both kinds of channel have beside calls.
+macro_rules! handle {
+    () => {
+        /// A channel with default settings. Connects with the first call.
+        pub fn connect(address: &str) -> Result<Self, Status> {
+            Ok(Self::builder(address)?.build())
+        }
+
+        /// The same channel, its calls limited to this time.
+        #[must_use]
+        pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
+            self.with(|options| options.timeout = timeout)
+        }
+
+        /// The same channel, its calls with this header where the wire can carry it: THeader and HTTP.
+        #[must_use]
+        pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
+            let value = value.into();
+            self.with(|options| options.headers.push(name, value))
+        }
+
+        fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
+            let mut options = (*self.options).clone();
+            change(&mut options);
+            Channel {
+                shared: self.shared.clone(),
+                options: Arc::new(options),
+            }
+        }
+
+        fn outgoing<'a, P>(&'a self, method: &'a str, params: &'a P) -> Outgoing<'a, P> {
+            Outgoing {
+                method,
+                oneway: false,
+                headers: &self.options.headers,
+                params,
+            }
+        }
+    };
+}
+
+pub(crate) use handle;
+
 /// The settings that builders of both kinds of channel have.
 macro_rules! settings {
     () => {
