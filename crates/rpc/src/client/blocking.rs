@@ -17,7 +17,6 @@ use super::table::{Outgoing, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
 use crate::transport::{Connector, Polling, Receiver, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status};
-use bytes::BytesMut;
 use dovetail_protocol::thrift::CallId;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
@@ -443,11 +442,8 @@ impl Connection {
                 break;
             }
         }
+        receiver.relax(&mut state.table.input);
         drop(receiver);
-        if state.table.input.is_empty() {
-            // What was received is shared with the replies: it would keep them in memory.
-            state.table.input = BytesMut::new();
-        }
         state.reading = false;
         state.last_used = Instant::now();
         state.wake_a_reader();

@@ -187,7 +187,7 @@ pub(super) struct Outbox {
 
 /// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long;
 /// a buffer that has grown beyond is not kept.
-const FLUSH: usize = 256 << 10;
+const FLUSH: usize = 64 << 10;
 
 impl Outbox {
     /// An empty buffer for an answer.
@@ -204,6 +204,12 @@ impl Outbox {
             answer.clear();
         }
         self.spare = answer;
+    }
+
+    /// True where there is no buffer yet to be used again.
+    #[cfg(feature = "async")]
+    pub(super) fn is_new(&self) -> bool {
+        self.bytes.capacity() == 0 && self.spare.capacity() == 0
     }
 
     /// True where it is time to send what is there.

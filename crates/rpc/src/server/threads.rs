@@ -68,6 +68,7 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) ->
         }
         session.transmit(&mut out.bytes);
         send(stream, &mut out, shared)?;
+        receiver.relax(&mut session.input);
         let deadline = Instant::now() + session.patience();
         let needs = session.needs();
         match receiver.receive(stream, &mut session.input, needs, deadline) {

@@ -14,6 +14,8 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct Receiver {
     poller: Poller,
     scratch: Vec<u8>,
+    /// A message larger than the scratch buffer has come.
+    large: bool,
 }
 
 impl Receiver {
@@ -21,6 +23,7 @@ impl Receiver {
         Receiver {
             poller: Poller::new(polling),
             scratch: vec![0; SCRATCH],
+            large: false,
         }
     }
 
@@ -37,12 +40,21 @@ impl Receiver {
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
+        self.large = true;
         let start = input.len();
         input.resize(start + needs.min(PIECE), 0);
         let place = &mut input[start..];
         let result = self.poller.recv(stream, place, Some(deadline));
         input.truncate(start + result.as_ref().copied().unwrap_or(0));
         result
+    }
+
+    /// Lets go of the memory of an empty buffer, where it may be large. It is shared with the messages that
+    /// have come in it: a small one is used again once they are gone.
+    pub(crate) fn relax(&mut self, input: &mut BytesMut) {
+        if input.is_empty() && std::mem::take(&mut self.large) {
+            *input = BytesMut::new();
+        }
     }
 
     /// Receives, and keeps nothing.

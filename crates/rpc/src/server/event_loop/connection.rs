@@ -10,6 +10,7 @@ use crate::transport::Experience;
 use bytes::BytesMut;
 use dovetail_protocol::thrift::IncomingCall;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -145,6 +146,9 @@ impl<'a> Connection<'a> {
             }));
             return;
         }
+        if self.out.is_new() {
+            self.out = take_out();
+        }
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         match Pin::new(&mut running).poll(&mut now) {
@@ -165,7 +169,8 @@ impl<'a> Connection<'a> {
         let idle = self.session.is_idle() && self.flight.is_empty();
         if idle {
             // An idle connection keeps nothing.
-            (self.session.input, self.out) = (BytesMut::new(), Outbox::default());
+            self.session.input = BytesMut::new();
+            put_back(std::mem::take(&mut self.out));
         }
         let patience = match self.session.is_idle() && !idle {
             // It is this end that makes the peer wait.
@@ -218,6 +223,26 @@ impl<'a> Connection<'a> {
             Err(io::ErrorKind::TimedOut.into())
         })
     }
+}
+
+thread_local! {
+    /// Outboxes for connections of this loop that become busy.
+    static OUTBOXES: RefCell<Vec<Outbox>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many outboxes are kept as are likely to be needed at the same moment.
+const OUTBOXES_KEPT: usize = 16;
+
+fn take_out() -> Outbox {
+    OUTBOXES.with_borrow_mut(|kept| kept.pop().unwrap_or_default())
+}
+
+fn put_back(out: Outbox) {
+    OUTBOXES.with_borrow_mut(|kept| {
+        if kept.len() < OUTBOXES_KEPT && !out.is_new() {
+            kept.push(out);
+        }
+    });
 }
 
 /// A waiting call, counted as long as this exists.
