@@ -17,7 +17,7 @@ struct Mark {
 
 struct Semester {
   number @0 :Int8;
-  begin @1 :Date;
+  start @1 :Date;
   marks @2 :List(Mark);
 }
 

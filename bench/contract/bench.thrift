@@ -24,7 +24,7 @@ struct Mark {
 
 struct Semester {
   1: i8 number
-  2: Date begin
+  2: Date start
   3: list<Mark> marks
 }
 

@@ -1,5 +1,6 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
+mod bench;
 mod fuzz;
 mod interop;
 mod peer_idl;
@@ -25,6 +26,8 @@ enum Command {
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
     Test(test::Options),
+    /// Measure Dovetail beside its peers and the floors, and write a report.
+    Bench(bench::Options),
     /// Fetch the .thrift files that other projects ship into `target/peer-idl`.
     FetchPeerIdl,
     /// Fuzz every codec, machine and front end, on the stable compiler.
@@ -41,6 +44,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Bench(options) => bench::run(&options),
         Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Interop(options) => interop::run(&options),

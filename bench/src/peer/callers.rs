@@ -1,0 +1,183 @@
+//! Callers: all start together, each makes its share of the calls, one after the other.
+
+use super::report::Report;
+use super::{Client, Failure};
+use crate::workload::{Request, Response};
+use hdrhistogram::Histogram;
+use std::io::BufRead;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// What is to be called, how often, and by how many.
+pub(super) struct Load {
+    pub(super) request: Request,
+    /// Workload and case.
+    pub(super) label: String,
+    pub(super) clients: usize,
+    pub(super) connections: usize,
+    pub(super) calls: usize,
+    pub(super) warmup: usize,
+    pub(super) rate: Option<f64>,
+}
+
+/// What a caller is.
+pub(super) enum Runner<'a> {
+    Threads,
+    Tasks(&'a Runtime),
+}
+
+/// What one caller does.
+#[derive(Clone)]
+struct Part {
+    request: Arc<Request>,
+    expected: Arc<Response>,
+    number: usize,
+    callers: usize,
+    calls: usize,
+    warmup: usize,
+    rate: Option<f64>,
+    /// Passed once before the line on standard input, and once after it.
+    start: Arc<Start>,
+    done: mpsc::Sender<Result<Times, Failure>>,
+}
+
+/// Where callers wait for one another. Tasks wait by asking again, so that they do not hold up a thread.
+enum Start {
+    Threads(Barrier),
+    Tasks(tokio::sync::Barrier),
+}
+
+impl Start {
+    async fn wait(&self) {
+        match self {
+            Start::Threads(barrier) => _ = barrier.wait(),
+            Start::Tasks(barrier) => _ = barrier.wait().await,
+        }
+    }
+}
+
+/// What one caller measured.
+pub(super) struct Times {
+    pub(super) latency: Histogram<u64>,
+    pub(super) began: Instant,
+    pub(super) ended: Instant,
+}
+
+/// Connects the callers, lets them warm up, waits for a line on standard input, and measures.
+pub(super) fn measure<C: Client>(
+    load: &Load,
+    runner: Runner<'_>,
+    mut connect: impl FnMut() -> Result<C, Failure>,
+) -> Result<Report, Failure> {
+    let everybody = load.clients + 1;
+    let start = Arc::new(match runner {
+        Runner::Threads => Start::Threads(Barrier::new(everybody)),
+        Runner::Tasks(_) => Start::Tasks(tokio::sync::Barrier::new(everybody)),
+    });
+    let (done, results) = mpsc::channel();
+    let part = Part {
+        expected: Arc::new(load.request.response()),
+        request: Arc::new(load.request.clone()),
+        number: 0,
+        callers: load.clients,
+        calls: 0,
+        warmup: load.warmup,
+        rate: load.rate,
+        start: start.clone(),
+        done,
+    };
+    for number in 0..load.clients {
+        let part = Part {
+            number,
+            calls: load.calls / load.clients + usize::from(number < load.calls % load.clients),
+            ..part.clone()
+        };
+        let client = connect()?;
+        match runner {
+            Runner::Threads => {
+                thread::spawn(|| futures_executor::block_on(caller(client, part)));
+            }
+            Runner::Tasks(runtime) => drop(runtime.spawn(caller(client, part))),
+        }
+    }
+    drop(part);
+    futures_executor::block_on(start.wait());
+    println!("READY");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let report = Report::begin()?;
+    futures_executor::block_on(start.wait());
+    let times: Result<Vec<Times>, Failure> = results.iter().collect();
+    report.end(&times?)
+}
+
+async fn caller<C: Client>(mut client: C, part: Part) {
+    let measured = part.run(&mut client).await;
+    // The measuring thread is there until it has heard of everybody.
+    let _ = part.done.send(measured);
+}
+
+impl Part {
+    async fn run<C: Client>(&self, client: &mut C) -> Result<Times, Failure> {
+        let warm = self.warm_up(client).await;
+        // Also after a failure: the others wait.
+        self.start.wait().await;
+        self.start.wait().await;
+        warm?;
+        let mut latency = Histogram::new(3)?;
+        let began = Instant::now();
+        let mut last = None;
+        for call in 0..self.calls {
+            let due = self.due(began, call).await;
+            let response = client.call(&self.request).await?;
+            latency.record(due.elapsed().as_nanos() as u64)?;
+            last = Some(response);
+        }
+        let ended = Instant::now();
+        if let Some(response) = last {
+            self.check(client, &response)?;
+        }
+        Ok(Times {
+            latency,
+            began,
+            ended,
+        })
+    }
+
+    async fn warm_up<C: Client>(&self, client: &mut C) -> Result<(), Failure> {
+        for _ in 1..self.warmup {
+            client.call(&self.request).await?;
+        }
+        let response = client.call(&self.request).await?;
+        self.check(client, &response)
+    }
+
+    fn check(&self, client: &impl Client, response: &Response) -> Result<(), Failure> {
+        match client.check(response, &self.expected) {
+            true => Ok(()),
+            false => Err(Failure::Failed(format!(
+                "a wrong result of {:.80}",
+                format!("{:?}", self.request)
+            ))),
+        }
+    }
+
+    /// When this call is due: at once, or at its time, for which it waits.
+    async fn due(&self, began: Instant, call: usize) -> Instant {
+        let Some(rate) = self.rate else {
+            return Instant::now();
+        };
+        let place = (call * self.callers + self.number) as f64;
+        let due = began + Duration::from_secs_f64(place / rate);
+        let early = due.saturating_duration_since(Instant::now());
+        if !early.is_zero() {
+            match &*self.start {
+                Start::Threads(_) => thread::sleep(early),
+                Start::Tasks(_) => tokio::time::sleep(early).await,
+            }
+        }
+        due
+    }
+}

@@ -1,0 +1,256 @@
+//! Dovetail at both ends, on Thrift's wire.
+
+use super::callers::{self, Load, Runner};
+use super::contract::bench::{
+    Bench, BenchBlockingClient, BenchClient, BenchServer, Message, Row, Sample, Student,
+};
+use super::report::Report;
+use super::{Client, Failure};
+use crate::workload::{self, Request, Response};
+use dovetail::{Bytes, Channel, Context, Model, Running, Server, Status, blocking};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+#[derive(Clone, Copy)]
+pub(super) struct Thrift {
+    pub(super) wire: &'static str,
+    pub(super) driver: Driver,
+}
+
+/// How both ends spend threads.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Driver {
+    /// Event loops; a blocking client.
+    Loops,
+    /// A thread for each connection; a blocking client.
+    Threads,
+    /// Event loops; an async client.
+    Tasks,
+}
+
+impl Thrift {
+    /// Starts a server; gives the address that clients connect to.
+    pub(super) fn start(&self, address: Option<&str>) -> Result<(String, Running), Failure> {
+        let running = Server::new()
+            .service(BenchServer::new(Handler::new()))
+            .model(match self.driver {
+                Driver::Threads => Model::ThreadPerConnection,
+                Driver::Loops | Driver::Tasks => Model::EventLoops(None),
+            })
+            .listen(address.unwrap_or("127.0.0.1:0"))?
+            .start()?;
+        let place = running.addresses()[0].to_string();
+        Ok((place.trim_start_matches("tcp://").to_owned(), running))
+    }
+
+    pub(super) fn call(&self, address: &str, load: &Load) -> Result<Report, Failure> {
+        let mut turn = 0;
+        let mut share = || {
+            turn += 1;
+            (turn - 1) * load.connections / load.clients
+        };
+        if self.driver != Driver::Tasks {
+            let channels = connections(load, || Ok(blocking::Channel::builder(address)?))?;
+            let channels: Result<Vec<_>, Failure> = channels
+                .map(|builder| Ok(builder.wire(self.wire.parse()?).build()))
+                .collect();
+            let channels = channels?;
+            return callers::measure(load, Runner::Threads, || {
+                Ok(Blocking(BenchBlockingClient::from(
+                    channels[share()].clone(),
+                )))
+            });
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let channels = connections(load, || Ok(Channel::builder(address)?))?;
+        let channels: Result<Vec<_>, Failure> = channels
+            .map(|builder| Ok(builder.wire(self.wire.parse()?).build()))
+            .collect();
+        let channels = channels?;
+        callers::measure(load, Runner::Tasks(&runtime), || {
+            Ok(Tasks(BenchClient::from(channels[share()].clone())))
+        })
+    }
+}
+
+fn connections<B>(
+    load: &Load,
+    builder: impl Fn() -> Result<B, Failure>,
+) -> Result<std::vec::IntoIter<B>, Failure> {
+    let builders: Result<Vec<B>, Failure> = (0..load.connections).map(|_| builder()).collect();
+    Ok(builders?.into_iter())
+}
+
+/// Keeps what it answers with, as every server of the suite does.
+struct Handler {
+    blobs: Mutex<HashMap<i32, Bytes>>,
+    students: Vec<Student>,
+    rows: Vec<Row>,
+}
+
+impl Handler {
+    fn new() -> Self {
+        Handler {
+            blobs: Mutex::default(),
+            students: workload::students(),
+            rows: (0..100).map(workload::row).collect(),
+        }
+    }
+}
+
+impl Bench for Handler {
+    async fn get_answer(&self, _: Context, question: i32) -> Result<i32, Status> {
+        Ok(41 + question)
+    }
+
+    async fn get_blob(&self, _: Context, size: i32) -> Result<Bytes, Status> {
+        let mut blobs = self.blobs.lock().unwrap_or_else(|e| e.into_inner());
+        let blob = blobs.entry(size).or_insert_with(|| workload::blob(size));
+        Ok(blob.clone())
+    }
+
+    async fn get_structs(&self, _: Context) -> Result<Vec<Student>, Status> {
+        Ok(self.students.clone())
+    }
+
+    async fn echo_samples(&self, _: Context, samples: Vec<Sample>) -> Result<Vec<Sample>, Status> {
+        Ok(samples)
+    }
+
+    async fn db_work(&self, _: Context, rows: i32, wait_ms: i32) -> Result<Vec<Row>, Status> {
+        if let wait @ 1.. = wait_ms {
+            pause(Duration::from_millis(wait.unsigned_abs().into())).await;
+        }
+        let count = usize::try_from(rows).unwrap_or(0);
+        Ok(self.rows.iter().take(count).cloned().collect())
+    }
+
+    async fn process(&self, _: Context, message: Message) -> Result<Message, Status> {
+        Ok(message)
+    }
+}
+
+/// Waits as the server's model wants it.
+async fn pause(time: Duration) {
+    match tokio::runtime::Handle::try_current() {
+        Ok(_) => tokio::time::sleep(time).await,
+        Err(_) => std::thread::sleep(time),
+    }
+}
+
+struct Blocking(BenchBlockingClient);
+
+impl Client for Blocking {
+    async fn call(&mut self, request: &Request) -> Result<Response, Failure> {
+        Ok(match request {
+            Request::Answer(question) => Response::Answer(self.0.get_answer(*question)?),
+            Request::Blob(size) => Response::Blob(self.0.get_blob(*size)?),
+            Request::Structs => Response::Structs(self.0.get_structs()?),
+            Request::Samples(samples) => Response::Samples(self.0.echo_samples(samples)?),
+            Request::Work { rows, wait_ms } => Response::Rows(self.0.db_work(*rows, *wait_ms)?),
+            Request::Process(message) => Response::Message(self.0.process(message)?),
+        })
+    }
+}
+
+struct Tasks(BenchClient);
+
+impl Client for Tasks {
+    async fn call(&mut self, request: &Request) -> Result<Response, Failure> {
+        Ok(match request {
+            Request::Answer(question) => Response::Answer(self.0.get_answer(*question).await?),
+            Request::Blob(size) => Response::Blob(self.0.get_blob(*size).await?),
+            Request::Structs => Response::Structs(self.0.get_structs().await?),
+            Request::Samples(samples) => Response::Samples(self.0.echo_samples(samples).await?),
+            Request::Work { rows, wait_ms } => {
+                Response::Rows(self.0.db_work(*rows, *wait_ms).await?)
+            }
+            Request::Process(message) => Response::Message(self.0.process(message).await?),
+        })
+    }
+}
+
+/// The bytes of a call and of its answer, as a server of ours gives it.
+pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    use dovetail::transport::{Stream, Wait};
+    use std::sync::Arc;
+
+    /// Notes what passes.
+    struct Tap {
+        stream: Arc<dyn Stream>,
+        seen: Arc<Mutex<[Vec<u8>; 2]>>,
+    }
+
+    impl Tap {
+        fn note(&self, way: usize, bytes: &[u8]) {
+            let mut seen = self.seen.lock().unwrap_or_else(|e| e.into_inner());
+            seen[way].extend_from_slice(bytes);
+        }
+    }
+
+    impl Stream for Tap {
+        fn recv(&self, buffer: &mut [u8], wait: Wait) -> std::io::Result<usize> {
+            let received = self.stream.recv(buffer, wait)?;
+            self.note(1, &buffer[..received]);
+            Ok(received)
+        }
+
+        fn send_all(&self, bytes: &[u8], by: Option<std::time::Instant>) -> std::io::Result<()> {
+            self.note(0, bytes);
+            self.stream.send_all(bytes, by)
+        }
+
+        fn shutdown_recv(&self) {
+            self.stream.shutdown_recv();
+        }
+
+        fn shutdown_send(&self) {
+            self.stream.shutdown_send();
+        }
+
+        fn shutdown(&self) {
+            self.stream.shutdown();
+        }
+
+        fn peer(&self) -> String {
+            self.stream.peer()
+        }
+    }
+
+    struct Tapping {
+        connector: dovetail::transport::MemoryConnector,
+        seen: Arc<Mutex<[Vec<u8>; 2]>>,
+    }
+
+    impl dovetail::transport::Connector for Tapping {
+        fn connect(&self, by: std::time::Instant) -> std::io::Result<Arc<dyn Stream>> {
+            let (stream, seen) = (self.connector.connect(by)?, self.seen.clone());
+            Ok(Arc::new(Tap { stream, seen }))
+        }
+
+        fn target(&self) -> String {
+            self.connector.target()
+        }
+    }
+
+    let server = Server::new().service(BenchServer::new(Handler::new()));
+    let (server, connector) = server.model(Model::ThreadPerConnection).in_process();
+    let running = server.start()?;
+    let seen = Arc::<Mutex<[Vec<u8>; 2]>>::default();
+    let tapping = Tapping {
+        connector,
+        seen: seen.clone(),
+    };
+    let channel = blocking::Channel::through(Arc::new(tapping)).build();
+    let mut client = Blocking(BenchBlockingClient::from(channel));
+    futures_executor::block_on(client.call(request))?;
+    drop(client);
+    running.shutdown(Duration::from_secs(1));
+    let mut seen = seen.lock().unwrap_or_else(|e| e.into_inner());
+    let [sent, received] = std::mem::take(&mut *seen);
+    Ok((sent, received))
+}

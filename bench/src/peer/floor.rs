@@ -1,0 +1,192 @@
+//! The floor: the bytes of a Thrift call sent back and forth over a raw socket, and nothing else.
+
+use super::callers::Load;
+use super::dovetail_thrift::conversation;
+use super::{Client, Failure};
+use crate::workload::{Request, Response};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread;
+
+#[derive(Clone, Copy)]
+pub(super) struct Floor {
+    pub(super) wait: Wait,
+    pub(super) unix: bool,
+}
+
+/// How the receiver waits.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Wait {
+    /// In the kernel.
+    Block,
+    /// In a loop of non-blocking receives.
+    Poll,
+}
+
+enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Floor {
+    /// Answers, with a thread for each connection, until the process ends; gives the address.
+    pub(super) fn start(self, address: Option<&str>) -> Result<String, Failure> {
+        let (listener, place) = self.listen(address)?;
+        thread::spawn(move || {
+            while let Ok(socket) = listener.accept() {
+                thread::spawn(move || self.serve(socket));
+            }
+        });
+        Ok(place)
+    }
+
+    fn listen(self, address: Option<&str>) -> Result<(Listener, String), Failure> {
+        if !self.unix {
+            let listener = TcpListener::bind(address.unwrap_or("127.0.0.1:0"))?;
+            let place = listener.local_addr()?.to_string();
+            return Ok((Listener::Tcp(listener), place));
+        }
+        let path = match address {
+            Some(address) => PathBuf::from(address.trim_start_matches("unix:")),
+            None => {
+                let name = format!("dovetail-floor-{}.sock", std::process::id());
+                std::env::temp_dir().join(name)
+            }
+        };
+        let listener = UnixListener::bind(&path)?;
+        Ok((Listener::Unix(listener), format!("unix:{}", path.display())))
+    }
+
+    /// The client says first which conversation it wants: so many bytes of workload and case.
+    fn serve(self, mut socket: Socket) -> Result<(), Failure> {
+        let mut length = [0];
+        socket.read_exact(&mut length)?;
+        let mut label = vec![0; length[0].into()];
+        socket.read_exact(&mut label)?;
+        let label = String::from_utf8(label)?;
+        let (workload, case) = label.split_once(' ').ok_or("no workload and case")?;
+        let request = Request::new(workload, case).ok_or("no such workload")?;
+        let (request, reply) = conversation(&request)?;
+        socket.write_all(&[1])?;
+        socket.prepare(self.wait)?;
+        let mut buffer = vec![0; request.len()];
+        loop {
+            socket.receive(&mut buffer)?;
+            socket.send(&reply)?;
+        }
+    }
+
+    pub(super) fn connect(self, address: &str, load: &Load) -> Result<RawClient, Failure> {
+        let mut socket = match address.strip_prefix("unix:") {
+            Some(path) => Socket::Unix(UnixStream::connect(path)?),
+            None => Socket::Tcp(TcpStream::connect(address)?),
+        };
+        let label = load.label.as_bytes();
+        socket.write_all(&[u8::try_from(label.len())?])?;
+        socket.write_all(label)?;
+        socket.read_exact(&mut [0])?;
+        socket.prepare(self.wait)?;
+        let (request, reply) = conversation(&load.request)?;
+        Ok(RawClient {
+            socket,
+            request,
+            buffer: vec![0; reply.len()],
+            expected: reply,
+        })
+    }
+}
+
+impl Listener {
+    fn accept(&self) -> io::Result<Socket> {
+        Ok(match self {
+            Listener::Tcp(listener) => Socket::Tcp(listener.accept()?.0),
+            Listener::Unix(listener) => Socket::Unix(listener.accept()?.0),
+        })
+    }
+}
+
+impl Socket {
+    fn prepare(&self, wait: Wait) -> io::Result<()> {
+        let poll = wait == Wait::Poll;
+        match self {
+            Socket::Tcp(socket) => {
+                socket.set_nodelay(true)?;
+                socket.set_nonblocking(poll)
+            }
+            Socket::Unix(socket) => socket.set_nonblocking(poll),
+        }
+    }
+
+    /// Fills the buffer, also where the socket does not block.
+    fn receive(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match self.read(buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => buffer = &mut buffer[count..],
+                Err(e) if e.kind() == ErrorKind::WouldBlock => std::hint::spin_loop(),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(e) if e.kind() == ErrorKind::WouldBlock => std::hint::spin_loop(),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(socket) => socket.read(buffer),
+            Socket::Unix(socket) => socket.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(socket) => socket.write(bytes),
+            Socket::Unix(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Sends the request's bytes and receives as many as the reply has.
+pub(super) struct RawClient {
+    socket: Socket,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Client for RawClient {
+    async fn call(&mut self, _: &Request) -> Result<Response, Failure> {
+        self.socket.send(&self.request)?;
+        self.socket.receive(&mut self.buffer)?;
+        Ok(Response::Raw)
+    }
+
+    fn check(&self, _: &Response, _: &Response) -> bool {
+        self.buffer == self.expected
+    }
+}
