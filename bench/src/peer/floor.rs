@@ -53,8 +53,9 @@ impl Floor {
             let place = listener.local_addr()?.to_string();
             return Ok((Listener::Tcp(listener), place));
         }
-        let path = match address {
-            Some(address) => PathBuf::from(address.trim_start_matches("unix:")),
+        // An address that is no path is one for TCP, which every server is given.
+        let path = match address.and_then(|address| address.strip_prefix("unix:")) {
+            Some(path) => PathBuf::from(path),
             None => {
                 let name = format!("dovetail-floor-{}.sock", std::process::id());
                 std::env::temp_dir().join(name)

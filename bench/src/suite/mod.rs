@@ -65,7 +65,7 @@ fn measure(options: &Options) -> Result<Report> {
     let programs = programs(options)?;
     let cases = plan::cases(options.full);
     let mut entries = entries(&programs, &cases, &options.only);
-    let rounds = if options.full { 5 } else { 3 };
+    let rounds = if options.full { 5 } else { 2 };
     let progress = ProgressBar::new((rounds * entries.len()) as u64);
     progress.set_style(ProgressStyle::with_template(
         "{wide_bar} {pos}/{len}, {eta} left: {msg}",
@@ -139,8 +139,10 @@ fn report(options: &Options, programs: &[Program], entries: Vec<Entry<'_>>) -> R
             .iter()
             .filter(|entry| !entry.rounds.is_empty())
             .map(|entry| {
-                let wire_bytes = relay::wire_bytes(entry.program, entry.system, entry.case);
-                Row::new(entry.case, entry.system, &entry.rounds, wire_bytes.ok())
+                // Two more runs for each row: too long for a quick one.
+                let count = || relay::wire_bytes(entry.program, entry.system, entry.case).ok();
+                let wire_bytes = options.full.then(count).flatten();
+                Row::new(entry.case, entry.system, &entry.rounds, wire_bytes)
             })
             .collect(),
     }
