@@ -222,6 +222,7 @@ struct Socket {
   void connect() { require("connect", ::connect(fd, generic(), length)); }
 
   uint16_t listen() {
+    switch_on("reuse the address", fd, SOL_SOCKET, SO_REUSEADDR);
     require("bind", ::bind(fd, generic(), length));
     require("listen", ::listen(fd, SOMAXCONN));
     require("getsockname", ::getsockname(fd, generic(), &length));
@@ -233,6 +234,11 @@ struct Socket {
   static int require(const char* what, int result) {
     if (result < 0) fail(what);
     return result;
+  }
+
+  static void switch_on(const char* what, int fd, int level, int option) {
+    int on = 1;
+    require(what, ::setsockopt(fd, level, option, &on, sizeof on));
   }
 
   [[noreturn]] static void fail(const char* what) {
@@ -247,8 +253,7 @@ struct Socket {
 };
 
 kj::Own<kj::AsyncIoStream> stream(kj::AsyncIoContext& io, int fd) {
-  int on = 1;
-  Socket::require("set TCP_NODELAY", ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+  Socket::switch_on("set TCP_NODELAY", fd, IPPROTO_TCP, TCP_NODELAY);
   return io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
 }
 
@@ -301,7 +306,7 @@ Address serve(const Address& address) {
   Socket listener(address);
   uint16_t port = listener.listen();
   in_background([listener]() mutable {
-    auto loops = std::getenv("LOOPS") ? std::vector<Loop>(atoi(getenv("LOOPS"))) : std::vector<Loop>(std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<Loop> loops(std::max(1u, std::thread::hardware_concurrency()));
     for (size_t next = 0;; next++) loops[next % loops.size()].serve(listener.accept());
   });
   return {address.host, port};

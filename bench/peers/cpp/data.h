@@ -12,6 +12,11 @@
 #include <thread>
 #include <vector>
 
+// What a library wants to find in a record, made of its fields' names; it is defined before this file is included.
+#ifndef RECORD_FIELDS
+#define RECORD_FIELDS(...)
+#endif
+
 namespace peer {
 
 struct Date {
@@ -19,6 +24,7 @@ struct Date {
   int8_t month;
   int8_t day;
   bool operator==(const Date&) const = default;
+  RECORD_FIELDS(year, month, day)
 };
 
 struct Mark {
@@ -28,6 +34,7 @@ struct Mark {
   bool passed;
   Date date;
   bool operator==(const Mark&) const = default;
+  RECORD_FIELDS(course, title, grade, passed, date)
 };
 
 struct Semester {
@@ -35,6 +42,7 @@ struct Semester {
   Date start;
   std::vector<Mark> marks;
   bool operator==(const Semester&) const = default;
+  RECORD_FIELDS(number, start, marks)
 };
 
 struct Student {
@@ -43,12 +51,14 @@ struct Student {
   Date born;
   std::vector<Semester> semesters;
   bool operator==(const Student&) const = default;
+  RECORD_FIELDS(name, kind, born, semesters)
 };
 
 struct Nested {
   int32_t small;
   int64_t large;
   bool operator==(const Nested&) const = default;
+  RECORD_FIELDS(small, large)
 };
 
 struct Sample {
@@ -57,6 +67,7 @@ struct Sample {
   double real;
   Nested nested;
   bool operator==(const Sample&) const = default;
+  RECORD_FIELDS(small, large, real, nested)
 };
 
 struct Row {
@@ -71,6 +82,7 @@ struct Row {
   std::string state;
   std::string zip;
   bool operator==(const Row&) const = default;
+  RECORD_FIELDS(id, name, born, amount, voter, street, house, city, state, zip)
 };
 
 struct Message {
@@ -78,6 +90,7 @@ struct Message {
   std::string text;
   std::string payload;
   bool operator==(const Message&) const = default;
+  RECORD_FIELDS(id, text, payload)
 };
 
 // The contract in terms of the plain records. Results are out-parameters, so that a caller can reuse their memory.
@@ -225,7 +238,8 @@ template <class Types>
 struct Data {
   const std::vector<typename Types::Student> students = make_list(make_student<typename Types::Student>, 34);
   const std::vector<typename Types::Sample> samples = make_list(make_sample<typename Types::Sample>, 3125);
-  Made<std::vector<typename Types::Row>> rows{[](int32_t count) { return make_list(make_row<typename Types::Row>, count); }};
+  Made<std::vector<typename Types::Row>> rows{
+      [](int32_t count) { return make_list(make_row<typename Types::Row>, count); }};
   Made<std::string> blob{make_blob};
   Made<typename Types::Message> message{make_message<typename Types::Message>};
 };

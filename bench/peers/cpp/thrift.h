@@ -21,8 +21,8 @@ using apache::thrift::transport::TTransport;
 // Puts a layer on a socket; the same at both ends.
 using Wrap = std::function<std::shared_ptr<TTransport>(std::shared_ptr<TTransport>)>;
 
-// The strings and variable-length numbers of all messages of a connection count towards the default limit of one
-// message, 100 MiB: a long run would end with "MaxMessageSize reached". And a frame must hold 16 MiB and a bit.
+// The compact protocol counts the integers of all messages of a connection towards the limit of one message, which is
+// 100 MiB by default: a long run would end. And a frame, by default 16,384,000 bytes, must hold 16 MiB and a bit.
 inline std::shared_ptr<apache::thrift::TConfiguration> limits() {
   constexpr int most = std::numeric_limits<int>::max();
   return std::make_shared<apache::thrift::TConfiguration>(most, most);

@@ -254,9 +254,10 @@ impl ServerConnection {
                 .wire
                 .unwrap_or(Wire::new(head.protocol, Transport::Unframed))
         };
-        // A client that gives all its calls one number can only match replies by their order.
+        // Only THeader has a word for it. Stock clients give their calls different numbers, and still take the
+        // next reply for the one to the oldest call.
+        let mut ordered = true;
         let number = lead.number(head.seqid);
-        let mut ordered = number == 0 || number == self.last_seqid;
         let (mut header_seqid, mut keep_alive, mut plain_reply) = (0, true, false);
         match lead {
             Lead::Plain => {}
@@ -267,14 +268,14 @@ impl ServerConnection {
             } => {
                 wire.transforms = transforms;
                 header_seqid = seqid;
-                ordered |= flags & header::OUT_OF_ORDER == 0;
+                ordered =
+                    flags & header::OUT_OF_ORDER == 0 || number == 0 || number == self.last_seqid;
                 // Apache's own servers never compress, and its C++ client, which sets no flag, does not
                 // survive it.
                 plain_reply = flags & header::OUT_OF_ORDER == 0;
             }
             Lead::Http { keep_alive: keep } => {
                 keep_alive = keep;
-                ordered = true;
             }
         }
         self.wire = Some(wire);
@@ -346,8 +347,8 @@ impl ReplyTo {
         }
     }
 
-    /// True where this reply must not be sent before those to the calls received earlier: over HTTP, and
-    /// for clients that number their calls in a way that only the order tells replies apart.
+    /// True where this reply must not be sent before those to the calls received earlier: everywhere but for
+    /// THeader clients that say they tell replies apart by their numbers, and number their calls so.
     pub fn ordered(&self) -> bool {
         self.ordered
     }

@@ -44,10 +44,9 @@ const LINGER: Duration = Duration::from_secs(2);
 /// | `ThreadPool` | event loops, and a pool | in the pool | handlers that block: databases, files |
 /// | `ThreadPerConnection` | one for each connection | on it | few busy clients, the lowest latency, no async runtime |
 ///
-/// Calls that one client sends without waiting for answers run side by side, where the client tells answers
-/// apart by their numbers; only `ThreadPerConnection` runs them one after the other. Calls of clients that
-/// cannot (HTTP, and those that give every call the same number) run in order in every model, as the servers
-/// of Apache Thrift do it, and nothing overtakes a one-way call.
+/// Calls that one client sends without waiting for answers run side by side, where the client says that it
+/// tells answers apart: over THeader. All others run in order in every model, as in the servers of Apache
+/// Thrift, whose clients expect it, and nothing overtakes a one-way call. `docs/server.md` has the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Event loops, each on its own thread; `None` makes one for each core.

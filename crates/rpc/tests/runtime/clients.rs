@@ -78,7 +78,7 @@ fn a_slow_call_does_not_hold_up_others_on_a_concurrent_server() {
     for model in CONCURRENT {
         let probe = Probe::default();
         let running = start(&probe, *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = numbering(&running);
         let slow = {
             let channel = channel.clone();
             thread::spawn(move || wait(&channel, 1))
@@ -153,7 +153,10 @@ mod asynchronous {
         for model in CONCURRENT {
             let probe = Probe::default();
             let running = start(&probe, *model, ServerLimits::default());
-            let channel = dovetail::Channel::connect(&address(&running)).unwrap();
+            let channel = dovetail::Channel::builder(&address(&running))
+                .unwrap()
+                .wire("binary+header".parse().unwrap())
+                .build();
             let abandoned: Result<Result<i32, Status>, _> = tokio::time::timeout(
                 Duration::from_millis(20),
                 channel.call(&PROBE.methods[WAIT], (&1,)),
@@ -196,6 +199,13 @@ mod asynchronous {
         let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
         assert!(ended.unwrap());
     }
+}
+
+/// A channel whose wire says that answers may come in any order.
+#[cfg(feature = "async")]
+fn numbering(running: &dovetail::Running) -> Channel {
+    let builder = Channel::builder(&address(running)).unwrap();
+    builder.wire("binary+header".parse().unwrap()).build()
 }
 
 fn echo(channel: &Channel, number: i32) -> Result<String, Status> {

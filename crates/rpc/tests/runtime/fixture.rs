@@ -215,6 +215,10 @@ impl Raw {
         self.0.read_exact(&mut length)?;
         let mut frame = vec![0; u32::from_be_bytes(length) as usize];
         self.0.read_exact(&mut frame)?;
+        if frame.starts_with(b"\x0f\xff") {
+            let words = u16::from_be_bytes(frame[8..10].try_into().expect("two"));
+            frame.drain(..10 + 4 * usize::from(words));
+        }
         let name = u32::from_be_bytes(frame[4..8].try_into().expect("four")) as usize;
         let (head, body) = frame.split_at(8 + name + 4);
         Ok(RawReply {
@@ -253,7 +257,27 @@ pub(crate) fn call(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
     framed(&message(1, method, seqid, params))
 }
 
+/// The same inside THeader, of a client that tells answers apart by their numbers.
+pub(crate) fn numbered(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
+    in_header(seqid, &message(1, method, seqid, params))
+}
+
 /// The same, one-way.
+pub(crate) fn numbered_oneway(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
+    in_header(seqid, &message(4, method, seqid, params))
+}
+
+fn in_header(seqid: i32, message: &[u8]) -> Vec<u8> {
+    // Magic, the flag, the number; one word of headers: binary, no transforms.
+    let head = [
+        &b"\x0f\xff\x00\x01"[..],
+        &seqid.to_be_bytes(),
+        b"\x00\x01\0\0\0\0",
+    ];
+    framed(&[&head.concat()[..], message].concat())
+}
+
+/// A framed one-way call.
 pub(crate) fn oneway(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
     framed(&message(4, method, seqid, params))
 }

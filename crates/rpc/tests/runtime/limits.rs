@@ -53,7 +53,7 @@ fn a_call_too_many_is_told_so() {
         let running = start(&probe, *model, limits);
         let mut raw = Raw::connect(&running);
         for seqid in 1..=3 {
-            raw.send(&call("wait", seqid, &[1]));
+            raw.send(&numbered("wait", seqid, &[1]));
         }
         until("three wait", || probe.started() == 3);
         let channel = Channel::connect(&address(&running)).unwrap();
