@@ -18,6 +18,8 @@ pub const TARGETS: &[Target] = &[
     ("compact", codecs::compact),
     ("json", codecs::json),
     ("protobuf", codecs::protobuf),
+    ("tagless", codecs::tagless),
+    ("tagged", codecs::tagged),
     ("relay", codecs::relay),
     ("server", machines::server),
     ("server-of-one-wire", machines::server_of_one_wire),

@@ -170,6 +170,18 @@ impl FieldValue for ReplyFields {
         }
     }
 
+    /// Not used, as the kind is not.
+    fn write_value<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn write_answer<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match &self.0 {
+            Some(body) => body.encode(writer),
+            None => ().write_answer(writer),
+        }
+    }
+
     /// Replies are read by [`ReplySlot`].
     fn read_field<'de, R: Reader<'de> + ?Sized>(&mut self, _: &mut R) -> Result<(), DecodeError> {
         Err(DecodeError::malformed("a reply without its contract"))

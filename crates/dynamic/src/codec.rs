@@ -1,11 +1,11 @@
 //! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
 
 use crate::contract::Table;
-use crate::{Contract, MAX_DEPTH, Struct, Value};
+use crate::{Contract, MAX_DEPTH, Struct, Value, positional};
 use dovetail_schema::{Type, TypeKind};
 use dovetail_wire::{
-    Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader, Uuid,
-    Writer,
+    Cursor, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader,
+    Uuid, Writer,
 };
 
 /// A value with its type, on its way out.
@@ -60,7 +60,7 @@ fn deeper(left: usize) -> Result<usize, EncodeError> {
         .ok_or(EncodeError::TooDeep { limit: MAX_DEPTH })
 }
 
-fn write<W: Writer + ?Sized>(
+pub(crate) fn write<W: Writer + ?Sized>(
     contract: &Contract<'_>,
     ty: &Type,
     value: &Value,
@@ -154,6 +154,9 @@ pub(crate) fn write_struct<W: Writer + ?Sized>(
     writer: &mut W,
     left: usize,
 ) -> Result<(), EncodeError> {
+    if writer.is_positional() {
+        return positional::write_struct(contract, table, value, writer, left);
+    }
     writer.begin_struct()?;
     write_fields(contract, table, value, writer, left)?;
     writer.end_struct()
@@ -197,7 +200,7 @@ fn too_deep() -> DecodeError {
 }
 
 /// Reads a value. `old` is what the field has so far: some encodings send a list in pieces.
-fn read<'de, R: Reader<'de> + ?Sized>(
+pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
     contract: &Contract<'_>,
     ty: &Type,
     old: Option<Value>,
@@ -308,10 +311,13 @@ pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
     reader: &mut R,
     left: usize,
 ) -> Result<(), DecodeError> {
+    if reader.is_positional() {
+        return positional::read_struct(contract, table, value, reader, left);
+    }
     reader.begin_struct()?;
-    let mut hint = 0;
+    let mut cursor = Cursor::default();
     loop {
-        match reader.next_field(table.wire(), &mut hint)? {
+        match reader.next_field(table.wire(), &mut cursor)? {
             NextField::Known(index) => {
                 let row = &table.wire()[index];
                 let old = value.take(row.id);

@@ -17,6 +17,8 @@ pub struct Table<'a> {
     pub fields: Vec<&'a Field>,
     /// True for a union: at most one field is present.
     pub union: bool,
+    /// True for the reply of a method: where fields have no ids, it is a union.
+    reply: bool,
     types: Vec<&'a Type>,
     wire: Vec<wire::Field<'a>>,
 }
@@ -54,7 +56,10 @@ impl<'a> Contract<'a> {
 
     /// The reply of a method: the result, if it has one, and the declared exceptions.
     pub fn reply(&self, method: &'a Method) -> Table<'a> {
-        let mut table = Table::default();
+        let mut table = Table {
+            reply: true,
+            ..Table::default()
+        };
         if let Some(result) = &method.result {
             table.push_type(self.schema, wire::Field::new(0, RESULT, Kind::Bool), result);
         }
@@ -116,6 +121,17 @@ impl<'a> Table<'a> {
     /// The type of the row with this index.
     pub(crate) fn ty(&self, index: usize) -> &'a Type {
         self.types[index]
+    }
+
+    /// True where a positional encoding has one of the fields, not all of them.
+    pub(crate) fn is_choice(&self) -> bool {
+        self.union || self.reply
+    }
+
+    /// Whether the row with this index may be absent.
+    pub(crate) fn is_optional(&self, index: usize) -> bool {
+        let own = self.fields.get(index);
+        own.is_some_and(|field| field.presence == Presence::Optional)
     }
 
     /// The field with this name.

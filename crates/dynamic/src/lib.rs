@@ -17,6 +17,7 @@ mod contract;
 mod json;
 mod names;
 mod plausible;
+mod positional;
 mod value;
 
 pub use call::{Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot};

@@ -11,11 +11,14 @@ use dovetail_dynamic::{
 };
 use dovetail_schema::Type;
 use dovetail_wire::{
-    Bytes, Decode, Encode, Encoding, FieldValue as _, Limits, UnknownFields, Writer, message,
+    Bytes, Decode, Encode, EncodeError, Encoding, FieldValue as _, Limits, UnknownFields,
+    UnknownValue, Writer, message,
 };
 use proptest::prelude::*;
 
-const ENCODINGS: [Encoding; 3] = [
+const ENCODINGS: [Encoding; 5] = [
+    Encoding::Tagless,
+    Encoding::Tagged,
     Encoding::ThriftBinary,
     Encoding::ThriftCompact,
     Encoding::ThriftJson,
@@ -76,18 +79,24 @@ message!(User {
     ..unknown_fields
 });
 
-#[test]
-fn generated_and_dynamic_types_understand_each_other() {
-    let contract = Contract::new(shared());
-    let ty = Type::Named(USER);
-    let value = Value::Struct(Struct::from_iter([
+fn ada() -> Value {
+    Value::Struct(Struct::from_iter([
         (1, Value::Int(7)),
         (2, Value::String("Ada".into())),
         (3, Value::String("a@example.com".into())),
         (4, Value::Int(5)),
         (5, Value::Enum(2)),
-    ]));
-    for encoding in ENCODINGS {
+    ]))
+}
+
+#[test]
+fn generated_and_dynamic_types_understand_each_other() {
+    let contract = Contract::new(shared());
+    let ty = Type::Named(USER);
+    let value = ada();
+    // Contracts that differ need tags.
+    for encoding in &ENCODINGS[1..] {
+        let encoding = *encoding;
         let bytes = encode(
             encoding,
             &Typed {
@@ -116,9 +125,8 @@ fn parameters_and_replies() {
     let contract = Contract::new(shared());
     let method = get_user();
     let oops = Value::Struct(Struct::from_iter([(1, Value::String("no".into()))]));
-    let user = Value::Struct(Struct::from_iter([(1, Value::Int(1))]));
     let replies = [
-        Reply::Result(Some(user)),
+        Reply::Result(Some(ada())),
         Reply::Exception {
             index: 0,
             value: oops,
@@ -140,11 +148,38 @@ fn parameters_and_replies() {
     }
 }
 
+/// What encodings without tags cannot say, and the caller has to send in another one.
+#[test]
+fn what_needs_tags() {
+    let contract = Contract::new(shared());
+    let Value::Struct(mut unknown) = ada() else {
+        panic!("a struct")
+    };
+    unknown.unknown_fields.push(9, UnknownValue::Bool(true));
+    let Value::Struct(mut partial) = ada() else {
+        panic!("a struct")
+    };
+    partial.take(3);
+    for value in [unknown, partial] {
+        let typed = Typed {
+            contract: &contract,
+            ty: &Type::Named(USER),
+            value: &Value::Struct(value),
+        };
+        let refused = Encoding::Tagless.encode(&typed, &mut Vec::new(), Limits::default());
+        assert_eq!(refused, Err(EncodeError::NeedsTags));
+        encode(Encoding::Tagged, &typed);
+    }
+}
+
 /// The way a server writes a result: as a field of the reply.
 struct AsResult(ReplyFields);
 
 impl Encode for AsResult {
-    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), dovetail_wire::EncodeError> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        if writer.is_positional() {
+            return self.0.write_answer(writer);
+        }
         writer.begin_struct()?;
         let field = dovetail_wire::Field::new(0, "success", ReplyFields::KIND);
         self.0.write_field(&field, writer)?;
@@ -159,9 +194,9 @@ fn a_whole_reply_stands_in_for_a_result() {
     let value = Value::Struct(Struct::from_iter([(1, Value::String("no".into()))]));
     let reply = Reply::Exception { index: 0, value };
     let body = ReplyBody::new(contract, method, reply.clone());
-    let expected = encode(Encoding::ThriftCompact, &body);
-    let found = encode(Encoding::ThriftCompact, &AsResult(body.into()));
-    assert_eq!(found, expected);
+    let expected = ENCODINGS.map(|encoding| encode(encoding, &body));
+    let stand_in = AsResult(body.into());
+    assert_eq!(ENCODINGS.map(|e| encode(e, &stand_in)), expected);
 }
 
 #[test]

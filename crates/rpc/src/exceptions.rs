@@ -15,6 +15,14 @@ pub trait Exceptions: From<Status> + Send {
     /// Writes the declared exception as a field of the reply; nothing for a `Status`.
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
+    /// Writes the declared exception as the positional answer, a union of these fields; an empty one for a
+    /// `Status`.
+    fn write_answer<W: Writer + ?Sized>(
+        &self,
+        places: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError>;
+
     /// Reads the declared exception with this field id.
     fn read<'de, R: Reader<'de> + ?Sized>(id: i32, reader: &mut R) -> Result<Self, DecodeError>;
 }
@@ -28,6 +36,15 @@ impl Exceptions for Status {
 
     fn write<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
         Ok(())
+    }
+
+    fn write_answer<W: Writer + ?Sized>(
+        &self,
+        _: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        writer.begin_union(0)?;
+        writer.end_struct()
     }
 
     fn read<'de, R: Reader<'de> + ?Sized>(id: i32, _: &mut R) -> Result<Self, DecodeError> {
@@ -100,6 +117,21 @@ macro_rules! exceptions {
                     ),)*
                     Self::Status(_) => ::core::result::Result::Ok(()),
                 }
+            }
+
+            fn write_answer<W: $crate::wire::Writer + ?Sized>(
+                &self,
+                places: &[$crate::wire::Field<'_>],
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+                match self {
+                    $(Self::$variant(exception) => {
+                        writer.begin_union($crate::wire::place(places, $id))?;
+                        $crate::wire::FieldValue::write_value(exception, writer)?;
+                    })*
+                    Self::Status(_) => writer.begin_union(0)?,
+                }
+                writer.end_struct()
             }
 
             fn read<'de, R: $crate::wire::Reader<'de> + ?Sized>(

@@ -1,8 +1,7 @@
-use crate::protobuf;
 use crate::thrift::{binary, compact, json};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
-    WriteParams, Writer,
+    WriteParams, Writer, protobuf, tagged, tagless,
 };
 use bytes::Bytes;
 use std::fmt;
@@ -29,6 +28,9 @@ impl<T: Value> Encode for T {
 impl<T: Value> Decode for T {
     #[inline]
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        if !reader.is_positional() {
+            *self = T::default();
+        }
         self.read(reader)
     }
 }
@@ -62,6 +64,10 @@ impl<P: ReadParams> Decode for (&mut P, &[Field<'_>]) {
 /// ```
 #[derive(Clone, Copy)]
 pub enum Encoding {
+    /// Dovetail's own, for two ends with the same contract.
+    Tagless,
+    /// Dovetail's own, for ends whose contracts may differ.
+    Tagged,
     /// Thrift binary; strict and old messages have the same body.
     ThriftBinary,
     /// Thrift compact.
@@ -76,16 +82,20 @@ pub enum Encoding {
 
 impl Encoding {
     /// All encodings of this crate.
-    pub const BUILT_IN: [Self; 4] = [
+    pub const BUILT_IN: [Self; 6] = [
         Self::ThriftBinary,
         Self::ThriftCompact,
         Self::ThriftJson,
         Self::Protobuf,
+        Self::Tagless,
+        Self::Tagged,
     ];
 
     /// The name, for messages and statistics.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Tagless => "tagless",
+            Self::Tagged => "tagged",
             Self::ThriftBinary => "thrift-binary",
             Self::ThriftCompact => "thrift-compact",
             Self::ThriftJson => "thrift-json",
@@ -96,7 +106,7 @@ impl Encoding {
 
     /// Appends a value to `out`. An error leaves an unfinished value appended.
     ///
-    /// The two fast encodings get their own copy of the value's code; the others share one through `dyn`,
+    /// The fast encodings get their own copy of the value's code; the others share one through `dyn`,
     /// because their work per piece outweighs an indirect call and every copy costs its size.
     pub fn encode<E: Encode>(
         self,
@@ -105,6 +115,11 @@ impl Encoding {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
+            Self::Tagless => value.encode(&mut tagless::Writer::new(out, limits)),
+            Self::Tagged => {
+                let writer: &mut dyn Writer = &mut tagged::Writer::new(out, limits);
+                value.encode(writer)
+            }
             Self::ThriftBinary => value.encode(&mut binary::Writer::new(out, limits)),
             Self::ThriftCompact => value.encode(&mut compact::Writer::new(out, limits)),
             Self::ThriftJson => {
@@ -119,7 +134,8 @@ impl Encoding {
         }
     }
 
-    /// Reads a value over `into` and returns how many bytes it took. What `into` holds after an error is
+    /// Reads a value in the place of `into` and returns how many bytes it took. Parameters that do not
+    /// come keep what they have. What `into` holds after an error is
     /// unspecified, but valid.
     pub fn decode<D: Decode>(
         self,
@@ -128,6 +144,17 @@ impl Encoding {
         limits: Limits,
     ) -> Result<usize, DecodeError> {
         match self {
+            Self::Tagless => {
+                let mut reader = tagless::Reader::shared(input, limits);
+                into.decode(&mut reader)?;
+                Ok(reader.position())
+            }
+            Self::Tagged => {
+                let mut reader = tagged::Reader::shared(input, limits);
+                let erased: &mut dyn Reader<'_> = &mut reader;
+                into.decode(erased)?;
+                Ok(reader.position())
+            }
             Self::ThriftBinary => {
                 let mut reader = binary::Reader::shared(input, limits);
                 into.decode(&mut reader)?;

@@ -185,6 +185,9 @@ pub enum EncodeError {
         /// Its length.
         length: usize,
     },
+    /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an
+    /// encoding that says which fields come can carry it.
+    NeedsTags,
     /// The encoding has no form for this.
     Unsupported {
         /// What, in a few words.
@@ -199,6 +202,9 @@ impl fmt::Display for EncodeError {
                 write!(f, "the value is nested deeper than the limit of {limit}")
             }
             Self::TooLong { length } => write!(f, "a length of {length} does not fit the encoding"),
+            Self::NeedsTags => f.write_str(
+                "the value has not just the fields of the contract: only an encoding with field ids can carry it",
+            ),
             Self::Unsupported { what } => write!(f, "the encoding cannot carry {what}"),
         }
     }

@@ -5,9 +5,10 @@
 //! encoding meet by monomorphization, or through `dyn` where code size counts more than speed.
 //!
 //! ```text
-//!   generated type ── Message ──┐            ┌── thrift::binary   ┐
-//!   primitive, container ─ Value ┼─ Writer ──┼── thrift::compact  ├── Vec<u8> / Bytes
-//!   dynamic value ───────────────┘  Reader   ├── thrift::json     │
+//!   generated type ── Message ──┐            ┌── tagless, tagged  ┐
+//!   primitive, container ─ Value ┼─ Writer ──┼── thrift::binary   ├── Vec<u8> / Bytes
+//!   dynamic value ───────────────┘  Reader   ├── thrift::compact  │
+//!                                            ├── thrift::json     │
 //!                                            └── protobuf         ┘
 //! ```
 //!
@@ -24,13 +25,18 @@ mod limits;
 mod macros;
 mod message;
 mod params;
+mod plain;
+mod positional;
 mod reader;
+mod stack;
 mod unknown;
 mod value;
 mod varint;
 mod writer;
 
 pub mod protobuf;
+pub mod tagged;
+pub mod tagless;
 pub mod thrift;
 
 pub use bytes::Bytes;
@@ -41,7 +47,12 @@ pub use limits::{Budget, Limits};
 pub use message::{Message, read_message, write_message};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
-pub use reader::{NextField, Reader, Sequence};
+#[doc(hidden)]
+pub use plain::{plain_size, read_plain_field, write_plain_field};
+pub use positional::{Presence, Present, presence_size};
+#[doc(hidden)]
+pub use positional::{place, read_place};
+pub use reader::{Cursor, NextField, Reader, Sequence};
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
 pub use value::{FieldValue, Value};

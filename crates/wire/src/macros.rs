@@ -67,6 +67,54 @@ macro_rules! message {
                 }
             }
 
+            const PLAIN: ::core::option::Option<usize> =
+                $crate::plain_size(&[$(<$ty as $crate::FieldValue>::PLAIN),*]);
+
+            #[inline]
+            fn write_positional<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                let mut presence = $crate::Presence::new([0; $crate::presence_size(<$type as $crate::Message>::FIELDS.len(), $crate::optional!($($ty)*))]);
+                $(presence.push($crate::FieldValue::presence(&self.$field));)*
+                writer.begin_positional(presence.bytes())?;
+                $($crate::FieldValue::write_value(&self.$field, writer)?;)*
+                $($crate::UnknownFields::write(&self.$unknown, writer)?;)?
+                writer.end_struct()
+            }
+
+            #[inline]
+            fn read_positional<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                #[allow(unused_mut)]
+                let mut present =
+                    $crate::Present::read(reader, Self::FIELDS.len(), $crate::optional!($($ty)*))?;
+                let _ = &present;
+                $(present
+                    .field(&mut self.$field, reader)
+                    .map_err(|e| e.within($crate::wire_name!($field $($name)?)))?;)*
+                $(self.$unknown = $crate::UnknownFields::default();)?
+                reader.end_positional()
+            }
+
+            #[inline]
+            #[allow(unused_mut)]
+            fn write_plain(&self, mut room: &mut [u8]) -> bool {
+                let _ = &room;
+                true $(& $crate::write_plain_field(&self.$field, &mut room))*
+                    $(& $crate::UnknownFields::is_empty(&self.$unknown))?
+            }
+
+            #[inline]
+            #[allow(unused_mut)]
+            fn read_plain(&mut self, mut bytes: &[u8]) -> bool {
+                let _ = &bytes;
+                $(self.$unknown = $crate::UnknownFields::default();)?
+                true $(& $crate::read_plain_field(&mut self.$field, &mut bytes))*
+            }
+
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
                 ::core::option::Option::None
                     $(.or(::core::option::Option::Some(&mut self.$unknown)))?
@@ -151,6 +199,39 @@ macro_rules! union {
                 }
             }
 
+            #[inline]
+            fn write_positional<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                match self {
+                    $(Self::$variant(value) => {
+                        writer.begin_union(const { $crate::place(Self::FIELDS, $id) })?;
+                        $crate::FieldValue::write_value(value, writer)?;
+                    })*
+                    Self::$unknown(fields) => {
+                        writer.begin_union(0)?;
+                        $crate::UnknownFields::write(fields, writer)?;
+                    }
+                }
+                writer.end_struct()
+            }
+
+            #[inline]
+            fn read_positional<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                match $crate::read_place(Self::FIELDS, reader)? {
+                    ::core::option::Option::Some(field) => {
+                        let read = $crate::Message::read_field(self, field.id, reader);
+                        read.map_err(|e| e.within(field.name))?;
+                    }
+                    ::core::option::Option::None => *self = ::core::default::Default::default(),
+                }
+                reader.end_positional()
+            }
+
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
                 match self {
                     Self::$unknown(fields) => ::core::option::Option::Some(fields),
@@ -232,6 +313,18 @@ macro_rules! enumeration {
                 self.0 = reader.enumeration()?;
                 ::core::result::Result::Ok(())
             }
+
+            const PLAIN: ::core::option::Option<usize> = <i32 as $crate::Value>::PLAIN;
+
+            #[inline]
+            fn write_plain(&self, room: &mut [u8]) -> bool {
+                $crate::Value::write_plain(&self.0, room)
+            }
+
+            #[inline]
+            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+                $crate::Value::read_plain(&mut self.0, bytes)
+            }
         }
     };
 }
@@ -258,6 +351,18 @@ macro_rules! message_value {
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 $crate::read_message(self, reader)
             }
+
+            const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;
+
+            #[inline]
+            fn write_plain(&self, room: &mut [u8]) -> bool {
+                $crate::Message::write_plain(self, room)
+            }
+
+            #[inline]
+            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+                $crate::Message::read_plain(self, bytes)
+            }
         }
     };
 }
@@ -271,6 +376,15 @@ macro_rules! field {
             $crate::wire_name!($field $($name)?),
             <$ty as $crate::FieldValue>::KIND,
         )$(.$attribute())*
+    };
+}
+
+/// How many of these types are optional.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! optional {
+    ($($ty:ty)*) => {
+        0 $(+ <$ty as $crate::FieldValue>::OPTIONAL as usize)*
     };
 }
 

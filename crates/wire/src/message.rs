@@ -1,5 +1,6 @@
 use crate::{
-    DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields, Writer,
+    Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields,
+    Writer, plain,
 };
 
 /// A struct, union or exception: a table of fields, and how to walk them.
@@ -23,6 +24,32 @@ pub trait Message: Default {
         reader: &mut R,
     ) -> Result<(), DecodeError>;
 
+    /// See [`Value::PLAIN`](crate::Value::PLAIN).
+    const PLAIN: Option<usize> = None;
+
+    /// Writes all of it in a positional encoding.
+    fn write_positional<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
+
+    /// Reads all of it from a positional encoding.
+    fn read_positional<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError>;
+
+    /// See [`Value::write_plain`](crate::Value::write_plain).
+    #[must_use]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        let _ = room;
+        false
+    }
+
+    /// See [`Value::read_plain`](crate::Value::read_plain).
+    #[must_use]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+
     /// Where fields that the contract does not have are kept; `None` drops them.
     fn unknown_fields(&mut self) -> Option<&mut UnknownFields>;
 }
@@ -33,9 +60,41 @@ pub fn write_message<M: Message, W: Writer + ?Sized>(
     message: &M,
     writer: &mut W,
 ) -> Result<(), EncodeError> {
+    if writer.is_positional() {
+        return write_positional(message, writer);
+    }
     writer.begin_struct()?;
     message.write_fields(writer)?;
     writer.end_struct()
+}
+
+#[inline]
+fn write_positional<M: Message, W: Writer + ?Sized>(
+    message: &M,
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    if let Some(size) = M::PLAIN
+        && let Some(room) = writer.plain(size)
+    {
+        return match message.write_plain(room) {
+            true => Ok(()),
+            false => Err(EncodeError::NeedsTags),
+        };
+    }
+    message.write_positional(writer)
+}
+
+#[inline]
+fn read_positional<'de, M: Message, R: Reader<'de> + ?Sized>(
+    message: &mut M,
+    reader: &mut R,
+) -> Result<(), DecodeError> {
+    if let Some(size) = M::PLAIN
+        && let Some(bytes) = reader.plain(size)?
+    {
+        return plain::check(message.read_plain(bytes));
+    }
+    message.read_positional(reader)
 }
 
 /// Reads a struct into a message, over the values that it has. Checks required fields.
@@ -44,11 +103,14 @@ pub fn read_message<'de, M: Message, R: Reader<'de> + ?Sized>(
     message: &mut M,
     reader: &mut R,
 ) -> Result<(), DecodeError> {
+    if reader.is_positional() {
+        return read_positional(message, reader);
+    }
     let mut seen = SeenFields::default();
     reader.begin_struct()?;
-    let mut hint = 0;
+    let mut cursor = Cursor::default();
     loop {
-        match reader.next_field(M::FIELDS, &mut hint)? {
+        match reader.next_field(M::FIELDS, &mut cursor)? {
             NextField::Known(index) => {
                 let field = &M::FIELDS[index];
                 message

@@ -1,7 +1,11 @@
 //! The parameters of a call, as a tuple: what Thrift calls the arguments struct, without a type for it.
 
 use crate::message::SeenFields;
-use crate::{DecodeError, EncodeError, Field, FieldValue, NextField, Reader, Value, Writer};
+use crate::value::write_list;
+use crate::{
+    Cursor, DecodeError, EncodeError, Field, FieldValue, NextField, Presence, Present, Reader,
+    Value, Writer, presence_size,
+};
 
 /// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic calls.
 pub trait WriteParams {
@@ -25,6 +29,18 @@ pub trait ReadParams {
 
 /// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a list.
 pub trait Argument {
+    /// True where the value may be absent.
+    const OPTIONAL: bool = false;
+
+    /// Whether the value is there; `None` where it always is.
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        None
+    }
+
+    /// Writes the value without a header, if there is something to write.
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
+
     /// Writes the field with its header, if there is something to write.
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -42,6 +58,18 @@ impl<T: FieldValue> Argument for &T {
     ) -> Result<(), EncodeError> {
         T::write_field(self, field, writer)
     }
+
+    const OPTIONAL: bool = T::OPTIONAL;
+
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        T::presence(self)
+    }
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        T::write_value(self, writer)
+    }
 }
 
 impl Argument for &str {
@@ -52,8 +80,13 @@ impl Argument for &str {
         writer: &mut W,
     ) -> Result<(), EncodeError> {
         writer.begin_field(field)?;
-        writer.string(self)?;
+        self.write_value(writer)?;
         writer.end_field()
+    }
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.string(self)
     }
 }
 
@@ -65,11 +98,21 @@ impl<T: Value> Argument for &[T] {
         writer: &mut W,
     ) -> Result<(), EncodeError> {
         writer.begin_field(field)?;
-        writer.begin_list(T::KIND, self.len())?;
-        self.iter().try_for_each(|item| item.write(writer))?;
-        writer.end_list()?;
+        self.write_value(writer)?;
         writer.end_field()
     }
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        write_list(self, writer)
+    }
+}
+
+/// Presence bytes of 32 parameters.
+const MOST: usize = 4;
+
+macro_rules! count {
+    ($($index:tt)*) => { <[usize]>::len(&[$($index),*]) };
 }
 
 macro_rules! tuple {
@@ -82,6 +125,16 @@ macro_rules! tuple {
                 writer: &mut W,
             ) -> Result<(), EncodeError> {
                 let _ = fields;
+                if writer.is_positional() {
+                    let optional = 0 $(+ usize::from($T::OPTIONAL))*;
+                    let size = presence_size(count!($($index)*), optional);
+                    #[allow(unused_mut)]
+                    let mut presence = Presence::new([0; MOST]);
+                    $(presence.push(self.$index.presence());)*
+                    writer.begin_positional(presence.bytes().get(..size).unwrap_or_default())?;
+                    $(self.$index.write_value(writer)?;)*
+                    return writer.end_struct();
+                }
                 writer.begin_struct()?;
                 $(self.$index.write_field(&fields[$index], writer)?;)*
                 writer.end_struct()
@@ -95,11 +148,21 @@ macro_rules! tuple {
                 fields: &[Field<'_>],
                 reader: &mut R,
             ) -> Result<(), DecodeError> {
+                if reader.is_positional() {
+                    let optional = 0 $(+ usize::from($T::OPTIONAL))*;
+                    #[allow(unused_mut)]
+                    let mut present = Present::read(reader, count!($($index)*), optional)?;
+                    let _ = &present;
+                    $(present
+                        .field(&mut self.$index, reader)
+                        .map_err(|e| e.within(fields[$index].name.to_owned()))?;)*
+                    return reader.end_positional();
+                }
                 let mut seen = SeenFields::default();
                 reader.begin_struct()?;
-                let mut hint = 0;
+                let mut cursor = Cursor::default();
                 loop {
-                    let index = match reader.next_field(fields, &mut hint)? {
+                    let index = match reader.next_field(fields, &mut cursor)? {
                         NextField::Known(index) => index,
                         NextField::Unknown(_) => {
                             reader.unknown_value()?;

@@ -16,6 +16,13 @@ type Result<T> = std::result::Result<T, DecodeError>;
 ///           next_field → End
 /// ```
 ///
+/// In a [positional](Self::is_positional) encoding a struct has other words:
+///
+/// ```text
+/// struct  = begin_positional value* end_positional         the values of the fields that are there, in order
+/// union   = begin_union value? end_positional
+/// ```
+///
 /// The caller asks for the kinds that its contract has; a peer that sent another kind inside a container
 /// gets [`TypeMismatch`](crate::DecodeErrorKind::TypeMismatch), a field of another kind is skipped by
 /// `next_field`, as Apache Thrift does. After an error the reader must not be used again.
@@ -48,9 +55,9 @@ pub trait Reader<'de> {
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.
     fn begin_struct(&mut self) -> Result<()>;
-    /// The next field. `fields` is the contract's table; `hint` is zero before the first field and then
-    /// belongs to the reader, which keeps in it where in the table it looks first.
-    fn next_field(&mut self, fields: &[Field<'_>], hint: &mut usize) -> Result<NextField>;
+    /// The next field. `fields` is the contract's table; `cursor` is new before the first field and then
+    /// belongs to the reader.
+    fn next_field(&mut self, fields: &[Field<'_>], cursor: &mut Cursor) -> Result<NextField>;
     /// Reads the value of the field that `next_field` just called unknown.
     fn unknown_value(&mut self) -> Result<UnknownValue>;
 
@@ -82,6 +89,51 @@ pub trait Reader<'de> {
     fn f32(&mut self) -> Result<f32> {
         self.f64().map(|wide| wide as f32)
     }
+
+    /// True for an encoding that says nothing of fields but which of the optional ones are there.
+    fn is_positional(&self) -> bool {
+        false
+    }
+    /// Begins a struct or exception with `len` bytes of presence bits, see [`Present`](crate::Present).
+    fn begin_positional(&mut self, len: usize) -> Result<&'de [u8]> {
+        let _ = len;
+        Err(not_positional())
+    }
+    /// Begins a union; the place of the field that it has, counted from 1, or 0 for none.
+    fn begin_union(&mut self) -> Result<usize> {
+        Err(not_positional())
+    }
+    /// Ends what `begin_positional` or `begin_union` began.
+    fn end_positional(&mut self) -> Result<()> {
+        Err(not_positional())
+    }
+    /// The `len` bytes of a [plain](crate::Value::PLAIN) value; `None` where the encoding has another form
+    /// for it.
+    fn plain(&mut self, len: usize) -> Result<Option<&'de [u8]>> {
+        let _ = len;
+        Ok(None)
+    }
+    /// The bytes of a whole list of plain elements that take `size` bytes of input and `element_size` bytes
+    /// of memory each.
+    fn plain_list(&mut self, size: usize, element_size: usize) -> Result<Option<&'de [u8]>> {
+        let _ = (size, element_size);
+        Ok(None)
+    }
+}
+
+#[cold]
+fn not_positional() -> DecodeError {
+    DecodeError::malformed("fields without ids, in an encoding that has them")
+}
+
+/// Where a reader is among the fields of a struct. The caller keeps it, so that structs inside one another
+/// each have theirs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cursor {
+    /// Where in the table to look first: behind the field before.
+    pub index: usize,
+    /// The id of the field before, for encodings that send differences.
+    pub last: i32,
 }
 
 /// What comes next in a struct.

@@ -21,12 +21,26 @@ pub enum UnknownValue {
     I32(i32),
     /// A signed 64-bit integer.
     I64(i64),
+    /// An unsigned 8-bit integer.
+    U8(u8),
+    /// An unsigned 16-bit integer.
+    U16(u16),
+    /// An unsigned 32-bit integer.
+    U32(u32),
+    /// An unsigned 64-bit integer.
+    U64(u64),
+    /// The bits of a 32-bit floating point number, so that `Eq` holds.
+    F32(u32),
     /// The bits of a 64-bit floating point number, so that `Eq` holds.
     F64(u64),
-    /// Text or bytes: Thrift's wires do not tell them apart.
+    /// Text.
+    String(String),
+    /// Bytes, or text: Thrift's wires do not tell them apart.
     Bytes(Bytes),
     /// The 16 bytes of a UUID.
     Uuid([u8; 16]),
+    /// The number of an enum's value.
+    Enum(i32),
     /// A list: the kind of its elements, and these.
     List(Kind, Vec<UnknownValue>),
     /// A set: the kind of its elements, and these.
@@ -94,9 +108,16 @@ impl UnknownValue {
             Self::I16(_) => Kind::I16,
             Self::I32(_) => Kind::I32,
             Self::I64(_) => Kind::I64,
+            Self::U8(_) => Kind::U8,
+            Self::U16(_) => Kind::U16,
+            Self::U32(_) => Kind::U32,
+            Self::U64(_) => Kind::U64,
+            Self::F32(_) => Kind::F32,
             Self::F64(_) => Kind::F64,
+            Self::String(_) => Kind::String,
             Self::Bytes(_) => Kind::Bytes,
             Self::Uuid(_) => Kind::Uuid,
+            Self::Enum(_) => Kind::Enum,
             Self::List(..) => Kind::List,
             Self::Set(..) => Kind::Set,
             Self::Map(..) => Kind::Map,
@@ -113,9 +134,16 @@ impl UnknownValue {
             Self::I16(value) => writer.i16(*value),
             Self::I32(value) => writer.i32(*value),
             Self::I64(value) => writer.i64(*value),
+            Self::U8(value) => writer.u8(*value),
+            Self::U16(value) => writer.u16(*value),
+            Self::U32(value) => writer.u32(*value),
+            Self::U64(value) => writer.u64(*value),
+            Self::F32(bits) => writer.f32(f32::from_bits(*bits)),
             Self::F64(bits) => writer.f64(f64::from_bits(*bits)),
+            Self::String(value) => writer.string(value),
             Self::Bytes(value) => writer.unknown_bytes(value),
             Self::Uuid(value) => writer.uuid(value),
+            Self::Enum(value) => writer.enumeration(*value),
             Self::List(kind, items) => {
                 writer.begin_list(*kind, items.len())?;
                 items.iter().try_for_each(|item| item.write(writer))?;

@@ -1,4 +1,6 @@
-use crate::{DecodeError, EncodeError, Field, Kind, NextField, Reader, Writer};
+use crate::{
+    Cursor, DecodeError, EncodeError, Field, Kind, NextField, Reader, Sequence, Writer, plain,
+};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -13,8 +15,28 @@ pub trait Value: Default {
     /// Writes the value.
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
-    /// Reads a value over this one; its memory is used again where possible.
+    /// Reads a value over this one. A [positional](Reader::is_positional) encoding replaces it and uses its
+    /// memory again. Others say only what is there, and what they do not say stays as it was: give them a
+    /// new value, or one that is to be merged.
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError>;
+
+    /// How many bytes every value of this type takes in [`tagless`](crate::tagless), at least one; `None`
+    /// where that differs. Lists of such values are blocks of memory.
+    const PLAIN: Option<usize> = None;
+
+    /// Writes the value to `PLAIN` bytes. False where it has something that has no place there.
+    #[must_use]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        let _ = room;
+        false
+    }
+
+    /// Reads a value from `PLAIN` bytes. False where they are none.
+    #[must_use]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
 }
 
 /// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which is
@@ -36,6 +58,42 @@ pub trait FieldValue: Default {
         reader: &mut R,
     ) -> Result<(), DecodeError>;
 
+    /// True where the value may be absent.
+    const OPTIONAL: bool = false;
+
+    /// See [`Value::PLAIN`].
+    const PLAIN: Option<usize> = None;
+
+    /// Whether the value is there; `None` where it always is.
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        None
+    }
+
+    /// Writes the value without a header, if there is something to write.
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
+
+    /// See [`Value::write_plain`].
+    #[must_use]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        let _ = room;
+        false
+    }
+
+    /// See [`Value::read_plain`].
+    #[must_use]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+
+    /// Writes the positional answer to a call, a union, with this as its result.
+    fn write_answer<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_union(1)?;
+        self.write_value(writer)?;
+        writer.end_struct()
+    }
+
     /// What the absence of the field means where it is the only one, as in the reply to a call; `None`
     /// where it must not be absent.
     fn when_absent() -> Option<Self> {
@@ -56,11 +114,20 @@ impl FieldValue for () {
         reader: &mut R,
     ) -> Result<(), DecodeError> {
         reader.begin_struct()?;
-        let mut hint = 0;
-        while reader.next_field(&[], &mut hint)? != NextField::End {
+        let mut cursor = Cursor::default();
+        while reader.next_field(&[], &mut cursor)? != NextField::End {
             reader.unknown_value()?;
         }
         Ok(())
+    }
+
+    fn write_value<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn write_answer<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_union(0)?;
+        writer.end_struct()
     }
 
     fn when_absent() -> Option<Self> {
@@ -89,6 +156,23 @@ impl<T: Value> FieldValue for T {
     ) -> Result<(), DecodeError> {
         self.read(reader)
     }
+
+    const PLAIN: Option<usize> = T::PLAIN;
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        self.write(writer)
+    }
+
+    #[inline]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        T::write_plain(self, room)
+    }
+
+    #[inline]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        T::read_plain(self, bytes)
+    }
 }
 
 impl<T: Value> FieldValue for Option<T> {
@@ -113,10 +197,25 @@ impl<T: Value> FieldValue for Option<T> {
     ) -> Result<(), DecodeError> {
         self.get_or_insert_default().read(reader)
     }
+
+    const OPTIONAL: bool = true;
+
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        Some(self.is_some())
+    }
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match self {
+            Some(value) => value.write(writer),
+            None => Ok(()),
+        }
+    }
 }
 
 macro_rules! scalar {
-    ($($ty:ty: $kind:ident, $method:ident;)*) => {$(
+    ($($ty:tt: $kind:ident, $method:ident;)*) => {$(
         impl Value for $ty {
             const KIND: Kind = Kind::$kind;
 
@@ -133,8 +232,47 @@ macro_rules! scalar {
                 *self = reader.$method()?;
                 Ok(())
             }
+
+            plain!($ty);
         }
     )*};
+}
+
+/// The same bytes as in memory, least significant first.
+macro_rules! plain {
+    (bool) => {
+        const PLAIN: Option<usize> = Some(1);
+
+        #[inline]
+        fn write_plain(&self, room: &mut [u8]) -> bool {
+            Value::write_plain(&u8::from(*self), room)
+        }
+
+        #[inline]
+        fn read_plain(&mut self, bytes: &[u8]) -> bool {
+            let mut byte = 0u8;
+            let whole = Value::read_plain(&mut byte, bytes);
+            *self = byte == 1;
+            whole & (byte < 2)
+        }
+    };
+    ($ty:ident) => {
+        const PLAIN: Option<usize> = Some(size_of::<$ty>());
+
+        #[inline]
+        fn write_plain(&self, room: &mut [u8]) -> bool {
+            let place = room.first_chunk_mut();
+            place.map(|place| *place = self.to_le_bytes()).is_some()
+        }
+
+        #[inline]
+        fn read_plain(&mut self, bytes: &[u8]) -> bool {
+            let place = bytes.first_chunk();
+            place
+                .map(|place| *self = $ty::from_le_bytes(*place))
+                .is_some()
+        }
+    };
 }
 
 scalar! {
@@ -167,6 +305,18 @@ macro_rules! ordered_float {
                 reader: &mut R,
             ) -> Result<(), DecodeError> {
                 self.0.read(reader)
+            }
+
+            const PLAIN: Option<usize> = <$float as Value>::PLAIN;
+
+            #[inline]
+            fn write_plain(&self, room: &mut [u8]) -> bool {
+                Value::write_plain(&self.0, room)
+            }
+
+            #[inline]
+            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+                Value::read_plain(&mut self.0, bytes)
             }
         }
     )*};
@@ -219,6 +369,22 @@ impl Value for Uuid {
         *self = Uuid::from_bytes(reader.uuid()?);
         Ok(())
     }
+
+    const PLAIN: Option<usize> = Some(16);
+
+    #[inline]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        let place = room.first_chunk_mut();
+        place.map(|place| *place = *self.as_bytes()).is_some()
+    }
+
+    #[inline]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let place = bytes.first_chunk();
+        place
+            .map(|place| *self = Uuid::from_bytes(*place))
+            .is_some()
+    }
 }
 
 impl<T: Value> Value for Box<T> {
@@ -240,14 +406,20 @@ impl<T: Value> Value for Vec<T> {
 
     #[inline]
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        writer.begin_list(T::KIND, self.len())?;
-        self.iter().try_for_each(|item| item.write(writer))?;
-        writer.end_list()
+        write_list(self, writer)
     }
 
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        if let Some(size) = T::PLAIN
+            && let Some(bytes) = reader.plain_list(size, size_of::<T>())?
+        {
+            return plain::read(self, size, bytes);
+        }
         let mut sequence = reader.begin_list(T::KIND, size_of::<T>())?;
+        if reader.is_positional() {
+            return read_over(self, sequence, reader);
+        }
         if !sequence.append {
             self.clear();
         }
@@ -259,6 +431,46 @@ impl<T: Value> Value for Vec<T> {
         }
         Ok(())
     }
+}
+
+/// Writes a list.
+#[inline]
+pub(crate) fn write_list<T: Value, W: Writer + ?Sized>(
+    items: &[T],
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    if let Some(size) = T::PLAIN
+        && let Some(room) = writer.plain_list(items.len(), size)?
+    {
+        return plain::write(items, size, room);
+    }
+    writer.begin_list(T::KIND, items.len())?;
+    items.iter().try_for_each(|item| item.write(writer))?;
+    writer.end_list()
+}
+
+/// Reads a list whose elements are replaced one by one, so that their memory is used again.
+#[inline]
+fn read_over<'de, T: Value, R: Reader<'de> + ?Sized>(
+    items: &mut Vec<T>,
+    mut sequence: Sequence,
+    reader: &mut R,
+) -> Result<(), DecodeError> {
+    items.reserve(sequence.reserve.saturating_sub(items.len()));
+    let mut len = 0;
+    while reader.next_element(&mut sequence)? {
+        match items.get_mut(len) {
+            Some(item) => item.read(reader).map_err(|e| e.within("[]"))?,
+            None => {
+                let mut item = T::default();
+                item.read(reader).map_err(|e| e.within("[]"))?;
+                items.push(item);
+            }
+        }
+        len += 1;
+    }
+    items.truncate(len);
+    Ok(())
 }
 
 macro_rules! set {

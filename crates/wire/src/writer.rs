@@ -3,6 +3,10 @@ use bytes::Bytes;
 
 type Result = std::result::Result<(), EncodeError>;
 
+const NOT_POSITIONAL: EncodeError = EncodeError::Unsupported {
+    what: "fields without ids",
+};
+
 /// One half of an encoding: takes a value apart, in order.
 ///
 /// # Calling contract
@@ -12,6 +16,13 @@ type Result = std::result::Result<(), EncodeError>;
 /// list    = begin_list  value{len}        end_list         (sets alike, with begin_set and end_list)
 /// map     = begin_map  (value value){len} end_map          (key, then value)
 /// struct  = begin_struct (begin_field value end_field)* end_struct
+/// ```
+///
+/// In a [positional](Self::is_positional) encoding a struct has other words:
+///
+/// ```text
+/// struct  = begin_positional value* end_struct             the values of the fields that are there, in order
+/// union   = begin_union value? end_struct
 /// ```
 ///
 /// The kinds and lengths announced must be those of the values that follow. Types wider than an
@@ -82,6 +93,37 @@ pub trait Writer {
     fn f32(&mut self, value: f32) -> Result {
         self.f64(value.into())
     }
+    /// True for an encoding that says nothing of fields but which of the optional ones are there.
+    fn is_positional(&self) -> bool {
+        false
+    }
+    /// Begins a struct or exception; the optional fields that are there have their bit set, see
+    /// [`Presence`](crate::Presence).
+    fn begin_positional(&mut self, presence: &[u8]) -> Result {
+        let _ = presence;
+        Err(NOT_POSITIONAL)
+    }
+    /// Begins a union with the value of the field in this place, counted from 1; 0 for no value.
+    fn begin_union(&mut self, place: usize) -> Result {
+        let _ = place;
+        Err(NOT_POSITIONAL)
+    }
+    /// Room for `len` bytes in which a [plain](crate::Value::PLAIN) value writes itself; `None` where the
+    /// encoding has another form for it.
+    fn plain(&mut self, len: usize) -> Option<&mut [u8]> {
+        let _ = len;
+        None
+    }
+    /// Writes a list up to its elements, and gives the room for `count` plain ones of `size` bytes each.
+    fn plain_list(
+        &mut self,
+        count: usize,
+        size: usize,
+    ) -> std::result::Result<Option<&mut [u8]>, EncodeError> {
+        let _ = (count, size);
+        Ok(None)
+    }
+
     /// Writes a field that this end does not know, kept from an earlier message. An encoding that cannot
     /// carry the value leaves the field out.
     fn unknown_field(&mut self, id: i32, value: &crate::UnknownValue) -> Result {

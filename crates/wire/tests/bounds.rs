@@ -5,7 +5,9 @@ mod describe;
 mod zoo;
 
 use describe::from_hex;
-use dovetail_wire::{Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, UnknownFields, Value};
+use dovetail_wire::{
+    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, UnknownFields, Uuid, Value,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -51,8 +53,11 @@ fn refused<T: Value>(
 #[test]
 fn bombs_of_counts() {
     use Encoding::{
-        Protobuf, ThriftBinary as Binary, ThriftCompact as Compact, ThriftJson as Json,
+        Protobuf, Tagged, Tagless, ThriftBinary as Binary, ThriftCompact as Compact,
+        ThriftJson as Json,
     };
+    /// 2 to the power of 60.
+    const HUGE: &str = "808080808080808010";
     let text = |text: &str| {
         text.as_bytes()
             .iter()
@@ -117,6 +122,29 @@ fn bombs_of_counts() {
         (Protobuf, refused::<Vec<i64>>, "0affffffff07 00".into()),
         (Protobuf, refused::<Older>, "2affffffff07 00".into()),
         (Protobuf, refused::<Nested>, "3affffffff07 00".into()),
+        (Tagless, refused::<Vec<bool>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<i64>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<i64>>, "02 0000".into()),
+        (Tagless, refused::<Vec<Uuid>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<Everything>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<Empty>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<Choice>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<Vec<i64>>>, format!("02 00 {HUGE}")),
+        (Tagless, refused::<String>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Bytes>, format!("{HUGE} 0000")),
+        (Tagless, refused::<BTreeSet<i8>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<HashMap<i8, i8>>, format!("{HUGE} 0000")),
+        (Tagged, refused::<Vec<i64>>, format!("{HUGE} 05 0000")),
+        (Tagged, refused::<Vec<Empty>>, format!("{HUGE} 10 0000")),
+        (Tagged, refused::<String>, format!("{HUGE} 0000")),
+        (
+            Tagged,
+            refused::<HashMap<i8, i8>>,
+            format!("{HUGE} 02 02 0000"),
+        ),
+        (Tagged, refused::<Older>, format!("51 {HUGE} 05 00")),
+        (Tagged, refused::<Older>, format!("53 {HUGE} 05 05 00")),
+        (Tagged, refused::<Older>, format!("4d {HUGE} 00")),
     ];
     for (encoding, refused, hex) in rows {
         let input = Bytes::from(from_hex(&hex));
@@ -164,6 +192,7 @@ fn amplification_is_limited() {
         ..Newer::default()
     };
     for encoding in [
+        Encoding::Tagged,
         Encoding::ThriftBinary,
         Encoding::ThriftCompact,
         Encoding::ThriftJson,
@@ -217,8 +246,8 @@ fn depth_is_limited_on_both_sides() {
         let (kind, _) = refused::<Chain>(encoding, &bytes, Limits::default());
         assert_eq!(kind, too_deep, "{encoding:?}");
         // The same where nobody knows the field, and where it has another type in the contract. Protobuf
-        // keeps an unknown message as bytes and never looks inside.
-        if !matches!(encoding, Encoding::Protobuf) {
+        // keeps an unknown message as bytes and never looks inside; tagless has no unknown fields.
+        if !matches!(encoding, Encoding::Protobuf | Encoding::Tagless) {
             let (kind, _) = refused::<Empty>(encoding, &bytes, Limits::default());
             assert_eq!(kind, too_deep, "{encoding:?}");
         }
@@ -243,6 +272,15 @@ fn depth_is_limited_on_both_sides() {
             ["1b".to_owned(), "013b01".repeat(500)].concat(),
         ),
         (Encoding::ThriftCompact, "1c".repeat(500)),
+        (
+            Encoding::Tagged,
+            ["51".to_owned(), "0111".repeat(500)].concat(),
+        ),
+        (
+            Encoding::Tagged,
+            ["53".to_owned(), "01021300".repeat(500)].concat(),
+        ),
+        (Encoding::Tagged, "50".repeat(500)),
         (Encoding::Protobuf, "0b".repeat(500)),
         (Encoding::Protobuf, "2b".repeat(500)),
     ];

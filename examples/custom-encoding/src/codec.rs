@@ -14,7 +14,7 @@
 //! Other forms of CBOR (tags, half precision, text in chunks) are refused, not guessed at.
 
 use dovetail::wire::{
-    Budget, Bytes, Codec, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
+    Budget, Bytes, Codec, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
     NextField, Reader, Sequence, UnknownValue, Writer,
 };
 use std::borrow::Cow;
@@ -361,8 +361,8 @@ impl<'de> CborReader<'de> {
             }
             MAP if first == OPEN_MAP => {
                 self.begin_struct()?;
-                let (mut fields, mut hint) = (Vec::new(), 0);
-                while let NextField::Unknown(id) = self.next_field(&[], &mut hint)? {
+                let (mut fields, mut cursor) = (Vec::new(), Cursor::default());
+                while let NextField::Unknown(id) = self.next_field(&[], &mut cursor)? {
                     self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
                     fields.push((id, self.any()?));
                 }
@@ -476,7 +476,7 @@ impl<'de> Reader<'de> for CborReader<'de> {
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         loop {
             if self.peek()? == BREAK {
@@ -486,14 +486,14 @@ impl<'de> Reader<'de> for CborReader<'de> {
             }
             let id = self.i32()?;
             let in_order = fields
-                .get(*hint)
+                .get(cursor.index)
                 .filter(|field| field.id == id)
-                .map(|_| *hint);
+                .map(|_| cursor.index);
             let Some(index) = in_order.or_else(|| fields.iter().position(|field| field.id == id))
             else {
                 return Ok(NextField::Unknown(id));
             };
-            *hint = index + 1;
+            cursor.index = index + 1;
             if fits(fields[index].kind, self.peek()?) {
                 return Ok(NextField::Known(index));
             }

@@ -163,6 +163,13 @@ fn unknown(value: &UnknownValue, left: usize) -> Json {
         UnknownValue::I16(value) => json!(value),
         UnknownValue::I32(value) => json!(value),
         UnknownValue::I64(value) => json!(value),
+        UnknownValue::U8(value) => json!(value),
+        UnknownValue::U16(value) => json!(value),
+        UnknownValue::U32(value) => json!(value),
+        UnknownValue::U64(value) => json!(value),
+        UnknownValue::Enum(value) => json!(value),
+        UnknownValue::String(value) => json!(value),
+        UnknownValue::F32(bits) => float(&Type::F32, f32::from_bits(*bits).into()),
         UnknownValue::F64(bits) => float(&Type::F64, f64::from_bits(*bits)),
         UnknownValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => json!(text),

@@ -8,8 +8,8 @@ use dovetail_protocol::thrift::{
     ProtocolError, Scan, Scanned, Transport, Wire,
 };
 use dovetail_wire::{
-    Bytes, Codec, DecodeError, EncodeError, Field, Kind, Limits, NextField, Reader, Sequence,
-    UnknownValue, Writer,
+    Bytes, Codec, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Reader,
+    Sequence, UnknownValue, Writer,
 };
 use std::borrow::Cow;
 
@@ -260,7 +260,7 @@ impl<'de> Reader<'de> for In<'de> {
     fn begin_struct(&mut self) -> Got<()> {
         Ok(())
     }
-    fn next_field(&mut self, fields: &[Field<'_>], _: &mut usize) -> Got<NextField> {
+    fn next_field(&mut self, fields: &[Field<'_>], _: &mut Cursor) -> Got<NextField> {
         let id = self.i32()?;
         Ok(match fields.iter().position(|field| field.id == id) {
             Some(index) => NextField::Known(index),

@@ -2,8 +2,8 @@ use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_ty
 use crate::input::{Input, beyond_input};
 use crate::message::SeenFields;
 use crate::{
-    Budget, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, NextField, Sequence,
-    UnknownValue, varint,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, NextField,
+    Sequence, UnknownValue, varint,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -530,7 +530,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         loop {
             if self.input.rest().is_empty() {
@@ -542,7 +542,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             let id = number.cast_signed();
             self.level.number = number;
             self.level.wire_type = wire;
-            let Some(index) = crate::field::find(fields, *hint, id) else {
+            let Some(index) = crate::field::find(fields, cursor.index, id) else {
                 self.level.place = Place::Struct;
                 return Ok(NextField::Unknown(id));
             };
@@ -562,7 +562,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             self.level.format = field.format;
             self.level.again = self.level.seen.contains(index);
             self.level.seen.insert(index);
-            *hint = index + 1;
+            cursor.index = index + 1;
             return Ok(NextField::Known(index));
         }
     }

@@ -13,7 +13,8 @@ use super::{field_id, find, invalid_type, length, mismatch};
 use crate::depth::Depth;
 use crate::input::{Input, negative, truncated};
 use crate::{
-    Budget, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence, UnknownValue, Value,
+    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence,
+    UnknownValue, Value,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -294,13 +295,13 @@ impl<'de> Reader<'de> {
     fn other_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
         found: u8,
         id: i32,
     ) -> Result<Option<NextField>, DecodeError> {
-        match find(fields, *hint, id) {
+        match find(fields, cursor.index, id) {
             Some(index) if code(fields[index].kind) == found => {
-                *hint = index + 1;
+                cursor.index = index + 1;
                 Ok(Some(NextField::Known(index)))
             }
             Some(_) => self.skip(found).map(|()| None),
@@ -548,7 +549,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         loop {
             let (found, id) = match self.input.rest() {
@@ -563,14 +564,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 }
                 _ => return Err(truncated()),
             };
-            if let Some(field) = fields.get(*hint)
+            if let Some(field) = fields.get(cursor.index)
                 && field.id == id
                 && code(field.kind) == found
             {
-                *hint += 1;
-                return Ok(NextField::Known(*hint - 1));
+                cursor.index += 1;
+                return Ok(NextField::Known(cursor.index - 1));
             }
-            if let Some(field) = self.other_field(fields, hint, found, id)? {
+            if let Some(field) = self.other_field(fields, cursor, found, id)? {
                 return Ok(field);
             }
         }

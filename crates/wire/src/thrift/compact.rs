@@ -12,9 +12,11 @@
 use super::{field_id, find, invalid_type, length, mismatch};
 use crate::depth::Depth;
 use crate::input::{Input, negative};
+use crate::stack::Stack;
 use crate::varint::{self, unzigzag, zigzag};
 use crate::{
-    Budget, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence, UnknownValue, Value,
+    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence,
+    UnknownValue, Value,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -104,9 +106,6 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
     Ok(value)
 }
 
-/// Ids of enclosing structs that fit without an allocation.
-const INLINE: usize = 16;
-
 /// Appends values in Thrift compact to a buffer.
 #[derive(Debug)]
 pub struct Writer<'a> {
@@ -116,10 +115,8 @@ pub struct Writer<'a> {
     last: i16,
     /// A bool field that waits for its value.
     bool_field: Option<i16>,
-    /// The ids of the structs around this one.
-    outer: [i16; INLINE],
-    outer_len: usize,
-    outer_rest: Vec<i16>,
+    /// The same of the structs around this one.
+    outer: Stack,
 }
 
 impl<'a> Writer<'a> {
@@ -130,9 +127,7 @@ impl<'a> Writer<'a> {
             depth: Depth::new(limits),
             last: 0,
             bool_field: None,
-            outer: [0; INLINE],
-            outer_len: 0,
-            outer_rest: Vec::new(),
+            outer: Stack::default(),
         }
     }
 
@@ -259,11 +254,7 @@ impl crate::Writer for Writer<'_> {
     #[inline]
     fn begin_struct(&mut self) -> Result<(), EncodeError> {
         self.depth.enter()?;
-        match self.outer.get_mut(self.outer_len) {
-            Some(slot) => *slot = self.last,
-            None => self.outer_rest.push(self.last),
-        }
-        self.outer_len += 1;
+        self.outer.push(self.last.into());
         self.last = 0;
         Ok(())
     }
@@ -286,11 +277,7 @@ impl crate::Writer for Writer<'_> {
     #[inline]
     fn end_struct(&mut self) -> Result<(), EncodeError> {
         self.depth.leave();
-        self.outer_len = self.outer_len.saturating_sub(1);
-        self.last = match self.outer.get(self.outer_len) {
-            Some(last) => *last,
-            None => self.outer_rest.pop().unwrap_or(0),
-        };
+        self.last = self.outer.pop() as i16;
         self.out.push(STOP);
         Ok(())
     }
@@ -411,20 +398,18 @@ impl<'de> Reader<'de> {
     fn any_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         loop {
-            let index = *hint >> 16;
-            let last = (*hint as u16).cast_signed();
-            let Some((found, id)) = self.field_header(last)? else {
+            let Some((found, id)) = self.field_header(cursor.last as i16)? else {
                 self.budget.leave();
                 return Ok(NextField::End);
             };
-            *hint = hint_of(index, id);
-            match find(fields, index, id.into()) {
+            cursor.last = id.into();
+            match find(fields, cursor.index, id.into()) {
                 Some(index) if fits(fields[index].kind, found) => {
                     self.bool_field = field_bool(found);
-                    *hint = hint_of(index + 1, id);
+                    cursor.index = index + 1;
                     return Ok(NextField::Known(index));
                 }
                 Some(_) => self.skip_field(found)?,
@@ -593,13 +578,6 @@ const fn least_size(kind: Kind) -> usize {
     wire_size(code(kind)).0
 }
 
-/// What the caller keeps for the reader while it walks a struct: where in the contract's table to look
-/// next, and the id of the field before, from which the next one counts.
-#[inline]
-fn hint_of(index: usize, last: i16) -> usize {
-    index << 16 | usize::from(last.cast_unsigned())
-}
-
 impl<'de> crate::Reader<'de> for Reader<'de> {
     #[inline]
     fn bool(&mut self) -> Result<bool, DecodeError> {
@@ -708,11 +686,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         // The contract's next field by a short header, or the end; all else is out of line.
-        let index = *hint >> 16;
-        let last = (*hint as u16).cast_signed();
         if let [header, rest @ ..] = self.input.rest() {
             if *header == STOP {
                 self.input.set_rest(rest);
@@ -721,17 +697,18 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             }
             let (delta, found) = (header >> 4, header & 15);
             if delta != 0
-                && let Some(field) = fields.get(index)
-                && field.id == i32::from(last) + i32::from(delta)
+                && let Some(field) = fields.get(cursor.index)
+                && field.id == cursor.last + i32::from(delta)
                 && fits(field.kind, found)
             {
                 self.input.set_rest(rest);
                 self.bool_field = field_bool(found);
-                *hint = hint_of(index + 1, field.id as i16);
-                return Ok(NextField::Known(index));
+                cursor.last = field.id;
+                cursor.index += 1;
+                return Ok(NextField::Known(cursor.index - 1));
             }
         }
-        self.any_field(fields, hint)
+        self.any_field(fields, cursor)
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

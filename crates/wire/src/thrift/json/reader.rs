@@ -2,7 +2,8 @@ use super::{BASE64, kind, type_name};
 use crate::input::{Input, negative, truncated};
 use crate::thrift::{find, mismatch};
 use crate::{
-    Budget, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Sequence, UnknownValue,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Sequence,
+    UnknownValue,
 };
 use base64::Engine as _;
 use bytes::Bytes;
@@ -492,15 +493,15 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
-        hint: &mut usize,
+        cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         loop {
             let Some((id, found)) = self.field_header()? else {
                 return Ok(NextField::End);
             };
-            match find(fields, *hint, id.into()) {
+            match find(fields, cursor.index, id.into()) {
                 Some(index) if fields.get(index).is_some_and(|f| fits(f.kind, found)) => {
-                    *hint = index + 1;
+                    cursor.index = index + 1;
                     return Ok(NextField::Known(index));
                 }
                 Some(_) => self.skip()?,
