@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     ("http", machines::http),
     ("client", machines::client),
     ("detection", machines::detection),
+    ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
 ];
 

@@ -4,6 +4,7 @@ use crate::codec::{read_struct, write_fields, write_struct};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use dovetail_schema::Method;
+use dovetail_wire::description::{Named, Type};
 use dovetail_wire::{
     Decode, DecodeError, Encode, EncodeError, Field, FieldValue, Kind, ReadParams, Reader,
     WriteParams, Writer,
@@ -168,6 +169,10 @@ impl FieldValue for ReplyFields {
             }) => write_fields(contract, table, fields, writer, MAX_DEPTH),
             None => Ok(()),
         }
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        None
     }
 
     /// Not used, as the kind is not.

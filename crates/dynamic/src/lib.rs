@@ -14,6 +14,7 @@
 mod call;
 mod codec;
 mod contract;
+mod describe;
 mod json;
 mod names;
 mod plausible;

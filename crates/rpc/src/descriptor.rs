@@ -1,18 +1,19 @@
 //! The tables that generated services are made of, and what depends on a feature of this crate.
 
 /// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
-/// contract's own spelling.
+/// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
+/// which is left out where nothing is declared.
 ///
 /// ```
 /// use dovetail::descriptor;
 ///
 /// descriptor!(pub static SHARED = "Shared" {
-///     get(1 key: i32) [idempotent];
+///     get(1 key: i32) -> String [idempotent];
 /// });
 ///
 /// descriptor!(pub static CALCULATOR = "Calculator" extends SHARED {
 ///     ping();
-///     add(1 num1: i32, 2 num2: i32 [required]);
+///     add(1 num1: i32, 2 num2: i32 [required]) -> i32;
 ///     zip() [oneway];
 /// });
 /// assert_eq!(CALCULATOR.len(), 4);
@@ -23,7 +24,7 @@ macro_rules! descriptor {
     ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)? {
         $($method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
-        ) $([$($flag:ident),*])?;)*
+        ) $(-> $result:ty $(| $error:ty)?)? $([$($flag:ident),*])?;)*
     }) => {
         $(#[$meta])*
         $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
@@ -33,10 +34,20 @@ macro_rules! descriptor {
                 $crate::Method::new(
                     ::core::stringify!($method),
                     &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
-                )$($(.$flag())*)?
+                )
+                .typed(|| $crate::descriptor!(@types $($result $(, $error)?)?)(
+                    $crate::wire::description::fields([$(
+                        $crate::wire::description::FieldType::of::<$ty>(
+                            $crate::wire::field!($id, $param, $ty $(, $($attribute),*)?),
+                        ),
+                    )*]),
+                ))$($(.$flag())*)?
             ),*],
         };
     };
+    (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };
+    (@types $result:ty) => { $crate::MethodTypes::of::<$result, $crate::Status> };
+    (@types $result:ty, $error:ty) => { $crate::MethodTypes::of::<$result, $error> };
     (@base) => { ::core::option::Option::None };
     (@base $base:path) => { ::core::option::Option::Some(&$base) };
 }

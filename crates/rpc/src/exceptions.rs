@@ -1,4 +1,5 @@
 use dovetail_protocol::{Code, Status};
+use dovetail_wire::description::{FieldType, Named};
 use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
 
 /// How a method can fail: one of its declared exceptions, or a [`Status`].
@@ -8,6 +9,9 @@ use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
 pub trait Exceptions: From<Status> + Send {
     /// The declared exceptions: fields of the reply.
     const FIELDS: &'static [Field<'static>];
+
+    /// The declared exceptions in the words of a contract.
+    fn describe() -> Vec<FieldType<'static, Named>>;
 
     /// The failure that is none of the declared exceptions.
     fn as_status(&self) -> Option<&Status>;
@@ -29,6 +33,10 @@ pub trait Exceptions: From<Status> + Send {
 
 impl Exceptions for Status {
     const FIELDS: &'static [Field<'static>] = &[];
+
+    fn describe() -> Vec<FieldType<'static, Named>> {
+        Vec::new()
+    }
 
     fn as_status(&self) -> Option<&Status> {
         Some(self)
@@ -97,6 +105,16 @@ macro_rules! exceptions {
         impl $crate::Exceptions for $type {
             const FIELDS: &'static [$crate::wire::Field<'static>] =
                 &[$($crate::wire::field!($id, $variant $($name)?, $ty)),*];
+
+            fn describe() -> ::std::vec::Vec<
+                $crate::wire::description::FieldType<'static, $crate::wire::description::Named>,
+            > {
+                $crate::wire::description::fields([$(
+                    $crate::wire::description::FieldType::of::<$ty>(
+                        $crate::wire::field!($id, $variant $($name)?, $ty),
+                    ),
+                )*])
+            }
 
             fn as_status(&self) -> ::core::option::Option<&$crate::Status> {
                 match self {

@@ -27,6 +27,6 @@ pub use dovetail_protocol::{Code, Execution, Origin, Status};
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
 pub use exceptions::Exceptions;
-pub use method::{Method, ServiceDescriptor};
+pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;

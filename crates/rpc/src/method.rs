@@ -1,4 +1,7 @@
-use dovetail_wire::Field;
+use crate::Exceptions;
+use dovetail_wire::description::{FieldType, Named, Signature, Type, describe};
+use dovetail_wire::{Field, FieldValue};
+use std::borrow::Cow;
 
 /// What the runtime needs to know of a method. Generated code has one `static` of it for each method.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +14,34 @@ pub struct Method {
     pub oneway: bool,
     /// True where calling it twice is as good as calling it once: it may be sent again after a failure.
     pub idempotent: bool,
+    describe: Describe,
+}
+
+/// Where the description of a method comes from.
+#[derive(Clone, Copy, Debug)]
+enum Describe {
+    Nothing,
+    Types(fn() -> MethodTypes),
+    Bytes(&'static [u8]),
+}
+
+/// The types of a method, in the words of a contract.
+#[derive(Clone, Debug)]
+pub struct MethodTypes {
+    params: Vec<FieldType<'static, Named>>,
+    result: Option<Type<Named>>,
+    exceptions: Vec<FieldType<'static, Named>>,
+}
+
+impl MethodTypes {
+    /// Those of a method with these parameters, that gives a `T` or fails with an `E`.
+    pub fn of<T: FieldValue, E: Exceptions>(params: Vec<FieldType<'static, Named>>) -> Self {
+        MethodTypes {
+            params,
+            result: T::describe(),
+            exceptions: E::describe(),
+        }
+    }
 }
 
 impl Method {
@@ -21,7 +52,40 @@ impl Method {
             params,
             oneway: false,
             idempotent: false,
+            describe: Describe::Nothing,
         }
+    }
+
+    /// The same method, which knows its types.
+    pub const fn typed(mut self, types: fn() -> MethodTypes) -> Self {
+        self.describe = Describe::Types(types);
+        self
+    }
+
+    /// The same method, whose description is known.
+    pub const fn described(mut self, description: &'static [u8]) -> Self {
+        self.describe = Describe::Bytes(description);
+        self
+    }
+
+    /// What the method says on the wire, as `docs/spec/encoding.md` has it; `None` where that is not known.
+    pub fn description(&self) -> Option<Cow<'static, [u8]>> {
+        let types = match self.describe {
+            Describe::Nothing => return None,
+            Describe::Bytes(bytes) => return Some(Cow::Borrowed(bytes)),
+            Describe::Types(types) => types(),
+        };
+        let signature = Signature {
+            name: self.name,
+            flags: match self.oneway {
+                true => Signature::<Named>::ONE_WAY,
+                false => 0,
+            },
+            params: types.params,
+            result: types.result,
+            exceptions: types.exceptions,
+        };
+        Some(Cow::Owned(describe(&signature)))
     }
 
     /// The same method, never answered.

@@ -27,7 +27,7 @@ const CALLS: i32 = 200;
 const SPARE: u64 = 200;
 
 descriptor!(static COUNTER = "Counter" {
-    next(1 number: i32);
+    next(1 number: i32) -> i32;
 });
 
 struct Counter;

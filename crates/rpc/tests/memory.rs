@@ -38,8 +38,8 @@ message!(Wide {
 });
 
 descriptor!(static TARGET = "Target" {
-    wide(1 list: Vec<Wide>);
-    blob(1 blob: Bytes);
+    wide(1 list: Vec<Wide>) -> i32;
+    blob(1 blob: Bytes) -> i32;
 });
 
 struct Target;

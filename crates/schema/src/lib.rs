@@ -1,7 +1,7 @@
 //! The intermediate representation of a Dovetail contract.
 //!
 //! Front ends (`.thrift`, later `.proto` and Rust traits) make a [`Schema`]; generators, exporters, the
-//! breaking check, reflection and the fingerprint handshake read it. It is plain data: no syntax tree, no
+//! breaking check, reflection and descriptions of methods read it. It is plain data: no syntax tree, no
 //! spans, no files, no I/O. It can be serialized with serde and compared.
 //!
 //! A schema is *closed*: every id in it points into it. [`Schema::types`], [`Schema::services`] and
@@ -10,13 +10,11 @@
 #![forbid(unsafe_code)]
 
 mod annotation;
-mod fingerprint;
 mod service;
 mod types;
 mod value;
 
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
-pub use fingerprint::Fingerprint;
 pub use service::{Idempotency, Method, Service, Stream};
 pub use types::{
     Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, Presence, Reserved,

@@ -34,6 +34,7 @@ mod value;
 mod varint;
 mod writer;
 
+pub mod description;
 pub mod protobuf;
 pub mod tagged;
 pub mod tagless;

@@ -67,6 +67,17 @@ macro_rules! message {
                 }
             }
 
+            fn define() -> $crate::description::Definition<'static, $crate::description::Named> {
+                $crate::description::Definition::Struct(
+                    Self::NAME,
+                    $crate::description::fields([$(
+                        $crate::description::FieldType::of::<$ty>(
+                            $crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?),
+                        ),
+                    )*]),
+                )
+            }
+
             const PLAIN: ::core::option::Option<usize> =
                 $crate::plain_size(&[$(<$ty as $crate::FieldValue>::PLAIN),*]);
 
@@ -199,6 +210,17 @@ macro_rules! union {
                 }
             }
 
+            fn define() -> $crate::description::Definition<'static, $crate::description::Named> {
+                $crate::description::Definition::Union(
+                    Self::NAME,
+                    $crate::description::fields([$(
+                        $crate::description::FieldType::of::<$ty>(
+                            $crate::field!($id, $variant $($name)?, $ty),
+                        ),
+                    )*]),
+                )
+            }
+
             #[inline]
             fn write_positional<W: $crate::Writer + ?Sized>(
                 &self,
@@ -264,7 +286,7 @@ macro_rules! union {
 /// ```
 #[macro_export]
 macro_rules! enumeration {
-    ($type:ident { $($(#[$meta:meta])* $name:ident $(as $wire_name:literal)? = $number:literal,)* }) => {
+    ($type:ident $(as $type_name:literal)? { $($(#[$meta:meta])* $name:ident $(as $wire_name:literal)? = $number:literal,)* }) => {
         impl $type {
             $($(#[$meta])* pub const $name: Self = Self($number);)*
 
@@ -314,6 +336,17 @@ macro_rules! enumeration {
                 ::core::result::Result::Ok(())
             }
 
+            fn describe() -> $crate::description::Type<$crate::description::Named> {
+                fn define() -> $crate::description::Definition<'static, $crate::description::Named> {
+                    let values = $type::VALUES.iter().map(|(value, name)| (value.0, *name));
+                    $crate::description::Definition::Enum(
+                        $crate::wire_name!($type $($type_name)?),
+                        values.collect(),
+                    )
+                }
+                $crate::description::Type::Enum($crate::description::Named::new::<$type>(define))
+            }
+
             const PLAIN: ::core::option::Option<usize> = <i32 as $crate::Value>::PLAIN;
 
             #[inline]
@@ -350,6 +383,11 @@ macro_rules! message_value {
                 reader: &mut R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 $crate::read_message(self, reader)
+            }
+
+            fn describe() -> $crate::description::Type<$crate::description::Named> {
+                let define = <$type as $crate::Message>::define;
+                $crate::description::Type::Struct($crate::description::Named::new::<$type>(define))
             }
 
             const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;

@@ -1,3 +1,4 @@
+use crate::description::{Definition, Named};
 use crate::{
     Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields,
     Writer, plain,
@@ -23,6 +24,9 @@ pub trait Message: Default {
         id: i32,
         reader: &mut R,
     ) -> Result<(), DecodeError>;
+
+    /// What it is, in the words of a contract.
+    fn define() -> Definition<'static, Named>;
 
     /// See [`Value::PLAIN`](crate::Value::PLAIN).
     const PLAIN: Option<usize> = None;

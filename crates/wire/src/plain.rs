@@ -74,8 +74,12 @@ pub(crate) fn read<T: Value>(
     bytes: &[u8],
 ) -> Result<(), DecodeError> {
     let mut all = true;
-    items.clear();
-    items.extend(bytes.chunks_exact(size).map(|place| {
+    let mut places = bytes.chunks_exact(size);
+    items.truncate(places.len());
+    for (item, place) in items.iter_mut().zip(&mut places) {
+        all &= item.read_plain(place);
+    }
+    items.extend(places.map(|place| {
         let mut item = T::default();
         all &= item.read_plain(place);
         item

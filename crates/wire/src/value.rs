@@ -1,3 +1,4 @@
+use crate::description::{Named, Type};
 use crate::{
     Cursor, DecodeError, EncodeError, Field, Kind, NextField, Reader, Sequence, Writer, plain,
 };
@@ -19,6 +20,11 @@ pub trait Value: Default {
     /// memory again. Others say only what is there, and what they do not say stays as it was: give them a
     /// new value, or one that is to be merged.
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError>;
+
+    /// The type in the words of a contract. Types that are no more than their `KIND` need not say it.
+    fn describe() -> Type<Named> {
+        Type::Scalar(<Self as Value>::KIND)
+    }
 
     /// How many bytes every value of this type takes in [`tagless`](crate::tagless), at least one; `None`
     /// where that differs. Lists of such values are blocks of memory.
@@ -57,6 +63,9 @@ pub trait FieldValue: Default {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError>;
+
+    /// The type in the words of a contract; `None` for what none speaks of.
+    fn describe() -> Option<Type<Named>>;
 
     /// True where the value may be absent.
     const OPTIONAL: bool = false;
@@ -121,6 +130,10 @@ impl FieldValue for () {
         Ok(())
     }
 
+    fn describe() -> Option<Type<Named>> {
+        None
+    }
+
     fn write_value<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
         Ok(())
     }
@@ -155,6 +168,10 @@ impl<T: Value> FieldValue for T {
         reader: &mut R,
     ) -> Result<(), DecodeError> {
         self.read(reader)
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        Some(<T as Value>::describe())
     }
 
     const PLAIN: Option<usize> = T::PLAIN;
@@ -196,6 +213,10 @@ impl<T: Value> FieldValue for Option<T> {
         reader: &mut R,
     ) -> Result<(), DecodeError> {
         self.get_or_insert_default().read(reader)
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        Some(<T as Value>::describe())
     }
 
     const OPTIONAL: bool = true;
@@ -399,6 +420,10 @@ impl<T: Value> Value for Box<T> {
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         T::read(self, reader)
     }
+
+    fn describe() -> Type<Named> {
+        <T as Value>::describe()
+    }
 }
 
 impl<T: Value> Value for Vec<T> {
@@ -430,6 +455,10 @@ impl<T: Value> Value for Vec<T> {
             self.push(item);
         }
         Ok(())
+    }
+
+    fn describe() -> Type<Named> {
+        Type::List(Box::new(<T as Value>::describe()))
     }
 }
 
@@ -502,6 +531,10 @@ macro_rules! set {
                 }
                 Ok(())
             }
+
+            fn describe() -> Type<Named> {
+                Type::Set(Box::new(<$element as Value>::describe()))
+            }
         }
     };
 }
@@ -543,6 +576,10 @@ macro_rules! map {
                     self.insert(key, value);
                 }
                 Ok(())
+            }
+
+            fn describe() -> Type<Named> {
+                Type::Map(Box::new(<$key as Value>::describe()), Box::new(<V as Value>::describe()))
             }
         }
     };

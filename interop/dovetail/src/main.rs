@@ -3,6 +3,8 @@
 mod case;
 mod cases;
 mod connector;
+#[cfg(test)]
+mod descriptions;
 mod handler;
 mod uuid;
 mod values;

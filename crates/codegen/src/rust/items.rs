@@ -56,10 +56,11 @@ impl Module<'_> {
         text.line(&format!("pub struct {name}(pub i32);"));
         text.gap();
         let enumeration = self.name("enumeration");
+        let head = format!("{enumeration}!({name}{} {{", wire_name(name, &def.name));
         if kind.values.is_empty() {
-            return text.line(&format!("{enumeration}!({name} {{}});"));
+            return text.line(&format!("{head}}});"));
         }
-        text.open(&format!("{enumeration}!({name} {{"));
+        text.open(&head);
         for (value, name) in kind.values.iter().zip(enum_names(def)) {
             self.docs(text, value.doc.as_deref());
             text.deprecated(value.deprecated.as_deref());

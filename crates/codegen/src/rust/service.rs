@@ -194,13 +194,13 @@ impl Module<'_> {
             return text.line(&format!("{head}}});"));
         }
         text.open(&head);
-        for method in &parts.service.methods {
-            self.print_row(text, method);
+        for (method, error) in parts.service.methods.iter().zip(&parts.names.errors) {
+            self.print_row(text, method, error.as_deref());
         }
         text.close("});");
     }
 
-    fn print_row(&self, text: &mut Text, method: &Method) {
+    fn print_row(&self, text: &mut Text, method: &Method, error: Option<&str>) {
         let params: Vec<String> = method
             .params
             .iter()
@@ -224,7 +224,8 @@ impl Module<'_> {
             [] => String::new(),
             flags => format!(" [{}]", flags.join(", ")),
         };
-        let line = format!("{}({}){flags};", method.name, params.join(", "));
+        let result = self.row_result(method, error);
+        let line = format!("{}({}){result}{flags};", method.name, params.join(", "));
         if text.fits(&line) {
             return text.line(&line);
         }
@@ -233,7 +234,20 @@ impl Module<'_> {
             let comma = if index + 1 < params.len() { "," } else { "" };
             text.line(&format!("{param}{comma}"));
         }
-        text.close(&format!("){flags};"));
+        text.close(&format!("){result}{flags};"));
+    }
+
+    /// ` -> i32 | AddError`; nothing for a method that gives nothing and declares nothing.
+    fn row_result(&self, method: &Method, error: Option<&str>) -> String {
+        let result = match &method.result {
+            Some(ty) => self.ty(ty, Place::Value),
+            None => "()".to_owned(),
+        };
+        match (&method.result, error) {
+            (None, None) => String::new(),
+            (_, None) => format!(" -> {result}"),
+            (_, Some(error)) => format!(" -> {result} | {error}"),
+        }
     }
 
     fn print_server(&self, text: &mut Text, parts: &Parts<'_>) {

@@ -39,16 +39,16 @@ pub(crate) const CONCURRENT: &[Model] = &[
 ];
 
 descriptor!(pub(crate) static PROBE = "Probe" {
-    echo(1 text: String) [idempotent];
-    wait(1 gate: i32);
+    echo(1 text: String) -> String [idempotent];
+    wait(1 gate: i32) -> i32;
     note(1 number: i32, 2 gate: i32) [oneway];
-    noted();
-    fill(1 bytes: i32);
+    noted() -> Vec<i32>;
+    fill(1 bytes: i32) -> Bytes;
     panic();
     panic_later();
-    take(1 bytes: Bytes);
-    work();
-    runtime();
+    take(1 bytes: Bytes) -> i32;
+    work() -> bool;
+    runtime() -> bool;
 });
 
 pub(crate) const ECHO: usize = 0;

@@ -274,6 +274,20 @@ structs! {
         9 sets: BTreeSet<Vec<bool>>,
     }
 
+    Truth {
+        1 truth: bool,
+        2 colour: Colour,
+    }
+
+    Sample {
+        1 small: i32,
+        2 inner: Truth,
+        3 large: i64,
+        4 real: OrderedFloat<f64>,
+        5 tiny: u8,
+        6 short: i16,
+    }
+
     Option64 {
         -1 negative: Option<i64>,
         1 positive: Option<i64>,

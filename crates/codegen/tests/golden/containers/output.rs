@@ -76,7 +76,9 @@ pub mod containers {
     }
 
     descriptor!(pub static STORE = "Store" {
-        echo(1 value: BTreeMap<String, Vec<BTreeMap<i32, String>>>);
+        echo(
+            1 value: BTreeMap<String, Vec<BTreeMap<i32, String>>>
+        ) -> BTreeMap<String, Vec<BTreeMap<i32, String>>>;
         put(
             1 key: String,
             2 points: Vec<Point>,

@@ -236,7 +236,7 @@ pub mod defaults {
     }
 
     descriptor!(pub static SEARCH = "Search" {
-        find(1 text: String, 2 limit: i32, 3 level: Level);
+        find(1 text: String, 2 limit: i32, 3 level: Level) -> Vec<String>;
     });
 
     /// Serves [`Search`].

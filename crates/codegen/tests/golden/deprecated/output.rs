@@ -118,7 +118,7 @@ pub mod deprecated {
     });
 
     descriptor!(pub static PAST = "Past" {
-        then(1 old: Old);
+        then(1 old: Old) -> i32 | ThenError;
     });
 
     /// Serves [`Past`].

@@ -64,7 +64,7 @@ pub mod docs {
     }
 
     descriptor!(pub static ADDER = "Adder" {
-        add(1 a: i32, 2 b: i32);
+        add(1 a: i32, 2 b: i32) -> i32;
     });
 
     /// Serves [`Adder`].

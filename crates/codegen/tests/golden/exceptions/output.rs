@@ -188,10 +188,10 @@ pub mod exceptions {
     });
 
     descriptor!(pub static SHOP = "Shop" {
-        buy(1 what: String);
-        sell(1 what: String);
-        swap();
-        look();
+        buy(1 what: String) -> i32 | BuyError;
+        sell(1 what: String) -> () | ShopSellError;
+        swap() -> () | SwapError;
+        look() -> String;
     });
 
     /// Serves [`Shop`].
@@ -319,7 +319,7 @@ pub mod exceptions {
     });
 
     descriptor!(pub static MARKET = "Market" {
-        sell(1 what: i32);
+        sell(1 what: i32) -> () | MarketSellError;
     });
 
     /// Serves [`Market`].

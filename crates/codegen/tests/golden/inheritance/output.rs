@@ -40,8 +40,8 @@ pub mod company {
         }
 
         descriptor!(pub static CALCULATOR = "Calculator" extends super::shared::SHARED {
-            add(1 num1: i32, 2 num2: i32);
-            next(1 item: super::shared::Item);
+            add(1 num1: i32, 2 num2: i32) -> i32;
+            next(1 item: super::shared::Item) -> super::shared::Item;
             zip() [oneway];
         });
 
@@ -361,7 +361,7 @@ pub mod company {
                 1 the_first_parameter: i32,
                 2 the_second_parameter: String,
                 3 the_third_parameter: Vec<String>
-            );
+            ) -> i32;
             seven(1 a: i32, 2 b: i32, 3 c: i32, 4 d: i32, 5 e: i32, 6 f: i32, 7 g: i32);
             thirteen(
                 1 a: i32,
@@ -706,7 +706,7 @@ pub mod company {
         }
 
         descriptor!(pub static SHARED = "Shared" extends BASE {
-            get(1 key: i32);
+            get(1 key: i32) -> Item;
         });
 
         /// Serves [`Shared`].

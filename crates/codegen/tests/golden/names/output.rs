@@ -366,20 +366,20 @@ pub mod names {
         });
 
         descriptor!(pub static SERVICE_ = "Service" {
-            new(1 value: i32);
-            call(1 call: i32);
-            clone();
+            new(1 value: i32) -> i32;
+            call(1 call: i32) -> i32 | CallError;
+            clone() -> i32;
             to_string(
                 1 self: ::std::string::String,
                 2 cx: ::std::string::String,
                 3 handler: ::std::string::String,
                 4 type: ::std::string::String
-            );
-            match(1 r: Result, 2 fooBar: Option, 3 foo_bar: i32);
+            ) -> ::std::string::String;
+            match(1 r: Result, 2 fooBar: Option, 3 foo_bar: i32) -> Result;
             from(1 some: Some, 2 none: None);
-            descriptor();
-            dispatch();
-            Call(1 channel: i32);
+            descriptor() -> i32;
+            dispatch() -> i32;
+            Call(1 channel: i32) -> i32;
         });
 
         /// Serves [`Service`].

@@ -102,8 +102,8 @@ pub mod scalars {
     }
 
     descriptor!(pub static ECHO = "Echo" {
-        echo(1 value: Scalars);
-        unsigned_sum(1 a: u8, 2 b: u16, 3 c: u32, 4 d: u64, 5 e: f32, 6 f: f64, 7 g: Uuid);
+        echo(1 value: Scalars) -> Scalars;
+        unsigned_sum(1 a: u8, 2 b: u16, 3 c: u32, 4 d: u64, 5 e: f32, 6 f: f64, 7 g: Uuid) -> u64;
         forget(1 ticket: Ticket) [oneway];
     });
 

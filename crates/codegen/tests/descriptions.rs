@@ -1,0 +1,159 @@
+//! Generated code describes its methods in the same bytes as the schema that it was made from.
+#![allow(clippy::unwrap_used)]
+
+use dovetail::ServiceDescriptor;
+use dovetail::wire::description::{FieldType, Signature, describe};
+use dovetail::wire::{Field, FieldValue};
+use dovetail_dynamic::Contract;
+use dovetail_idl::MemoryLoader;
+use dovetail_schema::Schema;
+use std::path::Path;
+
+macro_rules! golden {
+    ($($name:ident)*) => {$(
+        #[allow(dead_code)]
+        mod $name {
+            include!(concat!("golden/", stringify!($name), "/output.rs"));
+        }
+    )*};
+}
+
+golden! {
+    containers defaults docs enums exceptions hashed inheritance keys names recursion scalars unions
+}
+
+use inheritance::company::{calculator, shared};
+use names::names::r#type as odd;
+
+/// The contract in this directory of golden files, and what follows its text.
+fn schema(golden: &str, more: &str) -> Schema {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let files = std::fs::read_dir(root.join(golden)).unwrap();
+    let paths = files.map(|entry| entry.unwrap().path());
+    let contracts = paths.filter(|path| path.extension().is_some_and(|e| e == "thrift"));
+    let loader: MemoryLoader = contracts
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let mut text = std::fs::read_to_string(path).unwrap();
+            if name == "input.thrift" {
+                text.push_str(more);
+            }
+            (name, text)
+        })
+        .collect();
+    let compiled = dovetail_idl::compile("input.thrift", &loader);
+    compiled.schema.unwrap()
+}
+
+#[test]
+fn methods() {
+    let rows: &[(&str, &[&ServiceDescriptor])] = &[
+        ("containers", &[&containers::containers::STORE]),
+        ("defaults", &[&defaults::defaults::SEARCH]),
+        ("docs", &[&docs::docs::ADDER]),
+        (
+            "exceptions",
+            &[
+                &exceptions::exceptions::SHOP,
+                &exceptions::exceptions::MARKET,
+            ],
+        ),
+        (
+            "inheritance",
+            &[&shared::BASE, &shared::SHARED, &calculator::CALCULATOR],
+        ),
+        ("names", &[&odd::SERVICE_]),
+        ("scalars", &[&scalars::scalars::ECHO]),
+    ];
+    for (golden, services) in rows {
+        let schema = schema(golden, "");
+        let contract = Contract::new(&schema);
+        for descriptor in *services {
+            let service = schema
+                .services
+                .iter()
+                .find(|s| s.name == descriptor.name)
+                .unwrap();
+            assert_eq!(service.methods.len(), descriptor.methods.len());
+            for (method, generated) in service.methods.iter().zip(descriptor.methods) {
+                let expected = contract.describe(method).unwrap();
+                let found = generated.description().unwrap();
+                assert_eq!(
+                    *found, *expected,
+                    "{golden} {} {}",
+                    service.name, method.name
+                );
+            }
+        }
+    }
+}
+
+/// A method with this type as its only parameter.
+fn around<T: FieldValue>() -> Vec<u8> {
+    let param = FieldType::of::<T>(Field::new(1, "value", T::KIND));
+    describe(&Signature {
+        name: "around",
+        flags: 0,
+        params: param.into_iter().collect(),
+        result: None,
+        exceptions: Vec::new(),
+    })
+}
+
+#[test]
+fn types() {
+    macro_rules! row {
+        ($golden:ident $(:: $rest:ident)*) => {
+            (
+                stringify!($golden),
+                [$(stringify!($rest)),*].last().copied().unwrap(),
+                around::<$golden$(::$rest)*>(),
+            )
+        };
+    }
+    let rows = [
+        row!(enums::enums::Colour),
+        row!(enums::enums::Odd),
+        row!(enums::enums::Nothing),
+        row!(enums::enums::Painted),
+        row!(recursion::recursion::Tree),
+        row!(recursion::recursion::List),
+        row!(recursion::recursion::Endless),
+        row!(recursion::recursion::Even),
+        row!(recursion::recursion::Odd),
+        row!(recursion::recursion::Expression),
+        row!(recursion::recursion::Binary),
+        row!(unions::unions::Circle),
+        row!(unions::unions::Shape),
+        row!(unions::unions::Empty),
+        row!(unions::unions::Drawing),
+        row!(keys::keys::Place),
+        row!(keys::keys::Area),
+        row!(keys::keys::Journey),
+        row!(keys::keys::Shape),
+        row!(hashed::hashed::Key),
+        row!(hashed::hashed::Hashed),
+        row!(hashed::hashed::Outer),
+        row!(hashed::hashed::Plain),
+        row!(names::names::r#type::Result),
+        row!(names::names::r#type::Option),
+        row!(names::names::r#type::Vec),
+        row!(names::names::r#type::String),
+        row!(names::names::r#type::Ok),
+        row!(names::names::r#type::Holder),
+        row!(names::names::r#type::Keywords),
+        row!(names::names::r#type::SnakeCase),
+        row!(scalars::scalars::Scalars),
+        row!(scalars::scalars::Presence),
+        row!(scalars::scalars::Empty),
+        row!(defaults::defaults::Defaults),
+        ("names", "snake_case", around::<odd::SnakeCase_>()),
+    ];
+    for (golden, name, found) in rows {
+        let service = format!("service Around {{ void around(1: {name} value) }}");
+        let schema = schema(golden, &service);
+        let around = schema.services.iter().find(|s| s.name == "Around").unwrap();
+        let expected = Contract::new(&schema).describe(&around.methods[0]).unwrap();
+        assert_eq!(found, expected, "{golden} {name}");
+    }
+}

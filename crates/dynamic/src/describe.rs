@@ -1,0 +1,109 @@
+//! Methods of a schema in the words by which two ends compare contracts.
+
+use crate::Contract;
+use dovetail_schema::{Field, Method, Presence, Type, TypeId, TypeKind};
+use dovetail_wire::description::{self, Definition, FieldPresence, FieldType, Signature};
+use std::cell::Cell;
+
+impl Contract<'_> {
+    /// The description of a method, the same as that of generated code; `None` where it reaches a type that
+    /// no encoding of this version carries.
+    pub fn describe(&self, method: &Method) -> Option<Vec<u8>> {
+        let walk = Walk {
+            contract: self,
+            complete: Cell::new(true),
+        };
+        let signature = walk.signature(method);
+        let description = description::describe_with(&signature, |id| walk.define(id));
+        walk.complete.get().then_some(description)
+    }
+}
+
+struct Walk<'a> {
+    contract: &'a Contract<'a>,
+    /// False once a type was met that cannot be described.
+    complete: Cell<bool>,
+}
+
+impl<'a> Walk<'a> {
+    fn signature(&self, method: &'a Method) -> Signature<'a, TypeId> {
+        type Flags = Signature<'static, TypeId>;
+        let flags = [
+            (method.oneway, Flags::ONE_WAY),
+            (method.client_stream.is_some(), Flags::CLIENT_STREAM),
+            (method.server_stream.is_some(), Flags::SERVER_STREAM),
+        ];
+        Signature {
+            name: &method.name,
+            flags: flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum(),
+            params: self.fields(&method.params),
+            result: method.result.as_ref().and_then(|ty| self.ty(ty)),
+            exceptions: self.choices(&method.throws),
+        }
+    }
+
+    fn define(&self, id: TypeId) -> Definition<'a, TypeId> {
+        let def = &self.contract.schema()[id];
+        match (&def.kind, self.contract.table(id)) {
+            (TypeKind::Enum(kind), _) => {
+                let values = kind.values.iter();
+                let values = values.map(|value| (value.number, value.name.as_str()));
+                Definition::Enum(&def.name, values.collect())
+            }
+            (_, Some(table)) if table.union => {
+                Definition::Union(&def.name, self.choices(table.fields.iter().copied()))
+            }
+            (_, table) => {
+                let fields = table
+                    .into_iter()
+                    .flat_map(|table| table.fields.iter().copied());
+                Definition::Struct(&def.name, self.fields(fields))
+            }
+        }
+    }
+
+    fn fields(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, TypeId>> {
+        let field = |field: &'a Field| {
+            Some(FieldType {
+                id: field.id,
+                name: &field.name,
+                presence: match field.presence {
+                    Presence::Default => FieldPresence::Always,
+                    Presence::Required => FieldPresence::Required,
+                    Presence::Optional => FieldPresence::Optional,
+                },
+                ty: self.ty(&field.ty)?,
+            })
+        };
+        fields.into_iter().filter_map(field).collect()
+    }
+
+    /// Fields of which there is one: that it may be absent goes without saying.
+    fn choices(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, TypeId>> {
+        let mut fields = self.fields(fields);
+        fields
+            .iter_mut()
+            .for_each(|field| field.presence = FieldPresence::Always);
+        fields
+    }
+
+    fn ty(&self, ty: &Type) -> Option<description::Type<TypeId>> {
+        let boxed = |ty| self.ty(ty).map(Box::new);
+        Some(match self.contract.schema().resolve(ty) {
+            Type::List(item) => description::Type::List(boxed(item)?),
+            Type::Set(item) => description::Type::Set(boxed(item)?),
+            Type::Map(key, item) => description::Type::Map(boxed(key)?, boxed(item)?),
+            Type::Named(id) => match self.contract.schema()[*id].kind {
+                TypeKind::Enum(_) => description::Type::Enum(*id),
+                _ => description::Type::Struct(*id),
+            },
+            scalar => match self.contract.kind(scalar) {
+                Some(kind) => description::Type::Scalar(kind),
+                None => {
+                    self.complete.set(false);
+                    return None;
+                }
+            },
+        })
+    }
+}

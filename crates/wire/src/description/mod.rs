@@ -1,0 +1,259 @@
+//! What a method says on the wire, in one canonical form, by which two ends find out whether they understand
+//! each other. `docs/spec/encoding.md` is its specification.
+//!
+//! Generated types describe themselves; a schema can be described in the same words. Either way named types
+//! have identities, and get their numbers here, in the order in which they are met.
+
+mod compare;
+mod named;
+mod parse;
+
+pub use compare::{Incompatible, compare};
+pub use named::Named;
+
+use crate::tagged::code;
+use crate::{Field, FieldValue, Kind, varint};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// The version of the form.
+const VERSION: u8 = 1;
+
+const STRUCT: u8 = 1;
+const UNION: u8 = 2;
+const ENUM: u8 = 3;
+
+/// A type. `N` is what a named type is known by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type<N> {
+    /// A scalar, string, bytes or uuid.
+    Scalar(Kind),
+    /// Elements in order.
+    List(Box<Type<N>>),
+    /// Elements without order or repetition.
+    Set(Box<Type<N>>),
+    /// Keys, each with its value.
+    Map(Box<Type<N>>, Box<Type<N>>),
+    /// An enum.
+    Enum(N),
+    /// A struct, union or exception.
+    Struct(N),
+}
+
+/// Whether a field may be absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldPresence {
+    /// It is always there, and where a peer leaves it out, its default is assumed.
+    Always,
+    /// A message without it is refused.
+    Required,
+    /// It is there or not.
+    Optional,
+}
+
+/// A field of a struct, a parameter, or a declared exception.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldType<'a, N> {
+    /// The number on the wire.
+    pub id: i32,
+    /// The name in the contract.
+    pub name: &'a str,
+    /// Whether it may be absent.
+    pub presence: FieldPresence,
+    /// The type.
+    pub ty: Type<N>,
+}
+
+/// What a named type is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition<'a, N> {
+    /// A struct or exception: its name and fields, inherited ones first.
+    Struct(&'a str, Vec<FieldType<'a, N>>),
+    /// A union: its name and fields.
+    Union(&'a str, Vec<FieldType<'a, N>>),
+    /// An enum: its name, and its numbers with their names.
+    Enum(&'a str, Vec<(i32, &'a str)>),
+}
+
+/// A method as the wire sees it.
+#[derive(Clone, Debug)]
+pub struct Signature<'a, N> {
+    /// The name in the contract.
+    pub name: &'a str,
+    /// The sum of [`ONE_WAY`](Self::ONE_WAY), [`CLIENT_STREAM`](Self::CLIENT_STREAM) and
+    /// [`SERVER_STREAM`](Self::SERVER_STREAM), as far as they apply.
+    pub flags: u8,
+    /// The parameters, in order.
+    pub params: Vec<FieldType<'a, N>>,
+    /// The result; `None` for `void`.
+    pub result: Option<Type<N>>,
+    /// The declared exceptions, in order.
+    pub exceptions: Vec<FieldType<'a, N>>,
+}
+
+impl<N> Signature<'_, N> {
+    /// There is no answer.
+    pub const ONE_WAY: u8 = 1;
+    /// The caller sends a stream.
+    pub const CLIENT_STREAM: u8 = 2;
+    /// The server sends a stream.
+    pub const SERVER_STREAM: u8 = 4;
+}
+
+impl FieldType<'static, Named> {
+    /// A field of a Rust type; `None` where that describes nothing.
+    pub fn of<F: FieldValue>(field: Field<'static>) -> Option<Self> {
+        Some(FieldType {
+            id: field.id,
+            name: field.name,
+            presence: match (field.required, F::OPTIONAL) {
+                (true, _) => FieldPresence::Required,
+                (false, true) => FieldPresence::Optional,
+                (false, false) => FieldPresence::Always,
+            },
+            ty: F::describe()?,
+        })
+    }
+}
+
+/// The fields of a macro's table.
+#[doc(hidden)]
+pub fn fields<const N: usize>(
+    fields: [Option<FieldType<'static, Named>>; N],
+) -> Vec<FieldType<'static, Named>> {
+    fields.into_iter().flatten().collect()
+}
+
+/// The first 16 bytes of the SHA-256 of a description.
+pub fn fingerprint(description: &[u8]) -> [u8; 16] {
+    let digest = Sha256::digest(description);
+    let mut first = [0; 16];
+    first.copy_from_slice(&digest[..16]);
+    first
+}
+
+/// The description of a method made of Rust types.
+pub fn describe(signature: &Signature<'_, Named>) -> Vec<u8> {
+    describe_with(signature, Named::define)
+}
+
+/// The description of a method. `define` says what the named types are.
+pub fn describe_with<'a, N: Copy + Eq + Hash>(
+    signature: &Signature<'_, N>,
+    define: impl Fn(N) -> Definition<'a, N>,
+) -> Vec<u8> {
+    let mut text = Text {
+        out: vec![VERSION],
+        named: Vec::new(),
+        numbers: HashMap::new(),
+    };
+    text.name(signature.name);
+    text.out.push(signature.flags);
+    text.fields(&signature.params);
+    match &signature.result {
+        Some(ty) => text.ty(ty),
+        None => text.out.push(0),
+    }
+    text.fields(&signature.exceptions);
+    // How many definitions there are is only known behind them.
+    let head = std::mem::take(&mut text.out);
+    let mut next = 0;
+    while let Some(named) = text.named.get(next) {
+        text.definition(&define(*named));
+        next += 1;
+    }
+    let mut out = head;
+    varint::write(&mut out, next as u64);
+    out.append(&mut text.out);
+    out
+}
+
+/// A description while it is written.
+struct Text<N> {
+    out: Vec<u8>,
+    /// The named types in the order of their numbers.
+    named: Vec<N>,
+    numbers: HashMap<N, usize>,
+}
+
+impl<N: Copy + Eq + Hash> Text<N> {
+    fn count(&mut self, count: usize) {
+        varint::write(&mut self.out, count as u64);
+    }
+
+    fn number(&mut self, number: i32) {
+        varint::write(&mut self.out, varint::zigzag(number.into()));
+    }
+
+    fn name(&mut self, name: &str) {
+        self.count(name.len());
+        self.out.extend_from_slice(name.as_bytes());
+    }
+
+    fn fields(&mut self, fields: &[FieldType<'_, N>]) {
+        self.count(fields.len());
+        for field in fields {
+            self.number(field.id);
+            self.name(field.name);
+            self.out.push(field.presence as u8);
+            self.ty(&field.ty);
+        }
+    }
+
+    fn ty(&mut self, ty: &Type<N>) {
+        self.out.push(code(ty.kind()));
+        match ty {
+            Type::Scalar(_) => {}
+            Type::List(item) | Type::Set(item) => self.ty(item),
+            Type::Map(key, value) => {
+                self.ty(key);
+                self.ty(value);
+            }
+            Type::Enum(named) | Type::Struct(named) => self.named(*named),
+        }
+    }
+
+    fn named(&mut self, named: N) {
+        let next = self.named.len();
+        let number = *self.numbers.entry(named).or_insert(next);
+        if number == next {
+            self.named.push(named);
+        }
+        self.count(number);
+    }
+
+    fn definition(&mut self, definition: &Definition<'_, N>) {
+        let (kind, name) = match definition {
+            Definition::Struct(name, _) => (STRUCT, name),
+            Definition::Union(name, _) => (UNION, name),
+            Definition::Enum(name, _) => (ENUM, name),
+        };
+        self.out.push(kind);
+        self.name(name);
+        match definition {
+            Definition::Struct(_, fields) | Definition::Union(_, fields) => self.fields(fields),
+            Definition::Enum(_, values) => {
+                self.count(values.len());
+                for (number, name) in values {
+                    self.number(*number);
+                    self.name(name);
+                }
+            }
+        }
+    }
+}
+
+impl<N> Type<N> {
+    /// The kind of its values.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Scalar(kind) => *kind,
+            Self::List(_) => Kind::List,
+            Self::Set(_) => Kind::Set,
+            Self::Map(..) => Kind::Map,
+            Self::Enum(_) => Kind::Enum,
+            Self::Struct(_) => Kind::Struct,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+use super::Definition;
+use std::any::TypeId;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A struct, union or enum of Rust: what it is known by, and how to ask what it is. Asking later is what
+/// lets types contain themselves.
+#[derive(Clone, Copy)]
+pub struct Named {
+    id: TypeId,
+    define: fn() -> Definition<'static, Named>,
+}
+
+impl Named {
+    /// The type `T`.
+    pub fn new<T: 'static>(define: fn() -> Definition<'static, Named>) -> Self {
+        Named {
+            id: TypeId::of::<T>(),
+            define,
+        }
+    }
+
+    /// What it is.
+    pub fn define(self) -> Definition<'static, Named> {
+        (self.define)()
+    }
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Named {}
+
+impl Hash for Named {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl fmt::Debug for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.id, f)
+    }
+}

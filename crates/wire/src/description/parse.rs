@@ -1,0 +1,207 @@
+//! A description, as a peer sent it, back into words. It is as bad as any input.
+
+use super::{Definition, ENUM, FieldPresence, FieldType, STRUCT, Signature, Type, UNION, VERSION};
+use crate::input::Input;
+use crate::tagged::kind;
+use crate::{DecodeError, Kind, varint};
+use std::collections::HashSet;
+use std::hash::Hash;
+
+/// Bytes of the longest description that is read.
+const MOST: usize = 1 << 20;
+
+/// Containers inside one another, at most.
+const DEPTH: usize = 32;
+
+/// A method and the named types that it reaches, by number.
+pub(super) struct Parsed<'a> {
+    pub(super) signature: Signature<'a, usize>,
+    pub(super) definitions: Vec<Definition<'a, usize>>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, DecodeError> {
+    if bytes.len() > MOST {
+        return malformed("a description of more than 1 MiB");
+    }
+    let mut text = Text {
+        input: Input::new(bytes),
+        numbers: Vec::new(),
+    };
+    let parsed = text.description()?;
+    match text.input.rest() {
+        [] => {}
+        _ => return malformed("bytes behind a description"),
+    }
+    text.check(&parsed.definitions)?;
+    Ok(parsed)
+}
+
+fn malformed<T>(what: &'static str) -> Result<T, DecodeError> {
+    Err(DecodeError::malformed(what))
+}
+
+/// Two of one id or name would make a comparison depend on their order.
+fn distinct<T: Eq + Hash>(items: impl Iterator<Item = T>) -> Result<(), DecodeError> {
+    let mut seen = HashSet::new();
+    for item in items {
+        if !seen.insert(item) {
+            return malformed("an id or name that is there twice");
+        }
+    }
+    Ok(())
+}
+
+/// What is left of a description.
+struct Text<'a> {
+    input: Input<'a>,
+    /// The named types that were mentioned, and whether as enums.
+    numbers: Vec<(usize, bool)>,
+}
+
+impl<'a> Text<'a> {
+    fn description(&mut self) -> Result<Parsed<'a>, DecodeError> {
+        if self.input.byte()? != VERSION {
+            return malformed("a description of another version");
+        }
+        let signature = Signature {
+            name: self.name()?,
+            flags: self.input.byte()?,
+            params: self.fields()?,
+            result: self.result()?,
+            exceptions: self.fields()?,
+        };
+        let definitions = self.many(Self::definition)?;
+        Ok(Parsed {
+            signature,
+            definitions,
+        })
+    }
+
+    /// Named types have to be defined, and to be what they were mentioned as.
+    fn check(&self, definitions: &[Definition<'_, usize>]) -> Result<(), DecodeError> {
+        let fits = |(number, is_enum): &(usize, bool)| match definitions.get(*number) {
+            Some(Definition::Enum(..)) => *is_enum,
+            Some(_) => !is_enum,
+            None => false,
+        };
+        match self.numbers.iter().all(fits) {
+            true => Ok(()),
+            false => malformed("a type that is not defined"),
+        }
+    }
+
+    fn number<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
+        let number = varint::read(&mut self.input)?;
+        T::try_from(number).map_err(|_| varint::overflow())
+    }
+
+    fn signed(&mut self) -> Result<i32, DecodeError> {
+        let number = varint::unzigzag(self.number()?);
+        i32::try_from(number).map_err(|_| varint::overflow())
+    }
+
+    /// Things of which each takes at least a byte.
+    fn many<T>(
+        &mut self,
+        one: fn(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        let count: usize = self.number()?;
+        if count > self.input.rest().len() {
+            return malformed("a count of more than there are bytes");
+        }
+        // Not reserved: a byte promises many times its size.
+        let mut items = Vec::new();
+        for _ in 0..count {
+            items.push(one(self)?);
+        }
+        Ok(items)
+    }
+
+    fn name(&mut self) -> Result<&'a str, DecodeError> {
+        let len = self.number()?;
+        let bytes = self.input.take(len)?;
+        std::str::from_utf8(bytes).or_else(|_| malformed("a name that is not UTF-8"))
+    }
+
+    fn fields(&mut self) -> Result<Vec<FieldType<'a, usize>>, DecodeError> {
+        let fields = self.many(Self::field)?;
+        distinct(fields.iter().map(|field| field.id))?;
+        distinct(fields.iter().map(|field| field.name))?;
+        Ok(fields)
+    }
+
+    fn field(&mut self) -> Result<FieldType<'a, usize>, DecodeError> {
+        Ok(FieldType {
+            id: self.signed()?,
+            name: self.name()?,
+            presence: match self.input.byte()? {
+                0 => FieldPresence::Always,
+                1 => FieldPresence::Required,
+                2 => FieldPresence::Optional,
+                _ => return malformed("a presence that is none"),
+            },
+            ty: self.ty()?,
+        })
+    }
+
+    fn result(&mut self) -> Result<Option<Type<usize>>, DecodeError> {
+        match self.input.rest() {
+            [0, rest @ ..] => {
+                self.input.set_rest(rest);
+                Ok(None)
+            }
+            _ => self.ty().map(Some),
+        }
+    }
+
+    fn ty(&mut self) -> Result<Type<usize>, DecodeError> {
+        self.ty_inside(DEPTH)
+    }
+
+    fn ty_inside(&mut self, left: usize) -> Result<Type<usize>, DecodeError> {
+        let Some(left) = left.checked_sub(1) else {
+            return malformed("a type of too many containers inside one another");
+        };
+        let Some(kind) = kind(self.input.byte()?) else {
+            return malformed("a type that is none");
+        };
+        Ok(match kind {
+            Kind::List => Type::List(Box::new(self.ty_inside(left)?)),
+            Kind::Set => Type::Set(Box::new(self.ty_inside(left)?)),
+            Kind::Map => {
+                let key = self.ty_inside(left)?;
+                Type::Map(Box::new(key), Box::new(self.ty_inside(left)?))
+            }
+            Kind::Enum => Type::Enum(self.named(true)?),
+            Kind::Struct => Type::Struct(self.named(false)?),
+            scalar => Type::Scalar(scalar),
+        })
+    }
+
+    fn named(&mut self, is_enum: bool) -> Result<usize, DecodeError> {
+        let number = self.number()?;
+        self.numbers.push((number, is_enum));
+        Ok(number)
+    }
+
+    fn definition(&mut self) -> Result<Definition<'a, usize>, DecodeError> {
+        let kind = self.input.byte()?;
+        let name = self.name()?;
+        Ok(match kind {
+            STRUCT => Definition::Struct(name, self.fields()?),
+            UNION => Definition::Union(name, self.fields()?),
+            ENUM => Definition::Enum(name, self.values()?),
+            _ => return malformed("a definition of nothing known"),
+        })
+    }
+
+    fn values(&mut self) -> Result<Vec<(i32, &'a str)>, DecodeError> {
+        let values = self.many(Self::value)?;
+        distinct(values.iter().map(|(_, name)| *name))?;
+        Ok(values)
+    }
+
+    fn value(&mut self) -> Result<(i32, &'a str), DecodeError> {
+        Ok((self.signed()?, self.name()?))
+    }
+}

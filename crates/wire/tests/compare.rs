@@ -1,0 +1,369 @@
+//! Two contracts that differ: either they understand each other, field by field, or they are told which
+//! field stands in the way. No value ever arrives in another field.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::type_complexity)]
+
+mod zoo;
+
+use dovetail_wire::description::{
+    Definition, FieldPresence, FieldType, Incompatible, Signature, Type, compare, describe,
+    describe_with, fingerprint,
+};
+use dovetail_wire::{
+    Cursor, Field, FieldValue, Kind, Limits, NextField, Reader as _, Writer as _, tagged,
+};
+use std::collections::BTreeMap;
+
+type Row = FieldType<'static, usize>;
+
+fn row(id: i32, name: &'static str, kind: Kind) -> Row {
+    FieldType {
+        id,
+        name,
+        presence: FieldPresence::Always,
+        ty: Type::Scalar(kind),
+    }
+}
+
+const BASE: [(i32, &str, Kind); 4] = [
+    (1, "number", Kind::I32),
+    (2, "text", Kind::String),
+    (3, "truth", Kind::Bool),
+    (4, "price", Kind::F64),
+];
+
+/// The struct of four fields, and every version of it with one of its fields changed, moved, added or gone.
+fn versions() -> Vec<Vec<Row>> {
+    let base: Vec<Row> = BASE
+        .iter()
+        .map(|(id, name, kind)| row(*id, name, *kind))
+        .collect();
+    let mut all = vec![base.clone()];
+    let mut edit = |change: &dyn Fn(&mut Vec<Row>)| {
+        let mut rows = base.clone();
+        change(&mut rows);
+        all.push(rows);
+    };
+    for at in 0..4 {
+        edit(&|rows| rows[at].name = "renamed");
+        edit(&|rows| rows[at].id = 9);
+        edit(&|rows| rows[at].presence = FieldPresence::Required);
+        edit(&|rows| rows[at].presence = FieldPresence::Optional);
+        edit(&|rows| drop(rows.remove(at)));
+        edit(&|rows| rows.insert(at, row(7, "added", Kind::I64)));
+        edit(&|rows| rows[at] = row(7, "replaced", Kind::I64));
+        for (_, _, kind) in BASE {
+            edit(&|rows| rows[at].ty = Type::Scalar(kind));
+        }
+        for other in 0..at {
+            edit(&|rows| rows.swap(at, other));
+            edit(&|rows| {
+                let name = rows[at].name;
+                rows[at].name = rows[other].name;
+                rows[other].name = name;
+            });
+        }
+    }
+    edit(&|rows| rows.rotate_left(1));
+    edit(&|rows| rows.clear());
+    all
+}
+
+/// A method with such a struct as its parameter.
+fn description(rows: &[Row]) -> Vec<u8> {
+    let param = FieldType {
+        id: 1,
+        name: "it",
+        presence: FieldPresence::Always,
+        ty: Type::Struct(0),
+    };
+    let signature = Signature {
+        name: "take",
+        flags: 0,
+        params: vec![param],
+        result: None,
+        exceptions: Vec::new(),
+    };
+    describe_with(&signature, |_| Definition::Struct("S", rows.to_vec()))
+}
+
+fn table(rows: &[Row]) -> Vec<Field<'static>> {
+    let field = |row: &Row| Field::new(row.id, row.name, row.ty.kind());
+    rows.iter().map(field).collect()
+}
+
+/// A message in which every field holds its own id.
+fn write(rows: &[Row]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut writer = tagged::Writer::new(&mut out, Limits::default());
+    writer.begin_struct().unwrap();
+    for field in table(rows) {
+        writer.begin_field(&field).unwrap();
+        match field.kind {
+            Kind::I32 => writer.i32(field.id),
+            Kind::I64 => writer.i64(field.id.into()),
+            Kind::String => writer.string(&field.id.to_string()),
+            Kind::Bool => writer.bool(field.id % 2 == 1),
+            _ => writer.f64(field.id.into()),
+        }
+        .unwrap();
+        writer.end_field().unwrap();
+    }
+    writer.end_struct().unwrap();
+    out
+}
+
+/// What arrives by name, as text.
+fn read(rows: &[Row], bytes: &[u8]) -> BTreeMap<&'static str, String> {
+    let mut reader = tagged::Reader::new(bytes, Limits::default());
+    let (fields, mut cursor) = (table(rows), Cursor::default());
+    let mut found = BTreeMap::new();
+    reader.begin_struct().unwrap();
+    loop {
+        let field = match reader.next_field(&fields, &mut cursor).unwrap() {
+            NextField::Known(index) => fields[index],
+            NextField::Unknown(_) => {
+                reader.unknown_value().unwrap();
+                continue;
+            }
+            NextField::End => return found,
+        };
+        let value = match field.kind {
+            Kind::I32 => reader.i32().unwrap().to_string(),
+            Kind::I64 => reader.i64().unwrap().to_string(),
+            Kind::String => reader.string().unwrap().into_owned(),
+            Kind::Bool => reader.bool().unwrap().to_string(),
+            _ => reader.f64().unwrap().to_string(),
+        };
+        found.insert(field.name, value);
+    }
+}
+
+fn shown(row: &Row) -> String {
+    match row.ty.kind() {
+        Kind::Bool => (row.id % 2 == 1).to_string(),
+        _ => row.id.to_string(),
+    }
+}
+
+/// What the specification says of two structs.
+fn compatible(ours: &[Row], theirs: &[Row]) -> bool {
+    let known = |row: &Row, rows: &[Row]| {
+        row.presence != FieldPresence::Required || rows.iter().any(|other| other.id == row.id)
+    };
+    ours.iter().all(|row| known(row, theirs))
+        && theirs.iter().all(|row| known(row, ours))
+        && ours.iter().all(|a| {
+            theirs
+                .iter()
+                .all(|b| (a.id != b.id || a.ty == b.ty) && (a.name != b.name || a.id == b.id))
+        })
+}
+
+#[test]
+fn one_field_differs_at_either_end() {
+    let versions = versions();
+    let (mut agreed, mut refused) = (0, 0);
+    for ours in &versions {
+        for theirs in &versions {
+            let result = compare(&description(ours), &description(theirs));
+            assert_eq!(
+                result.is_ok(),
+                compatible(ours, theirs),
+                "{ours:?} {theirs:?}: {result:?}"
+            );
+            match result {
+                Ok(()) => {
+                    agreed += 1;
+                    let both = |row: &&Row| theirs.iter().any(|other| other.id == row.id);
+                    let expected = ours.iter().filter(both).map(|row| (row.name, shown(row)));
+                    assert_eq!(
+                        read(ours, &write(theirs)),
+                        expected.collect(),
+                        "{ours:?} {theirs:?}"
+                    );
+                }
+                Err(problem) => {
+                    refused += 1;
+                    let text = problem.to_string();
+                    let mut rows = ours.iter().chain(theirs);
+                    assert!(
+                        rows.any(|row| text.contains(&format!("`S.{}`", row.name))),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(agreed > 500 && refused > 500, "{agreed} {refused}");
+}
+
+#[test]
+fn refusals_name_the_place() {
+    let base = versions().swap_remove(0);
+    let rows: &[(&dyn Fn(&mut Vec<Row>), &str)] = &[
+        (
+            &|rows| rows[3].ty = Type::Scalar(Kind::I64),
+            "`S.price` is double here and i64 there",
+        ),
+        (
+            &|rows| rows[3].id = 8,
+            "`S.price` is number 4 here and number 8 there",
+        ),
+        (
+            &|rows| {
+                let mut more = row(9, "new", Kind::I64);
+                more.presence = FieldPresence::Required;
+                rows.push(more);
+            },
+            "`S.new` is unknown here and required there",
+        ),
+        (
+            &|rows| {
+                rows[1].ty = Type::Map(
+                    Box::new(Type::Scalar(Kind::Bytes)),
+                    Box::new(Type::List(Box::new(Type::Struct(0)))),
+                )
+            },
+            "`S.text` is string here and map<binary, list<S>> there",
+        ),
+    ];
+    for (change, expected) in rows {
+        let mut theirs = base.clone();
+        change(&mut theirs);
+        let result = compare(&description(&base), &description(&theirs));
+        assert_eq!(result.unwrap_err().to_string(), *expected);
+    }
+}
+
+fn around<T: FieldValue>() -> Vec<u8> {
+    let param = FieldType::of::<T>(Field::new(1, "it", T::KIND));
+    describe(&Signature {
+        name: "take",
+        flags: 0,
+        params: param.into_iter().collect(),
+        result: None,
+        exceptions: Vec::new(),
+    })
+}
+
+/// Types that contain themselves, and all others.
+#[test]
+fn circles_end() {
+    let all = [
+        around::<zoo::Tree>(),
+        around::<zoo::Chain>(),
+        around::<zoo::Newer>(),
+        around::<zoo::Optionals>(),
+        around::<zoo::Choice>(),
+        around::<zoo::Presence>(),
+    ];
+    for ours in &all {
+        for theirs in &all {
+            let result = compare(ours, theirs);
+            assert_eq!(compare(theirs, ours).is_ok(), result.is_ok());
+            assert_eq!(fingerprint(ours) == fingerprint(theirs), ours == theirs);
+        }
+    }
+    assert!(compare(&around::<zoo::Newer>(), &around::<zoo::Older>()).is_ok());
+    assert!(compare(&around::<zoo::Colour>(), &around::<i32>()).is_ok());
+    let union = compare(&around::<zoo::Choice>(), &around::<zoo::Empty>());
+    assert_eq!(
+        union.unwrap_err().to_string(),
+        "`Choice` is a union here and a struct there"
+    );
+    let tree = compare(&around::<zoo::Tree>(), &around::<zoo::Chain>());
+    assert_eq!(
+        tree.unwrap_err().to_string(),
+        "`Tree.children` is list<Tree> here and Chain there"
+    );
+}
+
+#[test]
+fn calls_of_another_kind() {
+    let signature = |flags, result| {
+        describe(&Signature {
+            name: "add",
+            flags,
+            params: Vec::new(),
+            result,
+            exceptions: Vec::new(),
+        })
+    };
+    let here = signature(0, Some(Type::Scalar(Kind::I32)));
+    let rows = [
+        (
+            signature(1, None),
+            "`add` is a call with an answer here and one-way there",
+        ),
+        (
+            signature(0, None),
+            "the result of `add` is i32 here and void there",
+        ),
+        (
+            signature(0, Some(Type::Scalar(Kind::U32))),
+            "the result of `add` is i32 here and u32 there",
+        ),
+    ];
+    for (there, expected) in rows {
+        assert_eq!(compare(&here, &there).unwrap_err().to_string(), expected);
+    }
+}
+
+/// Descriptions come from peers.
+#[test]
+fn hostile() {
+    let ours = around::<zoo::Optionals>();
+    for end in 0..ours.len() {
+        let refused = compare(&ours, &ours[..end]);
+        assert!(
+            matches!(refused, Err(Incompatible::Malformed(_))),
+            "{end}: {refused:?}"
+        );
+    }
+    for at in 0..ours.len() {
+        for bit in 0..8 {
+            let mut theirs = ours.clone();
+            theirs[at] ^= 1 << bit;
+            let _ = compare(&ours, &theirs).map_err(|problem| problem.to_string());
+        }
+    }
+    let head = |more: &[u8]| [b"\x01\x04take\x00", more].concat();
+    let rows: &[(&str, Vec<u8>)] = &[
+        ("nothing", Vec::new()),
+        ("another version", vec![2]),
+        (
+            "a huge count",
+            head(b"\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
+        ),
+        (
+            "containers without end",
+            head(&[b"\x01\x02\x00\x00", &[17; 1000][..]].concat()),
+        ),
+        (
+            "an id twice",
+            head(b"\x02\x02\x01a\x00\x04\x02\x01b\x00\x04\x00\x00\x00"),
+        ),
+        (
+            "a name twice",
+            head(b"\x02\x02\x01a\x00\x04\x04\x01a\x00\x04\x00\x00\x00"),
+        ),
+        (
+            "a type without definition",
+            head(b"\x01\x02\x00\x00\x10\x00\x00\x00\x00"),
+        ),
+        (
+            "a struct that is an enum",
+            head(b"\x01\x02\x00\x00\x10\x00\x00\x00\x01\x03\x00\x00"),
+        ),
+        ("bytes behind it", head(b"\x00\x00\x00\x00\x00")),
+        ("a long one", vec![1; 2 << 20]),
+    ];
+    for (what, theirs) in rows {
+        let refused = compare(&ours, theirs);
+        assert!(
+            matches!(refused, Err(Incompatible::Malformed(_))),
+            "{what}: {refused:?}"
+        );
+    }
+    assert!(compare(&head(b"\x00\x00\x00\x00"), &head(b"\x00\x00\x00\x00")).is_ok());
+}
