@@ -118,3 +118,94 @@ impl<T: FieldValue, E: Exceptions> Table<T, E> {
 const fn success<T: FieldValue>() -> Field<'static> {
     Field::new(0, "success", T::KIND)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Status, exceptions};
+    use dovetail_wire::{Bytes, Encoding, Limits, message};
+    use std::fmt;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Problem {
+        code: i8,
+    }
+
+    message!(Problem {
+        1 code: i8,
+    });
+
+    impl fmt::Display for Problem {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            fmt::Debug::fmt(self, f)
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Failure {
+        First(Problem),
+        Second(Problem),
+        Status(Status),
+    }
+
+    exceptions!(Failure {
+        1 First as "first": Problem [ambiguous],
+        4 Second as "second": Problem [ambiguous],
+    });
+
+    fn check<T: FieldValue + fmt::Debug>(answer: &Result<T, Failure>, tagless: &[u8]) {
+        for encoding in Encoding::BUILT_IN {
+            // Field 0, the result, is nothing that protobuf could have.
+            if matches!(encoding, Encoding::Protobuf) {
+                continue;
+            }
+            let mut out = Vec::new();
+            let limits = Limits::default();
+            encoding
+                .encode(&ReplyBody(answer), &mut out, limits)
+                .unwrap();
+            if matches!(encoding, Encoding::Tagless) {
+                assert_eq!(out, tagless);
+            }
+            let bytes = Bytes::from(out);
+            let mut slot = ReplySlot::<T, Failure>::new();
+            assert_eq!(
+                encoding.decode(&mut slot, &bytes, limits).unwrap(),
+                bytes.len()
+            );
+            let back = slot.into_result("method");
+            assert_eq!(format!("{back:?}"), format!("{answer:?}"), "{encoding:?}");
+        }
+    }
+
+    #[test]
+    fn answers_survive_every_encoding() {
+        let second = || Failure::Second(Problem { code: 7 });
+        check(&Ok(5i16), &[1, 5, 0]);
+        check::<i16>(&Err(Failure::First(Problem { code: 7 })), &[2, 7]);
+        check::<i16>(&Err(second()), &[3, 7]);
+        check(&Ok(()), &[0]);
+        check::<()>(&Err(second()), &[2, 7]);
+    }
+
+    #[test]
+    fn no_other_places() {
+        let mut slot = ReplySlot::<(), Failure>::new();
+        let bytes = Bytes::from_static(&[3, 7]);
+        assert!(
+            Encoding::Tagless
+                .decode(&mut slot, &bytes, Limits::default())
+                .is_err()
+        );
+        let mut slot = ReplySlot::<i16, Failure>::new();
+        let nothing = Bytes::from_static(&[0]);
+        Encoding::Tagless
+            .decode(&mut slot, &nothing, Limits::default())
+            .unwrap();
+        assert!(matches!(
+            slot.into_result("method"),
+            Err(Failure::Status(_))
+        ));
+    }
+}

@@ -16,10 +16,12 @@
 //! nesting depth, and bytes allocated for the values that it makes.
 #![forbid(unsafe_code)]
 
+mod containers;
 mod depth;
 mod encoding;
 mod error;
 mod field;
+mod field_value;
 mod input;
 mod limits;
 mod macros;
@@ -44,6 +46,7 @@ pub use bytes::Bytes;
 pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use field::{Field, IntFormat, Kind};
+pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, read_message, write_message};
 pub use ordered_float::OrderedFloat;
@@ -56,5 +59,5 @@ pub use positional::{place, read_place};
 pub use reader::{Cursor, NextField, Reader, Sequence};
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
-pub use value::{FieldValue, Value};
+pub use value::Value;
 pub use writer::Writer;

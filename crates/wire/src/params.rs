@@ -1,7 +1,7 @@
 //! The parameters of a call, as a tuple: what Thrift calls the arguments struct, without a type for it.
 
+use crate::containers::write_list;
 use crate::message::SeenFields;
-use crate::value::write_list;
 use crate::{
     Cursor, DecodeError, EncodeError, Field, FieldValue, NextField, Presence, Present, Reader,
     Value, Writer, presence_size,

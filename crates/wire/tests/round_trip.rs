@@ -412,6 +412,38 @@ proptest! {
         check(&truth, broken)?;
     }
 
+    /// Structs of one size, which tagless writes as blocks, read over others.
+    #[test]
+    fn blocks(values in vec((any::<i32>(), any::<bool>(), any::<i64>(), real()), 0..40), before in 0usize..40,
+        at in any::<prop::sample::Index>())
+    {
+        let sample = |(small, truth, large, real): (i32, bool, i64, f64)| Sample {
+            small,
+            inner: Truth { truth, colour: Colour(small), ..Truth::default() },
+            large,
+            real: real.into(),
+            ..Sample::default()
+        };
+        let values: Vec<Sample> = values.into_iter().map(sample).collect();
+        check(&values, (at, 1))?;
+        let mut over = vec![sample((1, true, 1, 1.0)); before];
+        let bytes = Bytes::from(Encoding::Tagless.to_bytes(&values).unwrap());
+        prop_assert_eq!(bytes.len(), values.len() * <Sample as Value>::PLAIN.unwrap() + 1);
+        Encoding::Tagless.decode(&mut over, &bytes, Limits::default()).unwrap();
+        prop_assert_eq!(over, values);
+    }
+
+    /// What was there before makes no difference.
+    #[test]
+    fn replaced(old in vec(newer(), 0..3), new in vec(newer(), 0..3)) {
+        for encoding in Encoding::BUILT_IN {
+            let mut value = old.clone();
+            let bytes = Bytes::from(encoding.to_bytes(&new).unwrap());
+            encoding.decode(&mut value, &bytes, Limits::default()).unwrap();
+            prop_assert_eq!(&value, &new, "{:?}", encoding);
+        }
+    }
+
     /// A relay that knows an older contract, and speaks another encoding on each side.
     #[test]
     fn relays(value in newer()) {

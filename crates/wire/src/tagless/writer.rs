@@ -27,6 +27,7 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn blob(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+        self.out.reserve(10 + bytes.len());
         varint::write(self.out, bytes.len() as u64);
         self.put(bytes)
     }

@@ -1,0 +1,168 @@
+//! Lists, sets and maps.
+
+use crate::description::{Named, Type};
+use crate::{DecodeError, EncodeError, Kind, Reader, Sequence, Value, Writer, plain};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
+
+impl<T: Value> Value for Vec<T> {
+    const KIND: Kind = Kind::List;
+
+    #[inline]
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        write_list(self, writer)
+    }
+
+    #[inline]
+    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        if let Some(size) = T::PLAIN
+            && let Some(bytes) = reader.plain_list(size, size_of::<T>())?
+        {
+            return plain::read(self, size, bytes);
+        }
+        let mut sequence = reader.begin_list(T::KIND, size_of::<T>())?;
+        if reader.is_positional() {
+            return read_over(self, sequence, reader);
+        }
+        if !sequence.append {
+            self.clear();
+        }
+        self.reserve(sequence.reserve);
+        while reader.next_element(&mut sequence)? {
+            let mut item = T::default();
+            item.read(reader).map_err(|e| e.within("[]"))?;
+            self.push(item);
+        }
+        Ok(())
+    }
+
+    fn describe() -> Type<Named> {
+        Type::List(Box::new(<T as Value>::describe()))
+    }
+}
+
+/// Writes a list.
+#[inline]
+pub(crate) fn write_list<T: Value, W: Writer + ?Sized>(
+    items: &[T],
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    if let Some(size) = T::PLAIN
+        && let Some(room) = writer.plain_list(items.len(), size)?
+    {
+        return plain::write(items, size, room);
+    }
+    writer.begin_list(T::KIND, items.len())?;
+    items.iter().try_for_each(|item| item.write(writer))?;
+    writer.end_list()
+}
+
+/// Reads a list whose elements are replaced one by one, so that their memory is used again.
+#[inline]
+fn read_over<'de, T: Value, R: Reader<'de> + ?Sized>(
+    items: &mut Vec<T>,
+    mut sequence: Sequence,
+    reader: &mut R,
+) -> Result<(), DecodeError> {
+    items.reserve(sequence.reserve.saturating_sub(items.len()));
+    let mut len = 0;
+    while reader.next_element(&mut sequence)? {
+        match items.get_mut(len) {
+            Some(item) => item.read(reader).map_err(|e| e.within("[]"))?,
+            None => {
+                let mut item = T::default();
+                item.read(reader).map_err(|e| e.within("[]"))?;
+                items.push(item);
+            }
+        }
+        len += 1;
+    }
+    items.truncate(len);
+    Ok(())
+}
+
+macro_rules! set {
+    ($type:ident, $element:ident: $($bound:ident)+ $(; $hasher:ident)?) => {
+        impl<
+            $element: Value $(+ $bound)+
+            $(, $hasher: BuildHasher + Default)?
+        > Value for $type<$element $(, $hasher)?> {
+            const KIND: Kind = Kind::Set;
+
+            fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+                writer.begin_set($element::KIND, self.len())?;
+                self.iter().try_for_each(|item| item.write(writer))?;
+                writer.end_list()
+            }
+
+            fn read<'de, R: Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> Result<(), DecodeError> {
+                let mut sequence = reader.begin_set($element::KIND, size_of::<$element>())?;
+                if !sequence.append {
+                    self.clear();
+                }
+                while reader.next_element(&mut sequence)? {
+                    let mut item = $element::default();
+                    item.read(reader).map_err(|e| e.within("[]"))?;
+                    self.insert(item);
+                }
+                Ok(())
+            }
+
+            fn describe() -> Type<Named> {
+                Type::Set(Box::new(<$element as Value>::describe()))
+            }
+        }
+    };
+}
+
+set!(BTreeSet, T: Ord);
+set!(HashSet, T: Eq Hash; S);
+
+macro_rules! map {
+    ($type:ident, $key:ident: $($bound:ident)+ $(; $hasher:ident)?) => {
+        impl<
+            $key: Value $(+ $bound)+,
+            V: Value
+            $(, $hasher: BuildHasher + Default)?
+        > Value for $type<$key, V $(, $hasher)?> {
+            const KIND: Kind = Kind::Map;
+
+            fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+                writer.begin_map($key::KIND, V::KIND, self.len())?;
+                for (key, value) in self {
+                    key.write(writer)?;
+                    value.write(writer)?;
+                }
+                writer.end_map()
+            }
+
+            fn read<'de, R: Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> Result<(), DecodeError> {
+                let size = size_of::<($key, V)>();
+                let mut sequence = reader.begin_map($key::KIND, V::KIND, size)?;
+                if !sequence.append {
+                    self.clear();
+                }
+                while reader.next_element(&mut sequence)? {
+                    let (mut key, mut value) = ($key::default(), V::default());
+                    key.read(reader).map_err(|e| e.within("[key]"))?;
+                    value.read(reader).map_err(|e| e.within("[value]"))?;
+                    self.insert(key, value);
+                }
+                Ok(())
+            }
+
+            fn describe() -> Type<Named> {
+                Type::Map(Box::new(<$key as Value>::describe()), Box::new(<V as Value>::describe()))
+            }
+        }
+    };
+}
+
+map!(BTreeMap, K: Ord);
+map!(HashMap, K: Eq Hash; S);

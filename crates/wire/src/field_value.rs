@@ -1,0 +1,192 @@
+use crate::description::{Named, Type};
+use crate::{Cursor, DecodeError, EncodeError, Field, Kind, NextField, Reader, Value, Writer};
+
+/// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which is
+/// written when present.
+pub trait FieldValue: Default {
+    /// The shape of the value.
+    const KIND: Kind;
+
+    /// Writes the field with its header, if there is something to write.
+    fn write_field<W: Writer + ?Sized>(
+        &self,
+        field: &Field<'_>,
+        writer: &mut W,
+    ) -> Result<(), EncodeError>;
+
+    /// Reads the field's value, after its header.
+    fn read_field<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError>;
+
+    /// The type in the words of a contract; `None` for what none speaks of.
+    fn describe() -> Option<Type<Named>>;
+
+    /// True where the value may be absent.
+    const OPTIONAL: bool = false;
+
+    /// See [`Value::PLAIN`].
+    const PLAIN: Option<usize> = None;
+
+    /// Whether the value is there; `None` where it always is.
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        None
+    }
+
+    /// Writes the value without a header, if there is something to write.
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
+
+    /// See [`Value::write_plain`].
+    #[must_use]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        let _ = room;
+        false
+    }
+
+    /// See [`Value::read_plain`].
+    #[must_use]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+
+    /// Writes the positional answer to a call, a union, with this as its result.
+    fn write_answer<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_union(1)?;
+        self.write_value(writer)?;
+        writer.end_struct()
+    }
+
+    /// What the absence of the field means where it is the only one, as in the reply to a call; `None`
+    /// where it must not be absent.
+    fn when_absent() -> Option<Self> {
+        None
+    }
+}
+
+/// Nothing, as the result of a `void` method: never written, skipped when read.
+impl FieldValue for () {
+    const KIND: Kind = Kind::Struct;
+
+    fn write_field<W: Writer + ?Sized>(&self, _: &Field<'_>, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn read_field<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        reader.begin_struct()?;
+        let mut cursor = Cursor::default();
+        while reader.next_field(&[], &mut cursor)? != NextField::End {
+            reader.unknown_value()?;
+        }
+        Ok(())
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        None
+    }
+
+    fn write_value<W: Writer + ?Sized>(&self, _: &mut W) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn write_answer<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_union(0)?;
+        writer.end_struct()
+    }
+
+    fn when_absent() -> Option<Self> {
+        Some(())
+    }
+}
+
+impl<T: Value> FieldValue for T {
+    const KIND: Kind = T::KIND;
+
+    #[inline]
+    fn write_field<W: Writer + ?Sized>(
+        &self,
+        field: &Field<'_>,
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        writer.begin_field(field)?;
+        self.write(writer)?;
+        writer.end_field()
+    }
+
+    #[inline]
+    fn read_field<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        self.read(reader)
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        Some(<T as Value>::describe())
+    }
+
+    const PLAIN: Option<usize> = T::PLAIN;
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        self.write(writer)
+    }
+
+    #[inline]
+    fn write_plain(&self, room: &mut [u8]) -> bool {
+        T::write_plain(self, room)
+    }
+
+    #[inline]
+    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        T::read_plain(self, bytes)
+    }
+}
+
+impl<T: Value> FieldValue for Option<T> {
+    const KIND: Kind = T::KIND;
+
+    #[inline]
+    fn write_field<W: Writer + ?Sized>(
+        &self,
+        field: &Field<'_>,
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        match self {
+            Some(value) => value.write_field(field, writer),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn read_field<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        self.get_or_insert_default().read(reader)
+    }
+
+    fn describe() -> Option<Type<Named>> {
+        Some(<T as Value>::describe())
+    }
+
+    const OPTIONAL: bool = true;
+
+    #[inline]
+    fn presence(&self) -> Option<bool> {
+        Some(self.is_some())
+    }
+
+    #[inline]
+    fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match self {
+            Some(value) => value.write(writer),
+            None => Ok(()),
+        }
+    }
+}
