@@ -124,10 +124,16 @@ pub trait Writer {
         Ok(None)
     }
 
+    /// True for ids that the encoding can say.
+    fn has_id(&self, id: i32) -> bool {
+        let _ = id;
+        true
+    }
+
     /// Writes a field that this end does not know, kept from an earlier message. An encoding that cannot
-    /// carry the value leaves the field out.
+    /// carry the id or the value leaves the field out.
     fn unknown_field(&mut self, id: i32, value: &crate::UnknownValue) -> Result {
-        let Some(kind) = value.kind() else {
+        let Some(kind) = value.kind().filter(|_| self.has_id(id)) else {
             return Ok(());
         };
         self.begin_field(&Field::new(id, "", kind))?;

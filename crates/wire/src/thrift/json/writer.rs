@@ -273,6 +273,10 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
+    fn has_id(&self, id: i32) -> bool {
+        i16::try_from(id).is_ok()
+    }
+
     fn as_dyn(&mut self) -> &mut dyn crate::Writer {
         self
     }
