@@ -6,6 +6,7 @@
 mod codecs;
 mod contracts;
 mod machines;
+mod own_wire;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
 
@@ -27,6 +28,8 @@ pub const TARGETS: &[Target] = &[
     ("http", machines::http),
     ("client", machines::client),
     ("detection", machines::detection),
+    ("own-server", own_wire::server),
+    ("own-client", own_wire::client),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
 ];

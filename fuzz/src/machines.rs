@@ -2,9 +2,9 @@
 //! limits, or depends on how the bytes were cut.
 
 use bytes::BytesMut;
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::thrift::{
-    ClientConnection, ClientOptions, ConnectionLimits, Detection, ServerConnection, ServerOptions,
-    Wire, detect,
+    ClientConnection, ClientOptions, Detection, ServerConnection, ServerOptions, Wire, detect,
 };
 use dovetail_wire::{Encode, EncodeError, Writer};
 use std::sync::Arc;

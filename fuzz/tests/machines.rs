@@ -38,6 +38,34 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Frames of Dovetail's own wire: kind and flags, id, and a payload of pieces that mean something.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    const KINDS: &[u8] = &[
+        1, 2, 3, 4, 5, 0x25, 0x45, 0x65, 0xc5, 6, 0x26, 0x46, 0xc6, 7, 8, 12, 13, 14, 16, 17,
+    ];
+    const PIECES: &[&[u8]] = &[
+        b"",
+        b"\0",
+        b"\x01",
+        b"\x03",
+        b"\x04\0",
+        b"\0\0\x01a\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        b"\x01\0\x04note0123456789abcdef",
+        b"\x08\x01\x01\x01n\x01v",
+        b"\x01\xe8\x07",
+        b"\x01\x01\x80\x80\x04",
+        b"01234567",
+        b"\xff\xff\xff",
+    ];
+    let payload = proptest::collection::vec(prop::sample::select(PIECES), 0..4);
+    let frame = (prop::sample::select(KINDS), 0..6_u8, payload).prop_map(|(kind, id, pieces)| {
+        let payload = pieces.concat();
+        [&[kind, id, payload.len() as u8][..], &payload].concat()
+    });
+    (any::<u8>(), proptest::collection::vec(frame, 0..12))
+        .prop_map(|(cut, frames)| [vec![cut], frames.concat()].concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -46,5 +74,11 @@ proptest! {
         for name in ["server", "server-of-one-wire", "header", "http", "client", "detection"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
+    }
+
+    #[test]
+    fn frames_of_the_own_wire(data in frames()) {
+        dovetail_fuzz::find("own-server").unwrap()(&data);
+        dovetail_fuzz::find("own-client").unwrap()(&data[1..]);
     }
 }

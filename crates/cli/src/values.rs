@@ -1,11 +1,13 @@
 //! What the commands share about calls: durations, the default wire.
 
-use dovetail::protocol::thrift::{Protocol, Transport, Wire};
+use dovetail::Wire;
+use dovetail::protocol::thrift::{self, Protocol, Transport};
 use std::time::Duration;
 
 /// What Apache Thrift's own examples speak. A server that expects frames refuses it at once, where an
 /// unframed one would wait for more of a frame.
-pub(crate) const DEFAULT_WIRE: Wire = Wire::new(Protocol::Binary, Transport::Unframed);
+pub(crate) const DEFAULT_WIRE: Wire =
+    Wire::Thrift(thrift::Wire::new(Protocol::Binary, Transport::Unframed));
 
 /// `20ms`, `1.5s`, `2m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {

@@ -5,8 +5,17 @@
 //! virtual clock, and foreign languages.
 #![forbid(unsafe_code)]
 
+mod headers;
+mod limits;
+mod name;
 mod status;
+mod wire;
 
+pub mod dovetail;
 pub mod thrift;
 
+pub use headers::Headers;
+pub use limits::ConnectionLimits;
+pub use name::Name;
 pub use status::{Code, Execution, Origin, Status};
+pub use wire::Wire;

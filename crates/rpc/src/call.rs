@@ -1,7 +1,7 @@
 use crate::context::{CallInfo, Caller};
+use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::reply::ReplyBody;
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
-use dovetail_protocol::thrift::{IncomingCall, ReplyTo};
 use dovetail_wire::{Bytes, Encoding, FieldValue, Limits, ReadParams};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Call {
 impl Call {
     /// A call of a method that the router has found. Its answer goes into `out`, which is empty.
     pub(crate) fn new(
-        incoming: IncomingCall,
+        incoming: Incoming,
         method: &'static Method,
         caller: Arc<Caller>,
         limits: Limits,
@@ -36,9 +36,13 @@ impl Call {
     ) -> Self {
         let call = CallInfo {
             caller,
-            service: incoming.service,
+            service: match incoming.target {
+                Target::Named { service, .. } => service,
+                Target::Route(_) => None,
+            },
             method: method.name,
             wire: incoming.reply.wire(),
+            deadline: incoming.deadline,
             headers: incoming.headers,
         };
         Call {
@@ -72,14 +76,20 @@ impl Call {
                 let running = handler(self.context.clone(), params);
                 Box::pin(async move { self.reply(&running.await) })
             }
-            Err(status) => Box::pin(std::future::ready(self.fail(&status))),
+            Err(status) => self.refuse(&status),
         }
     }
 
     /// The answer to a method number that the service does not have: what generated code falls back to.
     pub fn no_such_method<'a>(self) -> HandlerFuture<'a> {
         let status = Status::new(Code::Unimplemented, "the service has no such method");
-        Box::pin(std::future::ready(self.fail(&status)))
+        self.refuse(&status)
+    }
+
+    /// Answers without running the handler: for a [`Service`](crate::Service) in front of another one, which
+    /// lets only some calls pass.
+    pub fn refuse<'a>(self, status: &Status) -> HandlerFuture<'a> {
+        Box::pin(std::future::ready(self.fail(status)))
     }
 
     /// What is known about the call.
@@ -133,7 +143,7 @@ impl Call {
     fn fail(mut self, status: &Status) -> Reply {
         match self.method.oneway {
             true => self.reply.accepted(&mut self.out),
-            false => self.reply.exception(&mut self.out, status),
+            false => self.reply.fail(&mut self.out, status),
         }
         Reply(self.out)
     }

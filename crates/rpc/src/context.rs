@@ -1,6 +1,7 @@
-use dovetail_protocol::thrift::{Headers, Name, Wire};
+use dovetail_protocol::{Headers, Name, Wire};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a handler can know of its call besides the parameters. Cheap to clone.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub(crate) struct CallInfo {
     pub(crate) service: Option<Name>,
     pub(crate) method: &'static str,
     pub(crate) wire: Wire,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
 }
 
@@ -40,12 +42,17 @@ impl Context {
         self.call.method
     }
 
-    /// The transport and protocol by which the call came.
+    /// The wire by which the call came.
     pub fn wire(&self) -> Wire {
         self.call.wire
     }
 
-    /// A header that came with the call, over THeader or HTTP.
+    /// When the caller stops waiting, where its wire says so: Dovetail's own.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.call.deadline
+    }
+
+    /// A header that came with the call, over Dovetail's own wire, THeader or HTTP.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.call.headers.get(name)
     }

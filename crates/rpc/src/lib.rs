@@ -3,10 +3,12 @@
 
 mod address;
 mod block_on;
+mod buffers;
 mod call;
 mod context;
 mod descriptor;
 mod exceptions;
+mod incoming;
 mod method;
 mod reply;
 mod server;
@@ -23,7 +25,7 @@ pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 pub use dovetail_protocol as protocol;
-pub use dovetail_protocol::{Code, Execution, Origin, Status};
+pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
 pub use exceptions::Exceptions;

@@ -1,4 +1,6 @@
 use crate::Exceptions;
+use dovetail_protocol::Name;
+use dovetail_protocol::dovetail::{Contract, Description};
 use dovetail_wire::description::{FieldType, Named, Signature, Type, describe};
 use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
@@ -53,6 +55,16 @@ impl Method {
             oneway: false,
             idempotent: false,
             describe: Describe::Nothing,
+        }
+    }
+
+    /// The method as Dovetail's own wire presents it to the other end.
+    pub(crate) fn contract(&self, service: Name) -> Contract {
+        Contract {
+            service,
+            method: Name::new(self.name),
+            oneway: self.oneway,
+            description: self.description().map(Description::new),
         }
     }
 

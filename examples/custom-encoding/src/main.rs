@@ -5,8 +5,8 @@
 //! ```
 
 use dovetail::Server;
+use dovetail::Wire;
 use dovetail::blocking::Channel;
-use dovetail::protocol::thrift::Wire;
 use dovetail::wire::Encoding;
 use example_custom_encoding::Librarian;
 use example_custom_encoding::codec::Cbor;

@@ -8,13 +8,17 @@
 //! there is to detection. A whole message is one item, so any tool for CBOR can show it.
 
 use crate::codec::{ARRAY, Cbor, CborReader, TEXT, UNSIGNED, put_head, put_integer};
+use dovetail::protocol::Name;
 use dovetail::protocol::thrift::{
-    CustomHead, CustomProtocol, Detect, MessageKind, Name, Protocol, ProtocolError, Transport, Wire,
+    CustomHead, CustomProtocol, Detect, MessageKind, Protocol, ProtocolError, Transport, Wire,
 };
 use dovetail::wire::{Codec, DecodeError, Kind, Limits, Reader};
 
 /// What a client chooses. A server finds it out; it only has to be told of the protocol.
-pub const WIRE: Wire = Wire::new(Protocol::Custom(&CborProtocol), Transport::Framed);
+pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(Wire::new(
+    Protocol::Custom(&CborProtocol),
+    Transport::Framed,
+));
 
 /// Messages of CBOR. They need frames, since nothing here walks an unfinished message to find its end.
 pub struct CborProtocol;

@@ -5,8 +5,7 @@ use crate::interop::{
     SecondClient,
 };
 use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
-use dovetail::protocol::thrift::Wire;
-use dovetail::{Channel, Status, blocking};
+use dovetail::{Channel, Status, Wire, blocking};
 use tokio::runtime::{Handle, Runtime};
 
 pub(crate) struct Connector {

@@ -1,5 +1,6 @@
 //! The peer that is ours: Dovetail behind the command line that all interop peers have.
 
+mod capture;
 mod case;
 mod cases;
 mod connector;
@@ -14,8 +15,7 @@ dovetail::include_contract!("uuid");
 
 use case::{Case, Failure};
 use connector::{Connector, Kind};
-use dovetail::protocol::thrift::Wire;
-use dovetail::{Model, Server};
+use dovetail::{Model, Server, ServiceDescriptor, Wire};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;
@@ -25,6 +25,7 @@ use tokio::runtime;
 const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
+       dovetail-peer CONTRACT capture FOLDER
 CONTRACT: interop | uuid
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
@@ -55,6 +56,7 @@ const CLIENTS: [(&str, Make); 2] = [
 /// A file of interop/contract.
 struct Contract {
     name: &'static str,
+    services: &'static [&'static ServiceDescriptor],
     cases: fn() -> Vec<Case>,
     /// Adds the services.
     serve: fn(Server) -> Server,
@@ -63,6 +65,7 @@ struct Contract {
 const CONTRACTS: [Contract; 2] = [
     Contract {
         name: "interop",
+        services: &[&interop::INTEROP, &interop::SECOND],
         cases: cases::all,
         serve: |server| {
             server
@@ -72,6 +75,7 @@ const CONTRACTS: [Contract; 2] = [
     },
     Contract {
         name: "uuid",
+        services: &[&uuids::UUID_SERVICE],
         cases: uuid::all,
         serve: |server| server.service(uuids::UuidServiceServer::new(uuid::Handler)),
     },
@@ -97,6 +101,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         Some("capabilities") => println!("{}", Value::from(capabilities())),
         Some("server") => serve(contract, &options(arguments)?)?,
         Some("client") => return call(contract, &options(arguments)?),
+        Some("capture") => {
+            let folder = arguments.next().ok_or(USAGE)?;
+            capture::run(contract, folder.as_ref())?;
+        }
         _ => return Err(USAGE.into()),
     }
     Ok(ExitCode::SUCCESS)

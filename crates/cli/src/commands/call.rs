@@ -7,8 +7,8 @@ use crate::paint::{Stream, Style};
 use crate::values::{self, duration};
 use clap::Args;
 use dovetail::blocking::Channel;
-use dovetail::protocol::thrift::{Transport, Wire};
-use dovetail::{Code, Execution, Origin, Status};
+use dovetail::protocol::thrift::Transport;
+use dovetail::{Code, Execution, Origin, Status, Wire};
 use dovetail_dynamic::{
     Contract, Params, Reply, ReplySlot, Struct, arguments_from_json, closest, to_json, type_name,
 };
@@ -47,14 +47,14 @@ pub(crate) struct Call {
     /// The contract
     #[arg(long, value_name = "FILE")]
     idl: PathBuf,
-    /// What the server speaks: `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
+    /// What the server speaks: dovetail, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
     /// unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
     /// Give up after this time
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     timeout: Duration,
-    /// Send a header; needs header or http in --wire; can be repeated
+    /// Send a header; needs dovetail, header or http in --wire; can be repeated
     #[arg(long = "header", value_name = "NAME=VALUE")]
     headers: Vec<String>,
     /// The server has several services on this port: say which one is called
@@ -115,29 +115,28 @@ impl Call {
     }
 
     fn wire(&self, target: &Target) -> Result<Wire> {
-        let given = self.wire;
-        if target.http_path.is_none() {
-            return Ok(given.unwrap_or(values::DEFAULT_WIRE));
-        }
-        let mut wire = given.unwrap_or(values::DEFAULT_WIRE);
-        match (given, wire.transport) {
-            (None, _) | (_, Transport::Http | Transport::Unframed) => {
-                wire.transport = Transport::Http
+        let wire = self.wire.unwrap_or(values::DEFAULT_WIRE);
+        match wire {
+            _ if target.http_path.is_none() => Ok(wire),
+            Wire::Thrift(mut wire)
+                if matches!(wire.transport, Transport::Http | Transport::Unframed) =>
+            {
+                wire.transport = Transport::Http;
+                Ok(wire.into())
             }
-            (Some(_), _) => {
+            _ => {
                 let failure = format!("an http:// address and --wire {wire} exclude each other");
-                return Err(
-                    Failure::new(Exit::Usage, failure).help("use tcp:// instead of http://")
-                );
+                Err(Failure::new(Exit::Usage, failure).help("use tcp:// instead of http://"))
             }
         }
-        Ok(wire)
     }
 
     fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
-        if !self.headers.is_empty()
-            && !matches!(wire.transport, Transport::Header | Transport::Http)
-        {
+        let carries = match wire {
+            Wire::Dovetail => true,
+            Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
+        };
+        if !self.headers.is_empty() && !carries {
             let failure = format!("the wire {wire} carries no headers");
             return Err(Failure::new(Exit::Usage, failure).help("try --wire compact+header"));
         }

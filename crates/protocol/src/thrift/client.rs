@@ -1,13 +1,13 @@
 use super::http::{self, HttpTarget, Side};
 use super::incoming::{self, Message, Reader};
-use super::limits::credible;
 use super::message::Stop;
 use super::outgoing::{Lead, Outgoing};
 use super::{
-    ConnectionLimits, Headers, MessageKind, Name, ProtocolError, Transport, Wire,
-    application_exception, header, multiplexed,
+    MessageKind, ProtocolError, Transport, Wire, application_exception, header, multiplexed,
 };
 use crate::Status;
+use crate::limits::credible;
+use crate::{ConnectionLimits, Headers, Name};
 use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub struct ClientOptions {
 
 /// A call on its connection. Never used again, so a late reply cannot meet another call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CallId(u64);
+pub struct CallId(pub u64);
 
 /// A reply that has arrived.
 #[derive(Debug)]

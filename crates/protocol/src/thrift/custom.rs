@@ -1,5 +1,6 @@
 use super::scan::Scan;
-use super::{MessageKind, Name, ProtocolError};
+use super::{MessageKind, ProtocolError};
+use crate::Name;
 use dovetail_wire::Codec;
 
 /// A protocol that is not built in: how messages begin, and how values are encoded.

@@ -3,7 +3,8 @@
 //! `docs/spec/thrift.md` has the table, with the cases that two wires could claim.
 
 use super::message::{COMPACT_ID, Stop};
-use super::{ConnectionLimits, CustomProtocol, Detect, Protocol, ProtocolError, Transport, Wire};
+use super::{CustomProtocol, Detect, Protocol, ProtocolError, Transport, Wire};
+use crate::ConnectionLimits;
 
 /// What the first bytes of a connection say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

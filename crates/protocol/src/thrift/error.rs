@@ -1,4 +1,5 @@
-use super::{MessageKind, Name};
+use super::MessageKind;
+use crate::Name;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub enum ProtocolError {
         /// What came.
         found: &'static str,
     },
-    /// A message larger than [`ConnectionLimits::message_bytes`](super::ConnectionLimits).
+    /// A message larger than [`ConnectionLimits::message_bytes`](crate::ConnectionLimits).
     MessageTooLarge {
         /// Its size as far as it is known: at least this.
         size: u64,
@@ -34,17 +35,17 @@ pub enum ProtocolError {
         limit: usize,
     },
     /// A message that decompresses to more than
-    /// [`ConnectionLimits::message_bytes`](super::ConnectionLimits).
+    /// [`ConnectionLimits::message_bytes`](crate::ConnectionLimits).
     DecompressedTooLarge {
         /// The limit.
         limit: usize,
     },
-    /// Headers larger than [`ConnectionLimits::header_bytes`](super::ConnectionLimits).
+    /// Headers larger than [`ConnectionLimits::header_bytes`](crate::ConnectionLimits).
     HeadersTooLarge {
         /// The limit.
         limit: usize,
     },
-    /// A method's name longer than [`ConnectionLimits::name_bytes`](super::ConnectionLimits).
+    /// A method's name longer than [`ConnectionLimits::name_bytes`](crate::ConnectionLimits).
     NameTooLong {
         /// Its length.
         length: u64,
@@ -53,7 +54,7 @@ pub enum ProtocolError {
     },
     /// A method's name that is not UTF-8.
     InvalidName,
-    /// Values nested deeper than [`ConnectionLimits::depth`](super::ConnectionLimits).
+    /// Values nested deeper than [`ConnectionLimits::depth`](crate::ConnectionLimits).
     TooDeep {
         /// The limit.
         limit: usize,

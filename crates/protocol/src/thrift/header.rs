@@ -5,7 +5,8 @@
 //! ```
 
 use super::message::{Stop, truncate, varint, word, write_varint};
-use super::{ConnectionLimits, Headers, Protocol, ProtocolError, Transform, Transforms, transform};
+use super::{Protocol, ProtocolError, Transform, Transforms, transform};
+use crate::{ConnectionLimits, Headers};
 use dovetail_wire::{Bytes, EncodeError};
 
 /// What stands before the message.

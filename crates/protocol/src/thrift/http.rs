@@ -1,7 +1,8 @@
 //! Thrift over HTTP/1.1: one message in the body of a request, its reply in the body of the response.
 
+use super::ProtocolError;
 use super::message::Stop;
-use super::{ConnectionLimits, Headers, ProtocolError};
+use crate::{ConnectionLimits, Headers};
 use bytes::{Buf, BytesMut};
 use dovetail_wire::{Bytes, EncodeError};
 

@@ -3,8 +3,9 @@
 use super::http::{self, Side};
 use super::message::{self, Head, Stop};
 use super::scan::{Binary, Compact, JsonScan, Scan, Scanned, StructScan};
-use super::{ConnectionLimits, Headers, Protocol, ProtocolError, Transforms, Transport, Wire};
+use super::{Protocol, ProtocolError, Transforms, Transport, Wire};
 use super::{detect, header};
+use crate::{ConnectionLimits, Headers};
 use bytes::{Buf, BytesMut};
 use dovetail_wire::Bytes;
 

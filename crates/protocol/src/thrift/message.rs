@@ -1,7 +1,8 @@
 //! The head of a message in each protocol: what it is, which method, which number.
 
 use super::json;
-use super::{ConnectionLimits, Name, Protocol, ProtocolError};
+use super::{Protocol, ProtocolError};
+use crate::{ConnectionLimits, Name};
 use std::fmt;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Several services on one connection: the name of a call is `service:method`, that of its reply `method`.
 
-use super::Name;
+use crate::Name;
 
 const SEPARATOR: char = ':';
 

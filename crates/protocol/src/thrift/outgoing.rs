@@ -1,9 +1,10 @@
 //! Appends messages to what is sent.
 
 use super::http::{self, HttpTarget};
-use super::limits::MAX_FRAME;
-use super::{Headers, MessageKind, Transport, Wire};
+use super::{MessageKind, Transport, Wire};
 use super::{header, message, transform};
+use crate::Headers;
+use crate::limits::MAX_FRAME;
 use dovetail_wire::{Encode, EncodeError, Limits};
 
 /// Everything about a message but its body.

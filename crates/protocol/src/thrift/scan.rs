@@ -4,8 +4,9 @@
 //! looked at twice, apart from the few of a length or field header that came in pieces. It keeps an
 //! explicit stack, bounded by the depth limit, so that no input costs more memory or a deep recursion.
 
+use super::ProtocolError;
 use super::message::{Stop, truncate, varint, word};
-use super::{ConnectionLimits, ProtocolError};
+use crate::ConnectionLimits;
 
 /// Finds the end of one message; made anew for each.
 pub trait Scan: Send {

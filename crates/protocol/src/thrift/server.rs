@@ -2,14 +2,12 @@ use super::application_exception::ApplicationException;
 use super::detect::detect_wire;
 use super::http::{self, Side};
 use super::incoming::{self, Lead, Message, Reader};
-use super::limits::credible;
 use super::message::{Head, Stop};
 use super::outgoing::{self, Outgoing};
-use super::{
-    ConnectionLimits, CustomProtocol, Headers, MessageKind, Name, ProtocolError, Transport, Wire,
-    header, multiplexed,
-};
+use super::{CustomProtocol, MessageKind, ProtocolError, Transport, Wire, header, multiplexed};
 use crate::Status;
+use crate::limits::credible;
+use crate::{ConnectionLimits, Headers, Name};
 use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::sync::Arc;

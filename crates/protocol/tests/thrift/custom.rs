@@ -3,9 +3,10 @@
 
 use crate::support::{Greeting, options, serve};
 use bytes::BytesMut;
+use dovetail_protocol::Name;
 use dovetail_protocol::thrift::{
-    ClientConnection, CustomHead, CustomProtocol, Detect, MessageKind, Name, Protocol,
-    ProtocolError, Scan, Scanned, Transport, Wire,
+    ClientConnection, CustomHead, CustomProtocol, Detect, MessageKind, Protocol, ProtocolError,
+    Scan, Scanned, Transport, Wire,
 };
 use dovetail_wire::{
     Bytes, Codec, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Reader,

@@ -1,7 +1,8 @@
 //! What the first bytes say, and how few of them are needed.
 
 use crate::support::bytes;
-use dovetail_protocol::thrift::{ConnectionLimits, Detection, detect};
+use dovetail_protocol::ConnectionLimits;
+use dovetail_protocol::thrift::{Detection, detect};
 
 /// First bytes, what they are, and how many of them tell.
 const TABLE: &[(&str, &str, usize)] = &[

@@ -3,9 +3,10 @@
 use crate::custom::AT;
 use crate::support::{Greeting, chunk_sizes, options, wire};
 use bytes::BytesMut;
+use dovetail_protocol::Headers;
 use dovetail_protocol::thrift::{
-    CallId, ClientConnection, ClientOptions, Headers, IncomingCall, IncomingReply, Protocol,
-    ProtocolError, ServerConnection, Transport, Wire,
+    CallId, ClientConnection, ClientOptions, IncomingCall, IncomingReply, Protocol, ProtocolError,
+    ServerConnection, Transport, Wire,
 };
 use dovetail_protocol::{Code, Execution, Origin, Status};
 use dovetail_wire::Limits;

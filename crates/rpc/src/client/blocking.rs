@@ -13,11 +13,10 @@
 
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Table, lost, misbehaved, too_late};
+use super::table::{Outgoing, Queued, Table, Wake, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
 use crate::transport::{Connector, Polling, Receiver, Stream, Wait};
-use crate::{Address, Code, Exceptions, Execution, Method, Status};
-use dovetail_protocol::thrift::CallId;
+use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
@@ -29,8 +28,8 @@ use std::time::{Duration, Instant};
 /// A connection that nobody used for so long is looked at before it is trusted with a call.
 const DOUBTFUL: Duration = Duration::from_secs(1);
 
-/// A buffer for calls that has grown beyond this is not kept.
-const KEPT: usize = 16 << 10;
+/// How long telling the server that a call was given up may hold its caller up.
+const LAST_WORD: Duration = Duration::from_millis(10);
 
 /// A blocking connection to a server. Cheap to clone; safe to share between threads.
 #[derive(Clone)]
@@ -84,14 +83,19 @@ impl Channel {
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
-        let body = self.exchange(self.outgoing(method.name, &params), method.idempotent);
+        let body = self.exchange(self.outgoing(method, &params), method.idempotent);
         decode(method.name, body, self.options.decoding)
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
     /// the server has taken the call: every request has a response there.
     pub fn notify<P: WriteParams>(&self, method: &'static Method, params: P) -> Result<(), Status> {
-        self.notify_raw(method.name, &(&params, method.params))
+        let params = (&params, method.params);
+        let call = Outgoing {
+            oneway: true,
+            ..self.outgoing(method, &params)
+        };
+        self.attempt(call, false).map(drop)
     }
 
     /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
@@ -102,7 +106,7 @@ impl Channel {
         params: &impl Encode,
         reply: &mut impl Decode,
     ) -> Result<(), Status> {
-        let body = self.exchange(self.outgoing(method, params), false)?;
+        let body = self.exchange(self.outgoing_by_name(method, params), false)?;
         decode_into(reply, method, body, self.options.decoding)
     }
 
@@ -110,7 +114,7 @@ impl Channel {
     pub fn notify_raw(&self, method: &str, params: &impl Encode) -> Result<(), Status> {
         let call = Outgoing {
             oneway: true,
-            ..self.outgoing(method, params)
+            ..self.outgoing_by_name(method, params)
         };
         self.attempt(call, false).map(drop)
     }
@@ -163,6 +167,8 @@ impl Channel {
         {
             return Ok(connection.clone());
         }
+        // A server that goes down waits for its clients to let go.
+        *lock(&place.connection) = None;
         let now = Instant::now();
         dial.check(now)?;
         let patience = self.options.connect_timeout.min(self.options.timeout);
@@ -232,7 +238,7 @@ struct Connection {
 }
 
 struct State {
-    table: Table<Arc<Waiter>>,
+    table: Table<Thread>,
     sending: bool,
     reading: bool,
     /// Callers that wait for their turn.
@@ -240,37 +246,17 @@ struct State {
     last_used: Instant,
 }
 
-/// A caller that waits: where its reply goes, and how to wake it.
-struct Waiter {
-    thread: Thread,
-    reply: Mutex<Option<Result<Body, Status>>>,
-}
-
-impl Waiter {
-    fn new() -> Arc<Self> {
-        Arc::new(Waiter {
-            thread: thread::current(),
-            reply: Mutex::new(None),
-        })
-    }
-
-    fn deliver(&self, reply: Result<Body, Status>) {
-        *lock(&self.reply) = Some(reply);
-        self.thread.unpark();
-    }
-
-    fn take(&self) -> Option<Result<Body, Status>> {
-        lock(&self.reply).take()
+impl Wake for Thread {
+    fn wake(&self) {
+        self.unpark();
     }
 }
 
 impl State {
     /// Somebody must read as long as somebody waits.
     fn wake_a_reader(&self) {
-        if let Some(next) = self.table.any_waiter()
-            && !self.reading
-        {
-            next.thread.unpark();
+        if !self.reading {
+            self.table.wake_any();
         }
     }
 }
@@ -303,7 +289,7 @@ impl Connection {
             if !silent.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
                 // Closed, or talking without being asked.
                 let why: &str = "the server closed it while it was idle";
-                state.table.fail(lost(&self.target, &why));
+                state.table.fail(&lost(&self.target, &why));
                 return false;
             }
         }
@@ -318,21 +304,19 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<Body>, Status> {
         let mut state = lock(&self.state);
-        let answered = !call.oneway || state.table.answers_oneway();
-        let waiter = answered.then(Waiter::new);
         let id = loop {
-            match state.table.call(call, waiter.clone())? {
-                Some(id) => break id,
-                None => state = self.wait_for_turn(state, call.method, timeout, deadline)?,
+            match state.table.call(call, thread::current)? {
+                Some(Queued(id)) => break id,
+                None => state = self.wait_for_turn(state, call.name, timeout, deadline)?,
             }
         };
-        self.send(state, deadline);
-        match waiter {
-            Some(waiter) => match self.wait(&waiter, id, deadline) {
+        let state = self.send(state, deadline);
+        match id {
+            Some(id) => match self.wait(state, id, deadline) {
                 Some(reply) => reply.map(Some),
-                None => Err(too_late(call.method, timeout, Execution::MayHaveRun)),
+                None => Err(too_late(call.name, timeout, Execution::MayHaveRun)),
             },
-            None => match lock(&self.state).table.broken() {
+            None => match state.table.broken() {
                 true => Err(lost(&self.target, &"it broke while the call was sent")),
                 false => Ok(None),
             },
@@ -367,9 +351,13 @@ impl Connection {
     }
 
     /// Sends what is queued, unless another caller does so already and takes it along.
-    fn send<'a>(&'a self, mut state: MutexGuard<'a, State>, deadline: Instant) {
+    fn send<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        deadline: Instant,
+    ) -> MutexGuard<'a, State> {
         if state.sending {
-            return;
+            return state;
         }
         state.sending = true;
         while !state.table.out.is_empty() && !state.table.broken() {
@@ -378,33 +366,32 @@ impl Connection {
             let sent = self.stream.send_all(&out, Some(deadline));
             state = lock(&self.state);
             match sent {
-                Ok(()) if state.table.out.is_empty() && out.capacity() <= KEPT => {
-                    out.clear();
+                Ok(()) if state.table.out.is_empty() => {
+                    buffers::sent(&mut out);
                     state.table.out = out;
                 }
                 Ok(()) => {}
                 // Part of a message may have left: nothing can follow it.
-                Err(error) => self.give_up(&mut state, lost(&self.target, &error)),
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    self.give_up(&mut state, &lost(&self.target, &error));
+                }
+                Err(error) => state.table.cut(&lost(&self.target, &error)),
             }
         }
         state.sending = false;
         state.last_used = Instant::now();
+        state
     }
 
     /// Waits for the reply; `None` where the time is over.
-    fn wait(
-        &self,
-        waiter: &Arc<Waiter>,
-        call: CallId,
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        call: u64,
         deadline: Instant,
     ) -> Option<Result<Body, Status>> {
         loop {
-            if let Some(reply) = waiter.take() {
-                return Some(reply);
-            }
-            let mut state = lock(&self.state);
-            // It may have come before the lock.
-            if let Some(reply) = waiter.take() {
+            if let Some(reply) = state.table.take(call) {
                 return Some(reply);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -412,22 +399,33 @@ impl Connection {
                 state.table.abandon(call);
                 self.offer_turn(&state);
                 state.wake_a_reader();
+                // The server is told, where the wire has a word for it.
+                drop(self.send(state, Instant::now() + LAST_WORD));
                 return None;
             }
             if state.reading {
                 drop(state);
                 thread::park_timeout(left);
+                state = lock(&self.state);
                 continue;
             }
             state.reading = true;
-            self.read(state, waiter, deadline);
+            match self.read(state, call, deadline) {
+                (_, Some(reply)) => return Some(reply),
+                (left, None) => state = left,
+            }
         }
     }
 
     /// Reads for all, until this caller has its reply or no time left; then another one reads.
-    fn read<'a>(&'a self, mut state: MutexGuard<'a, State>, own: &Waiter, deadline: Instant) {
+    fn read<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        call: u64,
+        deadline: Instant,
+    ) -> (MutexGuard<'a, State>, Option<Result<Body, Status>>) {
         let mut receiver = lock(&self.receiver);
-        loop {
+        let reply = loop {
             let needs = state.table.needs();
             let mut input = std::mem::take(&mut state.table.input);
             drop(state);
@@ -435,43 +433,49 @@ impl Connection {
             state = lock(&self.state);
             state.table.input = input;
             match received {
-                Err(e) if e.kind() == io::ErrorKind::TimedOut => break,
+                Err(e) if e.kind() == io::ErrorKind::TimedOut => break None,
                 received => self.take_in(&mut state, received),
             }
-            if lock(&own.reply).is_some() || state.table.broken() {
-                break;
+            if !state.table.out.is_empty() {
+                // What the wire itself has to say.
+                state = self.send(state, deadline);
             }
-        }
+            let reply = state.table.take(call);
+            if reply.is_some() || state.table.broken() {
+                break reply;
+            }
+        };
         receiver.relax(&mut state.table.input);
         drop(receiver);
         state.reading = false;
         state.last_used = Instant::now();
         state.wake_a_reader();
+        (state, reply)
     }
 
     fn take_in(&self, state: &mut State, received: io::Result<usize>) {
-        let deliver = |waiter: Arc<Waiter>, reply| waiter.deliver(reply);
         let outcome = match received {
-            Ok(0) => match state.table.end(deliver) {
-                Ok(()) => Err(lost(&self.target, &"the server closed it")),
+            Ok(0) => match state.table.end() {
+                Ok(()) => {
+                    let why = lost(&self.target, &"the server closed it");
+                    Err(why.with_execution(state.table.left_behind()))
+                }
                 Err(error) => Err(lost(&self.target, &error)),
             },
             Ok(_) => state
                 .table
-                .receive(deliver)
-                .map_err(|error| misbehaved(&self.target, &error)),
+                .receive()
+                .map_err(|fault| misbehaved(&self.target, &fault)),
             Err(error) => Err(lost(&self.target, &error)),
         };
         if let Err(why) = outcome {
-            self.give_up(state, why);
+            self.give_up(state, &why);
         }
         self.offer_turn(state);
     }
 
-    fn give_up(&self, state: &mut State, why: Status) {
-        for waiter in state.table.fail(why.clone()) {
-            waiter.deliver(Err(why.clone()));
-        }
+    fn give_up(&self, state: &mut State, why: &Status) {
+        state.table.fail(why);
         self.stream.shutdown();
     }
 }

@@ -1,18 +1,21 @@
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Table, lost, misbehaved, too_late};
+use super::table::{Outgoing, Queued, Table, Wake, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
-use crate::{Address, Code, Exceptions, Execution, Method, Status};
-use dovetail_protocol::thrift::CallId;
+use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
+use bytes::BytesMut;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// An async connection to a server. Cheap to clone; safe to share between tasks.
@@ -65,7 +68,7 @@ impl Channel {
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
-        let call = self.outgoing(method.name, &params);
+        let call = self.outgoing(method, &params);
         let body = self.exchange(call, method.idempotent).await;
         decode(method.name, body, self.options.decoding)
     }
@@ -77,8 +80,12 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<(), Status> {
-        self.notify_raw(method.name, &(&params, method.params))
-            .await
+        let params = (&params, method.params);
+        let call = Outgoing {
+            oneway: true,
+            ..self.outgoing(method, &params)
+        };
+        self.in_time(call, false).await.map(drop)
     }
 
     /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
@@ -89,7 +96,9 @@ impl Channel {
         params: &impl Encode,
         reply: &mut impl Decode,
     ) -> Result<(), Status> {
-        let body = self.exchange(self.outgoing(method, params), false).await?;
+        let body = self
+            .exchange(self.outgoing_by_name(method, params), false)
+            .await?;
         decode_into(reply, method, body, self.options.decoding)
     }
 
@@ -97,7 +106,7 @@ impl Channel {
     pub async fn notify_raw(&self, method: &str, params: &impl Encode) -> Result<(), Status> {
         let call = Outgoing {
             oneway: true,
-            ..self.outgoing(method, params)
+            ..self.outgoing_by_name(method, params)
         };
         self.in_time(call, false).await.map(drop)
     }
@@ -117,7 +126,7 @@ impl Channel {
         idempotent: bool,
     ) -> Result<Option<Body>, Status> {
         let limit = self.options.timeout;
-        let late = || too_late(call.method, limit, Execution::MayHaveRun);
+        let late = || too_late(call.name, limit, Execution::MayHaveRun);
         timeout(limit, self.attempt(call, idempotent))
             .await
             .unwrap_or_else(|_| Err(late()))
@@ -154,6 +163,8 @@ impl Channel {
         if let Some(connection) = place.usable() {
             return Ok(connection);
         }
+        // A server that goes down waits for its clients to let go.
+        *lock(&place.connection) = None;
         dial.check(Instant::now())?;
         let target = self.shared.address.to_string();
         let patience = self.options.connect_timeout.min(self.options.timeout);
@@ -210,30 +221,56 @@ impl Place {
     }
 }
 
-type Reply = oneshot::Sender<Result<Body, Status>>;
-
-/// A call that is on its way, and where its answer comes, if one does.
-type Queued = (CallId, Option<oneshot::Receiver<Result<Body, Status>>>);
+impl Wake for Waker {
+    fn wake(&self) {
+        self.wake_by_ref();
+    }
+}
 
 struct Connection {
     target: String,
-    table: Mutex<Table<Reply>>,
+    table: Mutex<Table<Waker>>,
     /// Something is queued, or the connection is no longer wanted.
     queued: Arc<Notify>,
     /// Notified when callers that wait for their turn may have it.
     turn: Notify,
 }
 
-/// Gives a call up when its future is dropped.
-struct Abandon<'a> {
+/// The answer to a call. A call whose future is dropped before is given up.
+struct Answer<'a> {
     connection: &'a Connection,
-    call: CallId,
+    call: u64,
+    done: bool,
 }
 
-impl Drop for Abandon<'_> {
+impl Future for Answer<'_> {
+    type Output = Result<Body, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut table = lock(&self.connection.table);
+        if let Some(reply) = table.take(self.call) {
+            drop(table);
+            self.done = true;
+            return Poll::Ready(reply);
+        }
+        match table.waiter(self.call) {
+            Some(waiter) => {
+                waiter.clone_from(context.waker());
+                Poll::Pending
+            }
+            None => Poll::Ready(Err(lost(&self.connection.target, &"it was given up"))),
+        }
+    }
+}
+
+impl Drop for Answer<'_> {
     fn drop(&mut self) {
-        lock(&self.connection.table).abandon(self.call);
-        self.connection.turn.notify_waiters();
+        if !self.done {
+            lock(&self.connection.table).abandon(self.call);
+            self.connection.turn.notify_waiters();
+            // The server may have to be told.
+            self.connection.queued.notify_one();
+        }
     }
 }
 
@@ -257,10 +294,12 @@ impl Connection {
             Address::Tcp(place) => {
                 let stream = TcpStream::connect(place).await?;
                 stream.set_nodelay(true)?;
-                tokio::spawn(run(stream, weak, queued));
+                let (receiver, sender) = stream.into_split();
+                tokio::spawn(run(receiver, sender, weak, queued));
             }
             Address::Unix(path) => {
-                tokio::spawn(run(UnixStream::connect(path).await?, weak, queued));
+                let (receiver, sender) = UnixStream::connect(path).await?.into_split();
+                tokio::spawn(run(receiver, sender, weak, queued));
             }
         }
         Ok(connection)
@@ -268,87 +307,116 @@ impl Connection {
 
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.
     async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Body>, Status> {
-        let (id, answer) = loop {
+        let call = loop {
             // Before the look at the table: a turn that is offered in between is not missed.
             let turn = self.turn.notified();
-            if let Some(queued) = self.queue(call)? {
-                break queued;
+            if let Some(Queued(call)) = self.queue(call)? {
+                break call;
             }
             turn.await;
         };
-        let Some(answer) = answer else {
-            return Ok(None);
-        };
-        let given_up = Abandon {
-            connection: self,
-            call: id,
-        };
-        let answer = answer.await;
-        std::mem::forget(given_up);
-        match answer {
-            Ok(reply) => reply.map(Some),
-            Err(_) => Err(lost(&self.target, &"its task has ended")),
+        match call {
+            None => Ok(None),
+            Some(call) => {
+                let answer = Answer {
+                    connection: self,
+                    call,
+                    done: false,
+                };
+                answer.await.map(Some)
+            }
         }
     }
 
+    /// `None` where the call has to wait for its turn.
     fn queue(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Queued>, Status> {
         let mut table = lock(&self.table);
-        let (reply, answer) = match !call.oneway || table.answers_oneway() {
-            true => {
-                let (reply, answer) = oneshot::channel();
-                (Some(reply), Some(answer))
-            }
-            false => (None, None),
-        };
-        let Some(id) = table.call(call, reply)? else {
-            return Ok(None);
-        };
-        self.queued.notify_one();
-        Ok(Some((id, answer)))
+        // Whoever waits says so when it is polled.
+        let queued = table.call(call, || Waker::noop().clone())?;
+        drop(table);
+        if queued.is_some() {
+            self.queued.notify_one();
+        }
+        Ok(queued)
     }
 
-    fn fail(&self, why: Status) {
-        for waiter in lock(&self.table).fail(why.clone()) {
-            // A caller that is gone needs no answer.
-            let _ = waiter.send(Err(why.clone()));
-        }
+    fn fail(&self, why: &Status) {
+        lock(&self.table).fail(why);
         self.turn.notify_waiters();
+    }
+
+    /// Takes in what was received.
+    fn take_in(&self, received: io::Result<usize>) -> Result<(), Status> {
+        let target = &self.target;
+        let mut table = lock(&self.table);
+        let understood = match received {
+            Ok(0) => {
+                table.end().map_err(|fault| lost(target, &fault))?;
+                let why = lost(target, &"the server closed it");
+                Err(why.with_execution(table.left_behind()))
+            }
+            Ok(_) => table.receive().map_err(|fault| misbehaved(target, &fault)),
+            Err(e) => Err(lost(target, &e)),
+        };
+        if !table.out.is_empty() {
+            // The wire itself has something to say.
+            self.queued.notify_one();
+        }
+        understood
     }
 }
 
 /// The task of a connection: ends when the connection is lost, or when no channel holds it any longer.
-async fn run<S>(stream: S, connection: Weak<Connection>, queued: Arc<Notify>)
-where
-    S: AsyncRead + AsyncWrite + Send,
-{
-    let (mut receiver, mut sender) = tokio::io::split(stream);
+async fn run(
+    mut receiver: impl AsyncRead + Unpin,
+    mut sender: impl AsyncWrite + Unpin,
+    connection: Weak<Connection>,
+    queued: Arc<Notify>,
+) {
     let sending = async {
+        let mut out = Vec::new();
         loop {
             queued.notified().await;
             let Some(connection) = connection.upgrade() else {
                 return;
             };
-            let out = std::mem::take(&mut lock(&connection.table).out);
-            if let Err(e) = sender.write_all(&out).await {
-                return connection.fail(lost(&connection.target, &e));
+            if lock(&connection.table).crowded() {
+                // Whoever else is about to call comes along: tokio runs this task before them.
+                yield_now().await;
+            }
+            // The two buffers take turns.
+            std::mem::swap(&mut lock(&connection.table).out, &mut out);
+            let sent = sender.write_all(&out).await;
+            buffers::sent(&mut out);
+            if let Err(e) = sent {
+                lock(&connection.table).cut(&lost(&connection.target, &e));
+                // What the server had to say before is still to be received.
+                return std::future::pending().await;
             }
         }
     };
     let receiving = async {
-        let mut scratch = vec![0; 16 << 10];
+        let mut input = BytesMut::new();
         loop {
-            let received = receiver.read(&mut scratch).await;
+            let needs = match connection.upgrade() {
+                Some(connection) => {
+                    let mut table = lock(&connection.table);
+                    // What is left of a message stays at the front.
+                    std::mem::swap(&mut table.input, &mut input);
+                    table.needs()
+                }
+                None => return,
+            };
+            input.reserve(needs.max(RECEIVED));
+            let received = receiver.read_buf(&mut input).await;
             let Some(connection) = connection.upgrade() else {
                 return;
             };
-            if let Err(why) = take_in(&connection, &mut scratch, received) {
-                return connection.fail(why);
+            std::mem::swap(&mut lock(&connection.table).input, &mut input);
+            if let Err(why) = connection.take_in(received) {
+                return connection.fail(&why);
             }
             connection.turn.notify_waiters();
-            let needs = lock(&connection.table).needs();
-            if needs > scratch.len() {
-                scratch.resize(needs.next_power_of_two().min(1 << 20), 0);
-            }
         }
     };
     tokio::select! {
@@ -357,33 +425,8 @@ where
     }
 }
 
-fn take_in(
-    connection: &Connection,
-    scratch: &mut [u8],
-    received: io::Result<usize>,
-) -> Result<(), Status> {
-    let target = &connection.target;
-    let deliver = |reply: Reply, body| {
-        // A caller that is gone needs no answer.
-        let _ = reply.send(body);
-    };
-    let mut table = lock(&connection.table);
-    match received {
-        Ok(0) => {
-            table.end(deliver).map_err(|error| lost(target, &error))?;
-            Err(lost(target, &"the server closed it"))
-        }
-        Ok(received) => {
-            table
-                .input
-                .extend_from_slice(scratch.get(..received).unwrap_or_default());
-            table
-                .receive(deliver)
-                .map_err(|error| misbehaved(target, &error))
-        }
-        Err(e) => Err(lost(target, &e)),
-    }
-}
+/// The least room that is made for what is received.
+const RECEIVED: usize = 16 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,6 +2,7 @@
 
 pub mod blocking;
 mod dial;
+mod machine;
 mod options;
 mod table;
 

@@ -1,5 +1,7 @@
+use crate::Wire;
 use crate::transport::Polling;
-use dovetail_protocol::thrift::{ClientOptions, Headers, Protocol, Transport, Wire};
+use dovetail_protocol::Headers;
+use dovetail_protocol::thrift::{self, ClientOptions, Protocol, Transport};
 use std::time::Duration;
 
 /// How a channel behaves. Builders fill it; handles derived from a channel change parts of it.
@@ -52,7 +54,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             // Framed: a server knows at once how long a message is. Binary: the fastest, and every peer has it.
-            wire: Wire::new(Protocol::Binary, Transport::Framed),
+            wire: thrift::Wire::new(Protocol::Binary, Transport::Framed).into(),
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
             timeout: Duration::from_secs(30),
@@ -80,7 +82,8 @@ macro_rules! handle {
             self.with(|options| options.timeout = timeout)
         }
 
-        /// The same channel, its calls with this header where the wire can carry it: THeader and HTTP.
+        /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader
+        /// and HTTP.
         #[must_use]
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
@@ -96,10 +99,20 @@ macro_rules! handle {
             }
         }
 
-        fn outgoing<'a, P>(&'a self, method: &'a str, params: &'a P) -> Outgoing<'a, P> {
+        fn outgoing<'a, P>(&'a self, method: &'static Method, params: &'a P) -> Outgoing<'a, P> {
             Outgoing {
-                method,
+                method: Some(method),
+                oneway: method.oneway,
+                ..self.outgoing_by_name(method.name, params)
+            }
+        }
+
+        fn outgoing_by_name<'a, P>(&'a self, name: &'a str, params: &'a P) -> Outgoing<'a, P> {
+            Outgoing {
+                name,
+                method: None,
                 oneway: false,
+                timeout: self.options.timeout,
                 headers: &self.options.headers,
                 params,
             }
@@ -112,8 +125,9 @@ pub(crate) use handle;
 /// The settings that builders of both kinds of channel have.
 macro_rules! settings {
     () => {
-        /// Chooses transport and protocol, as in `"compact+framed"`. Default: `binary+framed`.
-        pub fn wire(mut self, wire: dovetail_protocol::thrift::Wire) -> Self {
+        /// Chooses what is spoken: `"dovetail"` between two ends of Dovetail, or Thrift's protocol and
+        /// transport, as in `"compact+framed"`. Default: `binary+framed`.
+        pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
@@ -158,7 +172,7 @@ macro_rules! settings {
         /// What the server's messages may cost: their bytes, and what decoding them allocates.
         pub fn limits(
             mut self,
-            connection: dovetail_protocol::thrift::ConnectionLimits,
+            connection: dovetail_protocol::ConnectionLimits,
             decoding: dovetail_wire::Limits,
         ) -> Self {
             self.options.client.limits = connection;

@@ -1,18 +1,24 @@
 //! The calls of one connection that wait for their replies: what blocking and async clients have in common.
 
 use super::Body;
+use super::machine::{Fault, Machine, Reply};
 use super::options::Options;
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
-use dovetail_protocol::thrift::{CallId, ClientConnection, Headers, IncomingReply, ProtocolError};
-use dovetail_wire::{Encode, EncodeError};
+use dovetail_protocol::Headers;
+use dovetail_wire::Encode;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::time::Duration;
 
 /// A call to be sent.
 pub(crate) struct Outgoing<'a, P> {
-    pub(crate) method: &'a str,
+    pub(crate) name: &'a str,
+    /// What generated code knows about it.
+    pub(crate) method: Option<&'static Method>,
     pub(crate) oneway: bool,
+    /// What is left for it, where the wire carries that.
+    pub(crate) timeout: Duration,
     pub(crate) headers: &'a Headers,
     pub(crate) params: &'a P,
 }
@@ -25,16 +31,32 @@ impl<P> Clone for Outgoing<'_, P> {
 
 impl<P> Copy for Outgoing<'_, P> {}
 
-/// Hands each reply to the waiter of its call. `W` is whatever wakes one.
+/// A call that is queued, by the number under which its answer comes; `None` where none comes.
+pub(crate) struct Queued(pub(crate) Option<u64>);
+
+/// Wakes the caller that waits for a call.
+pub(crate) trait Wake {
+    fn wake(&self);
+}
+
+/// Keeps each reply for the waiter of its call.
 pub(crate) struct Table<W> {
-    machine: ClientConnection,
+    machine: Machine,
     /// Encoded calls that no one has begun to send.
     pub(crate) out: Vec<u8>,
     pub(crate) input: BytesMut,
-    waiting: HashMap<CallId, W, BuildHasherDefault<IdHasher>>,
+    calls: HashMap<u64, Entry<W>, BuildHasherDefault<IdHasher>>,
+    /// Those without a reply.
+    open: usize,
     most: usize,
     /// Why the connection is no longer used.
     broken: Option<Status>,
+}
+
+/// A call that its caller has not done with.
+struct Entry<W> {
+    waiter: W,
+    reply: Option<Result<Body, Status>>,
 }
 
 /// Ids are numbers in order: they are spread well enough as they are.
@@ -57,30 +79,26 @@ impl Hasher for IdHasher {
     }
 }
 
-impl<W> Table<W> {
+impl<W: Wake> Table<W> {
     pub(crate) fn new(options: &Options) -> Self {
         Table {
-            machine: ClientConnection::new(options.wire, options.client.clone()),
+            machine: Machine::new(options),
             out: Vec::new(),
             input: BytesMut::new(),
-            waiting: HashMap::default(),
+            calls: HashMap::default(),
+            open: 0,
             most: options.calls,
             broken: None,
         }
     }
 
-    /// Queues a call; the reply will go to the waiter. `None` where the call has to wait for its
+    /// Queues a call; `waiter` makes who is woken by its reply. `None` where the call has to wait for its
     /// [`turn`](Self::turn).
     pub(crate) fn call(
         &mut self,
-        Outgoing {
-            method,
-            oneway,
-            headers,
-            params,
-        }: Outgoing<'_, impl Encode>,
-        waiter: Option<W>,
-    ) -> Result<Option<CallId>, Status> {
+        call: Outgoing<'_, impl Encode>,
+        waiter: impl FnOnce() -> W,
+    ) -> Result<Option<Queued>, Status> {
         if let Some(why) = &self.broken {
             return Err(why.clone().with_execution(Execution::NotSent));
         }
@@ -91,7 +109,7 @@ impl<W> Table<W> {
         if !self.turn() {
             return Ok(None);
         }
-        if self.waiting.len() >= self.most {
+        if self.open >= self.most {
             return Err(Status::new(
                 Code::ResourceExhausted,
                 format!(
@@ -101,52 +119,70 @@ impl<W> Table<W> {
                 ),
             ));
         }
-        let call = self
-            .machine
-            .call_with(method, oneway, headers, params, &mut self.out)
-            .map_err(|error| unencodable(method, &error))?;
-        if let Some(waiter) = waiter {
-            self.waiting.insert(call, waiter);
+        let call = self.machine.call(call, &mut self.out)?;
+        if let Some(call) = call {
+            let entry = Entry {
+                waiter: waiter(),
+                reply: None,
+            };
+            self.calls.insert(call, entry);
+            self.open += 1;
         }
-        Ok(Some(call))
+        Ok(Some(Queued(call)))
     }
 
-    /// False where a call has to wait until another one is answered; see [`ClientConnection::exclusive`].
+    /// False where a call has to wait until another one is answered; see [`Machine::exclusive`].
     pub(crate) fn turn(&self) -> bool {
         self.broken.is_some() || self.machine.closing() || !self.machine.exclusive()
     }
 
-    /// True where a one-way call has an answer to wait for.
-    pub(crate) fn answers_oneway(&self) -> bool {
-        self.machine.answers_oneway()
-    }
-
-    /// Takes the replies that have arrived, each with its waiter.
-    pub(crate) fn receive(
-        &mut self,
-        mut deliver: impl FnMut(W, Result<Body, Status>),
-    ) -> Result<(), ProtocolError> {
-        while let Some(reply) = self.machine.receive(&mut self.input)? {
-            self.deliver(reply, &mut deliver);
-        }
-        Ok(())
+    /// Takes the replies that have arrived, and wakes those who wait for them.
+    pub(crate) fn receive(&mut self) -> Result<(), Fault> {
+        let received = loop {
+            match self.machine.receive(&mut self.input) {
+                Ok(Some(reply)) => self.deliver(reply),
+                Ok(None) => break Ok(()),
+                Err(fault) => break Err(fault),
+            }
+        };
+        self.machine.transmit(&mut self.out);
+        received
     }
 
     /// The peer has closed the connection, which can be the end of a reply.
-    pub(crate) fn end(
-        &mut self,
-        mut deliver: impl FnMut(W, Result<Body, Status>),
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
         if let Some(reply) = self.machine.end(&mut self.input)? {
-            self.deliver(reply, &mut deliver);
+            self.deliver(reply);
         }
         Ok(())
     }
 
-    fn deliver(&mut self, reply: IncomingReply, deliver: &mut impl FnMut(W, Result<Body, Status>)) {
-        if let Some(waiter) = self.waiting.remove(&reply.call) {
-            deliver(waiter, reply.result);
+    fn deliver(&mut self, reply: Reply) {
+        if let Some(entry) = self.calls.get_mut(&reply.call)
+            && entry.reply.is_none()
+        {
+            entry.reply = Some(reply.result);
+            entry.waiter.wake();
+            self.open -= 1;
         }
+    }
+
+    /// Takes the reply to a call, where it has come; a caller asks until it has it.
+    pub(crate) fn take(&mut self, call: u64) -> Option<Result<Body, Status>> {
+        let reply = self.calls.get_mut(&call)?.reply.take()?;
+        self.calls.remove(&call);
+        Some(reply)
+    }
+
+    /// Who waits for a call; `None` where nobody does.
+    #[cfg(feature = "async")]
+    pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut W> {
+        self.calls.get_mut(&call).map(|entry| &mut entry.waiter)
+    }
+
+    /// What is known of the calls that wait, where the server closes the connection in order.
+    pub(crate) fn left_behind(&self) -> Execution {
+        self.machine.left_behind()
     }
 
     /// How much to receive next.
@@ -155,11 +191,13 @@ impl<W> Table<W> {
     }
 
     /// The caller is gone; a late reply is dropped.
-    pub(crate) fn abandon(&mut self, call: CallId) {
-        if self.waiting.remove(&call).is_none() {
-            return;
+    pub(crate) fn abandon(&mut self, call: u64) {
+        match self.calls.remove(&call) {
+            Some(Entry { reply: None, .. }) => self.open -= 1,
+            _ => return,
         }
         self.machine.abandon(call);
+        self.machine.transmit(&mut self.out);
         if self.machine.exclusive() {
             // Nobody else can use the connection before an answer comes that nobody waits for.
             self.broken.get_or_insert_with(|| {
@@ -171,33 +209,46 @@ impl<W> Table<W> {
         }
     }
 
+    /// No further call can be sent. Those that have been may still be answered, or the peer may have said
+    /// that it did not start them: whoever receives finds out.
+    pub(crate) fn cut(&mut self, why: &Status) {
+        self.broken.get_or_insert_with(|| why.clone());
+    }
+
     /// Gives the connection up; the callers that still wait get the reason.
-    pub(crate) fn fail(&mut self, why: Status) -> Vec<W> {
-        self.broken.get_or_insert(why);
-        self.waiting.drain().map(|(_, waiter)| waiter).collect()
+    pub(crate) fn fail(&mut self, why: &Status) {
+        self.broken.get_or_insert_with(|| why.clone());
+        for entry in self.calls.values_mut() {
+            if entry.reply.is_none() {
+                entry.reply = Some(Err(why.clone()));
+                entry.waiter.wake();
+            }
+        }
+        self.open = 0;
     }
 
     /// Why the connection is no longer used; also where the server said that it takes no further call.
     pub(crate) fn broken(&self) -> bool {
-        self.broken.is_some() || (self.machine.closing() && self.waiting.is_empty())
+        self.broken.is_some() || (self.machine.closing() && self.open == 0)
     }
 
-    /// Somebody who waits for a reply.
-    pub(crate) fn any_waiter(&self) -> Option<&W> {
-        self.waiting.values().next()
+    /// Wakes somebody who waits for a reply.
+    pub(crate) fn wake_any(&self) {
+        let mut waiting = self.calls.values().filter(|entry| entry.reply.is_none());
+        if let Some(entry) = waiting.next() {
+            entry.waiter.wake();
+        }
+    }
+
+    /// True where several callers wait for replies.
+    #[cfg(feature = "async")]
+    pub(crate) fn crowded(&self) -> bool {
+        self.open > 1
     }
 
     pub(crate) fn idle(&self) -> bool {
-        self.waiting.is_empty()
+        self.open == 0
     }
-}
-
-#[cold]
-fn unencodable(method: &str, error: &EncodeError) -> Status {
-    Status::new(
-        Code::InvalidArgument,
-        format!("the parameters of `{method}` cannot be encoded: {error}"),
-    )
 }
 
 /// The connection ended while calls were waiting.
@@ -212,7 +263,7 @@ pub(crate) fn lost(target: &str, why: &dyn std::fmt::Display) -> Status {
 
 /// The peer broke the rules of its wire.
 #[cold]
-pub(crate) fn misbehaved(target: &str, error: &ProtocolError) -> Status {
+pub(crate) fn misbehaved(target: &str, error: &dyn std::fmt::Display) -> Status {
     Status::new(
         Code::Internal,
         format!("{target} answered with what is no reply: {error}"),
@@ -222,7 +273,7 @@ pub(crate) fn misbehaved(target: &str, error: &ProtocolError) -> Status {
 
 /// The time is over.
 #[cold]
-pub(crate) fn too_late(method: &str, timeout: std::time::Duration, execution: Execution) -> Status {
+pub(crate) fn too_late(method: &str, timeout: Duration, execution: Execution) -> Status {
     Status::new(
         Code::DeadlineExceeded,
         format!("`{method}` took longer than its {timeout:?}; `with_timeout` allows more"),

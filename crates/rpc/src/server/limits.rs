@@ -1,4 +1,4 @@
-use dovetail_protocol::thrift::ConnectionLimits;
+use dovetail_protocol::ConnectionLimits;
 use std::time::Duration;
 
 /// What peers may cost a server. Every limit is on by default, for every wire; what is refused is counted

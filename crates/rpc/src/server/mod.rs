@@ -4,6 +4,7 @@ mod counters;
 #[cfg(feature = "async")]
 mod event_loop;
 mod limits;
+mod machine;
 mod router;
 mod running;
 mod session;
@@ -269,8 +270,7 @@ struct Shared {
 type Seat = (u64, Option<Arc<dyn Stream>>);
 
 impl Shared {
-    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, or
-    /// the server is going down.
+    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many.
     fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>) -> Option<Guest> {
         let counters = &self.counters;
         let mut guests = self.guests();
@@ -280,7 +280,7 @@ impl Shared {
             false => count(&counters.refused_connections),
         }
         let full = guests.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
-        if full || self.draining.load(Ordering::SeqCst) {
+        if full {
             return None;
         }
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);

@@ -1,14 +1,25 @@
+use crate::incoming::Target;
 use crate::{Call, Code, Execution, HandlerFuture, Method, Service, Status};
-use dovetail_protocol::thrift::IncomingCall;
+use dovetail_protocol::Name;
+use dovetail_protocol::dovetail::{Contract, Directory};
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 /// Finds the handler of a call.
 pub(crate) struct Router {
     services: Vec<Box<dyn Service>>,
-    /// By service and method name.
-    routes: HashMap<&'static str, HashMap<&'static str, Route>>,
+    entries: Vec<Entry>,
+    /// By service and method name: the number of the entry.
+    named: HashMap<&'static str, HashMap<&'static str, usize>>,
     /// By method name alone, for callers that name no service; the first service that has it.
-    unnamed: HashMap<&'static str, Route>,
+    unnamed: HashMap<&'static str, usize>,
+}
+
+/// A method of a service.
+struct Entry {
+    route: Route,
+    /// Made when the first caller asks.
+    contract: OnceLock<Arc<Contract>>,
 }
 
 /// The way to a handler.
@@ -21,43 +32,71 @@ pub(super) struct Route {
 
 impl Router {
     pub(super) fn new(services: Vec<Box<dyn Service>>) -> Self {
-        let (mut routes, mut unnamed) = (HashMap::new(), HashMap::new());
+        let (mut entries, mut named, mut unnamed) = (Vec::new(), HashMap::new(), HashMap::new());
         for (service, handler) in services.iter().enumerate() {
             let descriptor = handler.descriptor();
-            let methods: &mut HashMap<_, _> = routes.entry(descriptor.name).or_default();
+            let methods: &mut HashMap<_, _> = named.entry(descriptor.name).or_default();
             for (number, method) in descriptor.iter() {
+                methods.insert(method.name, entries.len());
+                unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
                     service,
                     number,
                     method,
                 };
-                methods.insert(method.name, route);
-                unnamed.entry(method.name).or_insert(route);
+                entries.push(Entry {
+                    route,
+                    contract: OnceLock::new(),
+                });
             }
         }
         Router {
             services,
-            routes,
+            entries,
+            named,
             unnamed,
         }
     }
 
-    pub(super) fn find(&self, call: &IncomingCall) -> Result<Route, Status> {
-        let method = call.method.as_str();
-        let route = match call.service.as_deref() {
+    pub(super) fn find(&self, target: &Target) -> Result<Route, Status> {
+        let number = match target {
+            Target::Named { service, method } => self.number(service.as_deref(), method)?,
+            Target::Route(number) => *number,
+        };
+        let entry = self.entries.get(number);
+        entry
+            .map(|entry| entry.route)
+            .ok_or_else(|| unknown("no such method here".to_owned()))
+    }
+
+    fn number(&self, service: Option<&str>, method: &str) -> Result<usize, Status> {
+        let number = match service {
             None => self.unnamed.get(method),
-            Some(service) => match self.routes.get(service) {
+            Some(service) => match self.named.get(service) {
                 None => return Err(unknown(format!("no service `{service}` here"))),
                 Some(methods) => methods.get(method),
             },
         };
-        route
+        number
             .copied()
             .ok_or_else(|| unknown(format!("no method `{method}` here")))
     }
 
     pub(super) fn call(&self, route: Route, call: Call) -> HandlerFuture<'_> {
         self.services[route.service].call(route.number, call)
+    }
+}
+
+impl Directory for Router {
+    fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
+        let service = (!service.is_empty()).then_some(service);
+        let number = self.number(service, method)?;
+        let entry = &self.entries[number];
+        let contract = entry.contract.get_or_init(|| {
+            let method = entry.route.method;
+            Arc::new(method.contract(Name::default()))
+        });
+        Ok((number, contract.clone()))
     }
 }
 

@@ -4,13 +4,14 @@ use super::Shared;
 use super::counters::count;
 use super::router::Route;
 use crate::context::Caller;
+use crate::incoming::{Incoming, ReplyTo};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Status};
-use dovetail_protocol::thrift::{IncomingCall, ReplyTo};
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 /// A handler at work. The output is its answer, encoded. A handler that panics fails its own call and
 /// nothing else.
@@ -18,19 +19,29 @@ pub(super) struct RunningCall<'a> {
     shared: &'a Shared,
     handler: HandlerFuture<'a>,
     reply: ReplyTo,
-    oneway: bool,
 }
 
 impl Shared {
     /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
     pub(super) fn start(
         &self,
-        call: IncomingCall,
+        call: Incoming,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
-        match self.router.find(&call) {
-            Ok(route) => self.run(route, call, caller, buffer),
+        match self.router.find(&call.target) {
+            Ok(route)
+                if call
+                    .deadline
+                    .is_none_or(|deadline| deadline > Instant::now()) =>
+            {
+                self.run(route, call, caller, buffer)
+            }
+            Ok(_) => {
+                count(&self.counters.late_calls);
+                let status = too_late().with_execution(Execution::NotStarted);
+                self.refuse(&call, &status, buffer)
+            }
             Err(status) => {
                 count(&self.counters.unknown_methods);
                 self.refuse(&call, &status, buffer)
@@ -41,7 +52,7 @@ impl Shared {
     /// Answers a call for which there is no room.
     pub(super) fn turn_away(
         &self,
-        call: &IncomingCall,
+        call: &Incoming,
         why: String,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
@@ -53,36 +64,36 @@ impl Shared {
     fn run(
         &self,
         route: Route,
-        call: IncomingCall,
+        call: Incoming,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
         count(&self.counters.calls);
-        let (reply, oneway) = (call.reply.clone(), call.oneway);
+        let reply = call.reply.clone();
         let call = Call::new(call, route.method, caller, self.limits.message, buffer);
         let started = catch_unwind(AssertUnwindSafe(|| self.router.call(route, call)));
         let handler = started.unwrap_or_else(|_| {
             count(&self.counters.panics);
-            let answer = refusal(&reply, oneway, &panicked(), Vec::new());
-            Box::pin(ready(Reply(answer)))
+            Box::pin(ready(Reply(refusal(&reply, &panicked(), Vec::new()))))
         });
         RunningCall {
             shared: self,
             handler,
             reply,
-            oneway,
         }
     }
 
     #[cold]
-    fn refuse(&self, call: &IncomingCall, status: &Status, buffer: Vec<u8>) -> RunningCall<'_> {
-        let (reply, oneway) = (call.reply.clone(), call.oneway);
-        let answer = Reply(refusal(&reply, oneway, status, buffer));
+    fn refuse(&self, call: &Incoming, status: &Status, buffer: Vec<u8>) -> RunningCall<'_> {
+        let mut answer = buffer;
+        match call.oneway {
+            true => call.reply.accepted(&mut answer),
+            false => call.reply.fail(&mut answer, status),
+        }
         RunningCall {
             shared: self,
-            handler: Box::pin(ready(answer)),
-            reply,
-            oneway,
+            handler: Box::pin(ready(Reply(answer))),
+            reply: call.reply.clone(),
         }
     }
 }
@@ -98,8 +109,7 @@ impl Future for RunningCall<'_> {
             // The buffer has gone with the handler.
             Err(_) => {
                 count(&self.shared.counters.panics);
-                let answer = refusal(&self.reply, self.oneway, &panicked(), Vec::new());
-                Poll::Ready(answer)
+                Poll::Ready(refusal(&self.reply, &panicked(), Vec::new()))
             }
         }
     }
@@ -109,10 +119,14 @@ fn panicked() -> Status {
     Status::new(Code::Internal, "the handler panicked").with_execution(Execution::MayHaveRun)
 }
 
-fn refusal(reply: &ReplyTo, oneway: bool, status: &Status, mut out: Vec<u8>) -> Vec<u8> {
-    match oneway {
-        true => reply.accepted(&mut out),
-        false => reply.exception(&mut out, status),
-    }
+pub(super) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Vec<u8> {
+    reply.fail(&mut out, status);
     out
+}
+
+/// The time of a call is over; nothing is known of its execution.
+#[cold]
+pub(super) fn too_late() -> Status {
+    let what = "the deadline of the call has passed";
+    Status::new(Code::DeadlineExceeded, what).with_execution(Execution::MayHaveRun)
 }

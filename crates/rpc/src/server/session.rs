@@ -2,10 +2,12 @@
 
 use super::Shared;
 use super::counters::count;
+use super::machine::{Arrival, Fault, Machine};
 use super::running::RunningCall;
+use crate::buffers;
 use crate::context::Caller;
+use crate::incoming::Incoming;
 use bytes::BytesMut;
-use dovetail_protocol::thrift::{IncomingCall, ProtocolError, ServerConnection};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,7 +22,9 @@ pub(super) struct Session<'a> {
     caller: Arc<Caller>,
     /// False for a connection too many: its first call is refused.
     welcome: bool,
-    machine: Box<ServerConnection>,
+    /// The first call has been started.
+    started: bool,
+    machine: Machine,
     pub(super) input: BytesMut,
     /// When the message that is in `input`, incomplete, began to arrive.
     message_began: Option<Instant>,
@@ -33,8 +37,10 @@ enum End {
     Closed,
     /// The answer to the last call says so.
     LastCall,
+    /// The server goes down, and has said so.
+    Drained,
     /// The peer broke the rules, or a limit.
-    Broken(ProtocolError),
+    Broken(Fault),
 }
 
 impl<'a> Session<'a> {
@@ -43,36 +49,48 @@ impl<'a> Session<'a> {
             shared,
             caller: Arc::new(caller),
             welcome,
-            machine: Box::new(ServerConnection::new(shared.options.clone())),
+            started: false,
+            machine: Machine::Detecting,
             input: BytesMut::new(),
             message_began: None,
             end: None,
         }
     }
 
-    /// The next call that has arrived; `None` where more has to be received first, or the connection ends.
-    pub(super) fn next(&mut self) -> Option<IncomingCall> {
+    /// What has arrived next; `None` where more has to be received first, or the connection ends. What the
+    /// wire itself has to say at once goes to `out`.
+    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Option<Arrival> {
         if self.ends() {
             return None;
         }
-        match self.machine.receive(&mut self.input) {
-            Ok(call) => {
-                let call = call?;
+        let received = self.machine.receive(&mut self.input, self.shared);
+        self.machine.transmit_at_once(out);
+        match received {
+            Ok(arrival) => {
+                let arrival = arrival?;
                 self.message_began = None;
-                if call.reply.closes() || !self.welcome {
+                if let Arrival::Call(call) = &arrival
+                    && (call.reply.closes() || !self.welcome)
+                {
                     self.end = Some(End::LastCall);
                 }
-                Some(call)
+                Some(arrival)
             }
-            Err(error) => {
-                self.fail(error);
+            Err(fault) => {
+                self.fail(fault);
                 None
             }
         }
     }
 
+    /// True once, before the first call, where the wire wants its own words to be sent before.
+    pub(super) fn greets(&mut self) -> bool {
+        let first = !std::mem::replace(&mut self.started, true);
+        first && matches!(self.machine, Machine::Dovetail(_))
+    }
+
     /// Starts a call; its answer comes in `buffer`, which is empty.
-    pub(super) fn start(&self, call: IncomingCall, buffer: Vec<u8>) -> RunningCall<'a> {
+    pub(super) fn start(&self, call: Incoming, buffer: Vec<u8>) -> RunningCall<'a> {
         match self.no_room() {
             None => self.shared.start(call, self.caller.clone(), buffer),
             Some(why) => self.shared.turn_away(&call, why, buffer),
@@ -91,7 +109,7 @@ impl<'a> Session<'a> {
 
     /// What a thread that may wait does with a call there is room for.
     #[cfg(feature = "async")]
-    pub(super) fn starter(&self) -> impl FnOnce(IncomingCall) -> Vec<u8> + Send + use<> {
+    pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Vec<u8> + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
     }
@@ -111,16 +129,17 @@ impl<'a> Session<'a> {
         self.machine.needs()
     }
 
-    /// What the connection itself has to say between answers.
+    /// What the wire itself has to say between answers.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         self.machine.transmit(out);
     }
 
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
     /// to be received for a while; see [`LINGER`](super::LINGER).
-    pub(super) fn farewell(&self, out: &mut Vec<u8>) -> bool {
-        if let Some(End::Broken(error)) = &self.end {
-            self.machine.goodbye(error, out);
+    pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
+        self.machine.transmit_at_once(out);
+        if let Some(End::Broken(fault)) = &self.end {
+            self.machine.goodbye(fault, out);
         }
         !matches!(self.end, Some(End::Closed))
     }
@@ -139,9 +158,9 @@ impl<'a> Session<'a> {
     }
 
     fn message_limit(&self) -> Duration {
-        match self.machine.wire() {
-            Some(_) => self.shared.limits.transfer,
-            None => self.shared.limits.handshake,
+        match self.machine.is_known() {
+            true => self.shared.limits.transfer,
+            false => self.shared.limits.handshake,
         }
     }
 
@@ -156,24 +175,41 @@ impl<'a> Session<'a> {
             false => {
                 count(&counters.transfer_timeouts);
                 let limit = self.message_limit();
-                let error = ProtocolError::TooSlow { limit };
-                self.machine.fail(error.clone(), &self.input);
-                self.end = Some(End::Broken(error));
+                let fault = self.machine.too_slow(limit, &self.input);
+                self.end = Some(End::Broken(fault));
             }
         }
     }
 
     /// The peer has closed its side, or this end wants to close while the connection is idle.
     pub(super) fn closed(&mut self) {
+        if self.shared.draining.load(Ordering::SeqCst) && self.drain() {
+            return;
+        }
         match self.machine.end(&mut self.input) {
             Ok(()) => self.end = Some(End::Closed),
-            Err(error) => self.fail(error),
+            Err(fault) => self.fail(fault),
         }
     }
 
-    fn fail(&mut self, error: ProtocolError) {
+    /// The server goes down: no further call is taken. False where the peer cannot know.
+    pub(super) fn drain(&mut self) -> bool {
+        let told = self.machine.drain();
+        if told && !self.ends() {
+            self.end = Some(End::Drained);
+        }
+        told
+    }
+
+    /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
+    #[cfg(feature = "async")]
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.machine.is_multiplexed()
+    }
+
+    fn fail(&mut self, fault: Fault) {
         count(&self.shared.counters.protocol_errors);
-        self.end = Some(End::Broken(error));
+        self.end = Some(End::Broken(fault));
     }
 }
 
@@ -185,8 +221,7 @@ pub(super) struct Outbox {
     spare: Vec<u8>,
 }
 
-/// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long;
-/// a buffer that has grown beyond is not kept.
+/// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long.
 const FLUSH: usize = 64 << 10;
 
 impl Outbox {
@@ -219,9 +254,6 @@ impl Outbox {
 
     /// Everything has been sent.
     pub(super) fn sent(&mut self) {
-        self.bytes.clear();
-        if self.bytes.capacity() > FLUSH {
-            self.bytes = Vec::new();
-        }
+        buffers::sent(&mut self.bytes);
     }
 }

@@ -2,6 +2,7 @@
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
 
 use super::counters::count;
+use super::machine::Arrival;
 use super::session::{Outbox, Session};
 use super::{LINGER, Shared};
 use crate::block_on::block_on;
@@ -9,6 +10,7 @@ use crate::context::Caller;
 use crate::transport::{Listener, Receiver, Stream};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
@@ -55,8 +57,18 @@ pub(super) fn serve(stream: &dyn Stream, shared: &Arc<Shared>, welcome: bool) ->
     let mut session = Session::new(shared, caller, welcome);
     let mut out = Outbox::default();
     let mut receiver = Receiver::new(shared.polling);
+    if shared.draining.load(Ordering::SeqCst) {
+        session.closed();
+    }
     loop {
-        while let Some(call) = session.next() {
+        while let Some(arrival) = session.next(&mut out.bytes) {
+            let Arrival::Call(call) = arrival else {
+                // Calls run one after the other here: it has been answered, or is still to be started.
+                continue;
+            };
+            if session.greets() {
+                send(stream, &mut out, shared)?;
+            }
             let running = session.start(call, out.buffer());
             out.put(block_on(running));
             if out.is_full() {

@@ -1,4 +1,5 @@
 use super::{Poller, Polling, Stream};
+use crate::buffers::reclaim;
 use bytes::BytesMut;
 use std::io;
 use std::time::Instant;
@@ -14,8 +15,6 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct Receiver {
     poller: Poller,
     scratch: Vec<u8>,
-    /// A message larger than the scratch buffer has come.
-    large: bool,
 }
 
 impl Receiver {
@@ -23,7 +22,6 @@ impl Receiver {
         Receiver {
             poller: Poller::new(polling),
             scratch: vec![0; SCRATCH],
-            large: false,
         }
     }
 
@@ -40,7 +38,6 @@ impl Receiver {
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
-        self.large = true;
         let start = input.len();
         input.resize(start + needs.min(PIECE), 0);
         let place = &mut input[start..];
@@ -49,10 +46,9 @@ impl Receiver {
         result
     }
 
-    /// Lets go of the memory of an empty buffer, where it may be large. It is shared with the messages that
-    /// have come in it: a small one is used again once they are gone.
-    pub(crate) fn relax(&mut self, input: &mut BytesMut) {
-        if input.is_empty() && std::mem::take(&mut self.large) {
+    /// Lets go of the memory of an empty buffer that is large, or cannot be used again now.
+    pub(crate) fn relax(&self, input: &mut BytesMut) {
+        if input.is_empty() && !reclaim(input) {
             *input = BytesMut::new();
         }
     }

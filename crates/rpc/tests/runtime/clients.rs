@@ -93,7 +93,8 @@ fn a_slow_call_does_not_hold_up_others_on_a_concurrent_server() {
 
 #[test]
 fn ten_megabytes_both_ways_over_every_wire() {
-    const WIRES: [&str; 8] = [
+    const WIRES: [&str; 9] = [
+        "dovetail",
         "binary",
         "binary+framed",
         "compact",

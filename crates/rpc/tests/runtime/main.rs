@@ -9,4 +9,5 @@ mod drain;
 mod handlers;
 mod hostile;
 mod limits;
+mod own_wire;
 mod pipes;

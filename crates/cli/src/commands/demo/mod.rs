@@ -8,9 +8,8 @@ use crate::paint::{Stream, Style};
 use crate::run::{cannot_listen, until_interrupted};
 use clap::Args;
 use dovetail::blocking::{Channel, ChannelBuilder};
-use dovetail::protocol::thrift::Wire;
 use dovetail::transport::MemoryConnector;
-use dovetail::{Address, Running, Server, Status};
+use dovetail::{Address, Running, Server, Status, Wire};
 use probe::{Outcome, probe};
 use show::{Row, Way};
 use std::path::PathBuf;
@@ -42,8 +41,9 @@ pub(crate) struct Demo {
     contract: bool,
 }
 
-/// Every wire of Thrift; the old binary protocol has no form inside THeader.
+/// Dovetail's own wire, and every one of Thrift; the old binary protocol has no form inside THeader.
 const WIRES: &[&str] = &[
+    "dovetail",
     "binary",
     "binary+framed",
     "binary+header",

@@ -3,7 +3,7 @@
 use super::probe::Outcome;
 use crate::paint::{Paint, Style};
 use crate::table::{Align, Cell, Table};
-use dovetail::protocol::thrift::Wire;
+use dovetail::Wire;
 use std::time::Duration;
 
 /// The ways by which each wire is called; the columns of times.
@@ -60,7 +60,11 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
     let mut table = Table::new(columns);
     for row in rows {
         let wire = row.wire.to_string();
-        let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, "unframed"));
+        let alone = match row.wire {
+            Wire::Dovetail => "",
+            Wire::Thrift(_) => "unframed",
+        };
+        let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));
         let marks = [
             mark(row, |outcome| outcome.result.is_ok()),
             mark(row, |outcome| outcome.exception.is_ok()),

@@ -1,20 +1,19 @@
 //! One connection on a loop: receives, starts calls, and sends their answers, all at the same time.
 
+use super::flight::Flight;
+use super::spares;
 use super::stream::Stream;
 use super::{Phase, Site};
 use crate::context::Caller;
+use crate::incoming::Incoming;
 use crate::server::counters::count;
+use crate::server::machine::Arrival;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Guest, LINGER, Shared};
 use crate::transport::Experience;
-use bytes::BytesMut;
-use dovetail_protocol::thrift::IncomingCall;
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -47,8 +46,8 @@ pub(super) async fn serve(
 /// True for a call that must not run beside others of its connection: the answer has to keep its place, so
 /// the caller expects the order of a stock Thrift server, or there is no answer, so the caller cannot tell
 /// when the next call may follow.
-fn runs_alone(call: &IncomingCall) -> bool {
-    call.oneway || call.reply.ordered()
+fn runs_alone(call: &Incoming) -> bool {
+    call.reply.ordered() || (call.oneway && call.reply.cancelled_as().is_none())
 }
 
 struct Connection<'a> {
@@ -66,29 +65,8 @@ struct Connection<'a> {
 enum Event {
     Answer(Vec<u8>),
     Received(Result<io::Result<usize>, Elapsed>),
-}
-
-/// An answer that is being made.
-type Answer<'a> = Pin<Box<dyn Future<Output = Vec<u8>> + 'a>>;
-
-/// The calls of a connection whose handlers wait.
-#[derive(Default)]
-struct Flight<'a> {
-    running: FuturesUnordered<Answer<'a>>,
-    /// No other call may run beside the one that runs.
-    alone: bool,
-    /// A call that waits until it can run alone; those behind it wait too.
-    held: Option<IncomingCall>,
-}
-
-impl Flight<'_> {
-    fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.held.is_none()
-    }
-
-    fn has_room(&self, most: usize) -> bool {
-        self.running.is_empty() || (!self.alone && self.held.is_none() && self.running.len() < most)
-    }
+    /// The server goes down.
+    Drain,
 }
 
 impl<'a> Connection<'a> {
@@ -114,10 +92,8 @@ impl<'a> Connection<'a> {
 
     /// Starts the calls that have arrived, as far as they may run side by side.
     async fn start_calls(&mut self) -> io::Result<()> {
-        while self
-            .flight
-            .has_room(self.shared.limits.calls_per_connection)
-            && let Some(call) = self.flight.held.take().or_else(|| self.session.next())
+        while self.has_room()
+            && let Some(call) = self.flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
             if alone && !self.flight.running.is_empty() {
@@ -125,6 +101,9 @@ impl<'a> Connection<'a> {
                 break;
             }
             self.flight.alone = alone;
+            if self.session.greets() {
+                self.send().await?;
+            }
             self.start(call);
             if self.out.is_full() {
                 self.send().await?;
@@ -133,34 +112,51 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
+    fn next_call(&mut self) -> Option<Incoming> {
+        loop {
+            match self.session.next(&mut self.out.bytes)? {
+                Arrival::Call(call) => return Some(call),
+                Arrival::Cancelled(call) => self.flight.cancel(call),
+            }
+        }
+    }
+
+    /// True where another call may be taken. A peer that may cancel calls is always listened to; its calls
+    /// are refused where there is no room.
+    fn has_room(&self) -> bool {
+        self.session.is_multiplexed()
+            || self
+                .flight
+                .has_room(self.shared.limits.calls_per_connection)
+    }
+
     /// Most handlers are ready at once; the others join the flight.
-    fn start(&mut self, call: IncomingCall) {
+    fn start(&mut self, call: Incoming) {
+        let most = self.shared.limits.calls_per_connection;
+        if self.flight.running.len() >= most {
+            let why = format!("the connection has {most} calls waiting");
+            let refused = self.shared.turn_away(&call, why, self.out.buffer());
+            return self.out.put(crate::block_on::block_on(refused));
+        }
         if self.pooled && self.session.no_room().is_none() {
-            let answer = self.session.starter();
-            let place = Place::take(&self.shared.waiting);
-            self.flight.running.push(Box::pin(async move {
+            let (answer, deadline, reply) =
+                (self.session.starter(), call.deadline, call.reply.clone());
+            let answer = async move {
                 let answer = tokio::task::spawn_blocking(|| answer(call)).await;
-                drop(place);
                 // Fails only when the runtime is going down, and nobody is there to be answered.
                 answer.unwrap_or_default()
-            }));
-            return;
+            };
+            return self.flight.join(self.shared, answer, reply, deadline);
         }
         if self.out.is_new() {
-            self.out = take_out();
+            self.out = spares::outbox();
         }
+        let (deadline, reply) = (call.deadline, call.reply.clone());
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => self.out.put(answer),
-            Poll::Pending => {
-                let place = Place::take(&self.shared.waiting);
-                self.flight.running.push(Box::pin(async move {
-                    let answer = running.await;
-                    drop(place);
-                    answer
-                }));
-            }
+            Poll::Pending => self.flight.join(self.shared, running, reply, deadline),
         }
     }
 
@@ -169,34 +165,32 @@ impl<'a> Connection<'a> {
         let idle = self.session.is_idle() && self.flight.is_empty();
         if idle {
             // An idle connection keeps nothing.
-            self.session.input = BytesMut::new();
-            put_back(std::mem::take(&mut self.out));
+            spares::put_input(std::mem::take(&mut self.session.input));
+            spares::put_outbox(std::mem::take(&mut self.out));
         }
         let patience = match self.session.is_idle() && !idle {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
             false => self.session.patience(),
         };
-        let receives = !self.session.ends()
-            && self
-                .flight
-                .has_room(self.shared.limits.calls_per_connection);
+        let receives = !self.session.ends() && self.has_room();
+        let drains = !self.session.ends() && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
         let receive = self
             .stream
             .receive(&mut self.session.input, needs, &mut self.experience);
         let event = tokio::select! {
             biased;
-            Some(answer) = self.flight.running.next() => Event::Answer(answer),
+            Some(answer) = self.flight.next() => Event::Answer(answer),
             received = timeout(patience, receive), if receives => Event::Received(received),
-            _ = self.told.wait_for(|phase| *phase != Phase::Serving), if idle => Event::Received(Ok(Ok(0))),
+            _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
         };
         match event {
             Event::Answer(answer) => {
                 self.out.put(answer);
                 self.take_answers();
             }
-            Event::Received(Ok(Ok(0))) => self.session.closed(),
+            Event::Received(Ok(Ok(0))) | Event::Drain => self.session.closed(),
             Event::Received(Ok(received)) => drop(received?),
             Event::Received(Err(_)) => self.session.timed_out(),
         }
@@ -206,7 +200,7 @@ impl<'a> Connection<'a> {
     /// Takes the answers that are ready, to be sent with the one that was waited for.
     fn take_answers(&mut self) {
         let mut now = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(answer)) = self.flight.running.poll_next_unpin(&mut now) {
+        while let Poll::Ready(Some(answer)) = self.flight.poll_next(&mut now) {
             self.out.put(answer);
         }
     }
@@ -222,41 +216,5 @@ impl<'a> Connection<'a> {
             count(&self.shared.counters.transfer_timeouts);
             Err(io::ErrorKind::TimedOut.into())
         })
-    }
-}
-
-thread_local! {
-    /// Outboxes for connections of this loop that become busy.
-    static OUTBOXES: RefCell<Vec<Outbox>> = const { RefCell::new(Vec::new()) };
-}
-
-/// As many outboxes are kept as are likely to be needed at the same moment.
-const OUTBOXES_KEPT: usize = 16;
-
-fn take_out() -> Outbox {
-    OUTBOXES.with_borrow_mut(|kept| kept.pop().unwrap_or_default())
-}
-
-fn put_back(out: Outbox) {
-    OUTBOXES.with_borrow_mut(|kept| {
-        if kept.len() < OUTBOXES_KEPT && !out.is_new() {
-            kept.push(out);
-        }
-    });
-}
-
-/// A waiting call, counted as long as this exists.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::Relaxed);
-        Place(waiting)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -2,6 +2,8 @@
 //! same listening sockets. A connection stays on the loop that accepted it.
 
 mod connection;
+mod flight;
+mod spares;
 mod stream;
 
 use super::counters::count;

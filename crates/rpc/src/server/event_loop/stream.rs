@@ -1,3 +1,4 @@
+use super::spares;
 use crate::transport::Experience;
 use bytes::BytesMut;
 use std::cell::RefCell;
@@ -54,6 +55,9 @@ impl Stream {
         }
         with_scratch(|scratch| {
             let received = self.try_read(scratch)?;
+            if input.capacity() == 0 {
+                *input = spares::input();
+            }
             input.extend_from_slice(scratch.get(..received).unwrap_or_default());
             Ok(received)
         })

@@ -1,0 +1,162 @@
+//! The half of a connection that answers.
+
+use super::ProtocolError;
+use super::connection::Event;
+use super::contract::Directory;
+use super::cursor::{Cursor, put_bytes, put_varint};
+use super::extras::Extras;
+use super::frame::{self, Flags, Frame, Kind};
+use super::incoming::{IncomingCall, ReplyTo};
+use super::settings::Settings;
+use super::slots::{Answered, MOST_HELD, State};
+use super::{message, status};
+use crate::Execution;
+use dovetail_wire::Bytes;
+
+/// The calls of the other end.
+#[derive(Default)]
+pub(super) struct Callee {
+    methods: Answered,
+    /// Bytes of the calls that wait for a description.
+    held: usize,
+    /// The last call that was taken.
+    last: u32,
+    draining: bool,
+}
+
+impl Callee {
+    /// Takes BIND, and answers it.
+    pub(super) fn bind(
+        &mut self,
+        slot: u32,
+        payload: &[u8],
+        directory: &dyn Directory,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
+        self.methods.bind(slot, payload, directory, out)
+    }
+
+    /// Takes DESCRIBE: the calls of the slot run, or are refused.
+    pub(super) fn describe(
+        &mut self,
+        slot: u32,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<Event>, ProtocolError> {
+        let held = self.methods.describe(slot, payload, out)?;
+        let state = &self.methods.get_mut(slot.into())?.state;
+        let mut events = Vec::new();
+        for call in held {
+            self.held -= call.body.len();
+            match state {
+                State::Found { route, tagless } => events.push(found(call, *route, *tagless)),
+                State::Refused(status) => refuse(&call, status, out),
+                State::Describing { .. } => {}
+            }
+        }
+        Ok(events)
+    }
+
+    /// Takes a call: its slot and extras have been read, `body` is what is left of the frame.
+    pub(super) fn call(
+        &mut self,
+        frame: &Frame,
+        slot: u64,
+        extras: Extras,
+        body: Bytes,
+        (ours, peer): (&Settings, &Settings),
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Event>, ProtocolError> {
+        if self.draining {
+            // It is later than the last one that was promised: its caller sends it elsewhere.
+            return Ok(None);
+        }
+        self.last = frame.id;
+        let tagged = frame.flags.has(Flags::TAGGED);
+        let answered = self.methods.get_mut(slot)?;
+        let call = IncomingCall {
+            route: 0,
+            oneway: answered.oneway,
+            body,
+            encoding: message::encoding(tagged),
+            deadline: extras.deadline.or(peer.deadline),
+            headers: extras.headers,
+            reply: ReplyTo {
+                call: frame.id,
+                tagless: false,
+                frame: peer.frame,
+            },
+        };
+        match &mut answered.state {
+            State::Found { tagless: false, .. } if !tagged => Err(ProtocolError::malformed(
+                "a tagless call where the contracts are not known to be equal",
+            )),
+            State::Found { route, tagless } => Ok(Some(found(call, *route, *tagless))),
+            State::Refused(status) => {
+                refuse(&call, status, out);
+                Ok(None)
+            }
+            State::Describing { held, .. } => {
+                let bytes = self.held + call.body.len();
+                if held.len() < MOST_HELD && bytes <= ours.message {
+                    self.held = bytes;
+                    held.push(call);
+                } else {
+                    refuse(&call, &status::held_up(), out);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Refuses a call whose message has become too large; this is its beginning.
+    pub(super) fn too_large(
+        &mut self,
+        frame: &Frame,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
+        let slot = Cursor(&frame.payload).varint()?;
+        if !self.methods.get_mut(slot)?.oneway {
+            let status = status::too_large(most, Execution::NotStarted);
+            status::write(frame.id, &status, out);
+        }
+        Ok(())
+    }
+
+    /// The caller of a call has gone. `None` where it has not been started, and never will be.
+    pub(super) fn cancelled(&mut self, call: u32, out: &mut Vec<u8>) -> Option<Event> {
+        match self.methods.cancel(call) {
+            Some(held) => {
+                self.held -= held.body.len();
+                refuse(&held, &status::cancelled(), out);
+                None
+            }
+            None => Some(Event::Cancelled { call }),
+        }
+    }
+
+    /// Says DRAIN, once.
+    pub(super) fn drain(&mut self, why: &str, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.draining, true) {
+            return;
+        }
+        let start = frame::begin(out);
+        put_varint(self.last.into(), out);
+        put_bytes(why.as_bytes(), out);
+        frame::end(out, start, Kind::Drain, Flags::NONE, 0);
+    }
+}
+
+/// A call that can be run.
+fn found(mut call: IncomingCall, route: usize, tagless: bool) -> Event {
+    call.route = route;
+    call.reply.tagless = tagless;
+    Event::Call(call)
+}
+
+fn refuse(call: &IncomingCall, status: &crate::Status, out: &mut Vec<u8>) {
+    if !call.oneway {
+        call.reply.fail(out, status);
+    }
+}

@@ -1,0 +1,197 @@
+//! The half of a connection that calls.
+
+use super::ProtocolError;
+use super::connection::{CallError, Event, OutgoingCall, Role};
+use super::contract::Contract;
+use super::cursor::{Cursor, put_varint};
+use super::extras;
+use super::frame::{self, Flags, Kind};
+use super::headers::HeaderTable;
+use super::slots::{Called, Verdict};
+use super::{message, status};
+use crate::{Headers, Status};
+use dovetail_wire::{Bytes, Encode, Encoding, Limits};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The calls of this end.
+pub(super) struct Caller {
+    next: u32,
+    pub(super) methods: Called,
+    waiting: HashMap<u32, Waiting, BuildHasherDefault<NumberHasher>>,
+    headers: HeaderTable,
+    /// The other end takes no further calls.
+    pub(super) closing: bool,
+}
+
+/// How calls are written on a connection.
+pub(super) struct Terms {
+    pub(super) encoding: Limits,
+    /// What HELLO has said of calls that do not bring their own.
+    pub(super) deadline: Option<Duration>,
+    /// The other end's largest frame.
+    pub(super) frame: usize,
+    /// How many headers it keeps.
+    pub(super) headers: usize,
+}
+
+/// A call of this end that has not been answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Caller,
+    /// The caller is gone; the answer is still to come.
+    Nobody,
+}
+
+/// Calls are numbers in order: they are spread well enough by a multiplication.
+#[derive(Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Caller {
+    pub(super) fn new(role: Role) -> Self {
+        Caller {
+            next: match role {
+                Role::Client => 1,
+                Role::Server => 2,
+            },
+            methods: Called::default(),
+            waiting: HashMap::default(),
+            headers: HeaderTable::default(),
+            closing: false,
+        }
+    }
+
+    /// Appends a call; see [`Connection::call`](super::Connection::call).
+    pub(super) fn call(
+        &mut self,
+        call: &OutgoingCall<'_>,
+        contract: impl FnOnce() -> Arc<Contract>,
+        body: &impl Encode,
+        terms: &Terms,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u32>, CallError> {
+        if self.closing {
+            return Err(CallError::Status(status::closing()));
+        }
+        let (slot, called) = self.methods.bind(call.method, contract, out);
+        let tagless = match &called.verdict {
+            Verdict::Tagged => false,
+            Verdict::Tagless => true,
+            Verdict::Refused(status) => return Err(CallError::Status(status.clone())),
+        };
+        let oneway = called.contract.oneway;
+        let deadline = call
+            .deadline
+            .filter(|deadline| Some(*deadline) != terms.deadline);
+        let start = frame::begin(out);
+        put_varint(slot.into(), out);
+        let body_at = out.len();
+        let tagged =
+            message::body(body, tagless, terms.encoding, start, out).map_err(CallError::Encode)?;
+        // The extras are written last and moved to the front: after an error, the table must not have
+        // headers that were not sent.
+        let end = out.len();
+        extras::write(
+            deadline,
+            call.headers,
+            &mut self.headers,
+            terms.headers,
+            out,
+        );
+        let extras = out.len() - end;
+        out[body_at..].rotate_right(extras);
+        let flags = Flags::NONE
+            .with(Flags::TAGGED, tagged)
+            .with(Flags::EXTRAS, extras > 0);
+        let id = self.number();
+        frame::end_message(out, start, Kind::Call, flags, id, terms.frame);
+        if oneway {
+            return Ok(None);
+        }
+        self.waiting.insert(id, Waiting::Caller);
+        Ok(Some(id))
+    }
+
+    /// Gives a call up and says so. False where nobody waits for it.
+    pub(super) fn abandon(&mut self, call: u32, out: &mut Vec<u8>) -> bool {
+        match self.waiting.get_mut(&call) {
+            Some(waiting @ Waiting::Caller) => {
+                *waiting = Waiting::Nobody;
+                frame::put(Kind::Cancel, call, &[], out);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The calls that wait for their answers.
+    pub(super) fn pending(&self) -> impl Iterator<Item = u32> + '_ {
+        let waiting = |(call, waiting): (&u32, &Waiting)| match waiting {
+            Waiting::Caller => Some(*call),
+            Waiting::Nobody => None,
+        };
+        self.waiting.iter().filter_map(waiting)
+    }
+
+    /// Ends a call; `None` where nobody waits for it.
+    pub(super) fn reply(
+        &mut self,
+        call: u32,
+        result: Result<(Encoding, Bytes), Status>,
+        headers: Headers,
+    ) -> Option<Event> {
+        match self.waiting.remove(&call)? {
+            Waiting::Nobody => None,
+            Waiting::Caller => Some(Event::Reply {
+                call,
+                result,
+                headers,
+            }),
+        }
+    }
+
+    /// Takes DRAIN: calls that the other end has not taken have not been started.
+    pub(super) fn drained(&mut self, payload: &[u8]) -> Result<Vec<Event>, ProtocolError> {
+        let mut fields = Cursor(payload);
+        let (last, why) = (fields.varint()?, fields.text()?);
+        fields.end()?;
+        self.closing = true;
+        let later = |call: &u32| u64::from(*call) > last;
+        let mut lost: Vec<u32> = self.waiting.keys().copied().filter(later).collect();
+        lost.sort_unstable();
+        let not_taken = |call| self.reply(call, Err(status::not_taken(why)), Headers::new());
+        Ok(lost.into_iter().filter_map(not_taken).collect())
+    }
+
+    /// The number of the next call: odd or even, and none that is in use.
+    fn number(&mut self) -> u32 {
+        loop {
+            let number = self.next;
+            self.next = match number.checked_add(2) {
+                Some(next) => next,
+                None => 2 - number % 2,
+            };
+            if !self.waiting.contains_key(&number) {
+                return number;
+            }
+        }
+    }
+}

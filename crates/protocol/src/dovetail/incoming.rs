@@ -1,0 +1,60 @@
+use super::frame::{self, Flags, Kind};
+use super::{message, status};
+use crate::{Headers, Status};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::time::Duration;
+
+/// A call that has arrived.
+#[derive(Debug)]
+pub struct IncomingCall {
+    /// The number under which the [`Directory`](super::Directory) found its method.
+    pub route: usize,
+    /// True where the caller waits for no answer.
+    pub oneway: bool,
+    /// The parameters: exactly one encoded struct.
+    pub body: Bytes,
+    /// How they are encoded.
+    pub encoding: Encoding,
+    /// The time that the caller gives, from now.
+    pub deadline: Option<Duration>,
+    /// The caller's headers.
+    pub headers: Headers,
+    /// How to answer.
+    pub reply: ReplyTo,
+}
+
+/// What it takes to answer a call: plain data, independent of the connection's machine.
+#[derive(Clone, Debug)]
+pub struct ReplyTo {
+    pub(super) call: u32,
+    pub(super) tagless: bool,
+    /// The caller's largest frame.
+    pub(super) frame: usize,
+}
+
+impl ReplyTo {
+    /// The call's number on its connection.
+    pub fn call(&self) -> u32 {
+        self.call
+    }
+
+    /// Appends the answer, a union of the result and the declared exceptions. After an error `out` is as it
+    /// was.
+    pub fn reply(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        let start = frame::begin(out);
+        let tagged = message::body(body, self.tagless, limits, start, out)?;
+        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
+        frame::end_message(out, start, Kind::Reply, flags, self.call, self.frame);
+        Ok(())
+    }
+
+    /// Appends a failure.
+    pub fn fail(&self, out: &mut Vec<u8>, status: &Status) {
+        status::write(self.call, status, out);
+    }
+}

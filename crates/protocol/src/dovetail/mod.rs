@@ -1,0 +1,33 @@
+//! Dovetail's own wire: `docs/spec/wire.md` describes it byte by byte.
+//!
+//! Both ends of a connection are a [`Connection`]: bytes in, events out, and back. The caller owns the
+//! socket and the buffers.
+//!
+//! ```text
+//!   received ─► frame ─► reassembly ─┬─ callee ─► IncomingCall ─► ReplyTo ─┐
+//!                                    └─ caller ─► Event::Reply             │
+//!   sent ◄─ frame ◄─ message ◄─┬─ caller ◄─ Connection::call               │
+//!                              └───────────────────────────────────────────┘
+//! ```
+
+mod callee;
+mod caller;
+mod connection;
+mod contract;
+mod cursor;
+mod error;
+mod extras;
+mod frame;
+mod headers;
+mod incoming;
+mod message;
+mod reassembly;
+mod settings;
+mod slots;
+mod status;
+
+pub use connection::{CallError, Connection, Event, Options, OutgoingCall, Role};
+pub use contract::{Contract, Description, Directory, NoMethods};
+pub use error::ProtocolError;
+pub use incoming::{IncomingCall, ReplyTo};
+pub use slots::MethodKey;

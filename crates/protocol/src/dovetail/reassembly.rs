@@ -1,0 +1,93 @@
+//! Puts messages together that came in several frames.
+
+use super::frame::{Flags, Frame, Kind};
+use bytes::BytesMut;
+use std::collections::HashMap;
+
+/// The messages of which frames are missing.
+#[derive(Default)]
+pub(super) struct Reassembly {
+    partial: HashMap<(Kind, u32), Partial>,
+    /// Of all of them.
+    bytes: usize,
+}
+
+struct Partial {
+    flags: Flags,
+    payload: BytesMut,
+    /// It grew too large: its frames are thrown away.
+    dropped: bool,
+}
+
+/// What a frame led to.
+pub(super) enum Added {
+    /// A whole message, as if it had come in one frame.
+    Whole(Frame),
+    /// More frames have to come, or the message was too large already.
+    Part,
+    /// The message has become too large; this is its beginning.
+    TooLarge(Frame),
+}
+
+impl Reassembly {
+    /// Takes a frame; `most` bytes are allowed for a message, twice as many for all.
+    pub(super) fn add(&mut self, frame: Frame, most: usize) -> Added {
+        let more = frame.flags.has(Flags::MORE);
+        let key = (frame.kind, frame.id);
+        if !more && (self.partial.is_empty() || !self.partial.contains_key(&key)) {
+            return match frame.payload.len() > most {
+                true => Added::TooLarge(frame),
+                false => Added::Whole(frame),
+            };
+        }
+        let partial = self.partial.entry(key).or_insert_with(|| Partial {
+            flags: Flags(frame.flags.0 & !Flags::MORE.0),
+            payload: BytesMut::new(),
+            dropped: false,
+        });
+        let length = partial.payload.len() + frame.payload.len();
+        let too_large = length > most || self.bytes + frame.payload.len() > 2 * most;
+        let outcome = match (partial.dropped, too_large) {
+            (true, _) => Added::Part,
+            (false, true) => {
+                partial.dropped = true;
+                self.bytes -= partial.payload.len();
+                let mut payload = std::mem::take(&mut partial.payload);
+                payload.extend_from_slice(&frame.payload);
+                Added::TooLarge(Frame {
+                    flags: partial.flags,
+                    payload: payload.freeze(),
+                    ..frame
+                })
+            }
+            (false, false) => {
+                partial.payload.extend_from_slice(&frame.payload);
+                self.bytes += frame.payload.len();
+                match more {
+                    true => return Added::Part,
+                    false => {
+                        self.bytes -= length;
+                        Added::Whole(Frame {
+                            flags: partial.flags,
+                            payload: std::mem::take(&mut partial.payload).freeze(),
+                            ..frame
+                        })
+                    }
+                }
+            }
+        };
+        if !more {
+            self.partial.remove(&key);
+        }
+        outcome
+    }
+
+    /// Forgets a message that nobody waits for.
+    pub(super) fn forget(&mut self, kind: Kind, id: u32) {
+        if let Some(partial) = self.partial.get_mut(&(kind, id)) {
+            self.bytes -= partial.payload.len();
+            partial.payload = BytesMut::new();
+            partial.dropped = true;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What ends tell each other when they open. `docs/spec/wire.md`, "Opening".
+
+use super::ProtocolError;
+use super::cursor::{Cursor, put_varint};
+use super::frame::{self, Kind};
+use std::time::Duration;
+
+/// The one version there is.
+const VERSION: u64 = 1;
+
+/// What an end takes from the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// The largest payload of a frame.
+    pub(super) frame: usize,
+    /// The largest message.
+    pub(super) message: usize,
+    /// The deadline of calls that bring none.
+    pub(super) deadline: Option<Duration>,
+    /// How many headers it keeps.
+    pub(super) headers: usize,
+}
+
+/// The least that an end must take in a frame.
+const LEAST_FRAME: usize = 16 << 10;
+
+/// What fits the 24 bits of a frame's length.
+const MOST_FRAME: usize = (1 << 24) - 1;
+
+/// The most headers that are kept.
+pub(super) const MOST_HEADERS: usize = 64;
+
+const FRAME: u64 = 1;
+const MESSAGE: u64 = 2;
+const DEADLINE: u64 = 5;
+const HEADERS: u64 = 6;
+
+/// What holds until HELLO has come.
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            frame: 64 << 10,
+            message: 64 << 20,
+            deadline: None,
+            headers: MOST_HEADERS,
+        }
+    }
+}
+
+impl Settings {
+    /// Appends HELLO.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let deadline = self.deadline.map_or(0, |deadline| deadline.as_micros());
+        let start = frame::begin(out);
+        put_varint(VERSION, out);
+        for (key, value) in [
+            (FRAME, self.frame as u64),
+            (MESSAGE, self.message as u64),
+            (DEADLINE, u64::try_from(deadline).unwrap_or(u64::MAX)),
+            (HEADERS, self.headers as u64),
+        ] {
+            put_varint(key, out);
+            put_varint(value, out);
+        }
+        frame::end(out, start, Kind::Hello, frame::Flags::NONE, 0);
+    }
+
+    /// Reads the payload of HELLO.
+    pub(super) fn read(payload: &[u8]) -> Result<Self, ProtocolError> {
+        let mut fields = Cursor(payload);
+        let found = fields.varint()?;
+        if found != VERSION {
+            return Err(ProtocolError::InvalidVersion { found });
+        }
+        let mut settings = Settings::default();
+        while !fields.0.is_empty() {
+            let (key, value) = (fields.varint()?, fields.varint()?);
+            let size = usize::try_from(value).unwrap_or(usize::MAX);
+            match key {
+                FRAME if size < LEAST_FRAME => {
+                    return Err(ProtocolError::malformed(format!(
+                        "frames of at most {size} bytes are too small"
+                    )));
+                }
+                FRAME => settings.frame = size.min(MOST_FRAME),
+                MESSAGE => settings.message = size,
+                DEADLINE => settings.deadline = (value > 0).then(|| Duration::from_micros(value)),
+                HEADERS => settings.headers = size.min(MOST_HEADERS),
+                _ => {}
+            }
+        }
+        Ok(settings)
+    }
+}

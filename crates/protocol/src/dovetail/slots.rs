@@ -1,0 +1,259 @@
+//! Methods by number, and what both ends found out about each. `docs/spec/wire.md`, "Methods".
+
+use super::ProtocolError;
+use super::contract::{Contract, Directory, NO_FINGERPRINT};
+use super::cursor::{Cursor, put_bytes};
+use super::frame::{self, Flags, Kind};
+use super::incoming::IncomingCall;
+use super::status;
+use crate::{Execution, Name, Status};
+use dovetail_wire::description::compare;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const EQUAL: u8 = 0;
+const COMPATIBLE: u8 = 1;
+const REFUSED: u8 = 2;
+const UNKNOWN: u8 = 3;
+const DESCRIBE: u8 = 4;
+
+/// Bit of BIND's flags.
+const ONEWAY: u8 = 1;
+
+/// The most methods that a peer may name on one connection.
+const MOST_SLOTS: usize = 10_000;
+
+/// How a caller names a method that it calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MethodKey {
+    /// A method that exists once in this process, by its address.
+    Address(usize),
+    /// A method of which only the name is known.
+    Name(Name),
+}
+
+/// The methods that this end calls.
+#[derive(Default)]
+pub(super) struct Called {
+    slots: Vec<CalledSlot>,
+    by_key: HashMap<MethodKey, u32>,
+}
+
+pub(super) struct CalledSlot {
+    pub(super) contract: Arc<Contract>,
+    pub(super) verdict: Verdict,
+}
+
+/// What is known of a method that is called.
+#[derive(Clone, Debug)]
+pub(super) enum Verdict {
+    /// Nothing yet, or that the contracts agree by tag.
+    Tagged,
+    Tagless,
+    Refused(Status),
+}
+
+impl Called {
+    /// The slot of a method; says BIND where it is new.
+    pub(super) fn bind(
+        &mut self,
+        key: &MethodKey,
+        contract: impl FnOnce() -> Arc<Contract>,
+        out: &mut Vec<u8>,
+    ) -> (u32, &CalledSlot) {
+        let slot = match self.by_key.get(key) {
+            Some(slot) => *slot,
+            None => self.add(key.clone(), contract(), out),
+        };
+        (slot, &self.slots[slot as usize])
+    }
+
+    fn add(&mut self, key: MethodKey, contract: Arc<Contract>, out: &mut Vec<u8>) -> u32 {
+        let slot = self.slots.len() as u32;
+        let start = frame::begin(out);
+        out.push(u8::from(contract.oneway) * ONEWAY);
+        put_bytes(contract.service.as_bytes(), out);
+        put_bytes(contract.method.as_bytes(), out);
+        out.extend_from_slice(&contract.fingerprint());
+        frame::end(out, start, Kind::Bind, Flags::NONE, slot);
+        self.by_key.insert(key, slot);
+        self.slots.push(CalledSlot {
+            contract,
+            verdict: Verdict::Tagged,
+        });
+        slot
+    }
+
+    /// Takes BOUND; may answer with DESCRIBE.
+    pub(super) fn bound(
+        &mut self,
+        slot: u32,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
+        let Some(called) = self.slots.get_mut(slot as usize) else {
+            return Err(ProtocolError::malformed(
+                "BOUND for a slot that was not bound",
+            ));
+        };
+        let mut fields = Cursor(payload);
+        let (verdict, text) = (fields.byte()?, fields.text()?);
+        called.verdict = match verdict {
+            EQUAL => Verdict::Tagless,
+            COMPATIBLE => Verdict::Tagged,
+            REFUSED => Verdict::Refused(status::contradicted(text)),
+            UNKNOWN => Verdict::Refused(status::unknown(text)),
+            DESCRIBE => {
+                let description = called.contract.description.as_ref();
+                let bytes = description.map_or(&[][..], |description| description.bytes());
+                frame::put(Kind::Describe, slot, bytes, out);
+                Verdict::Tagged
+            }
+            other => {
+                return Err(ProtocolError::malformed(format!("a verdict of {other}")));
+            }
+        };
+        Ok(())
+    }
+}
+
+/// The methods that the other end calls.
+#[derive(Default)]
+pub(super) struct Answered {
+    slots: Vec<AnsweredSlot>,
+}
+
+pub(super) struct AnsweredSlot {
+    pub(super) oneway: bool,
+    pub(super) state: State,
+}
+
+pub(super) enum State {
+    Found {
+        /// The driver's number of the method.
+        route: usize,
+        /// Both ends have the same contract.
+        tagless: bool,
+    },
+    Refused(Status),
+    /// The calls wait for the caller's description.
+    Describing {
+        route: usize,
+        contract: Arc<Contract>,
+        held: Vec<IncomingCall>,
+    },
+}
+
+/// The most calls that wait for one description.
+pub(super) const MOST_HELD: usize = 1_000;
+
+impl Answered {
+    /// Takes BIND and answers it.
+    pub(super) fn bind(
+        &mut self,
+        slot: u32,
+        payload: &[u8],
+        directory: &dyn Directory,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
+        if slot as usize != self.slots.len() || self.slots.len() >= MOST_SLOTS {
+            return Err(ProtocolError::malformed(format!("slot {slot} out of turn")));
+        }
+        let mut fields = Cursor(payload);
+        let flags = fields.byte()?;
+        let (service, method) = (fields.text()?, fields.text()?);
+        let fingerprint = fields.array()?;
+        fields.end()?;
+        let state = match directory.find(service, method) {
+            Err(status) => State::Refused(status.with_execution(Execution::NotStarted)),
+            Ok((route, contract)) => found(route, contract, fingerprint),
+        };
+        answer(slot, &state, out);
+        let oneway = flags & ONEWAY != 0;
+        self.slots.push(AnsweredSlot { oneway, state });
+        Ok(())
+    }
+
+    /// Takes DESCRIBE and answers it; gives the calls that waited for it.
+    pub(super) fn describe(
+        &mut self,
+        slot: u32,
+        theirs: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<IncomingCall>, ProtocolError> {
+        let unasked = || ProtocolError::malformed("a description that nobody asked for");
+        let answered = self.slots.get_mut(slot as usize).ok_or_else(unasked)?;
+        let State::Describing {
+            route,
+            contract,
+            held,
+        } = &mut answered.state
+        else {
+            return Err(unasked());
+        };
+        let (route, held) = (*route, std::mem::take(held));
+        let ours = contract.description.as_ref().map_or(&[][..], |d| d.bytes());
+        answered.state = match compare(ours, theirs) {
+            Ok(()) => State::Found {
+                route,
+                tagless: false,
+            },
+            Err(difference) => State::Refused(status::contradicting(&contract.method, &difference)),
+        };
+        answer(slot, &answered.state, out);
+        Ok(held)
+    }
+
+    /// Takes a call out of those that wait for a description.
+    pub(super) fn cancel(&mut self, call: u32) -> Option<IncomingCall> {
+        let waiting = self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| match &mut slot.state {
+                State::Describing { held, .. } if !held.is_empty() => Some(held),
+                _ => None,
+            });
+        for held in waiting {
+            if let Some(index) = held.iter().position(|held| held.reply.call == call) {
+                return Some(held.remove(index));
+            }
+        }
+        None
+    }
+
+    pub(super) fn get_mut(&mut self, slot: u64) -> Result<&mut AnsweredSlot, ProtocolError> {
+        let slot = usize::try_from(slot).ok();
+        slot.and_then(|slot| self.slots.get_mut(slot))
+            .ok_or_else(|| ProtocolError::malformed("a call of a method that was not bound"))
+    }
+}
+
+fn found(route: usize, contract: Arc<Contract>, fingerprint: [u8; 16]) -> State {
+    let tagless = fingerprint == contract.fingerprint();
+    match fingerprint == NO_FINGERPRINT || contract.description.is_none() {
+        true => State::Found {
+            route,
+            tagless: false,
+        },
+        false if tagless => State::Found { route, tagless },
+        false => State::Describing {
+            route,
+            contract,
+            held: Vec::new(),
+        },
+    }
+}
+
+fn answer(slot: u32, state: &State, out: &mut Vec<u8>) {
+    let (verdict, text) = match state {
+        State::Found { tagless: true, .. } => (EQUAL, ""),
+        State::Found { tagless: false, .. } => (COMPATIBLE, ""),
+        State::Refused(status) if status::is_contradiction(status) => (REFUSED, status.message()),
+        State::Refused(status) => (UNKNOWN, status.message()),
+        State::Describing { .. } => (DESCRIBE, ""),
+    };
+    let start = frame::begin(out);
+    out.push(verdict);
+    put_bytes(text.as_bytes(), out);
+    frame::end(out, start, Kind::Bound, Flags::NONE, slot);
+}

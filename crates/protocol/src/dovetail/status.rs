@@ -1,0 +1,155 @@
+//! The one place where this wire's codes and [`Status`] are turned into each other.
+//!
+//! The code is the number of [`Code`]; the execution is 1 (not started), 2 (may have run) or 3 (finished).
+
+use super::ProtocolError;
+use super::cursor::{Cursor, put_bytes};
+use super::frame::{self, Flags, Kind};
+use crate::{Code, Execution, Name, Status};
+use dovetail_wire::description::Incompatible;
+
+/// Appends the failure of a call.
+pub(super) fn write(call: u32, status: &Status, out: &mut Vec<u8>) {
+    let execution = match status.execution() {
+        Execution::NotSent | Execution::NotStarted => 1,
+        Execution::MayHaveRun => 2,
+        Execution::Finished => 3,
+    };
+    let start = frame::begin(out);
+    out.extend_from_slice(&[status.code() as u8, execution]);
+    put_bytes(shortened(status.message()), out);
+    frame::end(out, start, Kind::Status, Flags::NONE, call);
+}
+
+/// Messages longer than this are cut: they always fit a frame.
+const MOST_TEXT: usize = 8 << 10;
+
+fn shortened(text: &str) -> &[u8] {
+    let mut end = text.len().min(MOST_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text.as_bytes()[..end]
+}
+
+/// Reads the payload of STATUS.
+pub(super) fn read(payload: &[u8]) -> Result<Status, ProtocolError> {
+    let mut fields = Cursor(payload);
+    let code = code(fields.byte()?);
+    let execution = match fields.byte()? {
+        1 => Execution::NotStarted,
+        2 => Execution::MayHaveRun,
+        3 => Execution::Finished,
+        other => {
+            return Err(ProtocolError::malformed(format!(
+                "{other} says nothing of a call's execution"
+            )));
+        }
+    };
+    let message = fields.text()?.to_owned();
+    Ok(Status::from_peer(code, message).with_execution(execution))
+}
+
+/// Appends the end of the connection.
+pub(super) fn write_goodbye(code: Code, why: &str, out: &mut Vec<u8>) {
+    let start = frame::begin(out);
+    out.push(code as u8);
+    put_bytes(shortened(why), out);
+    frame::end(out, start, Kind::Goodbye, Flags::NONE, 0);
+}
+
+/// Reads the payload of GOODBYE.
+pub(super) fn read_goodbye(payload: &[u8]) -> Result<ProtocolError, ProtocolError> {
+    let mut fields = Cursor(payload);
+    let code = code(fields.byte()?);
+    let why = format!("{} ({})", fields.text()?, code);
+    Ok(ProtocolError::Goodbye { why })
+}
+
+/// The connection ends because of what the other end did.
+pub(super) fn write_error(error: &ProtocolError, out: &mut Vec<u8>) {
+    write_goodbye(Code::InvalidArgument, &error.to_string(), out);
+}
+
+/// What the verdict of BOUND means for a call: the contracts contradict each other.
+pub(super) fn contradicted(why: &str) -> Status {
+    not_started(Status::from_peer(Code::FailedPrecondition, why.to_owned()))
+}
+
+/// What the verdict of BOUND means for a call: there is no such method.
+pub(super) fn unknown(why: &str) -> Status {
+    not_started(Status::from_peer(Code::Unimplemented, why.to_owned()))
+}
+
+/// The contracts of a method contradict each other, this end has found.
+pub(super) fn contradicting(method: &Name, difference: &Incompatible) -> Status {
+    let what = format!("the contracts of `{method}` contradict each other: {difference}");
+    not_started(Status::new(Code::FailedPrecondition, what))
+}
+
+/// True for a status that says so.
+pub(super) fn is_contradiction(status: &Status) -> bool {
+    status.code() == Code::FailedPrecondition
+}
+
+/// A call of an end that answers nothing.
+pub(super) fn no_methods(method: &str) -> Status {
+    let what = format!("this end answers no calls, and so not `{method}`");
+    Status::new(Code::Unimplemented, what)
+}
+
+/// A call on a connection whose other end has said DRAIN.
+pub(super) fn closing() -> Status {
+    let why = "the other end takes no further calls on this connection";
+    Status::new(Code::Unavailable, why)
+}
+
+/// A call that the other end, which drains, has not taken.
+pub(super) fn not_taken(why: &str) -> Status {
+    not_started(Status::from_peer(Code::Unavailable, why.to_owned()))
+}
+
+/// A call that its caller gave up before it was started.
+pub(super) fn cancelled() -> Status {
+    not_started(Status::new(Code::Cancelled, "the caller gave the call up"))
+}
+
+/// A message that is too large for this end.
+pub(super) fn too_large(most: usize, execution: Execution) -> Status {
+    let what = format!("a message of more than {most} bytes; `message_bytes` allows more");
+    Status::new(Code::ResourceExhausted, what).with_execution(execution)
+}
+
+/// A call too many of a method that has to be described first.
+pub(super) fn held_up() -> Status {
+    let what = "too many calls before the contracts were compared";
+    not_started(Status::new(Code::ResourceExhausted, what))
+}
+
+fn not_started(status: Status) -> Status {
+    status.with_execution(Execution::NotStarted)
+}
+
+/// Codes of a newer version are unknown ones.
+fn code(number: u8) -> Code {
+    const CODES: [Code; 16] = [
+        Code::Cancelled,
+        Code::Unknown,
+        Code::InvalidArgument,
+        Code::DeadlineExceeded,
+        Code::NotFound,
+        Code::AlreadyExists,
+        Code::PermissionDenied,
+        Code::ResourceExhausted,
+        Code::FailedPrecondition,
+        Code::Aborted,
+        Code::OutOfRange,
+        Code::Unimplemented,
+        Code::Internal,
+        Code::Unavailable,
+        Code::DataLoss,
+        Code::Unauthenticated,
+    ];
+    let index = usize::from(number).wrapping_sub(1);
+    CODES.get(index).copied().unwrap_or(Code::Unknown)
+}

@@ -1,0 +1,48 @@
+use crate::thrift::{self, ParseWireError};
+use std::fmt;
+use std::str::FromStr;
+
+/// What two ends speak on a connection.
+///
+/// ```
+/// use dovetail_protocol::Wire;
+///
+/// assert_eq!("dovetail".parse(), Ok(Wire::Dovetail));
+/// let framed: Wire = "compact+framed".parse()?;
+/// assert_eq!(framed.to_string(), "compact+framed");
+/// # Ok::<(), dovetail_protocol::thrift::ParseWireError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// Dovetail's own.
+    Dovetail,
+    /// One of Apache Thrift's.
+    Thrift(thrift::Wire),
+}
+
+impl From<thrift::Wire> for Wire {
+    fn from(wire: thrift::Wire) -> Self {
+        Wire::Thrift(wire)
+    }
+}
+
+/// `dovetail`, or protocol and transport of Thrift, as in `binary+framed`.
+impl FromStr for Wire {
+    type Err = ParseWireError;
+
+    fn from_str(text: &str) -> Result<Self, ParseWireError> {
+        match text {
+            "dovetail" => Ok(Wire::Dovetail),
+            _ => text.parse().map(Wire::Thrift),
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wire::Dovetail => f.write_str("dovetail"),
+            Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Bytes that no honest peer sends: an error with words, and nothing worse.
+
+use crate::pair::{Methods, nameless};
+use bytes::BytesMut;
+use dovetail_protocol::dovetail::{Connection, Options, Role};
+use std::sync::Arc;
+
+/// Preface and HELLO of a client.
+fn greeting() -> Vec<u8> {
+    let mut out = Vec::new();
+    Connection::new(Role::Client, Options::default()).transmit(&mut out);
+    out
+}
+
+fn frame(kind_and_flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
+    let mut frame = (payload.len() as u32).to_le_bytes()[..3].to_vec();
+    frame.push(kind_and_flags);
+    frame.extend(id.to_le_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// BIND of the method `m` to slot 0.
+fn bound() -> Vec<u8> {
+    let mut payload = vec![0, 0, 1, b'm'];
+    payload.extend([0; 16]);
+    [greeting(), frame(2, 0, &payload)].concat()
+}
+
+fn outcome(bytes: &[u8], piece: usize) -> Result<usize, String> {
+    let mut server = Connection::new(Role::Server, Options::default());
+    let methods = Methods(vec![Arc::new(nameless("m"))]);
+    let mut input = BytesMut::new();
+    let mut events = 0;
+    for piece in bytes.chunks(piece) {
+        input.extend_from_slice(piece);
+        while let Some(_event) = server
+            .receive(&mut input, &methods)
+            .map_err(|error| error.to_string())?
+        {
+            events += 1;
+        }
+    }
+    server.end(&input).map_err(|error| error.to_string())?;
+    Ok(events)
+}
+
+#[test]
+fn what_breaks_the_rules_is_named() {
+    let mut huge = greeting();
+    huge.extend([0xff, 0xff, 0xff, 5, 1, 0, 0, 0]);
+    let rows: Vec<(Vec<u8>, Result<usize, &str>)> = vec![
+        (greeting(), Ok(0)),
+        (bound(), Ok(0)),
+        ([bound(), frame(0x45, 1, &[0, 7])].concat(), Ok(1)),
+        ([bound(), frame(8, 1, &[])].concat(), Ok(1)),
+        ([greeting(), frame(12, 0, &[0; 8])].concat(), Ok(0)),
+        (b"\xd7DVX".to_vec(), Err("does not speak Dovetail's wire")),
+        (b"\xd7".to_vec(), Err("ends in the middle")),
+        (greeting()[..9].to_vec(), Err("a frame ends in the middle")),
+        (
+            [&greeting()[..4], &frame(2, 0, &[])].concat(),
+            Err("HELLO comes first"),
+        ),
+        (
+            [greeting(), frame(1, 0, &[1])].concat(),
+            Err("HELLO comes first, and once"),
+        ),
+        (
+            [&greeting()[..4], &frame(1, 0, &[2])].concat(),
+            Err("version 2"),
+        ),
+        (
+            [&greeting()[..4], &frame(1, 0, &[1, 1, 9])].concat(),
+            Err("too small"),
+        ),
+        (
+            [greeting(), frame(0, 0, &[])].concat(),
+            Err("a frame of kind 0"),
+        ),
+        (
+            [greeting(), frame(31, 0, &[])].concat(),
+            Err("a frame of kind 31"),
+        ),
+        (
+            [greeting(), frame(0x28, 1, &[])].concat(),
+            Err("cannot have the flags 0x20"),
+        ),
+        (
+            huge,
+            Err("a frame of 16777215 bytes where 1048576 were agreed on"),
+        ),
+        (
+            [greeting(), frame(5, 1, &[0])].concat(),
+            Err("a method that was not bound"),
+        ),
+        (
+            [greeting(), frame(5, 1, &[])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
+            [bound(), frame(5, 1, &[0])].concat(),
+            Err("not known to be equal"),
+        ),
+        (
+            [greeting(), frame(2, 7, &[0, 0, 1, b'm'])].concat(),
+            Err("slot 7 out of turn"),
+        ),
+        (
+            [greeting(), frame(2, 0, &[0, 0, 1, b'm', 0])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
+            [greeting(), frame(2, 0, &[0, 0, 2, 0xff, 0xff])].concat(),
+            Err("not UTF-8"),
+        ),
+        (
+            [greeting(), frame(3, 0, &[0, 0])].concat(),
+            Err("a slot that was not bound"),
+        ),
+        (
+            [bound(), frame(4, 0, &[])].concat(),
+            Err("nobody asked for"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 0x40])].concat(),
+            Err("extras of the kinds 0x40"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 8, 1, 9])].concat(),
+            Err("never kept"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 1, 0x80])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
+            [
+                bound(),
+                frame(0xc5, 1, &[&[0, 1][..], &[0xff; 10]].concat()),
+            ]
+            .concat(),
+            Err("more than 64 bits"),
+        ),
+        (
+            [greeting(), frame(12, 0, &[0; 3])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
+            [greeting(), frame(16, 0, &[13, 2, b'n', b'o'])].concat(),
+            Err("gave the connection up: no (INTERNAL)"),
+        ),
+    ];
+    for (bytes, expected) in rows {
+        for piece in [1, 2, 7, 1 << 20] {
+            let outcome = outcome(&bytes, piece);
+            match (&outcome, &expected) {
+                (Ok(events), Ok(expected)) => assert_eq!(events, expected, "{bytes:x?}"),
+                (Err(error), Err(part)) => {
+                    assert!(error.contains(part), "{error} for {bytes:x?}, not {part}");
+                }
+                _ => panic!("{outcome:?} where {expected:?} for {bytes:x?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_claim_gets_no_memory() {
+    let mut server = Connection::new(Role::Server, Options::default());
+    let mut input = BytesMut::from(&greeting()[..]);
+    input.extend_from_slice(&[0, 0, 0x10, 5, 1, 0, 0, 0]);
+    assert!(matches!(
+        server.receive(&mut input, &Methods::default()),
+        Ok(None)
+    ));
+    assert!(server.needs() <= 128 << 10, "{}", server.needs());
+}

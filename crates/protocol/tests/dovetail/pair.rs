@@ -1,0 +1,176 @@
+//! Two machines with a pipe between them that delivers in pieces of any size.
+
+use bytes::BytesMut;
+use dovetail_protocol::dovetail::{
+    CallError, Connection, Contract, Description, Directory, Event, IncomingCall, MethodKey,
+    NoMethods, Options, OutgoingCall, ProtocolError, Role,
+};
+use dovetail_protocol::{Code, Headers, Name, Status};
+use dovetail_wire::{Bytes, Encoding, Limits};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The methods that a server has, with what it says of them.
+#[derive(Clone, Default)]
+pub(crate) struct Methods(pub(crate) Vec<Arc<Contract>>);
+
+impl Directory for Methods {
+    fn find(&self, _: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
+        let found = self.0.iter().position(|known| known.method == *method);
+        match found {
+            Some(route) => Ok((route, self.0[route].clone())),
+            None => Err(Status::new(Code::Unimplemented, format!("no `{method}`"))),
+        }
+    }
+}
+
+/// A method without a contract.
+pub(crate) fn nameless(method: &str) -> Contract {
+    Contract {
+        service: Name::default(),
+        method: Name::new(method),
+        oneway: method == "note",
+        description: None,
+    }
+}
+
+/// A method with a contract in canonical form.
+pub(crate) fn described(method: &str, description: &[u8]) -> Contract {
+    Contract {
+        description: Some(Description::new(description.to_vec())),
+        ..nameless(method)
+    }
+}
+
+/// One direction: what has been sent and has not arrived, and what has arrived and was not understood yet.
+#[derive(Default)]
+struct Pipe {
+    sent: Vec<u8>,
+    arrived: BytesMut,
+}
+
+/// A client, a server, and what each of them has seen.
+pub(crate) struct Pair {
+    pub(crate) client: Connection,
+    pub(crate) server: Connection,
+    methods: Methods,
+    up: Pipe,
+    down: Pipe,
+    /// Calls that the server has to answer.
+    pub(crate) calls: Vec<IncomingCall>,
+    pub(crate) cancelled: Vec<u32>,
+    pub(crate) outcomes: HashMap<u32, Result<Vec<u8>, Status>>,
+    pub(crate) failures: Vec<(Role, ProtocolError)>,
+}
+
+impl Pair {
+    pub(crate) fn new(methods: Methods, client: Options, server: Options) -> Self {
+        Pair {
+            client: Connection::new(Role::Client, client),
+            server: Connection::new(Role::Server, server),
+            methods,
+            up: Pipe::default(),
+            down: Pipe::default(),
+            calls: Vec::new(),
+            cancelled: Vec::new(),
+            outcomes: HashMap::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Calls a method with a blob.
+    pub(crate) fn call(
+        &mut self,
+        contract: &Arc<Contract>,
+        body: &Bytes,
+        deadline: Option<Duration>,
+        headers: &Headers,
+    ) -> Result<Option<u32>, CallError> {
+        let key = MethodKey::Address(Arc::as_ptr(contract).addr());
+        let call = OutgoingCall {
+            method: &key,
+            deadline,
+            headers,
+        };
+        let known = || contract.clone();
+        self.client.call(&call, known, body, &mut self.up.sent)
+    }
+
+    pub(crate) fn answer(&mut self, index: usize, answer: Result<&Bytes, &Status>) {
+        let call = self.calls.swap_remove(index);
+        match answer {
+            Ok(body) => {
+                let reply = call
+                    .reply
+                    .reply(&mut self.down.sent, body, Limits::default());
+                reply.expect("a blob has an encoding");
+            }
+            Err(status) => call.reply.fail(&mut self.down.sent, status),
+        }
+    }
+
+    /// Moves up to `bytes` in each direction. False where nothing was left to move.
+    pub(crate) fn step(&mut self, bytes: usize) -> bool {
+        self.client.transmit(&mut self.up.sent);
+        let up = self.up.carry(bytes);
+        self.serve();
+        self.server.transmit(&mut self.down.sent);
+        let down = self.down.carry(bytes);
+        self.take_answers();
+        up || down
+    }
+
+    /// Delivers everything, in pieces of this size.
+    pub(crate) fn settle(&mut self, piece: usize) {
+        while self.step(piece) {}
+    }
+
+    /// What waits to be carried to the server.
+    pub(crate) fn sent_by_client(&mut self) -> &mut Vec<u8> {
+        &mut self.up.sent
+    }
+
+    fn serve(&mut self) {
+        loop {
+            match self.server.receive(&mut self.up.arrived, &self.methods) {
+                Ok(Some(Event::Call(call))) => self.calls.push(call),
+                Ok(Some(Event::Cancelled { call })) => self.cancelled.push(call),
+                Ok(Some(Event::Reply { call, .. })) => panic!("an answer to {call}"),
+                Ok(None) => return,
+                Err(error) => return self.failures.push((Role::Server, error)),
+            }
+        }
+    }
+
+    fn take_answers(&mut self) {
+        loop {
+            match self.client.receive(&mut self.down.arrived, &NoMethods) {
+                Ok(Some(Event::Reply { call, result, .. })) => {
+                    let result = result.map(|(encoding, body)| decode(encoding, &body));
+                    let before = self.outcomes.insert(call, result);
+                    assert!(before.is_none(), "{call} has two outcomes");
+                }
+                Ok(Some(event)) => panic!("at a client: {event:?}"),
+                Ok(None) => return,
+                Err(error) => return self.failures.push((Role::Client, error)),
+            }
+        }
+    }
+}
+
+impl Pipe {
+    fn carry(&mut self, bytes: usize) -> bool {
+        let carried = bytes.min(self.sent.len());
+        self.arrived.extend(self.sent.drain(..carried));
+        carried > 0
+    }
+}
+
+/// The blob that a body is.
+pub(crate) fn decode(encoding: Encoding, body: &Bytes) -> Vec<u8> {
+    let mut blob = Bytes::new();
+    let read = encoding.decode(&mut blob, body, Limits::default());
+    assert_eq!(read, Ok(body.len()));
+    blob.to_vec()
+}

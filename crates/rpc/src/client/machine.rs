@@ -1,0 +1,200 @@
+//! The protocol of a client's connection.
+
+use super::options::Options;
+use super::table::Outgoing;
+use crate::{Code, Execution, Status, Wire};
+use bytes::BytesMut;
+use dovetail_protocol::Name;
+use dovetail_protocol::dovetail::{
+    self, CallError, Connection, Contract, Event, MethodKey, NoMethods, OutgoingCall, Role,
+};
+use dovetail_protocol::thrift::{CallId, ClientConnection};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
+use std::error::Error;
+use std::sync::Arc;
+
+/// What the peer did that ends the connection.
+pub(super) type Fault = Box<dyn Error + Send + Sync>;
+
+/// A reply that has arrived, to the call with this number.
+pub(super) struct Reply {
+    pub(super) call: u64,
+    pub(super) result: Result<(Encoding, Bytes), Status>,
+}
+
+/// The machine of a connection.
+pub(super) enum Machine {
+    Thrift(Box<ClientConnection>),
+    Dovetail {
+        machine: Box<Connection>,
+        /// The service that is called.
+        service: Name,
+    },
+}
+
+impl Machine {
+    pub(super) fn new(options: &Options) -> Self {
+        match options.wire {
+            Wire::Thrift(wire) => {
+                let machine = ClientConnection::new(wire, options.client.clone());
+                Machine::Thrift(Box::new(machine))
+            }
+            Wire::Dovetail => {
+                let own = dovetail::Options {
+                    limits: options.client.limits,
+                    encoding: options.client.encoding,
+                    deadline: Some(options.timeout),
+                };
+                Machine::Dovetail {
+                    machine: Box::new(Connection::new(Role::Client, own)),
+                    service: Name::new(options.client.service.as_deref().unwrap_or_default()),
+                }
+            }
+        }
+    }
+
+    /// Appends a call. Its number is `None` where no answer comes.
+    pub(super) fn call(
+        &mut self,
+        call: Outgoing<'_, impl Encode>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, Status> {
+        match self {
+            Machine::Thrift(machine) => {
+                let answered = !call.oneway || machine.answers_oneway();
+                let id = machine
+                    .call_with(call.name, call.oneway, call.headers, call.params, out)
+                    .map_err(|error| unencodable(call.name, &error))?;
+                Ok(answered.then_some(id.0))
+            }
+            Machine::Dovetail { machine, service } => {
+                let key = match call.method {
+                    Some(method) => MethodKey::Address(std::ptr::from_ref(method).addr()),
+                    None => MethodKey::Name(Name::new(call.name)),
+                };
+                let outgoing = OutgoingCall {
+                    method: &key,
+                    deadline: Some(call.timeout),
+                    headers: call.headers,
+                };
+                let contract = || {
+                    Arc::new(match call.method {
+                        Some(method) => method.contract(service.clone()),
+                        None => Contract {
+                            service: service.clone(),
+                            method: Name::new(call.name),
+                            oneway: call.oneway,
+                            description: None,
+                        },
+                    })
+                };
+                let called = machine.call(&outgoing, contract, call.params, out);
+                called
+                    .map(|id| id.map(u64::from))
+                    .map_err(|error| match error {
+                        CallError::Encode(error) => unencodable(call.name, &error),
+                        CallError::Status(status) => status,
+                    })
+            }
+        }
+    }
+
+    /// The next reply; `None` where more must be received first.
+    pub(super) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Reply>, Fault> {
+        match self {
+            Machine::Thrift(machine) => {
+                let reply = machine.receive(input)?;
+                Ok(reply.map(|reply| Reply {
+                    call: reply.call.0,
+                    result: reply.result,
+                }))
+            }
+            Machine::Dovetail { machine, .. } => loop {
+                match machine.receive(input, &NoMethods)? {
+                    None => return Ok(None),
+                    Some(Event::Reply { call, result, .. }) => {
+                        let call = call.into();
+                        return Ok(Some(Reply { call, result }));
+                    }
+                    // Servers find no method here to call.
+                    Some(Event::Call(_) | Event::Cancelled { .. }) => {}
+                }
+            },
+        }
+    }
+
+    /// The server has closed the connection, which can be the end of a reply.
+    pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<Option<Reply>, Fault> {
+        match self {
+            Machine::Thrift(machine) => {
+                let reply = machine.end(input)?;
+                Ok(reply.map(|reply| Reply {
+                    call: reply.call.0,
+                    result: reply.result,
+                }))
+            }
+            Machine::Dovetail { machine, .. } => {
+                machine.end(input)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// What is known of the calls that wait, where the server closes the connection in order.
+    pub(super) fn left_behind(&self) -> Execution {
+        match self {
+            Machine::Dovetail { machine, .. } if !machine.is_greeted() => Execution::NotStarted,
+            _ => Execution::MayHaveRun,
+        }
+    }
+
+    /// Appends what the machine itself has to say.
+    pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
+        if let Machine::Dovetail { machine, .. } = self {
+            machine.transmit(out);
+        }
+    }
+
+    /// How much to receive next.
+    pub(super) fn needs(&self) -> usize {
+        match self {
+            Machine::Thrift(machine) => machine.needs(),
+            Machine::Dovetail { machine, .. } => machine.needs(),
+        }
+    }
+
+    /// The caller does not wait any longer.
+    pub(super) fn abandon(&mut self, call: u64) {
+        match self {
+            Machine::Thrift(machine) => machine.abandon(CallId(call)),
+            Machine::Dovetail { machine, .. } => {
+                // It was a number of 32 bits when it was given.
+                machine.abandon(call as u32);
+            }
+        }
+    }
+
+    /// True where the next call has to wait until all others are answered.
+    pub(super) fn exclusive(&self) -> bool {
+        match self {
+            Machine::Thrift(machine) => machine.exclusive(),
+            Machine::Dovetail { .. } => false,
+        }
+    }
+
+    /// True where the server takes no further call on this connection.
+    pub(super) fn closing(&self) -> bool {
+        match self {
+            Machine::Thrift(machine) => machine.closing(),
+            Machine::Dovetail { machine, .. } => machine.closing(),
+        }
+    }
+}
+
+#[cold]
+fn unencodable(method: &str, error: &EncodeError) -> Status {
+    Status::new(
+        Code::InvalidArgument,
+        format!("the parameters of `{method}` cannot be encoded: {error}"),
+    )
+}

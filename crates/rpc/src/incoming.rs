@@ -1,0 +1,139 @@
+//! A call that has arrived, whatever the wire.
+
+use crate::Status;
+use dovetail_protocol::{Headers, Name, Wire, dovetail, thrift};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::time::Instant;
+
+/// A call that has arrived.
+pub(crate) struct Incoming {
+    pub(crate) target: Target,
+    pub(crate) oneway: bool,
+    pub(crate) body: Bytes,
+    pub(crate) encoding: Encoding,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) headers: Headers,
+    pub(crate) reply: ReplyTo,
+}
+
+/// What is called.
+#[derive(Clone)]
+pub(crate) enum Target {
+    /// By name, with each call.
+    Named { service: Option<Name>, method: Name },
+    /// By the router's number, found when the caller named the method once.
+    Route(usize),
+}
+
+/// How to answer a call.
+#[derive(Clone)]
+pub(crate) enum ReplyTo {
+    Thrift(thrift::ReplyTo),
+    Dovetail {
+        reply: dovetail::ReplyTo,
+        oneway: bool,
+    },
+}
+
+impl From<thrift::IncomingCall> for Incoming {
+    fn from(call: thrift::IncomingCall) -> Self {
+        Incoming {
+            target: Target::Named {
+                service: call.service,
+                method: call.method,
+            },
+            oneway: call.oneway,
+            body: call.body,
+            encoding: call.encoding,
+            deadline: None,
+            headers: call.headers,
+            reply: ReplyTo::Thrift(call.reply),
+        }
+    }
+}
+
+impl From<dovetail::IncomingCall> for Incoming {
+    fn from(call: dovetail::IncomingCall) -> Self {
+        Incoming {
+            target: Target::Route(call.route),
+            oneway: call.oneway,
+            body: call.body,
+            encoding: call.encoding,
+            // Farther away than a clock can say is no deadline.
+            deadline: call
+                .deadline
+                .and_then(|left| Instant::now().checked_add(left)),
+            headers: call.headers,
+            reply: ReplyTo::Dovetail {
+                reply: call.reply,
+                oneway: call.oneway,
+            },
+        }
+    }
+}
+
+impl ReplyTo {
+    /// Appends the answer: a result or a declared exception. After an error `out` is as it was.
+    pub(crate) fn reply(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        match self {
+            ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
+            ReplyTo::Dovetail { oneway: true, .. } => Ok(()),
+            ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
+        }
+    }
+
+    /// Appends a failure; to a one-way call, what [`accepted`](Self::accepted) says.
+    pub(crate) fn fail(&self, out: &mut Vec<u8>, status: &Status) {
+        match self {
+            ReplyTo::Thrift(reply) => reply.exception(out, status),
+            ReplyTo::Dovetail { oneway: true, .. } => {}
+            ReplyTo::Dovetail { reply, .. } => reply.fail(out, status),
+        }
+    }
+
+    /// Appends what a one-way call is answered with, where the wire has something for it.
+    pub(crate) fn accepted(&self, out: &mut Vec<u8>) {
+        match self {
+            ReplyTo::Thrift(reply) => reply.accepted(out),
+            ReplyTo::Dovetail { .. } => {}
+        }
+    }
+
+    /// True where this answer must not be sent before those to earlier calls.
+    #[cfg(feature = "async")]
+    pub(crate) fn ordered(&self) -> bool {
+        match self {
+            ReplyTo::Thrift(reply) => reply.ordered(),
+            ReplyTo::Dovetail { .. } => false,
+        }
+    }
+
+    /// True where the connection is to be closed after this answer.
+    pub(crate) fn closes(&self) -> bool {
+        match self {
+            ReplyTo::Thrift(reply) => reply.closes(),
+            ReplyTo::Dovetail { .. } => false,
+        }
+    }
+
+    /// The number under which the caller may cancel the call.
+    #[cfg(feature = "async")]
+    pub(crate) fn cancelled_as(&self) -> Option<u32> {
+        match self {
+            ReplyTo::Thrift(_) => None,
+            ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
+        }
+    }
+
+    pub(crate) fn wire(&self) -> Wire {
+        match self {
+            ReplyTo::Thrift(reply) => reply.wire().into(),
+            ReplyTo::Dovetail { .. } => Wire::Dovetail,
+        }
+    }
+}

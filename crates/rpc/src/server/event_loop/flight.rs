@@ -1,0 +1,124 @@
+//! The calls of a connection whose handlers wait.
+
+use crate::incoming::{Incoming, ReplyTo};
+use crate::server::Shared;
+use crate::server::counters::count;
+use crate::server::running::{refusal, too_late};
+use crate::{Code, Execution, Status};
+use futures_util::future::{AbortHandle, Aborted, abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::task::unconstrained;
+use tokio::time::timeout_at;
+
+/// An answer that is being made, and the number under which its caller may cancel it.
+type Answer<'a> = Pin<Box<dyn Future<Output = (Option<u32>, Vec<u8>)> + 'a>>;
+
+/// The calls of a connection whose handlers wait.
+#[derive(Default)]
+pub(super) struct Flight<'a> {
+    pub(super) running: FuturesUnordered<Answer<'a>>,
+    /// No other call may run beside the one that runs.
+    pub(super) alone: bool,
+    /// A call that waits until it can run alone; those behind it wait too.
+    pub(super) held: Option<Incoming>,
+    cancels: HashMap<u32, AbortHandle>,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.held.is_none()
+    }
+
+    pub(super) fn has_room(&self, most: usize) -> bool {
+        self.running.is_empty() || (!self.alone && self.held.is_none() && self.running.len() < most)
+    }
+
+    /// Takes in a call: until its handler is done, its deadline has passed, or its caller has gone.
+    pub(super) fn join(
+        &mut self,
+        shared: &'a Shared,
+        answer: impl Future<Output = Vec<u8>> + 'a,
+        reply: ReplyTo,
+        deadline: Option<Instant>,
+    ) {
+        let place = Place::take(&shared.waiting);
+        let call = reply.cancelled_as();
+        let (answer, cancel) = abortable(answer);
+        if let Some(call) = call {
+            self.cancels.insert(call, cancel);
+        }
+        // Not counted against the budget of the connection's task: once that is used up, tokio would let every
+        // one of these wake itself without end until the task has been left.
+        self.running.push(Box::pin(unconstrained(async move {
+            let outcome = match deadline {
+                Some(deadline) => timeout_at(deadline.into(), answer).await,
+                None => Ok(answer.await),
+            };
+            drop(place);
+            let answer = match outcome {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(Aborted)) => {
+                    count(&shared.counters.cancelled_calls);
+                    refusal(&reply, &cancelled(), Vec::new())
+                }
+                Err(_) => {
+                    count(&shared.counters.late_calls);
+                    refusal(&reply, &too_late(), Vec::new())
+                }
+            };
+            (call, answer)
+        })));
+    }
+
+    /// The caller of a call has gone: its handler is dropped.
+    pub(super) fn cancel(&mut self, call: u32) {
+        if let Some(cancel) = self.cancels.remove(&call) {
+            cancel.abort();
+        }
+    }
+
+    /// The next answer; `None` where no call runs.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        let answered = self.running.next().await;
+        self.answered(answered)
+    }
+
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let polled = self.running.poll_next_unpin(context);
+        polled.map(|answered| self.answered(answered))
+    }
+
+    fn answered(&mut self, answered: Option<(Option<u32>, Vec<u8>)>) -> Option<Vec<u8>> {
+        let (call, answer) = answered?;
+        if let Some(call) = call {
+            self.cancels.remove(&call);
+        }
+        Some(answer)
+    }
+}
+
+fn cancelled() -> Status {
+    let what = "the caller gave the call up";
+    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
+}
+
+/// A waiting call, counted as long as this exists.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Place(waiting)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,172 @@
+//! The protocol of a connection, found out from its first byte.
+
+use super::Shared;
+use crate::Code;
+use crate::incoming::Incoming;
+use bytes::BytesMut;
+use dovetail_protocol::dovetail::{Connection, Event, Options, Role};
+use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
+use std::time::Duration;
+
+/// What has arrived on a connection.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a call is what it nearly always is"
+)]
+pub(super) enum Arrival {
+    Call(Incoming),
+    /// The caller of this call has gone.
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(dead_code, reason = "calls run one after the other there")
+    )]
+    Cancelled(u32),
+}
+
+/// The machine of a connection.
+pub(super) enum Machine {
+    Detecting,
+    Thrift(Box<ServerConnection>),
+    Dovetail(Box<Connection>),
+}
+
+/// Why a connection cannot go on.
+pub(super) enum Fault {
+    Thrift(ProtocolError),
+    /// The machine has queued what is to be said.
+    Dovetail,
+}
+
+impl From<ProtocolError> for Fault {
+    fn from(error: ProtocolError) -> Self {
+        Fault::Thrift(error)
+    }
+}
+
+impl Machine {
+    /// The next thing that has arrived; `None` where more must be received first.
+    pub(super) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        shared: &Shared,
+    ) -> Result<Option<Arrival>, Fault> {
+        if let Machine::Detecting = self {
+            let Some(first) = input.first() else {
+                return Ok(None);
+            };
+            *self = Self::detect(*first, shared);
+        }
+        match self {
+            Machine::Detecting => Ok(None),
+            Machine::Thrift(machine) => {
+                let call = machine.receive(input)?;
+                Ok(call.map(|call| Arrival::Call(call.into())))
+            }
+            Machine::Dovetail(machine) => {
+                let received = machine.receive(input, &shared.router);
+                Ok(match received.map_err(|_| Fault::Dovetail)? {
+                    Some(Event::Call(call)) => Some(Arrival::Call(call.into())),
+                    Some(Event::Cancelled { call }) => Some(Arrival::Cancelled(call)),
+                    // A server calls nobody, so no answer can come: the machine drops those.
+                    Some(Event::Reply { .. }) | None => None,
+                })
+            }
+        }
+    }
+
+    fn detect(first: u8, shared: &Shared) -> Self {
+        if !Connection::detects(first) {
+            let machine = ServerConnection::new(shared.options.clone());
+            return Machine::Thrift(Box::new(machine));
+        }
+        let options = Options {
+            limits: shared.limits.connection,
+            encoding: shared.limits.message,
+            deadline: None,
+        };
+        Machine::Dovetail(Box::new(Connection::new(Role::Server, options)))
+    }
+
+    /// How much to receive next.
+    pub(super) fn needs(&self) -> usize {
+        match self {
+            Machine::Detecting => 1,
+            Machine::Thrift(machine) => machine.needs(),
+            Machine::Dovetail(machine) => machine.needs(),
+        }
+    }
+
+    /// True where it is known what the peer speaks.
+    pub(super) fn is_known(&self) -> bool {
+        match self {
+            Machine::Detecting => false,
+            Machine::Thrift(machine) => machine.wire().is_some(),
+            Machine::Dovetail(_) => true,
+        }
+    }
+
+    /// True where the peer tells answers apart and may cancel calls, so that it is listened to at all times.
+    #[cfg(feature = "async")]
+    pub(super) fn is_multiplexed(&self) -> bool {
+        matches!(self, Machine::Dovetail(_))
+    }
+
+    /// What the wire itself has to say behind the answers so far.
+    pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
+        if let Machine::Thrift(machine) = self {
+            machine.transmit(out);
+        }
+    }
+
+    /// What the wire itself has to say, in whatever place: before answers at the beginning.
+    pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
+        if let Machine::Dovetail(machine) = self {
+            machine.transmit(out);
+        }
+    }
+
+    /// The last words of a connection that cannot go on.
+    pub(super) fn goodbye(&mut self, fault: &Fault, out: &mut Vec<u8>) {
+        if let (Machine::Thrift(machine), Fault::Thrift(error)) = (self, fault) {
+            machine.goodbye(error, out);
+        }
+    }
+
+    /// The peer has closed its side.
+    pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
+        match self {
+            Machine::Detecting => Ok(()),
+            Machine::Thrift(machine) => Ok(machine.end(input)?),
+            Machine::Dovetail(machine) => machine.end(input).map_err(|_| Fault::Dovetail),
+        }
+    }
+
+    /// A message takes the peer too long.
+    pub(super) fn too_slow(&mut self, limit: Duration, input: &[u8]) -> Fault {
+        let error = ProtocolError::TooSlow { limit };
+        match self {
+            Machine::Detecting => Fault::Thrift(error),
+            Machine::Thrift(machine) => {
+                machine.fail(error.clone(), input);
+                Fault::Thrift(error)
+            }
+            Machine::Dovetail(machine) => {
+                machine.fail(Code::DeadlineExceeded, &error.to_string());
+                Fault::Dovetail
+            }
+        }
+    }
+
+    /// The server takes no further calls. False where the peer cannot know which of them were not started.
+    pub(super) fn drain(&mut self) -> bool {
+        match self {
+            Machine::Thrift(_) => false,
+            // What may have been sent meanwhile is not read, and was not started.
+            Machine::Detecting => true,
+            Machine::Dovetail(machine) => {
+                machine.drain("the server is shutting down");
+                true
+            }
+        }
+    }
+}

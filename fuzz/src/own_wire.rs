@@ -1,0 +1,141 @@
+//! Dovetail's own machine on arbitrary frames in arbitrary pieces: nothing panics, hangs, answers what was not
+//! asked, or depends on how the bytes were cut.
+
+use bytes::BytesMut;
+use dovetail_protocol::dovetail::{
+    Connection, Contract, Description, Directory, Event, MethodKey, NoMethods, Options,
+    OutgoingCall, Role,
+};
+use dovetail_protocol::{Code, ConnectionLimits, Headers, Name, Status};
+use dovetail_wire::{Bytes, Limits};
+use std::sync::Arc;
+
+/// Small, so that a fuzzer reaches them.
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    message_bytes: 300,
+    header_bytes: 512,
+    name_bytes: 64,
+    depth: 16,
+};
+
+/// A server. The first byte cuts the frames into pieces.
+pub(crate) fn server(data: &[u8]) {
+    let Some((cut, data)) = data.split_first() else {
+        return;
+    };
+    let input = conversation(Role::Client, data);
+    let whole = serve(&input, input.len());
+    let pieces = serve(&input, usize::from(*cut) + 1);
+    assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
+}
+
+/// A client with calls outstanding.
+pub(crate) fn client(data: &[u8]) {
+    let mut connection = Connection::new(Role::Client, options());
+    let (mut sent, mut made) = (Vec::new(), Vec::new());
+    for (index, method) in ["a", "a", "note", "b"].into_iter().enumerate() {
+        let key = MethodKey::Name(Name::new(method));
+        let call = OutgoingCall {
+            method: &key,
+            deadline: None,
+            headers: &Headers::new(),
+        };
+        let contract = || Arc::new(contract(method, b"1"));
+        let body = Bytes::from_static(b"x");
+        if let Ok(Some(call)) = connection.call(&call, contract, &body, &mut sent) {
+            made.push(call);
+        }
+        if index == 1 {
+            connection.abandon(made[1]);
+        }
+    }
+    let mut input = BytesMut::from(&conversation(Role::Server, data)[..]);
+    let mut answered = Vec::new();
+    while let Ok(Some(event)) = connection.receive(&mut input, &NoMethods) {
+        if let Event::Reply { call, .. } = event {
+            assert!(
+                made.contains(&call) && call != made[1],
+                "{call} was not asked"
+            );
+            assert!(!answered.contains(&call), "{call} is answered twice");
+            answered.push(call);
+        }
+    }
+    assert_eq!(connection.pending().count() + answered.len(), 2);
+}
+
+fn options() -> Options {
+    Options {
+        limits: LIMITS,
+        ..Options::default()
+    }
+}
+
+fn contract(method: &str, description: &[u8]) -> Contract {
+    Contract {
+        service: Name::default(),
+        method: Name::new(method),
+        oneway: method == "note",
+        description: Some(Description::new(description.to_vec())),
+    }
+}
+
+/// Preface and HELLO, then frames: of three bytes each, kind with flags, id and length, and a payload.
+fn conversation(role: Role, mut data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    Connection::new(role, Options::default()).transmit(&mut out);
+    while let [kind, id, length, rest @ ..] = data {
+        let (payload, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        out.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
+        out.extend_from_slice(&[*kind, *id, 0, 0, 0]);
+        out.extend_from_slice(payload);
+        data = rest;
+    }
+    out
+}
+
+/// A server that knows some methods.
+struct Known;
+
+impl Directory for Known {
+    fn find(&self, _: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
+        match method {
+            "a" | "note" => Ok((0, Arc::new(contract(method, b"1")))),
+            _ => Err(Status::new(Code::Unimplemented, "unknown")),
+        }
+    }
+}
+
+/// What a server makes of the bytes, in words, and what it says.
+fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
+    let mut connection = Connection::new(Role::Server, options());
+    let (mut events, mut out, mut buffer) = (Vec::new(), Vec::new(), BytesMut::new());
+    for piece in input.chunks(piece) {
+        buffer.extend_from_slice(piece);
+        loop {
+            let received = connection.receive(&mut buffer, &Known);
+            connection.transmit(&mut out);
+            match received {
+                Ok(Some(Event::Call(call))) => {
+                    assert!(call.body.len() <= LIMITS.message_bytes);
+                    events.push(format!(
+                        "{} {} {:?}",
+                        call.reply.call(),
+                        call.oneway,
+                        call.body
+                    ));
+                    let body = Bytes::from_static(b"y");
+                    let _ = call.reply.reply(&mut out, &body, Limits::default());
+                }
+                Ok(Some(event)) => events.push(format!("{event:?}")),
+                Ok(None) => break,
+                Err(error) => {
+                    events.push(error.to_string());
+                    return (events, out);
+                }
+            }
+        }
+        assert!((1..=128 << 10).contains(&connection.needs()));
+    }
+    (events, out)
+}
