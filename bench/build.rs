@@ -1,5 +1,8 @@
-//! Generates the contract's types, server and clients.
+//! Generates the types, servers and clients of the contracts.
 
 fn main() -> Result<(), dovetail_build::Error> {
-    dovetail_build::compile("contract/bench.thrift").map(drop)
+    for contract in ["contract/bench.thrift", "contract/agent.thrift"] {
+        dovetail_build::compile(contract)?;
+    }
+    Ok(())
 }

@@ -1,7 +1,13 @@
 //! `cargo xtask bench`: builds what is measured, in release mode, and lets `dovetail-bench` measure it.
 
+mod apart;
+mod go;
+mod java;
+
 use crate::stage;
+use apart::Apart;
 use clap::Args;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -20,12 +26,29 @@ pub(crate) struct Options {
     /// Where the report goes.
     #[arg(long, default_value = "target/bench/report")]
     out: PathBuf,
+    /// Seconds after which a system that hangs on a case is killed, and named.
+    #[arg(long)]
+    timeout: Option<u64>,
+    /// Show what has changed since this report.json.
+    #[arg(long)]
+    compare: Option<PathBuf>,
+    /// Judge the ratios of a file such as bench/ratios.toml; fails if one falls short.
+    #[arg(long)]
+    assert: Option<PathBuf>,
+    /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out; can be repeated.
+    #[arg(long)]
+    profile: Vec<String>,
+    /// Seconds of each step of a profile.
+    #[arg(long)]
+    step: Option<f64>,
+    #[command(flatten)]
+    apart: Apart,
 }
 
 /// A program of another project, and how it is built into a folder.
 struct Recipe {
     name: &'static str,
-    /// The packages of Debian that it takes, beside `cmake`, `g++` and `pkg-config`.
+    /// What it takes, and how to get it.
     needs: &'static str,
     build: fn(&Path) -> Result<PathBuf, String>,
 }
@@ -33,18 +56,33 @@ struct Recipe {
 const PEERS: &[Recipe] = &[
     Recipe {
         name: "Apache Thrift C++",
-        needs: "thrift-compiler libthrift-dev libboost-dev libevent-dev",
+        needs: "`apt-get install cmake g++ pkg-config thrift-compiler libthrift-dev libboost-dev libevent-dev`",
         build: |folder| cmake(folder, "thrift"),
     },
     Recipe {
         name: "gRPC C++",
-        needs: "libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev",
+        needs: "`apt-get install cmake g++ pkg-config libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev`",
         build: |folder| cmake(folder, "grpc"),
     },
     Recipe {
         name: "Cap'n Proto C++",
-        needs: "capnproto libcapnp-dev",
+        needs: "`apt-get install cmake g++ pkg-config capnproto libcapnp-dev`",
         build: |folder| cmake(folder, "capnp"),
+    },
+    Recipe {
+        name: "tonic, volo and tarpc",
+        needs: "`apt-get install protobuf-compiler`",
+        build: rust,
+    },
+    Recipe {
+        name: "Apache Thrift Go and gRPC Go",
+        needs: "Go 1.26 or later and `apt-get install thrift-compiler protobuf-compiler`",
+        build: go::build,
+    },
+    Recipe {
+        name: "gRPC Java",
+        needs: "`apt-get install default-jdk-headless maven`",
+        build: java::build,
     },
 ];
 
@@ -63,29 +101,65 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     )?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let mut suite = Command::new(target.join("release/dovetail-bench"));
-    suite.arg("suite").arg("--out").arg(&options.out);
-    if options.full {
-        suite.arg("--full");
+    let mut program = Command::new(target.join("release/dovetail-bench"));
+    match options.apart.is_agent() {
+        true => _ = program.arg("agent"),
+        false => options.suite(program.arg("suite"), &target.join("bench")),
     }
-    if let Some(only) = &options.only {
-        suite.args(["--only", only]);
+    options.apart.pass_on(&mut program);
+    if !options.apart.is_coordinator() {
+        peers(&mut program, &target.join("bench"));
     }
+    execute(&mut program)
+}
+
+impl Options {
+    /// What the suite takes.
+    fn suite(&self, suite: &mut Command, builds: &Path) {
+        suite
+            .arg("--out")
+            .arg(&self.out)
+            .arg("--builds")
+            .arg(builds);
+        if self.full {
+            suite.arg("--full");
+        }
+        if let Some(only) = &self.only {
+            suite.args(["--only", only]);
+        }
+        let numbers = [
+            ("--timeout", self.timeout.map(|seconds| seconds.to_string())),
+            ("--step", self.step.map(|seconds| seconds.to_string())),
+        ];
+        for (option, number) in numbers {
+            suite.args(number.iter().flat_map(|number| [option, number]));
+        }
+        for profile in &self.profile {
+            suite.args(["--profile", profile]);
+        }
+        let files = [("--compare", &self.compare), ("--assert", &self.assert)];
+        for (option, file) in files {
+            suite.args(
+                file.iter()
+                    .flat_map(|file| [OsStr::new(option), file.as_os_str()]),
+            );
+        }
+    }
+}
+
+/// Builds what is there to be measured beside us, and names it.
+fn peers(command: &mut Command, builds: &Path) {
     for peer in PEERS {
         println!("building {}", peer.name);
-        match (peer.build)(&target.join("bench")) {
-            Ok(program) => suite.arg("--program").arg(program),
+        match (peer.build)(builds) {
+            Ok(program) => command.arg("--program").arg(program),
             Err(why) => {
-                let why = format!(
-                    "{}: {why}; it needs `apt-get install cmake g++ pkg-config {}`",
-                    peer.name, peer.needs
-                );
+                let why = format!("{}: {why}; it needs {}", peer.name, peer.needs);
                 println!("left out: {why}");
-                suite.arg("--missing").arg(why)
+                command.arg("--missing").arg(why)
             }
         };
     }
-    execute(&mut suite)
 }
 
 /// One of the C++ programs. CMake leaves out those whose libraries are not there.
@@ -106,6 +180,20 @@ fn cmake(folder: &Path, program: &str) -> Result<PathBuf, String> {
             .args(["--target", program, "-j2"]),
     )?;
     Ok(build.join(program))
+}
+
+/// The program in Rust, a workspace of its own.
+fn rust(folder: &Path) -> Result<PathBuf, String> {
+    let build = folder.join("rust");
+    execute(
+        Command::new("cargo")
+            .args(["build", "--release", "--quiet", "--locked"])
+            .arg("--manifest-path")
+            .arg(stage::root().join("bench/peers/rust/Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&build),
+    )?;
+    Ok(build.join("release/bench-peer"))
 }
 
 fn execute(command: &mut Command) -> Result<(), String> {

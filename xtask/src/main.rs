@@ -6,6 +6,7 @@ mod interop;
 mod peer_idl;
 mod peers;
 mod stage;
+mod steps;
 mod test;
 mod tidy;
 

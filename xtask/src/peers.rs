@@ -9,6 +9,7 @@ pub(crate) mod matrix;
 mod recipes;
 
 use crate::stage;
+use crate::steps::{clear, execute, list};
 use clap::Args;
 use matrix::Variant;
 use std::fs;
@@ -237,6 +238,7 @@ impl Recipe {
         let mut hasher = DefaultHasher::new();
         include_str!("peers.rs").hash(&mut hasher);
         include_str!("peers/recipes.rs").hash(&mut hasher);
+        include_str!("steps.rs").hash(&mut hasher);
         // The start scripts contain absolute paths.
         site.peer.hash(&mut hasher);
         for folder in [&site.source, &site.contract] {
@@ -252,33 +254,8 @@ impl Recipe {
     }
 }
 
-/// All files below a folder, without what tools leave behind.
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            if !path.ends_with("__pycache__") && !path.ends_with("target") {
-                list(&path, files)?;
-            }
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
-}
-
-fn clear(folder: &Path) -> Result<(), String> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)
-            .map_err(|error| format!("cannot empty {}: {error}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
 }
 
 /// Makes sure that the tools are there, through apt where that is possible.
@@ -321,29 +298,4 @@ fn is_root() -> bool {
         .arg("-u")
         .output()
         .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
-}
-
-/// Runs a command quietly; the error holds the end of what it said.
-fn execute(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot run `{program}`: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let end = lines
-        .get(lines.len().saturating_sub(12)..)
-        .unwrap_or_default();
-    Err(format!(
-        "`{program}` ended with {}:\n{}",
-        output.status,
-        end.join("\n")
-    ))
 }

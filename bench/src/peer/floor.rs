@@ -1,9 +1,10 @@
 //! The floor: the bytes of a Thrift call sent back and forth over a raw socket, and nothing else.
 
-use super::callers::Load;
-use super::dovetail_thrift::conversation;
-use super::{Client, Failure};
-use crate::workload::{Request, Response};
+use super::dovetail::conversation;
+use crate::harness::{
+    self, Client, Failure, Load, Report, Request, Response, Server, System,
+    callers::{self, Runner},
+};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -35,18 +36,30 @@ enum Listener {
     Unix(UnixListener),
 }
 
-impl Floor {
-    /// Answers, with a thread for each connection, until the process ends; gives the address.
-    pub(super) fn start(self, address: Option<&str>) -> Result<String, Failure> {
-        let (listener, place) = self.listen(address)?;
+impl System for Floor {
+    /// Answers, with a thread for each connection, until the process ends.
+    fn start(&self, address: Option<&str>) -> Result<Server, Failure> {
+        let floor = *self;
+        let (listener, place) = floor.listen(address)?;
         thread::spawn(move || {
             while let Ok(socket) = listener.accept() {
-                thread::spawn(move || self.serve(socket));
+                thread::spawn(move || floor.serve(socket));
             }
         });
-        Ok(place)
+        Ok(Server::new(place, ()))
     }
 
+    fn call(&self, servers: &[String], load: &Load) -> Result<Report, Failure> {
+        let address = harness::only(servers)?;
+        load.own_connections("a raw socket has one caller")?;
+        let clients: Result<Vec<_>, Failure> = (0..load.clients)
+            .map(|_| self.connect(address, load))
+            .collect();
+        callers::measure(load, Runner::Threads, clients?)
+    }
+}
+
+impl Floor {
     fn listen(self, address: Option<&str>) -> Result<(Listener, String), Failure> {
         if !self.unix {
             let listener = TcpListener::bind(address.unwrap_or("127.0.0.1:0"))?;
@@ -56,10 +69,7 @@ impl Floor {
         // An address that is no path is one for TCP, which every server is given.
         let path = match address.and_then(|address| address.strip_prefix("unix:")) {
             Some(path) => PathBuf::from(path),
-            None => {
-                let name = format!("dovetail-floor-{}.sock", std::process::id());
-                std::env::temp_dir().join(name)
-            }
+            None => super::free_socket(),
         };
         let listener = UnixListener::bind(&path)?;
         Ok((Listener::Unix(listener), format!("unix:{}", path.display())))
@@ -84,7 +94,7 @@ impl Floor {
         }
     }
 
-    pub(super) fn connect(self, address: &str, load: &Load) -> Result<RawClient, Failure> {
+    fn connect(self, address: &str, load: &Load) -> Result<RawClient, Failure> {
         let mut socket = match address.strip_prefix("unix:") {
             Some(path) => Socket::Unix(UnixStream::connect(path)?),
             None => Socket::Tcp(TcpStream::connect(address)?),
@@ -173,7 +183,7 @@ impl Write for Socket {
 }
 
 /// Sends the request's bytes and receives as many as the reply has.
-pub(super) struct RawClient {
+struct RawClient {
     socket: Socket,
     request: Vec<u8>,
     buffer: Vec<u8>,

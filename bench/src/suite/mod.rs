@@ -1,50 +1,84 @@
-//! The coordinator: runs every system of every program on every case, in interleaved rounds, and reports.
+//! The coordinator: measures, or reads what was measured before, judges, and reports.
 
-mod machine;
+mod compare;
+mod counts;
+pub(crate) mod host;
+mod lines;
+pub(crate) mod local;
+pub(crate) mod machine;
+mod measure;
 mod plan;
-mod process;
+pub(crate) mod process;
+mod profile;
 mod program;
+mod ratios;
 mod relay;
-mod report;
+mod remote;
+pub(crate) mod report;
+mod round;
+mod scenario;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use plan::Case;
-use process::Figures;
-use program::Program;
+use local::Programs;
+use profile::Profile;
+use ratios::Targets;
 use regex::Regex;
-use report::{Missing, Report, Row};
+use report::Report;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// A program under the contract of bench/README.md, beside our own; can be repeated.
+    #[command(flatten)]
+    programs: Programs,
+    /// Run servers on the host of the agent at HOST:PORT.
+    #[arg(long, requires = "client_agent", conflicts_with_all = ["program", "missing"])]
+    server_agent: Option<String>,
+    /// Run clients on the host of the agent at HOST:PORT.
+    #[arg(long, requires_all = ["server_agent", "token_file"])]
+    client_agent: Option<String>,
+    /// A file with the secret that both agents know.
     #[arg(long)]
-    program: Vec<PathBuf>,
-    /// A program that could not be built, and why: `NAME: REASON`; can be repeated.
+    token_file: Option<PathBuf>,
+    /// Measure a load that changes over time, instead of the cases; can be repeated.
     #[arg(long)]
-    missing: Vec<String>,
+    profile: Vec<Profile>,
+    /// Seconds of each step of a profile.
+    #[arg(long, default_value_t = 2.0)]
+    step: f64,
     /// All cases; otherwise a cut of less than three minutes.
     #[arg(long)]
     full: bool,
     /// Only systems and workloads for which `WORKLOAD CASE SYSTEM` matches this.
     #[arg(long, default_value = "")]
     only: Regex,
+    /// Seconds after which a run of one system on one case is given up, and its processes are killed.
+    #[arg(long, default_value_t = 120)]
+    timeout: u64,
+    /// The folder that peers were built in, where the lines of generated code are counted.
+    #[arg(long, default_value = "target/bench")]
+    builds: PathBuf,
     /// Where the report goes.
     #[arg(long)]
     out: PathBuf,
+    /// Measure nothing: take this report.json.
+    #[arg(long, value_name = "REPORT")]
+    from: Option<PathBuf>,
+    /// Show what has changed since this report.json by more than the rounds differ.
+    #[arg(long, value_name = "REPORT")]
+    compare: Option<PathBuf>,
+    /// Judge the ratios of this file, as bench/ratios.toml; exit code 1 if one falls short.
+    #[arg(long, value_name = "RATIOS")]
+    assert: Option<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> ExitCode {
-    match measure(options).and_then(|report| report.write(&options.out)) {
-        Ok(summary) => {
-            println!("{summary}");
-            ExitCode::SUCCESS
-        }
+    match work(options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
@@ -52,98 +86,21 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     }
 }
 
-/// A system on a case, and what its rounds gave.
-struct Entry<'a> {
-    case: &'a Case,
-    program: &'a Program,
-    system: &'a str,
-    rounds: Vec<Figures>,
-    failed: Option<String>,
-}
-
-fn measure(options: &Options) -> Result<Report> {
-    let programs = programs(options)?;
-    let cases = plan::cases(options.full);
-    let mut entries = entries(&programs, &cases, &options.only);
-    let rounds = if options.full { 5 } else { 2 };
-    let progress = ProgressBar::new((rounds * entries.len()) as u64);
-    progress.set_style(ProgressStyle::with_template(
-        "{wide_bar} {pos}/{len}, {eta} left: {msg}",
-    )?);
-    // A B C A B C: what disturbs the machine for a while disturbs all alike.
-    for group in entries.chunk_by_mut(|a, b| std::ptr::eq(a.case, b.case)) {
-        for _ in 0..rounds {
-            for entry in group.iter_mut().filter(|entry| entry.failed.is_none()) {
-                progress.set_message(format!("{} {}", entry.case.workload, entry.system));
-                match process::run(entry.program, entry.system, entry.case) {
-                    Ok(figures) => entry.rounds.push(figures),
-                    Err(error) => entry.failed = Some(error.to_string()),
-                }
-                progress.inc(1);
-            }
-        }
+/// Whether all targets are met.
+fn work(options: &Options) -> Result<bool> {
+    // What cannot be read is told before the long part.
+    let old = options.compare.as_deref().map(Report::read).transpose()?;
+    let targets = options.assert.as_deref().map(Targets::read).transpose()?;
+    let mut report = match &options.from {
+        Some(file) => Report::read(file)?,
+        None => measure::measure(options)?,
+    };
+    if let Some((old, file)) = old.zip(options.compare.as_ref()) {
+        report.compare(file, &old);
     }
-    progress.finish_and_clear();
-    Ok(report(options, &programs, entries))
-}
-
-fn programs(options: &Options) -> Result<Vec<Program>> {
-    let own = Program::describe(&std::env::current_exe()?, &["peer"])?;
-    let others = options
-        .program
-        .iter()
-        .map(|path| Program::describe(path, &[]));
-    std::iter::once(Ok(own)).chain(others).collect()
-}
-
-fn entries<'a>(programs: &'a [Program], cases: &'a [Case], only: &Regex) -> Vec<Entry<'a>> {
-    let mut entries = Vec::new();
-    for case in cases {
-        for program in programs {
-            for system in program.systems.keys().filter(|system| case.suits(system)) {
-                if only.is_match(&format!("{} {} {system}", case.workload, case.case)) {
-                    entries.push(Entry {
-                        case,
-                        program,
-                        system,
-                        rounds: Vec::new(),
-                        failed: None,
-                    });
-                }
-            }
-        }
+    if let Some(targets) = targets {
+        report.judge(&targets);
     }
-    entries
-}
-
-fn report(options: &Options, programs: &[Program], entries: Vec<Entry<'_>>) -> Report {
-    let missing = options.missing.iter().map(|text| {
-        let (name, why) = text.split_once(": ").unwrap_or((text, ""));
-        Missing::new(name, why)
-    });
-    let failed = entries.iter().filter_map(|entry| {
-        let what = format!(
-            "{} on {} {}",
-            entry.system, entry.case.workload, entry.case.case
-        );
-        Some(Missing::new(&what, entry.failed.as_deref()?))
-    });
-    Report {
-        machine: machine::describe(),
-        systems: programs
-            .iter()
-            .flat_map(|program| program.systems.clone())
-            .collect(),
-        missing: missing.chain(failed).collect(),
-        rows: entries
-            .iter()
-            .filter(|entry| !entry.rounds.is_empty())
-            .map(|entry| {
-                // Two more runs for each row: too long for a quick one.
-                let count = || relay::wire_bytes(entry.program, entry.system, entry.case).ok();
-                let wire_bytes = options.full.then(count).flatten();
-                Row::new(entry.case, entry.system, &entry.rounds, wire_bytes)
-            })
-            .collect(),
-    }
+    println!("{}", report.write(&options.out)?);
+    Ok(report.is_good())
 }

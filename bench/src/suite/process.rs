@@ -1,102 +1,81 @@
-//! A server and a client, each in a process of its own.
+//! A program that is measured, in a process of its own, with which the coordinator talks line by line.
 
 use super::Result;
-use super::plan::Case;
-use super::program::Program;
-use serde::Deserialize;
+use crate::agent::contract::Usage;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-/// What one round gave.
-#[derive(Clone, Debug)]
-pub(crate) struct Figures {
-    pub(crate) client: ClientFigures,
-    pub(crate) server_cpu_ns: f64,
-    pub(crate) server_peak_kb: u64,
+/// By when all processes of a run must have said what they have to say.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    limit: Duration,
+    at: Instant,
 }
 
-/// What a client prints.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct ClientFigures {
-    pub(crate) calls: u64,
-    pub(crate) elapsed_ns: u64,
-    pub(crate) cpu_ns: i64,
-    pub(crate) voluntary_switches: i64,
-    pub(crate) peak_rss_kb: i64,
-    pub(crate) latency: Latency,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Latency {
-    pub(crate) mean_ns: f64,
-    pub(crate) sd_ns: f64,
-    pub(crate) p50_ns: u64,
-    pub(crate) p99_ns: u64,
-    pub(crate) p999_ns: u64,
-}
-
-/// Runs a round of a system.
-pub(crate) fn run(program: &Program, system: &str, case: &Case) -> Result<Figures> {
-    if system == "direct" {
-        let client = Talking::start(&mut load(program.command("both", system), case, case.calls))?;
-        return Ok(Figures {
-            client: client.measure()?,
-            server_cpu_ns: 0.0,
-            server_peak_kb: 0,
-        });
+impl Deadline {
+    pub(crate) fn after(limit: Duration) -> Self {
+        let at = Instant::now() + limit;
+        Deadline { limit, at }
     }
-    let mut server = Talking::start(&mut program.command("server", system))?;
-    let address = server.ready()?;
-    let mut command = program.command("client", system);
-    command.args(["--address", &address]);
-    let mut client = Talking::start(&mut load(command, case, case.calls))?;
-    client.ready()?;
-    let before = server.cpu_ns()?;
-    let figures = client.finish()?;
-    Ok(Figures {
-        client: figures,
-        server_cpu_ns: server.cpu_ns()? - before,
-        server_peak_kb: server.peak_kb().unwrap_or(0),
-    })
-}
 
-/// Adds the options of a client.
-pub(crate) fn load(mut command: Command, case: &Case, calls: usize) -> Command {
-    let numbers = [
-        ("--clients", case.clients),
-        ("--connections", case.connections),
-        ("--calls", calls),
-        ("--warmup", (case.calls / case.clients / 10).clamp(1, 200)),
-    ];
-    command.args(["--workload", case.workload, "--case", case.case]);
-    for (option, number) in numbers {
-        command.args([option, &number.to_string()]);
+    pub(crate) fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
     }
-    command
+
+    pub(crate) fn left_ms(self) -> i32 {
+        i32::try_from(self.left().as_millis()).unwrap_or(i32::MAX)
+    }
 }
 
 /// A process that says when it is ready, and ends with its standard input or by itself.
 pub(crate) struct Talking {
     child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    errors: Option<JoinHandle<String>>,
+    deadline: Deadline,
 }
 
 impl Talking {
-    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+    /// In a process group of its own, so that what a wrapper has started ends with it.
+    pub(crate) fn start(command: &mut Command, deadline: Deadline) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("a process without input and output".into());
+            .process_group(0)
+            .spawn()
+            .map_err(|e| format!("cannot run {}: {e}", command.get_program().display()))?;
+        let streams = (child.stdout.take(), child.stderr.take());
+        let (Some(output), Some(mut errors)) = streams else {
+            return Err("a process without output".into());
         };
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let mut lines = BufReader::new(output).lines().map_while(|line| line.ok());
+            lines.try_for_each(|line| sender.send(line))
+        });
+        let errors = thread::spawn(move || {
+            let mut text = Vec::new();
+            // What cannot be read is not told.
+            let _ = errors.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
         Ok(Talking {
+            input: child.stdin.take(),
             child,
-            input,
-            output: BufReader::new(output),
+            lines,
+            errors: Some(errors),
+            deadline,
         })
     }
 
@@ -109,57 +88,151 @@ impl Talking {
         }
     }
 
-    /// Lets a client begin, and takes its figures.
-    pub(crate) fn finish(&mut self) -> Result<ClientFigures> {
-        writeln!(self.input, "go")?;
-        let line = self.line()?;
-        serde_json::from_str(&line).map_err(|_| self.complaint(&line))
-    }
-
-    fn measure(mut self) -> Result<ClientFigures> {
-        self.ready()?;
-        self.finish()
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line.trim().to_owned())
-    }
-
-    /// What a process that has ended says on standard error.
-    fn complaint(&mut self, line: &str) -> Box<dyn std::error::Error> {
-        let _ = self.child.kill();
-        let mut text = String::new();
-        if let Some(mut errors) = self.child.stderr.take() {
-            // What cannot be read is not told.
-            let _ = errors.read_to_string(&mut text);
+    /// Lets a client measure.
+    pub(crate) fn go(&mut self) -> Result<()> {
+        match &mut self.input {
+            Some(input) => Ok(writeln!(input, "go")?),
+            None => Err("it has been let go".into()),
         }
+    }
+
+    /// The line with the figures of a client, as soon as it comes.
+    pub(crate) fn figures(&mut self) -> Result<String> {
+        let line = self.line()?;
+        match line.starts_with('{') {
+            true => Ok(line),
+            false => Err(self.complaint(&line)),
+        }
+    }
+
+    /// The next line; an error at the end.
+    pub(crate) fn line(&mut self) -> Result<String> {
+        match self.lines.recv_timeout(self.deadline.left()) {
+            Ok(line) => Ok(line.trim().to_owned()),
+            Err(RecvTimeoutError::Disconnected) => Err(self.complaint("it ended")),
+            Err(RecvTimeoutError::Timeout) => Err(self.overdue()),
+        }
+    }
+
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.deadline.left().is_zero()
+    }
+
+    fn overdue(&self) -> Box<dyn std::error::Error> {
+        let limit = self.deadline.limit.as_secs_f64();
+        format!("it hung: killed, since the run was not over after {limit:.1} s").into()
+    }
+
+    /// What a process says on standard error at its end.
+    fn complaint(&mut self, line: &str) -> Box<dyn std::error::Error> {
+        // One that is about to end says why first.
+        let moment = self.deadline.left().min(Duration::from_secs(1));
+        while self.lines.recv_timeout(moment).is_ok() {}
+        self.kill();
+        let errors = self.errors.take().and_then(|errors| errors.join().ok());
+        let text = errors.unwrap_or_default();
         let last = text.lines().last().unwrap_or(line);
-        format!("the program failed: {last}").into()
+        format!("it failed: {last}").into()
     }
 
-    /// User and system time so far, of threads that have ended too.
-    fn cpu_ns(&self) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name, in brackets, may hold anything.
-        let fields = stat.rsplit(')').next().unwrap_or_default();
-        let mut fields = fields.split_whitespace().skip(11);
-        let mut ticks = || -> Result<f64> { Ok(fields.next().ok_or("no times")?.parse()?) };
-        Ok((ticks()? + ticks()?) * 1e7)
+    /// What it has used so far: threads that have ended count in its time, and not in its switches.
+    pub(crate) fn usage(&self) -> Result<Usage> {
+        let time = clock_gettime(clock_getcpuclockid(self.pid())?)?;
+        Ok(Usage {
+            cpu_ns: time.tv_sec() * 1_000_000_000 + time.tv_nsec(),
+            switches: self.switches()?,
+            peak_kb: self.peak_kb()?,
+            ..Usage::default()
+        })
     }
 
-    fn peak_kb(&self) -> Result<u64> {
+    fn peak_kb(&self) -> Result<i64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let number = line.and_then(|line| line.split_whitespace().next());
-        Ok(number.ok_or("no VmHWM")?.parse()?)
+        Ok(field(&status, "VmHWM:").ok_or("no VmHWM")?)
+    }
+
+    fn switches(&self) -> Result<i64> {
+        let mut sum = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            // A thread may have ended since.
+            let status = fs::read_to_string(task?.path().join("status")).unwrap_or_default();
+            sum += field(&status, "voluntary_ctxt_switches:").unwrap_or(0);
+            sum += field(&status, "nonvoluntary_ctxt_switches:").unwrap_or(0);
+        }
+        Ok(sum)
+    }
+
+    /// Lets the process end by itself, with its input.
+    pub(crate) fn end(mut self) -> Result<()> {
+        self.input = None;
+        loop {
+            match self.lines.recv_timeout(self.deadline.left()) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Err(self.overdue()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Kills the process; gives the context switches of all threads that it ever had.
+    pub(crate) fn stop(&mut self) -> Result<u64> {
+        let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        self.kill();
+        let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let switches = after.voluntary_context_switches() + after.involuntary_context_switches()
+            - before.voluntary_context_switches()
+            - before.involuntary_context_switches();
+        Ok(switches.unsigned_abs())
+    }
+
+    fn kill(&mut self) {
+        // A process that has ended needs no killing, nor waiting twice.
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
     }
 }
 
 impl Drop for Talking {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
+    }
+}
+
+/// A number of `/proc/PID/status`.
+fn field(status: &str, name: &str) -> Option<i64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_misbehave_are_named() {
+        let rows = [
+            ("sleep 60", "it hung: killed"),
+            ("sleep 60 & sleep 60", "it hung: killed"),
+            ("echo some; echo wrong >&2; exit 1", "it failed: wrong"),
+            ("echo nonsense", "it failed: nonsense"),
+            ("exit 2", "it failed"),
+        ];
+        for (script, expected) in rows {
+            let mut command = Command::new("sh");
+            let deadline = Deadline::after(Duration::from_millis(300));
+            let started = Instant::now();
+            let error = Talking::start(command.args(["-c", script]), deadline)
+                .and_then(|mut program| program.ready())
+                .map_err(|error| error.to_string());
+            let error = error.err().unwrap_or_default();
+            assert!(error.starts_with(expected), "{script}: {error}");
+            assert!(started.elapsed() < Duration::from_secs(30), "{script}");
+        }
     }
 }

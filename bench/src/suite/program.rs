@@ -1,4 +1,5 @@
 use super::Result;
+use crate::agent::contract::{Load, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,12 +42,61 @@ impl Program {
         })
     }
 
-    /// A command line of the program, for one of its systems.
-    pub(crate) fn command(&self, mode: &str, system: &str) -> Command {
+    pub(crate) fn server(&self, system: &str) -> Command {
+        self.command("server", system)
+    }
+
+    /// A client of servers, or one that is its own server.
+    pub(crate) fn client(&self, system: &str, load: &Load) -> Command {
+        let mode = if load.servers.is_empty() {
+            "both"
+        } else {
+            "client"
+        };
+        let mut command = self.command(mode, system);
+        command.args(["--workload", &load.workload, "--case", &load.variant]);
+        let numbers = [
+            ("--clients", load.clients),
+            ("--connections", load.connections),
+            ("--calls", load.calls),
+            ("--warmup", load.warmup),
+        ];
+        for (option, number) in numbers {
+            command.args([option, &number.to_string()]);
+        }
+        if let Some(rate) = load.rate {
+            command.args(["--rate", &rate.to_string()]);
+        }
+        if !load.servers.is_empty() {
+            command.args(["--address", &load.servers.join(",")]);
+        }
+        command
+    }
+
+    fn command(&self, mode: &str, system: &str) -> Command {
         let mut command = Command::new(&self.path);
         command
             .args(self.arguments)
             .args(["--mode", mode, "--system", system]);
         command
+    }
+}
+
+impl From<&System> for About {
+    fn from(system: &System) -> Self {
+        About {
+            version: system.version.clone(),
+            configuration: system.configuration.clone(),
+        }
+    }
+}
+
+impl From<&About> for System {
+    fn from(about: &About) -> Self {
+        System {
+            version: about.version.clone(),
+            configuration: about.configuration.clone(),
+            ..System::default()
+        }
     }
 }

@@ -2,28 +2,26 @@
 
 use super::Result;
 use super::plan::Case;
-use super::process::{Talking, load};
+use super::process::{Deadline, Talking};
 use super::program::Program;
+use crate::agent::contract::Load;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// Bytes of one call with its answer: the difference between many calls and few, so that what a connection
-/// costs once does not count.
-pub(crate) fn wire_bytes(program: &Program, system: &str, case: &Case) -> Result<u64> {
-    const FEW: usize = 2;
-    const MANY: usize = 12;
-    let few = count(program, system, case, FEW)?;
-    let many = count(program, system, case, MANY)?;
-    Ok((many - few) / (MANY - FEW) as u64)
-}
-
-fn count(program: &Program, system: &str, case: &Case, calls: usize) -> Result<u64> {
-    let mut server = Talking::start(&mut program.command("server", system))?;
+/// Bytes of one call with its answer, without what a connection costs once.
+pub(crate) fn wire_bytes(
+    program: &Program,
+    system: &str,
+    case: &Case,
+    deadline: Deadline,
+) -> Result<u64> {
+    const CALLS: i32 = 20;
+    let mut server = Talking::start(&mut program.server(system), deadline)?;
     let behind = server.ready()?;
-    if behind.starts_with("unix:") || system == "direct" {
+    if !behind.contains("127.0.0.1:") {
         return Err("no TCP".into());
     }
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -36,17 +34,17 @@ fn count(program: &Program, system: &str, case: &Case, calls: usize) -> Result<u
             let _ = pass_on(front, &behind, &counter);
         }
     });
-    let one = Case {
-        clients: 1,
-        connections: 1,
-        ..*case
+    let load = Load {
+        calls: CALLS,
+        ..case.alone().load(&[address])
     };
-    let mut command = program.command("client", system);
-    command.args(["--address", &address]);
-    let mut client = Talking::start(&mut load(command, &one, calls))?;
+    let mut client = Talking::start(&mut program.client(system, &load), deadline)?;
+    // All answers of the warm-up have passed by then.
     client.ready()?;
-    client.finish()?;
-    Ok(bytes.load(Ordering::SeqCst))
+    let before = bytes.load(Ordering::SeqCst);
+    client.go()?;
+    client.figures()?;
+    Ok((bytes.load(Ordering::SeqCst) - before) / u64::from(CALLS.unsigned_abs()))
 }
 
 fn pass_on(front: TcpStream, behind: &str, counter: &Arc<AtomicU64>) -> Result<()> {

@@ -1,8 +1,8 @@
 //! How each peer is built. Generated code and libraries stay below `target/peers`.
 
-use super::{Contract, Recipe, Site, Tool, execute, list};
+use super::{Contract, Recipe, Site, Tool};
+use crate::steps::{copy, execute, fetch_with_maven, files, javac, script};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -149,36 +149,6 @@ fn generate(site: &Site, generator: &str, out: &Path) -> Result<(), String> {
     )
 }
 
-/// Copies a folder, without what tools leave behind.
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let mut files = Vec::new();
-    list(from, &mut files)?;
-    for file in files {
-        let place = to.join(file.strip_prefix(from).unwrap_or(&file));
-        let folder = place.parent().unwrap_or(to);
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::copy(&file, &place))
-            .map_err(|error| format!("cannot copy {}: {error}", file.display()))?;
-    }
-    Ok(())
-}
-
-/// Makes a start script.
-fn script(site: &Site, line: &str) -> Result<(), String> {
-    fs::write(&site.peer, format!("#!/bin/sh\n{line} \"$@\"\n"))
-        .and_then(|()| fs::set_permissions(&site.peer, fs::Permissions::from_mode(0o755)))
-        .map_err(|error| format!("cannot write {}: {error}", site.peer.display()))
-}
-
-/// All files below a folder whose names end so.
-fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, String> {
-    let mut files = Vec::new();
-    list(folder, &mut files)?;
-    files.retain(|file| file.to_string_lossy().ends_with(end));
-    files.sort();
-    Ok(files)
-}
-
 fn cpp(site: &Site) -> Result<(), String> {
     let generated = site.build.join("gen");
     generate(site, "cpp:no_skeleton", &generated)?;
@@ -259,38 +229,11 @@ fn java(site: &Site) -> Result<(), String> {
     let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
     let classes = site.build.join("classes");
     generate(site, "java:generated_annotations=suppress", &generated)?;
-    let fetch = |offline: &[&str]| {
-        execute(
-            Command::new("mvn")
-                .args(["-q", "-B"])
-                .args(offline)
-                .arg("-f")
-                .arg(site.source.join("pom.xml"))
-                .arg("dependency:copy-dependencies")
-                .arg(format!("-DoutputDirectory={}", libraries.display())),
-        )
-    };
-    fetch(&["-o"]).or_else(|_| fetch(&[]))?;
-    fs::create_dir_all(&classes).map_err(|error| error.to_string())?;
-    execute(
-        Command::new("nice")
-            .args([
-                "javac",
-                "-nowarn",
-                "-Xlint:none",
-                "-encoding",
-                "UTF-8",
-                "-cp",
-            ])
-            .arg(format!("{}/*", libraries.display()))
-            .arg("-d")
-            .arg(&classes)
-            .args(files(&generated, ".java")?)
-            .args(files(&site.source, ".java")?),
-    )?;
+    fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
+    javac(&libraries, &[&generated, &site.source], &classes)?;
     // Starting quickly matters more here than running fast.
     script(
-        site,
+        &site.peer,
         &format!(
             "exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m -Dfile.encoding=UTF-8 \
              -cp '{}:{}/*' Peer",
@@ -310,7 +253,7 @@ fn python(site: &Site) -> Result<(), String> {
             .arg(site.source.join("requirements.txt")),
     )?;
     script(
-        site,
+        &site.peer,
         &format!(
             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec '{}' '{}'",
             generated.display(),

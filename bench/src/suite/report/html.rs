@@ -1,123 +1,178 @@
-//! One page that needs nothing else: bars for each case, with the figures beside them.
+//! One page that needs nothing else: the plots and tables of the articles, and how they came about.
 
-use super::{Report, Row};
+use super::tables::{self, Kind, Line, Table};
+use super::{NOISE, Report, Row, figures};
 use std::fmt::Write;
 
-const STYLE: &str = "
-:root { color-scheme: light dark; --ours: #2f7d4f; --floor: #8a8a8a; --peer: #4a6fa5; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2.5rem; font-size: 1.1rem; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .15rem .5rem; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td.bar { width: 30%; } th { font-weight: 600; border-bottom: 1px solid #8886; }
-svg { display: block; width: 100%; height: .9rem; }
-.ours { fill: var(--ours); } .floor { fill: var(--floor); } .peer { fill: var(--peer); }
-.key span { margin-right: 1.5rem; } .noisy { opacity: .6; }
-";
+/// A chapter for each article.
+struct Chapter {
+    id: &'static str,
+    title: &'static str,
+    text: &'static str,
+    workloads: &'static [&'static str],
+}
+
+const CHAPTERS: [Chapter; 5] = [
+    Chapter {
+        id: "rpclib",
+        title: "A small call, blobs, deep structures",
+        text: "The workloads of the rpclib article: a call with one number, a blob of 1 KB to 16 MB, 34 deep and \
+               badly aligned structures.",
+        workloads: &["get_answer", "get_blob", "get_structs"],
+    },
+    Chapter {
+        id: "methods",
+        title: "Methods A and B",
+        text: "The workloads of the article on Thrift and gRPC: 100 KB as a blob that is fetched (A), and as structs \
+               that go there and back (B).",
+        workloads: &["blob_100k", "structs_100k"],
+    },
+    Chapter {
+        id: "work",
+        title: "DBWork",
+        text: "The workload of the article on Glue and Thrift: ten rows of ten fields for many callers.",
+        workloads: &["db_work"],
+    },
+    Chapter {
+        id: "agent",
+        title: "Small and large calls of many clients",
+        text: "The workloads of the agent article: a message of 16 bytes and one of 1,100, there and back. All \
+               128 clients call at once.",
+        workloads: &["agent_small", "agent_large"],
+    },
+    Chapter {
+        id: "profiles",
+        title: "Loads that change over time",
+        text: "Calls are due at fixed times, and their latency counts from then. Where loads run side by side, the \
+               server's CPU time is that of an average call of the step.",
+        workloads: &["ramp", "burst", "mixed", "fan-out"],
+    },
+];
 
 /// The page.
 pub(super) fn render(report: &Report) -> String {
-    let mut page = String::from("<!doctype html><html lang=en><meta charset=utf-8>");
-    page.push_str(
-        "<meta name=viewport content='width=device-width'><title>Dovetail: benchmarks</title>",
+    let mut page = String::from(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
+         <title>Dovetail: benchmarks</title><style>",
     );
+    page.push_str(include_str!("style.css"));
+    page.push_str("</style><h1>Benchmarks</h1>");
     // Writing to a string cannot fail, here and below.
-    let _ = write!(page, "<style>{STYLE}</style><h1>Benchmarks</h1>");
-    let machine = &report.machine;
-    let _ = write!(
-        page,
-        "<p>{} cores, {}, kernel {}; {}. Medians of interleaved rounds; rows marked ~ differ by more than a \
-         quarter between rounds.</p>",
-        machine["cores"],
-        escape(machine["cpu"].as_str().unwrap_or_default()),
-        escape(machine["kernel"].as_str().unwrap_or_default()),
-        escape(machine["places"].as_str().unwrap_or_default()),
-    );
-    page.push_str("<p class=key>");
-    for (class, name) in [("ours", "Dovetail"), ("peer", "peer"), ("floor", "floor")] {
-        let _ = write!(
-            page,
-            "<span><svg style='display:inline-block;width:.9rem'><rect class={class} width=14 height=14 /></svg> {name}</span>"
-        );
+    let _ = write!(page, "<p>{}</p><nav>", machine(report));
+    for chapter in chapters(report) {
+        let _ = write!(page, "<a href='#{}'>{}</a>", chapter.id, chapter.title);
+    }
+    page.push_str("<a href='#about'>Machine and systems</a></nav><p class=key>");
+    for (kind, name) in Kind::SYSTEMS {
+        let _ = write!(page, "<span class={}>■ {name}</span>", kind.class());
     }
     page.push_str("</p>");
-    report.groups().for_each(|group| section(&mut page, group));
-    page.push_str(
-        "<h2>Systems</h2><table><tr><th>system<th>version<th style='text-align:left'>configuration",
-    );
-    for (name, about) in &report.systems {
-        let _ = write!(
-            page,
-            "<tr><td>{}<td>{}<td style='text-align:left;white-space:normal'>{}",
-            escape(name),
-            escape(&about.version),
-            escape(&about.configuration),
-        );
+    page.extend(tables::summaries(report).iter().map(table));
+    for other in [tables::targets(report), tables::changes(report)] {
+        page.extend(other.map(|other| table(&other)));
     }
-    page.push_str("</table>");
-    if !report.missing.is_empty() {
-        page.push_str("<h2>Not measured</h2><ul>");
-        for missing in &report.missing {
-            let _ = write!(
-                page,
-                "<li>{}: {}",
-                escape(&missing.name),
-                escape(&missing.reason)
-            );
+    for chapter in chapters(report) {
+        let Chapter {
+            id, title, text, ..
+        } = chapter;
+        let _ = write!(page, "<h2 id={id}>{title}</h2><p>{text}</p>");
+        for workload in chapter.workloads {
+            page.push_str(&section(report, workload));
         }
-        page.push_str("</ul>");
     }
+    page.push_str("<h2 id=about>Machine and systems</h2>");
+    let about = [
+        tables::missing,
+        tables::lines,
+        tables::machine,
+        tables::systems,
+    ];
+    page.extend(about.map(|about| table(&about(report))));
     page
 }
 
-fn section(page: &mut String, group: &[Row]) {
-    let most = group.iter().map(|row| row.calls_per_s).fold(0.0, f64::max);
-    // The direct call is so much faster that beside it all others look alike.
-    let scale = group
+fn chapters(report: &Report) -> impl Iterator<Item = &'static Chapter> {
+    let has = |workload: &&str| report.rows.iter().any(|row| row.workload == **workload);
+    CHAPTERS
         .iter()
-        .filter(|row| row.system != "direct")
-        .map(|row| row.calls_per_s)
-        .fold(0.0, f64::max)
-        .max(most.min(1.0));
-    let _ = write!(
-        page,
-        "<h2>{}</h2><table><tr><th>system<th>calls/s<th><th>mean µs<th>sd<th>p50<th>p99<th>p99.9<th>client CPU<th>server CPU<th>bytes",
-        escape(&group[0].title())
-    );
-    let mut rows: Vec<&Row> = group.iter().collect();
-    rows.sort_by(|a, b| b.calls_per_s.total_cmp(&a.calls_per_s));
-    for row in rows {
-        let class = match row.system.as_str() {
-            name if name.starts_with("dovetail") => "ours",
-            name if name.starts_with("floor") || name == "direct" => "floor",
-            _ => "peer",
-        };
-        let (noisy, mark) = if row.noisy {
-            (" class=noisy", " ~")
-        } else {
-            ("", "")
-        };
-        let width = (100.0 * row.calls_per_s / scale).min(100.0);
-        let bytes = row.wire_bytes.map_or_else(String::new, |n| n.to_string());
-        let _ = write!(
-            page,
-            "<tr{noisy}><td>{}{mark}<td>{:.0}<td class=bar><svg><rect class={class} width='{width:.1}%' height=14 rx=2 /></svg>\
-             <td>{:.1}<td>{:.1}<td>{:.1}<td>{:.1}<td>{:.1}<td>{:.1}<td>{:.1}<td>{bytes}",
-            escape(&row.system),
-            row.calls_per_s,
-            row.mean_us,
-            row.sd_us,
-            row.p50_us,
-            row.p99_us,
-            row.p999_us,
-            row.client_cpu_us,
-            row.server_cpu_us,
-        );
-    }
-    page.push_str("</table>");
+        .filter(move |chapter| chapter.workloads.iter().any(has))
 }
 
-fn escape(text: &str) -> String {
+fn machine(report: &Report) -> String {
+    let value = |name: &str| match report.machine[name].as_str() {
+        Some(text) => escape(text),
+        None => report.machine[name].to_string(),
+    };
+    let [cores, cpu, kernel, places] = ["cores", "cpu", "kernel", "places"].map(value);
+    format!("{cores} cores, {cpu}, kernel {kernel}; {places}. {NOISE}")
+}
+
+/// A workload: its plots, the article's table, and a table for each case.
+fn section(report: &Report, workload: &str) -> String {
+    let rows: Vec<&Row> = report
+        .rows
+        .iter()
+        .filter(|row| row.workload == workload)
+        .collect();
+    let plots = figures::of(report, workload);
+    let mut text: String = plots.iter().map(super::plot::Plot::svg).collect();
+    if matches!(workload, "blob_100k" | "structs_100k") && !rows.is_empty() {
+        text.push_str(&table(&tables::threads(&rows)));
+    }
+    let groups = report
+        .groups()
+        .filter(|group| group[0].workload == workload);
+    text.extend(groups.map(|group| table(&tables::case(group))));
+    text
+}
+
+fn table(table: &Table) -> String {
+    if table.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("<h3>{}</h3>", escape(&table.title));
+    if !table.note.is_empty() {
+        let _ = write!(text, "<p>{}</p>", escape(&table.note));
+    }
+    text.push_str("<div class=wide><table><tr>");
+    let has_bars = table.lines.iter().any(|line| line.bar.is_some());
+    for (index, column) in table.columns.iter().enumerate() {
+        let _ = write!(text, "<th{}>{}", class(table, index), escape(column));
+        if has_bars && index == BAR {
+            text.push_str("<th>");
+        }
+    }
+    for line in &table.lines {
+        row(&mut text, table, line);
+    }
+    text + "</table></div>"
+}
+
+/// The cell that a bar stands behind.
+const BAR: usize = 1;
+
+fn row(text: &mut String, table: &Table, line: &Line) {
+    let _ = write!(text, "<tr class={}>", line.kind.class());
+    for (index, cell) in line.cells.iter().enumerate() {
+        let _ = write!(text, "<td{}>{}", class(table, index), escape(cell));
+        if let Some(bar) = line.bar.filter(|_| index == BAR) {
+            let _ = write!(
+                text,
+                "<td class=bar><div style='width:{:.1}%'></div>",
+                100.0 * bar
+            );
+        }
+    }
+}
+
+fn class(table: &Table, column: usize) -> &'static str {
+    if column < table.text_columns {
+        " class=text"
+    } else {
+        ""
+    }
+}
+
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

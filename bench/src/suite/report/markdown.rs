@@ -1,39 +1,76 @@
-use super::{Report, Row};
+use super::tables::{self, Line, Table};
+use super::{NOISE, Report};
 use std::fmt::Write;
 
-/// A table for each case.
+/// All tables: first the short ones that say how it went.
 pub(super) fn render(report: &Report) -> String {
-    let mut text = String::from("# Benchmarks\n\n");
-    let _ = writeln!(text, "{}\n", report.machine);
-    for group in report.groups() {
-        let _ = writeln!(text, "## {}\n", group[0].title());
-        text.push_str("| system | calls/s | mean µs | sd | p50 | p99 | p99.9 | client CPU µs | server CPU µs | bytes |\n");
-        text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-        group.iter().for_each(|row| line(&mut text, row));
-        text.push('\n');
+    let mut text = format!("# Benchmarks\n\n{NOISE}\n");
+    let mut all = tables::summaries(report);
+    all.extend(
+        [tables::targets(report), tables::changes(report)]
+            .into_iter()
+            .flatten(),
+    );
+    all.extend(report.groups().map(tables::case));
+    all.push(tables::lines(report));
+    all.push(tables::machine(report));
+    all.push(tables::systems(report));
+    all.push(tables::missing(report));
+    for table in all.iter().filter(|table| !table.is_empty()) {
+        text.push_str(&render_table(table));
     }
-    for missing in &report.missing {
-        let _ = writeln!(text, "- not measured: {}: {}", missing.name, missing.reason);
-    }
-    text.push_str("\n`~` marks rows whose rounds differ by more than a quarter.\n");
     text
 }
 
-fn line(text: &mut String, row: &Row) {
-    let noisy = if row.noisy { " ~" } else { "" };
-    let bytes = row.wire_bytes.map_or_else(String::new, |n| n.to_string());
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "| {}{noisy} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {bytes} |",
-        row.system,
-        row.calls_per_s,
-        row.mean_us,
-        row.sd_us,
-        row.p50_us,
-        row.p99_us,
-        row.p999_us,
-        row.client_cpu_us,
-        row.server_cpu_us,
+/// What the terminal shows: how it went, at the end, where one looks first.
+pub(super) fn brief(report: &Report) -> String {
+    let mut all = vec![tables::missing(report)];
+    all.extend(tables::summaries(report));
+    all.extend(
+        [tables::changes(report), tables::targets(report)]
+            .into_iter()
+            .flatten(),
     );
+    let shown = all.iter().filter(|table| !table.is_empty());
+    shown.map(render_table).collect()
+}
+
+fn render_table(table: &Table) -> String {
+    let mut text = format!("\n## {}\n\n", table.title);
+    if !table.note.is_empty() {
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(text, "{}\n", table.note);
+    }
+    let rows = || table.lines.iter().map(|line: &Line| &line.cells);
+    let width = |column: usize| {
+        let cells = rows()
+            .chain([&table.columns])
+            .map(|cells| cells[column].chars().count());
+        cells.max().unwrap_or(0).max(2)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let mut line = String::from("|");
+        for (column, cell) in cells.iter().enumerate() {
+            let (cell, width) = (cell.replace('|', "\\|"), widths[column]);
+            let _ = match column < table.text_columns {
+                true => write!(line, " {cell:width$} |"),
+                false => write!(line, " {cell:>width$} |"),
+            };
+        }
+        line + "\n"
+    };
+    text.push_str(&line(&table.columns));
+    text.push('|');
+    for (column, width) in widths.iter().enumerate() {
+        let end = if column < table.text_columns {
+            '-'
+        } else {
+            ':'
+        };
+        let _ = write!(text, "{}{end}|", "-".repeat(width + 1));
+    }
+    text.push('\n');
+    rows().for_each(|cells| text.push_str(&line(cells)));
+    text
 }

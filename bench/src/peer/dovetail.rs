@@ -1,21 +1,26 @@
-//! Dovetail at both ends, on Thrift's wire.
+//! Dovetail at both ends, on its own wire or one of Thrift's.
 
-use super::callers::{self, Load, Runner};
 use super::contract::bench::{
     Bench, BenchBlockingClient, BenchClient, BenchServer, Message, Row, Sample, Student,
 };
-use super::report::Report;
-use super::{Client, Failure};
-use crate::workload::{self, Request, Response};
-use dovetail::{Bytes, Channel, Context, Model, Running, Server, Status, blocking};
+use crate::harness::{
+    self, Client, Failure, Load, Report, Request, Response, System,
+    callers::{self, Runner},
+    workload,
+};
+use dovetail::transport::Polling;
+use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
 #[derive(Clone, Copy)]
-pub(super) struct Thrift {
+pub(super) struct Dovetail {
     pub(super) wire: &'static str,
     pub(super) driver: Driver,
+    pub(super) polling: Polling,
+    /// A Unix socket instead of TCP.
+    pub(super) unix: bool,
 }
 
 /// How both ends spend threads.
@@ -29,60 +34,47 @@ pub(super) enum Driver {
     Tasks,
 }
 
-impl Thrift {
-    /// Starts a server; gives the address that clients connect to.
-    pub(super) fn start(&self, address: Option<&str>) -> Result<(String, Running), Failure> {
+impl System for Dovetail {
+    fn start(&self, address: Option<&str>) -> Result<harness::Server, Failure> {
+        let place = match (address, self.unix) {
+            (Some(address), _) => address.to_owned(),
+            (None, false) => "127.0.0.1:0".to_owned(),
+            (None, true) => format!("unix:{}", super::free_socket().display()),
+        };
         let running = Server::new()
             .service(BenchServer::new(Handler::new()))
             .model(match self.driver {
                 Driver::Threads => Model::ThreadPerConnection,
                 Driver::Loops | Driver::Tasks => Model::EventLoops(None),
             })
-            .listen(address.unwrap_or("127.0.0.1:0"))?
+            .polling(self.polling)
+            .listen(&place)?
             .start()?;
         let place = running.addresses()[0].to_string();
-        Ok((place.trim_start_matches("tcp://").to_owned(), running))
+        let place = place.trim_start_matches("tcp://");
+        Ok(harness::Server::new(place, running))
     }
 
-    pub(super) fn call(&self, address: &str, load: &Load) -> Result<Report, Failure> {
-        let mut turn = 0;
-        let mut share = || {
-            turn += 1;
-            (turn - 1) * load.connections / load.clients
-        };
+    fn call(&self, servers: &[String], load: &Load) -> Result<Report, Failure> {
         if self.driver != Driver::Tasks {
-            let channels = connections(load, || Ok(blocking::Channel::builder(address)?))?;
-            let channels: Result<Vec<_>, Failure> = channels
-                .map(|builder| Ok(builder.wire(self.wire.parse()?).build()))
-                .collect();
-            let channels = channels?;
-            return callers::measure(load, Runner::Threads, || {
-                Ok(Blocking(BenchBlockingClient::from(
-                    channels[share()].clone(),
-                )))
-            });
+            let address = harness::only(servers)?;
+            let clients = load.connect(|| {
+                let channel = blocking::Channel::builder(address)?.polling(self.polling);
+                let channel = channel.wire(self.wire.parse()?);
+                Ok(Blocking(BenchBlockingClient::from(channel.build())))
+            })?;
+            return callers::measure(load, Runner::Threads, clients);
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()?;
-        let channels = connections(load, || Ok(Channel::builder(address)?))?;
-        let channels: Result<Vec<_>, Failure> = channels
-            .map(|builder| Ok(builder.wire(self.wire.parse()?).build()))
-            .collect();
-        let channels = channels?;
-        callers::measure(load, Runner::Tasks(&runtime), || {
-            Ok(Tasks(BenchClient::from(channels[share()].clone())))
-        })
+        let clients = load.fan_out(servers, |address| {
+            let channel = Channel::builder(address)?.wire(self.wire.parse()?);
+            Ok(Tasks(BenchClient::from(channel.build())))
+        })?;
+        callers::measure(load, Runner::Tasks(&runtime), clients)
     }
-}
-
-fn connections<B>(
-    load: &Load,
-    builder: impl Fn() -> Result<B, Failure>,
-) -> Result<std::vec::IntoIter<B>, Failure> {
-    let builders: Result<Vec<B>, Failure> = (0..load.connections).map(|_| builder()).collect();
-    Ok(builders?.into_iter())
 }
 
 /// Keeps what it answers with, as every server of the suite does.
@@ -142,6 +134,7 @@ async fn pause(time: Duration) {
     }
 }
 
+#[derive(Clone)]
 struct Blocking(BenchBlockingClient);
 
 impl Client for Blocking {
@@ -157,6 +150,7 @@ impl Client for Blocking {
     }
 }
 
+#[derive(Clone)]
 struct Tasks(BenchClient);
 
 impl Client for Tasks {

@@ -1,8 +1,6 @@
 //! Callers: all start together, each makes its share of the calls, one after the other.
 
-use super::report::Report;
-use super::{Client, Failure};
-use crate::workload::{Request, Response};
+use super::{Client, Failure, Load, Report, Request, Response};
 use hdrhistogram::Histogram;
 use std::io::BufRead;
 use std::sync::{Arc, Barrier, mpsc};
@@ -10,20 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// What is to be called, how often, and by how many.
-pub(super) struct Load {
-    pub(super) request: Request,
-    /// Workload and case.
-    pub(super) label: String,
-    pub(super) clients: usize,
-    pub(super) connections: usize,
-    pub(super) calls: usize,
-    pub(super) warmup: usize,
-    pub(super) rate: Option<f64>,
-}
-
 /// What a caller is.
-pub(super) enum Runner<'a> {
+pub(crate) enum Runner<'a> {
     Threads,
     Tasks(&'a Runtime),
 }
@@ -65,11 +51,11 @@ pub(super) struct Times {
     pub(super) ended: Instant,
 }
 
-/// Connects the callers, lets them warm up, waits for a line on standard input, and measures.
-pub(super) fn measure<C: Client>(
+/// Lets a caller with each of these clients warm up, waits for a line on standard input, and measures.
+pub(crate) fn measure<C: Client>(
     load: &Load,
     runner: Runner<'_>,
-    mut connect: impl FnMut() -> Result<C, Failure>,
+    clients: Vec<C>,
 ) -> Result<Report, Failure> {
     let everybody = load.clients + 1;
     let start = Arc::new(match runner {
@@ -88,13 +74,12 @@ pub(super) fn measure<C: Client>(
         start: start.clone(),
         done,
     };
-    for number in 0..load.clients {
+    for (number, client) in clients.into_iter().enumerate() {
         let part = Part {
             number,
             calls: load.calls / load.clients + usize::from(number < load.calls % load.clients),
             ..part.clone()
         };
-        let client = connect()?;
         match runner {
             Runner::Threads => {
                 thread::spawn(|| futures_executor::block_on(caller(client, part)));

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a client prints at its end.
-pub(super) struct Report {
+pub(crate) struct Report {
     before: Usage,
     line: String,
 }

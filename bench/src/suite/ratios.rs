@@ -1,0 +1,309 @@
+//! Targets: what a system must reach beside others of the same run.
+
+use super::Result;
+use super::report::{Metric, Row};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// A file of targets.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Targets {
+    /// Systems under one name: regular expressions for their names, each of which must find at least one.
+    #[serde(default)]
+    groups: BTreeMap<String, Vec<String>>,
+    target: Vec<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    why: String,
+    rows: Rows,
+    metric: Metric,
+    /// A group, or a regular expression for systems: the best of them on the same case is what rows are divided by.
+    over: String,
+    #[serde(flatten)]
+    bound: Bound,
+}
+
+/// The rows that must reach it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    workload: String,
+    case: String,
+    clients: Vec<usize>,
+    connections: Connections,
+    systems: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Connections {
+    /// Each caller has one.
+    Own,
+    /// All callers have one together.
+    Shared,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bound {
+    fn admits(self, ratio: f64) -> bool {
+        match self {
+            Bound::AtLeast(bound) => ratio >= bound,
+            Bound::AtMost(bound) => ratio <= bound,
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Bound::AtLeast(bound) => write!(f, "≥ {bound}"),
+            Bound::AtMost(bound) => write!(f, "≤ {bound}"),
+        }
+    }
+}
+
+/// How a row stands to a target.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ratio {
+    pub(crate) name: String,
+    pub(crate) why: String,
+    pub(crate) case: String,
+    pub(crate) system: String,
+    pub(crate) metric: Metric,
+    pub(crate) bound: Bound,
+    pub(crate) outcome: Outcome,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    Measured {
+        ratio: f64,
+        /// The system that the row was divided by.
+        over: String,
+        noisy: bool,
+    },
+    Missing(String),
+}
+
+impl Ratio {
+    pub(crate) fn holds(&self) -> bool {
+        matches!(self.outcome, Outcome::Measured { ratio, .. } if self.bound.admits(ratio))
+    }
+
+    pub(crate) fn verdict(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Missing(_) => "missing",
+            Outcome::Measured { .. } if self.holds() => "ok",
+            Outcome::Measured { .. } => "short",
+        }
+    }
+}
+
+impl Targets {
+    pub(crate) fn read(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        Targets::parse(&text).map_err(|e| format!("{}: {e}", file.display()).into())
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let targets: Targets = toml::from_str(text)?;
+        for target in &targets.target {
+            targets.over(target)?;
+        }
+        Ok(targets)
+    }
+
+    /// One regular expression for whole names for each kind of system that must be there.
+    fn over(&self, target: &Target) -> Result<Vec<Regex>> {
+        let single = std::slice::from_ref(&target.over);
+        let patterns = self.groups.get(&target.over).map_or(single, Vec::as_slice);
+        let whole = |pattern| Ok(Regex::new(&format!("^(?:{pattern})$"))?);
+        patterns.iter().map(whole).collect()
+    }
+
+    /// Every ratio, in the order of the file.
+    pub(crate) fn judge(&self, rows: &[Row]) -> Vec<Ratio> {
+        let mut ratios = Vec::new();
+        for target in &self.target {
+            for &clients in &target.rows.clients {
+                let case: Vec<&Row> = rows.iter().filter(|r| target.is_on(r, clients)).collect();
+                for system in &target.rows.systems {
+                    ratios.push(Ratio {
+                        name: target.name.clone(),
+                        why: target.why.clone(),
+                        case: target.title(clients),
+                        system: system.clone(),
+                        metric: target.metric,
+                        bound: target.bound,
+                        outcome: self
+                            .outcome(target, system, &case)
+                            .unwrap_or_else(|missing| Outcome::Missing(missing.to_string())),
+                    });
+                }
+            }
+        }
+        ratios
+    }
+
+    fn outcome(&self, target: &Target, system: &str, case: &[&Row]) -> Result<Outcome> {
+        let row = case.iter().find(|row| row.plain_system() == system);
+        let row = row.ok_or_else(|| format!("no row of {system}"))?;
+        let mut rivals: Vec<&Row> = Vec::new();
+        for pattern in self.over(target)? {
+            let found = case
+                .iter()
+                .copied()
+                .filter(|row| pattern.is_match(row.plain_system()));
+            let before = rivals.len();
+            rivals.extend(found);
+            if rivals.len() == before {
+                return Err(format!("no row of {}", pattern.as_str()).into());
+            }
+        }
+        let (figure, speed) = (
+            |row: &Row| target.metric.of(row),
+            |row: &Row| target.metric.speed(row),
+        );
+        let best = rivals.iter().max_by(|a, b| speed(a).total_cmp(&speed(b)));
+        let best = best.ok_or("an empty group")?;
+        Ok(Outcome::Measured {
+            ratio: figure(row) / figure(best),
+            over: best.system.clone(),
+            noisy: row.noisy || best.noisy,
+        })
+    }
+}
+
+impl Target {
+    fn connections(&self, clients: usize) -> usize {
+        match self.rows.connections {
+            Connections::Own => clients,
+            Connections::Shared => 1,
+        }
+    }
+
+    fn is_on(&self, row: &Row, clients: usize) -> bool {
+        let Rows { workload, case, .. } = &self.rows;
+        row.group() == (workload, case, clients, self.connections(clients))
+    }
+
+    fn title(&self, clients: usize) -> String {
+        let row = Row {
+            workload: self.rows.workload.clone(),
+            case: self.rows.case.clone(),
+            clients,
+            connections: self.connections(clients),
+            ..Row::default()
+        };
+        row.title()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(system: &str, clients: usize, calls_per_s: f64, mean_us: f64) -> Row {
+        Row {
+            workload: "w".to_owned(),
+            case: "-".to_owned(),
+            system: system.to_owned(),
+            clients,
+            connections: if system.ends_with("-shared") {
+                1
+            } else {
+                clients
+            },
+            calls_per_s,
+            mean_us,
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn ratios_of_the_best() {
+        let rows = [
+            row("ours", 1, 300.0, 5.0),
+            row("peer-a", 1, 100.0, 10.0),
+            row("peer-b", 1, 150.0, 20.0),
+            row("ours", 8, 100.0, 5.0),
+            row("ours-shared", 8, 500.0, 5.0),
+            row("peer-a-shared", 8, 100.0, 10.0),
+        ];
+        // Clients, connections, metric, over, bound; the ratio and the verdict.
+        let checks = [
+            (
+                1,
+                "own",
+                "calls_per_s",
+                "peer-a",
+                "at_least = 3.0",
+                "3.00 ok",
+            ),
+            (
+                1,
+                "own",
+                "calls_per_s",
+                "peer-.*",
+                "at_least = 3.0",
+                "2.00 short",
+            ),
+            (
+                1,
+                "own",
+                "calls_per_s",
+                "peers",
+                "at_least = 2.0",
+                "2.00 ok",
+            ),
+            (1, "own", "mean_us", "peers", "at_most = 0.5", "0.50 ok"),
+            (1, "own", "mean_us", "peer-b", "at_most = 0.2", "0.25 short"),
+            (1, "own", "mean_us", "peer", "at_most = 9.0", "missing"),
+            (1, "own", "mean_us", "all", "at_most = 9.0", "missing"),
+            (2, "own", "mean_us", "peers", "at_most = 9.0", "missing"),
+            (8, "own", "mean_us", "peers", "at_most = 9.0", "missing"),
+            (
+                8,
+                "shared",
+                "calls_per_s",
+                "peer-a",
+                "at_least = 2.0",
+                "5.00 ok",
+            ),
+        ];
+        for (clients, connections, metric, over, bound, expected) in checks {
+            let text = format!(
+                "groups = {{ peers = ['peer-a', 'peer-.*'], all = ['peer-a', 'lost'] }}\n\
+                 [[target]]\nname = 'n'\nwhy = 'w'\nmetric = '{metric}'\nover = '{over}'\n{bound}\n\
+                 rows = {{ workload = 'w', case = '-', clients = [{clients}], connections = '{connections}', systems = ['ours'] }}"
+            );
+            let ratio = Targets::parse(&text).map(|targets| targets.judge(&rows).remove(0));
+            let found = ratio.map(|ratio| match ratio.outcome {
+                Outcome::Measured { ratio: value, .. } => format!("{value:.2} {}", ratio.verdict()),
+                Outcome::Missing(_) => ratio.verdict().to_owned(),
+            });
+            assert_eq!(found.unwrap_or_else(|e| e.to_string()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn our_own_file_is_good() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");
+        let missing = Targets::read(Path::new(file)).map(|targets| targets.judge(&[]));
+        assert!(missing.is_ok_and(|ratios| ratios.len() > 10));
+    }
+}

@@ -1,0 +1,109 @@
+//! Which plots a workload has: those of the article that it comes from.
+
+use super::plot::{Plot, Scale, Series};
+use super::tables::Kind;
+use super::{Metric, Report, Row};
+
+/// Fewer places than these on an axis make no line.
+const LEAST: usize = 3;
+
+pub(super) fn of(report: &Report, workload: &str) -> Vec<Plot> {
+    let plots = match workload {
+        "get_blob" => blobs(report),
+        "db_work" => vec![work(report)],
+        "blob_100k" | "structs_100k" => vec![threads(report, workload)],
+        _ => Vec::new(),
+    };
+    plots.into_iter().filter(is_worth_it).collect()
+}
+
+fn is_worth_it(plot: &Plot) -> bool {
+    plot.series
+        .iter()
+        .any(|series| series.points.len() >= LEAST)
+}
+
+/// The times of blobs over their sizes: all of it on the linear scale, the small ones on the logarithmic one.
+fn blobs(report: &Report) -> Vec<Plot> {
+    let figures = [
+        (Metric::MeanUs, "wall-clock time of a call"),
+        (Metric::CpuUs, "CPU time of a call, client and server"),
+    ];
+    let scales = [
+        (Scale::Linear, "linear scale"),
+        (Scale::Log, "logarithmic scale"),
+    ];
+    let plot = |(metric, what): (Metric, &str), (scale, name): (Scale, &str)| Plot {
+        title: format!("get_blob: {what}, {name}"),
+        x_label: "bytes",
+        x_name: size,
+        y_label: "µs",
+        scale,
+        series: series(report, |row| {
+            let size = row.case.parse().ok()?;
+            (row.workload == "get_blob").then(|| (size, metric.of(row)))
+        }),
+    };
+    let both = |figure| scales.map(|scale| plot(figure, scale));
+    figures.into_iter().flat_map(both).collect()
+}
+
+fn work(report: &Report) -> Plot {
+    Plot {
+        title: "db_work: calls per second by the number of clients, own connections".to_owned(),
+        x_label: "clients",
+        x_name: |clients| clients.to_string(),
+        y_label: "calls/s",
+        scale: Scale::Linear,
+        series: series(report, |row| {
+            let is =
+                row.workload == "db_work" && row.case == "10" && row.clients == row.connections;
+            is.then_some((row.clients as f64, row.calls_per_s))
+        }),
+    }
+}
+
+fn threads(report: &Report, workload: &str) -> Plot {
+    Plot {
+        title: format!("{workload}: throughput of the server by the number of clients"),
+        x_label: "clients, each a thread",
+        x_name: |clients| clients.to_string(),
+        y_label: "Gb/s",
+        scale: Scale::Linear,
+        series: series(report, |row| {
+            let rate = row.gbit_per_s?;
+            let is = row.workload == workload && row.clients == row.connections;
+            is.then_some((row.clients as f64, rate))
+        }),
+    }
+}
+
+/// A line for each system that has more than one point.
+fn series(report: &Report, point: impl Fn(&Row) -> Option<(f64, f64)>) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for row in &report.rows {
+        let Some(point) = point(row) else { continue };
+        match all.iter_mut().find(|series| series.name == row.system) {
+            Some(series) => series.points.push(point),
+            None => all.push(Series {
+                name: row.system.clone(),
+                kind: Kind::of(&row.system),
+                points: vec![point],
+            }),
+        }
+    }
+    all.retain(|series| series.points.len() > 1);
+    for series in &mut all {
+        series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    // What is drawn last is on top.
+    all.sort_by_key(|series| series.kind == Kind::Ours);
+    all
+}
+
+fn size(bytes: f64) -> String {
+    match bytes {
+        many if many >= 1_048_576.0 => format!("{} MB", many / 1_048_576.0),
+        some => format!("{} KB", some / 1024.0),
+    }
+}

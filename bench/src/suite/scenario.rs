@@ -1,0 +1,99 @@
+use super::plan::Case;
+use std::time::Duration;
+
+/// What is measured in one go, by the same servers: a case, or a load that changes over time.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    /// `WORKLOAD CASE`, or that of a profile.
+    pub(crate) name: String,
+    /// Cases that run side by side, one step after the other.
+    pub(crate) steps: Vec<Vec<Case>>,
+    /// How long after one step the next one begins.
+    pub(crate) step: Duration,
+}
+
+impl Scenario {
+    /// A case by itself.
+    pub(crate) fn single(case: Case) -> Self {
+        Scenario {
+            name: format!("{} {}", case.workload, case.case),
+            steps: vec![vec![case]],
+            step: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.steps.iter().flatten()
+    }
+
+    /// Workload and case of each row in the report; in a profile, its name and the step.
+    pub(crate) fn labels(&self) -> Vec<(String, String)> {
+        let label = |number: usize, case: &Case| match case.rate {
+            Some(rate) => (self.name.clone(), step_label(number, case, rate)),
+            None => (case.workload.to_owned(), case.case.to_owned()),
+        };
+        let steps = (1..).zip(&self.steps);
+        let labels =
+            steps.flat_map(|(number, step)| step.iter().map(move |case| label(number, case)));
+        labels.collect()
+    }
+
+    /// How many servers it takes.
+    pub(crate) fn servers(&self, system: &str) -> usize {
+        match system {
+            "direct" => 0,
+            _ => self.cases().map(|case| case.servers).max().unwrap_or(0),
+        }
+    }
+
+    /// Whether a system can do all of it, and is of interest there.
+    pub(crate) fn suits(&self, system: &str) -> bool {
+        self.cases().all(|case| case.suits(system))
+    }
+
+    /// How long it takes at least.
+    pub(crate) fn duration(&self) -> Duration {
+        self.step * self.steps.len() as u32
+    }
+}
+
+/// `step 2: 500 calls/s of get_blob 1024 to 4 servers at once`, without what goes without saying.
+fn step_label(number: usize, case: &Case, rate: f64) -> String {
+    let mut label = format!("step {number}: {rate} calls/s of {}", case.workload);
+    if case.case != "-" {
+        label += &format!(" {}", case.case);
+    }
+    if case.servers > 1 {
+        label += &format!(" to {} servers at once", case.servers);
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::profile::Profile;
+
+    #[test]
+    fn names_and_servers() {
+        // Profile, row, its label, servers of all steps.
+        let rows = [
+            (Profile::Ramp, 0, "step 1: 500 calls/s of db_work 10", 1),
+            (Profile::Mixed, 2, "step 2: 200 calls/s of blob_100k", 1),
+            (
+                Profile::FanOut,
+                3,
+                "step 4: 500 calls/s of agent_small to 8 servers at once",
+                8,
+            ),
+        ];
+        for (profile, row, label, servers) in rows {
+            let scenario = profile.scenario(Duration::from_secs(1));
+            assert_eq!(
+                scenario.labels()[row],
+                (scenario.name.clone(), label.to_owned())
+            );
+            assert_eq!(scenario.servers("any"), servers, "{label}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The steps that recipes have in common: folders, quiet commands, and what Maven and javac make.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs a command quietly; the error holds the end of what it said.
+pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot run `{program}`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let end = lines
+        .get(lines.len().saturating_sub(12)..)
+        .unwrap_or_default();
+    Err(format!(
+        "`{program}` ended with {}:\n{}",
+        output.status,
+        end.join("\n")
+    ))
+}
+
+/// All files below a folder, without what tools leave behind.
+pub(crate) fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let entries = fs::read_dir(folder)
+        .map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if !path.ends_with("__pycache__") && !path.ends_with("target") {
+                list(&path, files)?;
+            }
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// All files below a folder whose names end so.
+pub(crate) fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    list(folder, &mut files)?;
+    files.retain(|file| file.to_string_lossy().ends_with(end));
+    files.sort();
+    Ok(files)
+}
+
+/// Copies a folder, without what tools leave behind.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let mut files = Vec::new();
+    list(from, &mut files)?;
+    for file in files {
+        let place = to.join(file.strip_prefix(from).unwrap_or(&file));
+        let folder = place.parent().unwrap_or(to);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::copy(&file, &place))
+            .map_err(|error| format!("cannot copy {}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn clear(folder: &Path) -> Result<(), String> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .map_err(|error| format!("cannot empty {}: {error}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
+}
+
+/// Makes a start script, which passes its arguments on to its last command.
+pub(crate) fn script(place: &Path, commands: &str) -> Result<(), String> {
+    fs::write(place, format!("#!/bin/sh\n{commands} \"$@\"\n"))
+        .and_then(|()| fs::set_permissions(place, fs::Permissions::from_mode(0o755)))
+        .map_err(|error| format!("cannot write {}: {error}", place.display()))
+}
+
+/// Copies what a pom.xml depends on into a folder, from the registry only where it is not on this machine yet.
+pub(crate) fn fetch_with_maven(
+    pom: &Path,
+    libraries: &Path,
+    options: &[&str],
+) -> Result<(), String> {
+    let fetch = |offline: &[&str]| {
+        execute(
+            Command::new("mvn")
+                .args(["-q", "-B"])
+                .args(offline)
+                .arg("-f")
+                .arg(pom)
+                .arg("dependency:copy-dependencies")
+                .arg(format!("-DoutputDirectory={}", libraries.display()))
+                .args(options),
+        )
+    };
+    fetch(&["-o"]).or_else(|_| fetch(&[]))
+}
+
+/// Compiles all that is in folders of sources.
+pub(crate) fn javac(libraries: &Path, sources: &[&Path], classes: &Path) -> Result<(), String> {
+    fs::create_dir_all(classes).map_err(|error| error.to_string())?;
+    let mut command = Command::new("nice");
+    command
+        .args(["javac", "-nowarn", "-Xlint:none"])
+        .args(["-encoding", "UTF-8", "-cp"])
+        .arg(format!("{}/*", libraries.display()))
+        .arg("-d")
+        .arg(classes);
+    for folder in sources {
+        command.args(files(folder, ".java")?);
+    }
+    execute(&mut command)
+}
