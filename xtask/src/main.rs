@@ -5,6 +5,7 @@ mod fuzz;
 mod interop;
 mod peer_idl;
 mod peers;
+mod reference;
 mod stage;
 mod steps;
 mod test;

@@ -23,6 +23,7 @@ const STAGES: &[Stage] = &[
     ("unit and integration tests", || {
         stage::command(&["cargo", "test", "--workspace", "--quiet"])
     }),
+    ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
     ("interop with real peers", crate::interop::stage),

@@ -1,0 +1,261 @@
+"""Values and descriptions, read as docs/spec/encoding.md says."""
+
+import math
+import struct
+import uuid
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+MOST_DEPTH = 100
+
+
+class Broken(ValueError):
+    """A rule of the specification is broken; `rule` is the place that states it."""
+
+    def __init__(self, rule: str, what: str):
+        super().__init__(what)
+        self.rule = rule
+
+    def json(self) -> dict[str, str]:
+        return {"rule": self.rule, "what": str(self)}
+
+
+def need(holds: bool, rule: str, what: str) -> None:
+    if not holds:
+        raise Broken(rule, what)
+
+
+TAGLESS, TAGGED = "encoding.md#tagless", "encoding.md#tagged"
+LIMITS, DESCRIPTIONS = "encoding.md#limits", "encoding.md#descriptions-and-fingerprints"
+
+Code = IntEnum(
+    "Code",
+    "BOOL I8 I16 I32 I64 U8 U16 U32 U64 FLOAT DOUBLE STRING BINARY UUID ENUM STRUCT LIST SET MAP OBJECT",
+)
+
+INTEGERS = {Code[f"{sign}{bits}"]: (bits, sign == "I") for sign in "IU" for bits in (8, 16, 32, 64)}
+
+# A relay that does not know the contract may send the one as the other.
+SAME = {Code.BINARY: Code.STRING, Code.ENUM: Code.I32}
+
+
+@dataclass
+class Definition:
+    kind: int = 0  # STRUCT, UNION, ENUM
+    name: str = ""
+    fields: list["Field"] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+
+
+STRUCT, UNION, ENUM = 1, 2, 3
+
+
+@dataclass
+class Type:
+    code: Code
+    parts: list["Type"] = field(default_factory=list)
+    definition: Definition | None = None
+
+
+@dataclass
+class Field:
+    id: int
+    name: str
+    type: Type
+    presence: int = 0  # 0 always there, REQUIRED, OPTIONAL
+
+
+REQUIRED, OPTIONAL = 1, 2
+
+
+class Reader:
+    """Takes a complete message apart."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at = bytes(data), 0
+
+    def left(self) -> int:
+        return len(self.data) - self.at
+
+    def take(self, count: int) -> bytes:
+        need(count <= self.left(), LIMITS, f"{count} bytes needed at {self.at}, {self.left()} are left")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def rest(self) -> bytes:
+        return self.take(self.left())
+
+    def end(self) -> None:
+        need(not self.left(), LIMITS, f"{self.left()} bytes are left over")
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def varint(self) -> int:
+        number = 0
+        for shift in range(0, 70, 7):
+            group = self.byte()
+            number |= (group & 0x7F) << shift
+            if group < 0x80:
+                break
+        need(group < 0x80 and number < 1 << 64, "encoding.md", "a varint of more than 64 bits")
+        return number
+
+    def zigzag(self) -> int:
+        number = self.varint()
+        return number >> 1 ^ -(number & 1)
+
+    def count(self) -> int:
+        count = self.varint()
+        need(count <= self.left(), LIMITS, f"a count of {count}, with {self.left()} bytes left")
+        return count
+
+    def blob(self) -> bytes:
+        return self.take(self.count())
+
+    def text(self) -> str:
+        try:
+            return self.blob().decode()
+        except UnicodeDecodeError as error:
+            raise Broken("encoding.md", f"a text that is not UTF-8: {error}") from None
+
+    def code(self) -> Code:
+        code = self.byte()
+        need(code in list(Code), TAGGED, f"type {code} does not exist")
+        return Code(code)
+
+
+def integer(reader: Reader, code: Code, tagged: bool) -> int:
+    bits, signed = INTEGERS[code]
+    if not tagged or bits == 8:
+        return int.from_bytes(reader.take(bits // 8), "little", signed=signed)
+    number = reader.zigzag() if signed else reader.varint()
+    lowest = -(1 << bits - 1) if signed else 0
+    need(lowest <= number < lowest + (1 << bits), TAGGED, f"{number} does not fit {code.name.lower()}")
+    return number
+
+
+def real(reader: Reader, code: Code) -> float | str:
+    size, letter = (4, "<f") if code == Code.FLOAT else (8, "<d")
+    (number,) = struct.unpack(letter, reader.take(size))
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+def boolean(reader: Reader) -> bool:
+    byte = reader.byte()
+    need(byte < 2, TAGLESS, f"{byte} is no bool")
+    return byte == 1
+
+
+def target(number: int) -> dict[str, Any]:
+    return {"object": number >> 1, "of": "receiver" if number & 1 else "sender"}
+
+
+def scalar(reader: Reader, type: Type, tagged: bool) -> Any:
+    match type.code:
+        case Code.BOOL:
+            return boolean(reader)
+        case Code.FLOAT | Code.DOUBLE:
+            return real(reader, type.code)
+        case Code.STRING:
+            return reader.text()
+        case Code.BINARY:
+            return reader.blob().hex()
+        case Code.UUID:
+            return str(uuid.UUID(bytes=reader.take(16)))
+        case Code.OBJECT:
+            return target(reader.varint())
+        case Code.ENUM:
+            number = integer(reader, Code.I32, tagged)
+            names = type.definition.names if type.definition else {}
+            return next((name for name, value in names.items() if value == number), number)
+    return integer(reader, type.code, tagged)
+
+
+def deeper(depth: int) -> int:
+    need(depth < MOST_DEPTH, LIMITS, f"deeper than {MOST_DEPTH}")
+    return depth + 1
+
+
+def tagless(reader: Reader, type: Type, depth: int = 0) -> Any:
+    match type.code:
+        case Code.LIST | Code.SET:
+            return [tagless(reader, type.parts[0], deeper(depth)) for _ in range(reader.count())]
+        case Code.MAP:
+            return [[tagless(reader, part, deeper(depth)) for part in type.parts] for _ in range(reader.count())]
+        case Code.STRUCT if type.definition.kind == UNION:
+            return tagless_union(reader, type.definition.fields, deeper(depth))
+        case Code.STRUCT:
+            return tagless_struct(reader, type.definition.fields, deeper(depth))
+    return scalar(reader, type, tagged=False)
+
+
+def tagless_struct(reader: Reader, fields: list[Field], depth: int) -> dict[str, Any]:
+    if not fields:
+        need(reader.byte() == 0, TAGLESS, "a struct without fields is one zero byte")
+    optional = [one.name for one in fields if one.presence == OPTIONAL]
+    bits = int.from_bytes(reader.take((len(optional) + 7) // 8), "little")
+    need(not bits >> len(optional), TAGLESS, "a presence bit without a field is set")
+    absent = {name for i, name in enumerate(optional) if not bits >> i & 1}
+    return {one.name: tagless(reader, one.type, depth) for one in fields if one.name not in absent}
+
+
+def tagless_union(reader: Reader, fields: list[Field], depth: int) -> dict[str, Any]:
+    place = reader.varint()
+    need(place <= len(fields), TAGLESS, f"place {place} in a union of {len(fields)} fields")
+    return {one.name: tagless(reader, one.type, depth) for one in fields[place - 1 : place] if place}
+
+
+def tagged(reader: Reader, code: Code, type: Type | None, depth: int = 0) -> Any:
+    """A value of the type `code`; without `type`, the contract does not know it."""
+    type = type or Type(code)
+    need(
+        SAME.get(code, code) == SAME.get(type.code, type.code),
+        TAGGED,
+        f"{code.name.lower()} where the contract has {type.code.name.lower()}",
+    )
+    match code:
+        case Code.LIST | Code.SET | Code.MAP:
+            return tagged_container(reader, code, type.parts, deeper(depth))
+        case Code.STRUCT:
+            return tagged_struct(reader, type.definition, deeper(depth))
+    return scalar(reader, type, tagged=True)
+
+
+def tagged_container(reader: Reader, code: Code, parts: list[Type], depth: int) -> list[Any]:
+    count = reader.count()
+    if not count:
+        return []
+    if code != Code.MAP:
+        element, known = reader.code(), parts[0] if parts else None
+        return [tagged(reader, element, known, depth) for _ in range(count)]
+    pair = list(zip((reader.code(), reader.code()), parts or (None, None)))
+    return [[tagged(reader, part, known, depth) for part, known in pair] for _ in range(count)]
+
+
+def tagged_struct(reader: Reader, definition: Definition | None, depth: int) -> dict[str, Any]:
+    """A field that the contract does not know is called by its id."""
+    known = {one.id: one for one in definition.fields} if definition else {}
+    values, id = {}, 0
+    while head := reader.byte():
+        code = Reader(bytes([head & 31])).code()
+        id = id + (head >> 5) if head >> 5 else reader.zigzag()
+        one = known.get(id)
+        values[one.name if one else str(id)] = tagged(reader, code, one and one.type, depth)
+    if definition and definition.kind == UNION:
+        need(len(values) < 2, TAGGED, f"a union with {len(values)} values")
+    elif definition:
+        missing = [one.name for one in definition.fields if one.presence == REQUIRED and one.name not in values]
+        need(not missing, TAGGED, f"required fields are missing: {missing}")
+    return values
+
+
+def decode(body: bytes, definition: Definition | None, is_tagged: bool) -> dict[str, Any]:
+    """The whole of a body: parameters, an answer, an item, the exception of a stream."""
+    reader, type = Reader(body), Type(Code.STRUCT, definition=definition)
+    value = tagged(reader, Code.STRUCT, type) if is_tagged else tagless(reader, type)
+    reader.end()
+    return value

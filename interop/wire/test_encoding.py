@@ -1,0 +1,162 @@
+"""Values and descriptions by hand, from the tables of docs/spec/encoding.md."""
+
+import hashlib
+import unittest
+
+from contract import JsonContract, describe, fingerprint, load, parse_description, to_json
+from encoding import Broken, Definition, decode
+
+TYPES = {
+    "Colour": {"enum": {"RED": 1, "BLUE": -2}},
+    "Empty": {"struct": []},
+    "Point": {"struct": ["1: i8 x", "2: optional bool up", "3: required u8 y"]},
+    "Nine": {"struct": [f"{i}: optional i8 f{i}" for i in range(1, 10)]},
+    "Either": {"union": ["3: i32 number", "5: string text"]},
+    "Tree": {"struct": ["1: list<Tree> branches"]},
+}
+
+# Type, tagless, the code and value of tagged, what it is. The value stands alone in a struct, as field 1.
+VALUES = [
+    ("bool", "01", "01 01", True),
+    ("i8", "ff", "02 ff", -1),
+    ("i16", "feff", "03 03", -2),
+    ("i32", "00000080", "04 ffffffff0f", -(1 << 31)),
+    ("i64", "ffffffffffffff7f", "05 feffffffffffffffff01", (1 << 63) - 1),
+    ("u8", "ff", "06 ff", 255),
+    ("u16", "ffff", "07 ffff03", 65535),
+    ("u32", "2c010000", "08 ac02", 300),
+    ("u64", "ffffffffffffffff", "09 ffffffffffffffffff01", (1 << 64) - 1),
+    ("float", "0000c03f", "0a 0000c03f", 1.5),
+    ("double", "000000000000f07f", "0b 000000000000f07f", "Infinity"),
+    ("double", "000000000000f87f", "0b 000000000000f87f", "NaN"),
+    ("string", "02c3bc", "0c 02c3bc", "ü"),
+    ("string", "0141", "0d 0141", "A"),  # a relay took it for a binary
+    ("binary", "0200ff", "0d 0200ff", "00ff"),
+    ("binary", "0141", "0c 0141", "41"),
+    ("uuid", "00112233" * 4, "0e" + "00112233" * 4, "00112233-0011-2233-0011-223300112233"),
+    ("Colour", "feffffff", "0f 03", "BLUE"),
+    ("Colour", "07000000", "04 0e", 7),
+    ("Empty", "00", "10 00", {}),
+    ("Point", "00 0509", "10 2205 4609 00", {"x": 5, "y": 9}),
+    ("Point", "01 050109", "10 2205 2101 2609 00", {"x": 5, "up": True, "y": 9}),
+    ("Point", "00 0609", "10 2205 4609 0202 06 00", {"x": 6, "y": 9}),  # the last of two
+    ("Nine", "0101 0708", "10 2207 021208 00", {"f1": 7, "f9": 8}),
+    ("Either", "00", "10 00", {}),
+    ("Either", "02 0161", "10 ac0161 00", {"text": "a"}),
+    ("list<i32>", "02 01000000 02000000", "11 02 04 0204", [1, 2]),
+    ("list<i32>", "00", "11 00", []),
+    ("set<bool>", "02 0100", "12 02 01 0100", [True, False]),
+    ("map<string, list<u8>>", "01 0161 020102", "13 01 0c11 0161 02060102", [["a", [1, 2]]]),
+    ("map<i8, i8>", "00", "13 00", []),
+    ("Tree", "01 00", "10 310110 3100 00 00", {"branches": [{"branches": []}]}),
+    ("object", "0d", "14 0d", {"object": 6, "of": "receiver"}),
+]
+
+BROKEN_VALUES = [
+    ("bool", "02", "01 02"),
+    ("i8", "", "03 01"),
+    ("i16", "00", "03 ffff07"),
+    ("u8", "0000", "06 00 00"),
+    ("u64", "00", "09 ffffffffffffffffff02"),
+    ("string", "01ff", "0c 01ff"),
+    ("string", "05 61", "0c 05 61"),
+    ("Empty", "01", "10 2000"),
+    ("Point", "02 050109", "10 2205 00"),  # a bit without a field; a required field is missing
+    ("Either", "03 0161", "10 6402 4c0161 00"),  # no such place; two values
+    ("list<i32>", "ff7f 00", "11 ff7f 04 00"),
+    ("list<i32>", "01", "11 01 15 00"),
+    ("list<i32>", "01 00", "12 00"),
+]
+
+
+def definition(type: str) -> Definition:
+    method = {"name": "m", "parameters": [f"1: {type} value"]}
+    return JsonContract({"types": TYPES, "methods": [method]}).methods[0].body("CALL", 0)
+
+
+def tagged(code_and_value: str) -> bytes:
+    value = bytes.fromhex(code_and_value)
+    return bytes([1 << 5 | value[0]]) + value[1:] + b"\0"
+
+
+class Values(unittest.TestCase):
+    def test_both_encodings(self) -> None:
+        for type, plain, with_code, value in VALUES:
+            with self.subTest(type=type, value=value):
+                self.assertEqual(decode(bytes.fromhex(plain), definition(type), False), {"value": value})
+                self.assertEqual(decode(tagged(with_code), definition(type), True), {"value": value})
+
+    def test_what_is_broken(self) -> None:
+        for type, plain, with_code in BROKEN_VALUES:
+            for body, is_tagged in (bytes.fromhex(plain), False), (tagged(with_code), True):
+                with self.subTest(type=type, body=body.hex()), self.assertRaises(Broken):
+                    decode(body, definition(type), is_tagged)
+
+    def test_unknown_fields_are_kept(self) -> None:
+        body = bytes.fromhex("2202 f1 02 0c 0161 0162 0b01 000000000000f03f 00")
+        self.assertEqual(decode(body, definition("i8"), True), {"value": 2, "8": ["a", "b"], "-1": 1.0})
+
+    def test_depth(self) -> None:
+        for depth, holds in (90, True), (150, False):
+            body = bytes.fromhex("30" * depth + "00" * (depth + 1))
+            with self.subTest(depth=depth):
+                if holds:
+                    decode(body, None, True)
+                else:
+                    self.assertRaises(Broken, decode, body, None, True)
+
+
+def text(string: str) -> bytes:
+    return bytes([len(string)]) + string.encode()
+
+
+# A method, and its description by hand.
+DESCRIPTIONS = [
+    ({"name": "ping"}, b"\1" + text("ping") + b"\0" + b"\0" + b"\0" + b"\0" + b"\0"),
+    (
+        {"name": "add", "parameters": ["1: i32 a", "-2: optional i64 b"], "result": "i32"},
+        b"\1" + text("add") + b"\0" + b"\2" + b"\2" + text("a") + b"\0\4" + b"\3" + text("b") + b"\2\5" + b"\4\0\0",
+    ),
+    ({"name": "log", "oneway": True, "parameters": ["1: map<i8, list<Colour>> m"]},
+        b"\1" + text("log") + b"\1" + b"\1" + b"\2" + text("m") + b"\0\x13\2\x11\x0f\0" + b"\0\0"
+        + b"\1\3" + text("Colour") + b"\2" + b"\2" + text("RED") + b"\3" + text("BLUE")),
+    ({"name": "grow", "parameters": ["1: Tree t"], "result": "Either", "exceptions": ["1: Empty e"]},
+        b"\1" + text("grow") + b"\0" + b"\1" + b"\2" + text("t") + b"\0\x10\0" + b"\x10\1"
+        + b"\1" + b"\2" + text("e") + b"\0\x10\2"
+        + b"\3" + b"\1" + text("Tree") + b"\1" + b"\2" + text("branches") + b"\0\x11\x10\0"
+        + b"\2" + text("Either") + b"\2" + b"\6" + text("number") + b"\0\4" + b"\x0a" + text("text") + b"\0\x0c"
+        + b"\1" + text("Empty") + b"\0"),
+    ({"name": "talk", "caller_stream": {"item": "u8"},
+      "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
+        b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
+        + b"\1" + b"\1" + text("Empty") + b"\0"),
+]  # fmt: skip
+
+
+class Contracts(unittest.TestCase):
+    def test_descriptions(self) -> None:
+        for of, description in DESCRIPTIONS:
+            with self.subTest(method=of["name"]):
+                (method,) = JsonContract({"types": TYPES, "methods": [of]}).methods
+                self.assertEqual(describe(method).hex(), description.hex())
+                self.assertEqual(fingerprint(description), hashlib.sha256(description).digest()[:16])
+                again = JsonContract(to_json(parse_description(description))).methods[0]
+                self.assertEqual(describe(again), description)
+
+    def test_a_known_fingerprint(self) -> None:
+        # printf '\\x01\\x04ping\\0\\0\\0\\0\\0' | sha256sum
+        self.assertEqual(fingerprint(DESCRIPTIONS[0][1]).hex(), "f5421e87c20c1dd70233e4b613e262bd")
+
+    def test_broken_descriptions(self) -> None:
+        ping = DESCRIPTIONS[0][1].hex()
+        rows = [
+            "02" + ping[2:],  # version 2
+            ping + "00",
+            ping[:-2] + "01 01 0141 00",  # a definition that nothing names
+            ping[:-6] + "1000 00 00",  # a name that nothing defines
+            ping[:-6] + "11" * 999,
+        ]
+        for description in rows:
+            with self.subTest(description=description), self.assertRaises(Broken):
+                load(description)
+

@@ -1,0 +1,108 @@
+//! The reference decoder of Dovetail's own wire, in Python, on conversations of the real thing.
+
+use crate::stage::{self, Outcome};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The contracts whose cases are held on the own wire.
+const CONTRACTS: [&str; 2] = ["interop", "uuid"];
+
+/// What the conversations must have had in them, as the decoder prints it.
+const FEATURES: [&str; 8] = [
+    r#""encoding": "tagless""#,
+    r#""encoding": "tagged""#,
+    r#""kind": "BOUND""#,
+    r#""kind": "STATUS""#,
+    r#""contract": "equal""#,
+    r#""frames": 1"#,
+    r#""frames": 2"#,
+    r#""verdict": "unknown""#,
+];
+
+pub(crate) fn stage() -> Outcome {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return Outcome::Skipped("python3 is missing; apt-get install python3".to_owned());
+    }
+    let tests = [
+        "python3",
+        "-m",
+        "unittest",
+        "discover",
+        "-q",
+        "-s",
+        "interop/wire",
+    ];
+    match stage::command(&tests) {
+        Outcome::Passed => {}
+        other => return other,
+    }
+    match CONTRACTS.iter().map(|contract| decode(contract)).collect() {
+        Ok(decoded) => found(decoded),
+        Err(problem) => Outcome::Failed(problem),
+    }
+}
+
+/// Holds the conversations of a contract, and decodes them.
+fn decode(contract: &str) -> Result<String, String> {
+    let folder = stage::root().join("target/wire").join(contract);
+    // Of an earlier run, and perhaps not there.
+    let _ = fs::remove_dir_all(&folder);
+    let place = folder.display().to_string();
+    let capture = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--package",
+        "dovetail-peer",
+        "--",
+    ];
+    match stage::command(&[&capture[..], &[contract, "capture", &place]].concat()) {
+        Outcome::Passed => {}
+        _ => return Err("the conversations could not be held".to_owned()),
+    }
+    let entries = fs::read_dir(&folder).map_err(|problem| format!("{place}: {problem}"))?;
+    let mut decoded = String::new();
+    for entry in entries.flatten() {
+        if entry.path().extension().is_some_and(|kind| kind == "txt") {
+            decoded += &decode_one(&folder, &entry.path())?;
+        }
+    }
+    Ok(decoded)
+}
+
+fn decode_one(folder: &Path, capture: &Path) -> Result<String, String> {
+    let output = Command::new("python3")
+        .arg("interop/wire/decoder.py")
+        .arg("--contract")
+        .arg(folder.join("descriptions.hex"))
+        .arg(capture)
+        .current_dir(stage::root())
+        .output()
+        .map_err(|problem| format!("cannot run python3: {problem}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(text),
+        false => {
+            let wrong = text.lines().find(|line| line.contains("\"error\""));
+            let wrong = wrong.map_or_else(
+                || String::from_utf8_lossy(&output.stderr).into_owned(),
+                str::to_owned,
+            );
+            Err(format!("{}: {wrong}", capture.display()))
+        }
+    }
+}
+
+/// Says how much has been decoded, and complains about what has not been met.
+fn found(decoded: Vec<String>) -> Outcome {
+    let decoded = decoded.concat();
+    let missing = FEATURES.iter().find(|feature| !decoded.contains(**feature));
+    match missing {
+        Some(feature) => Outcome::Failed(format!("no conversation has {feature}")),
+        None => {
+            println!("{} messages decoded", decoded.lines().count());
+            Outcome::Passed
+        }
+    }
+}
