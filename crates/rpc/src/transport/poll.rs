@@ -22,8 +22,15 @@ pub enum Polling {
 /// The longest poll: a little more than a wake-up costs where it is dear.
 const LONGEST: Duration = Duration::from_micros(50);
 
-/// A pause in which others must have run: there are more threads than cores.
+/// A pause in which others must have run: another thread, or the kernel's clock.
 const STOLEN: Duration = Duration::from_micros(20);
+
+/// Polls that met their end in a row, after which one that was interrupted says nothing: it was the clock.
+/// Where there are more threads than cores, polls are interrupted long before.
+const QUIET: u32 = 32;
+
+/// The most waits not to poll in, after polling has met a busy machine again and again.
+const LONGEST_PAUSE: u32 = 256;
 
 /// How many waits in a row must have been short before polling begins.
 const PROOF: u8 = 3;
@@ -57,7 +64,10 @@ impl Poller {
             loop {
                 match stream.recv(buffer, Wait::Poll) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                    result => return result,
+                    result => {
+                        self.experience.met();
+                        return result;
+                    }
                 }
                 // Whoever else is ready runs now; alone on the core this returns at once.
                 std::thread::yield_now();
@@ -80,6 +90,10 @@ pub(crate) struct Experience {
     short: u8,
     /// Waits not to poll in, after polling met a busy machine.
     pause: u32,
+    /// How long the last such pause was.
+    last_pause: u32,
+    /// Polls in a row that met their end.
+    met: u32,
 }
 
 /// A poll that goes on.
@@ -95,6 +109,8 @@ impl Experience {
             setting,
             short: 0,
             pause: 0,
+            last_pause: 0,
+            met: 0,
         }
     }
 
@@ -124,7 +140,7 @@ impl Experience {
     pub(crate) fn goes_on(&mut self, poll: &mut Poll) -> bool {
         let now = Instant::now();
         if now - poll.last > STOLEN && self.setting == Polling::Adaptive {
-            (self.short, self.pause) = (0, 256);
+            self.interrupted();
             return false;
         }
         poll.last = now;
@@ -133,6 +149,20 @@ impl Experience {
             self.learn(false);
         }
         goes_on
+    }
+
+    /// What the poll waited for has come.
+    pub(crate) fn met(&mut self) {
+        self.met = self.met.saturating_add(1);
+    }
+
+    /// Somebody else has run meanwhile. Once is nothing; again and again, it is a machine with other work.
+    fn interrupted(&mut self) {
+        self.pause = match self.met >= QUIET {
+            true => 1,
+            false => (4 * self.last_pause).clamp(1, LONGEST_PAUSE),
+        };
+        (self.last_pause, self.met) = (self.pause, 0);
     }
 
     /// A wait that blocked has ended. It was short where polling would have met its end, had the wake-up

@@ -34,7 +34,10 @@ impl Stream {
             loop {
                 match self.try_receive(input, needs) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                    result => return result,
+                    result => {
+                        experience.met();
+                        return result;
+                    }
                 }
                 // Whatever else the loop has to do is done now, then the sockets are looked at.
                 tokio::task::yield_now().await;
