@@ -10,7 +10,7 @@ use super::incoming::{IncomingCall, ReplyTo};
 use super::settings::Settings;
 use super::slots::{Answered, MOST_HELD, State};
 use super::{message, status};
-use crate::Execution;
+use crate::{ConnectionLimits, Execution};
 use dovetail_wire::Bytes;
 
 /// The calls of the other end.
@@ -31,9 +31,10 @@ impl Callee {
         slot: u32,
         payload: &[u8],
         directory: &dyn Directory,
+        limits: &ConnectionLimits,
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
-        self.methods.bind(slot, payload, directory, out)
+        self.methods.bind(slot, payload, directory, limits, out)
     }
 
     /// Takes DESCRIBE: the calls of the slot run, or are refused.

@@ -101,6 +101,8 @@ pub struct Connection {
     ours: Settings,
     peer: Settings,
     opening: Opening,
+    /// The other end's HELLO has come.
+    greeted: bool,
     needs: usize,
     /// What the machine has to say.
     control: Vec<u8>,
@@ -142,6 +144,7 @@ impl Connection {
             ours,
             peer: Settings::default(),
             opening: Opening::Preface,
+            greeted: false,
             needs: 1,
             control,
             headers: HeaderTable::default(),
@@ -172,9 +175,9 @@ impl Connection {
             deadline: self.options.deadline,
             frame: self.peer.frame,
             // How many the other end keeps is not known before its HELLO.
-            headers: match self.opening {
-                Opening::Open => self.peer.headers,
-                _ => 0,
+            headers: match self.greeted {
+                true => self.peer.headers,
+                false => 0,
             },
         };
         self.caller.call(call, contract, body, &terms, out)
@@ -195,7 +198,7 @@ impl Connection {
     /// True where the other end has said HELLO. A server says so before it starts a call: a connection that it
     /// closes in order without has started none.
     pub fn is_greeted(&self) -> bool {
-        matches!(self.opening, Opening::Open)
+        self.greeted
     }
 
     /// True where the other end said that it takes no further calls.
@@ -325,10 +328,12 @@ impl Connection {
             Kind::Hello => {
                 self.peer = Settings::read(payload)?;
                 self.opening = Opening::Open;
+                self.greeted = true;
             }
             Kind::Bind => {
+                let limits = &self.options.limits;
                 self.callee
-                    .bind(id, payload, directory, &mut self.control)?;
+                    .bind(id, payload, directory, limits, &mut self.control)?;
             }
             Kind::Bound => {
                 let methods = &mut self.caller.methods;
@@ -363,7 +368,7 @@ impl Connection {
     fn message(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let most = self.ours.message;
         let is_call = frame.kind == Kind::Call;
-        match self.partial.add(frame, most) {
+        match self.partial.add(frame, most)? {
             Added::Part => Ok(None),
             Added::Whole(frame) if is_call => self.called(&frame),
             Added::Whole(frame) => self.answered(&frame),

@@ -36,6 +36,14 @@ pub enum ProtocolError {
         /// What this end takes.
         largest: usize,
     },
+    /// The name of a method, with its service, longer than
+    /// [`ConnectionLimits::name_bytes`](crate::ConnectionLimits).
+    NameTooLong {
+        /// Its length.
+        length: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// A frame or the connection ends in the middle of something.
     Truncated {
         /// Of what.
@@ -86,6 +94,12 @@ impl fmt::Display for ProtocolError {
                 write!(
                     f,
                     "a frame of {length} bytes where {largest} were agreed on"
+                )
+            }
+            Self::NameTooLong { length, limit } => {
+                write!(
+                    f,
+                    "a method's name of {length} bytes, where {limit} are allowed"
                 )
             }
             Self::Truncated { what } => write!(f, "{what} ends in the middle"),

@@ -1,5 +1,6 @@
 //! Puts messages together that came in several frames.
 
+use super::ProtocolError;
 use super::frame::{Flags, Frame, Kind};
 use bytes::BytesMut;
 use std::collections::HashMap;
@@ -19,6 +20,9 @@ struct Partial {
     dropped: bool,
 }
 
+/// The most unfinished messages at a time. A sender needs no more than a few.
+const MOST: usize = 1_024;
+
 /// What a frame led to.
 pub(super) enum Added {
     /// A whole message, as if it had come in one frame.
@@ -31,14 +35,18 @@ pub(super) enum Added {
 
 impl Reassembly {
     /// Takes a frame; `most` bytes are allowed for a message, twice as many for all.
-    pub(super) fn add(&mut self, frame: Frame, most: usize) -> Added {
+    pub(super) fn add(&mut self, frame: Frame, most: usize) -> Result<Added, ProtocolError> {
         let more = frame.flags.has(Flags::MORE);
         let key = (frame.kind, frame.id);
         if !more && (self.partial.is_empty() || !self.partial.contains_key(&key)) {
-            return match frame.payload.len() > most {
+            return Ok(match frame.payload.len() > most {
                 true => Added::TooLarge(frame),
                 false => Added::Whole(frame),
-            };
+            });
+        }
+        if self.partial.len() >= MOST && !self.partial.contains_key(&key) {
+            let what = format!("more than {MOST} unfinished messages");
+            return Err(ProtocolError::malformed(what));
         }
         let partial = self.partial.entry(key).or_insert_with(|| Partial {
             flags: Flags(frame.flags.0 & !Flags::MORE.0),
@@ -64,7 +72,7 @@ impl Reassembly {
                 partial.payload.extend_from_slice(&frame.payload);
                 self.bytes += frame.payload.len();
                 match more {
-                    true => return Added::Part,
+                    true => return Ok(Added::Part),
                     false => {
                         self.bytes -= length;
                         Added::Whole(Frame {
@@ -79,7 +87,7 @@ impl Reassembly {
         if !more {
             self.partial.remove(&key);
         }
-        outcome
+        Ok(outcome)
     }
 
     /// Forgets a message that nobody waits for.

@@ -6,7 +6,7 @@ use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
 use super::incoming::IncomingCall;
 use super::status;
-use crate::{Execution, Name, Status};
+use crate::{ConnectionLimits, Execution, Name, Status};
 use dovetail_wire::description::compare;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const DESCRIBE: u8 = 4;
 const ONEWAY: u8 = 1;
 
 /// The most methods that a peer may name on one connection.
-const MOST_SLOTS: usize = 10_000;
+const MOST_SLOTS: usize = 4_096;
 
 /// How a caller names a method that it calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -154,6 +154,7 @@ impl Answered {
         slot: u32,
         payload: &[u8],
         directory: &dyn Directory,
+        limits: &ConnectionLimits,
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         if slot as usize != self.slots.len() || self.slots.len() >= MOST_SLOTS {
@@ -162,6 +163,13 @@ impl Answered {
         let mut fields = Cursor(payload);
         let flags = fields.byte()?;
         let (service, method) = (fields.text()?, fields.text()?);
+        let length = service.len() + method.len();
+        if length > limits.name_bytes {
+            return Err(ProtocolError::NameTooLong {
+                length,
+                limit: limits.name_bytes,
+            });
+        }
         let fingerprint = fields.array()?;
         fields.end()?;
         let state = match directory.find(service, method) {

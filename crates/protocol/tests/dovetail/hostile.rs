@@ -166,6 +166,28 @@ fn what_breaks_the_rules_is_named() {
 }
 
 #[test]
+fn what_could_pile_up_has_an_end() {
+    let many = |frame: &dyn Fn(u32) -> Vec<u8>| {
+        let frames: Vec<u8> = (0..10_000).flat_map(frame).collect();
+        outcome(&[bound(), frames].concat(), 1 << 20)
+    };
+    let bind = |slot: u32| frame(2, slot + 1, &[&[0, 0, 1, b'x'][..], &[0; 16]].concat());
+    let name = |slot: u32| {
+        let text = [&[0, 0, 0x81, 0x08][..], &[b'x'; 1025], &[0; 16]].concat();
+        frame(2, slot + 1, &text)
+    };
+    let rows: [(&str, Result<usize, String>); 3] = [
+        ("slot 4096 out of turn", many(&bind)),
+        ("a method's name of 1025 bytes", many(&name)),
+        ("unfinished messages", many(&|id| frame(0x65, id, &[0]))),
+    ];
+    for (part, outcome) in rows {
+        let error = outcome.unwrap_err();
+        assert!(error.contains(part), "{error}, not {part}");
+    }
+}
+
+#[test]
 fn a_claim_gets_no_memory() {
     let mut server = Connection::new(Role::Server, Options::default());
     let mut input = BytesMut::from(&greeting()[..]);
