@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
 // system is one configuration of a library.
@@ -43,8 +44,11 @@ func main() {
 	}
 }
 
-// fail ends the program with one line.
+var failing sync.Mutex
+
+// fail ends the program with one line: of several callers that fail at once, with the first one's.
 func fail(err error) {
+	failing.Lock()
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	fmt.Fprintln(os.Stderr, line)
 	if errors.As(err, new(misuse)) {

@@ -29,8 +29,8 @@ public final class Bench {
     System.exit(0);
   }
 
-  /** Ends the program with one line. */
-  static void fail(Throwable error) {
+  /** Ends the program with one line: of several callers that fail at once, with the first one's. */
+  static synchronized void fail(Throwable error) {
     String text = error instanceof Misuse ? error.getMessage() : error.toString();
     System.err.println(text.lines().findFirst().orElse(""));
     Runtime.getRuntime().halt(error instanceof Misuse ? 2 : 1);
