@@ -45,7 +45,9 @@ fn ours() -> Vec<u8> {
     ];
     description::describe(&Signature {
         name: "compare",
-        flags: 0,
+        oneway: false,
+        client_stream: None,
+        server_stream: None,
         params: params.into_iter().flatten().collect(),
         result: None,
         exceptions: Vec::new(),

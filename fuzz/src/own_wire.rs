@@ -3,7 +3,7 @@
 
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
-    Connection, Contract, Description, Directory, Event, MethodKey, NoMethods, Options,
+    Connection, Contract, Description, Directory, Event, MethodKey, MethodKind, NoMethods, Options,
     OutgoingCall, Role,
 };
 use dovetail_protocol::{Code, ConnectionLimits, Headers, Name, Status};
@@ -33,7 +33,7 @@ pub(crate) fn server(data: &[u8]) {
 pub(crate) fn client(data: &[u8]) {
     let mut connection = Connection::new(Role::Client, options());
     let (mut sent, mut made) = (Vec::new(), Vec::new());
-    for (index, method) in ["a", "a", "note", "b"].into_iter().enumerate() {
+    for (index, method) in ["a", "a", "note", "b", "chat"].into_iter().enumerate() {
         let key = MethodKey::Name(Name::new(method));
         let call = OutgoingCall {
             method: &key,
@@ -50,18 +50,31 @@ pub(crate) fn client(data: &[u8]) {
         }
     }
     let mut input = BytesMut::from(&conversation(Role::Server, data)[..]);
-    let mut answered = Vec::new();
+    let (mut answered, mut streams) = (Vec::new(), false);
     while let Ok(Some(event)) = connection.receive(&mut input, &NoMethods) {
-        if let Event::Reply { call, .. } = event {
-            assert!(
-                made.contains(&call) && call != made[1],
-                "{call} was not asked"
-            );
-            assert!(!answered.contains(&call), "{call} is answered twice");
-            answered.push(call);
+        match event {
+            Event::Reply { call, result, .. } => {
+                assert!(
+                    made.contains(&call) && call != made[1],
+                    "{call} was not asked"
+                );
+                assert!(!answered.contains(&call), "{call} is answered twice");
+                answered.push(call);
+                streams = call == made[3] && result.is_ok();
+            }
+            Event::Item { call, credit, .. } => {
+                assert!(streams && call == made[3], "{call} has no stream");
+                connection.taken(call, credit);
+            }
+            Event::End { call, .. } => {
+                assert!(streams && call == made[3], "{call} has no stream");
+                streams = false;
+            }
+            Event::Call(_) | Event::Cancelled { .. } | Event::Credit { .. } => {}
         }
     }
-    assert_eq!(connection.pending().count() + answered.len(), 2);
+    let open = connection.pending().count() - usize::from(streams);
+    assert_eq!(open + answered.len(), 3);
 }
 
 fn options() -> Options {
@@ -75,7 +88,11 @@ fn contract(method: &str, description: &[u8]) -> Contract {
     Contract {
         service: Name::default(),
         method: Name::new(method),
-        oneway: method == "note",
+        kind: match method {
+            "note" => MethodKind::OneWay,
+            "chat" => MethodKind::BothStreams,
+            _ => MethodKind::Unary,
+        },
         description: Some(Description::new(description.to_vec())),
     }
 }
@@ -100,10 +117,15 @@ struct Known;
 impl Directory for Known {
     fn find(&self, _: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
         match method {
-            "a" | "note" => Ok((0, Arc::new(contract(method, b"1")))),
+            "a" | "note" | "chat" => Ok((0, Arc::new(contract(method, b"1")))),
             _ => Err(Status::new(Code::Unimplemented, "unknown")),
         }
     }
+}
+
+/// Some calls are over at once.
+fn body_ends(body: &[u8]) -> bool {
+    body.first().is_some_and(|first| first % 2 == 0)
 }
 
 /// What a server makes of the bytes, in words, and what it says.
@@ -119,13 +141,26 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
                 Ok(Some(Event::Call(call))) => {
                     assert!(call.body.len() <= LIMITS.message_bytes);
                     events.push(format!(
-                        "{} {} {:?}",
+                        "{} {:?} {:?}",
                         call.reply.call(),
-                        call.oneway,
+                        call.kind,
                         call.body
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());
+                    if call.kind.server_streams() {
+                        let number = call.reply.call();
+                        let _ = connection.item(number, &body, &mut out);
+                        if body_ends(&call.body) {
+                            connection.end(number, &mut out);
+                        }
+                    }
+                }
+                Ok(Some(Event::Item {
+                    call, credit, body, ..
+                })) => {
+                    events.push(format!("{call} {body:?}"));
+                    connection.taken(call, credit);
                 }
                 Ok(Some(event)) => events.push(format!("{event:?}")),
                 Ok(None) => break,

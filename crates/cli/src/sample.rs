@@ -2,7 +2,9 @@
 
 use crate::output;
 use crate::paint::{Paint, Style};
-use dovetail::{Call, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status};
+use dovetail::{
+    Call, Code, Context, HandlerFuture, MethodKind, Service, ServiceDescriptor, Status,
+};
 use dovetail_dynamic::{
     Contract, ParamsSlot, Plausible, Reply, ReplyBody, ReplyFields, Struct, arguments_to_json,
     to_json, type_name,
@@ -148,7 +150,7 @@ impl Service for Sample {
 fn row(contract: &'static Contract<'static>, method: &'static Method) -> dovetail::Method {
     let fields = contract.params(method).wire().to_vec();
     let mut row = dovetail::Method::new(&method.name, fields.leak());
-    row.oneway = method.oneway;
+    row.kind = MethodKind::new(method.oneway, false, false);
     row.idempotent = method.idempotency != Idempotency::Unknown;
     row
 }

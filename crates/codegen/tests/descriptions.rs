@@ -93,7 +93,9 @@ fn around<T: FieldValue>() -> Vec<u8> {
     let param = FieldType::of::<T>(Field::new(1, "value", T::KIND));
     describe(&Signature {
         name: "around",
-        flags: 0,
+        oneway: false,
+        client_stream: None,
+        server_stream: None,
         params: param.into_iter().collect(),
         result: None,
         exceptions: Vec::new(),

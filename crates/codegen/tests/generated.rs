@@ -165,7 +165,7 @@ fn a_service_has_the_methods_of_its_base() {
     let methods: Vec<&str> = descriptor.iter().map(|(_, method)| method.name).collect();
     assert_eq!(descriptor.name, "Scientific");
     assert_eq!(methods, ["ping", "get", "add", "next", "zip"]);
-    assert!(descriptor.method(4).is_some_and(|zip| zip.oneway));
+    assert!(descriptor.method(4).is_some_and(|zip| zip.kind.is_oneway()));
 }
 
 /// Compiles: inherited methods are there on both clients.

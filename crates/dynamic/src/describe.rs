@@ -1,8 +1,10 @@
 //! Methods of a schema in the words by which two ends compare contracts.
 
 use crate::Contract;
-use dovetail_schema::{Field, Method, Presence, Type, TypeId, TypeKind};
-use dovetail_wire::description::{self, Definition, FieldPresence, FieldType, Signature};
+use dovetail_schema::{Field, Method, Presence, Stream, Type, TypeId, TypeKind};
+use dovetail_wire::description::{
+    self, Definition, FieldPresence, FieldType, Signature, StreamTypes,
+};
 use std::cell::Cell;
 
 impl Contract<'_> {
@@ -27,19 +29,23 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn signature(&self, method: &'a Method) -> Signature<'a, TypeId> {
-        type Flags = Signature<'static, TypeId>;
-        let flags = [
-            (method.oneway, Flags::ONE_WAY),
-            (method.client_stream.is_some(), Flags::CLIENT_STREAM),
-            (method.server_stream.is_some(), Flags::SERVER_STREAM),
-        ];
         Signature {
             name: &method.name,
-            flags: flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum(),
+            oneway: method.oneway,
             params: self.fields(&method.params),
             result: method.result.as_ref().and_then(|ty| self.ty(ty)),
             exceptions: self.choices(&method.throws),
+            client_stream: self.stream(method.client_stream.as_ref()),
+            server_stream: self.stream(method.server_stream.as_ref()),
         }
+    }
+
+    fn stream(&self, stream: Option<&'a Stream>) -> Option<StreamTypes<'a, TypeId>> {
+        let stream = stream?;
+        Some(StreamTypes {
+            item: self.ty(&stream.item)?,
+            exceptions: self.choices(&stream.throws),
+        })
     }
 
     fn define(&self, id: TypeId) -> Definition<'a, TypeId> {

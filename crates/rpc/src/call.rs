@@ -1,8 +1,11 @@
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::reply::ReplyBody;
+use crate::streams::{Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
-use dovetail_wire::{Bytes, Encoding, FieldValue, Limits, ReadParams};
+use dovetail_wire::{Bytes, EncodeError, Encoding, FieldValue, Limits, ReadParams};
+use futures_core::Stream;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -80,6 +83,156 @@ impl Call {
         }
     }
 
+    /// The same for a method that answers with a stream: [`Items`], or a result and those.
+    pub fn stream<'a, P, O, E, F>(
+        self,
+        initial: P,
+        handler: impl FnOnce(Context, P) -> F,
+    ) -> HandlerFuture<'a>
+    where
+        P: ReadParams,
+        O: Streaming<'a> + 'a,
+        E: Exceptions + 'a,
+        F: Future<Output = Result<O, E>> + Send + 'a,
+    {
+        self.with_streams(initial, |streams, context, params| {
+            let running = handler(context, params);
+            move |call: Call| call.accept(streams, running)
+        })
+    }
+
+    /// The same for a method that takes a stream.
+    pub fn upload<'a, P, I, S, T, E, F>(
+        self,
+        initial: P,
+        handler: impl FnOnce(Context, P, Receiver<I, S>) -> F,
+    ) -> HandlerFuture<'a>
+    where
+        P: ReadParams,
+        I: FieldValue,
+        S: Exceptions,
+        T: FieldValue,
+        E: Exceptions,
+        F: Future<Output = Result<T, E>> + Send + 'a,
+    {
+        self.with_streams(initial, |streams, context, params| {
+            let running = handler(context, params, Receiver::new(streams));
+            move |call: Call| async move { call.reply(&running.await) }
+        })
+    }
+
+    /// The same for a method that takes a stream and answers with one.
+    pub fn chat<'a, P, I, S, O, E, F>(
+        self,
+        initial: P,
+        handler: impl FnOnce(Context, P, Receiver<I, S>) -> F,
+    ) -> HandlerFuture<'a>
+    where
+        P: ReadParams,
+        I: FieldValue,
+        S: Exceptions,
+        O: Streaming<'a> + 'a,
+        E: Exceptions + 'a,
+        F: Future<Output = Result<O, E>> + Send + 'a,
+    {
+        self.with_streams(initial, |streams, context, params| {
+            let running = handler(context, params, Receiver::new(streams.clone()));
+            move |call: Call| call.accept(streams, running)
+        })
+    }
+
+    /// Decodes the parameters and starts a handler with streams.
+    fn with_streams<'a, P, F, R>(
+        mut self,
+        initial: P,
+        start: impl FnOnce(StreamCall, Context, P) -> F,
+    ) -> HandlerFuture<'a>
+    where
+        P: ReadParams,
+        F: FnOnce(Call) -> R,
+        R: Future<Output = Reply> + Send + 'a,
+    {
+        let Some(streams) = self.reply.streams(self.method.name) else {
+            let status = no_streams(self.method.name);
+            return self.refuse(&status);
+        };
+        match self.params(initial) {
+            Ok(params) => {
+                let context = self.context.clone();
+                Box::pin(start(streams, context, params)(self))
+            }
+            Err(status) => self.refuse(&status),
+        }
+    }
+
+    /// Answers with what the handler gives, then sends its items as the caller takes them.
+    async fn accept<'a, O, E>(
+        self,
+        streams: StreamCall,
+        running: impl Future<Output = Result<O, E>>,
+    ) -> Reply
+    where
+        O: Streaming<'a>,
+        E: Exceptions,
+    {
+        let (result, mut items) = match running.await {
+            Ok(output) => output.split(),
+            Err(exception) => return self.decline::<O::Result, E>(&streams, exception),
+        };
+        let answer: Result<_, E> = Ok(result);
+        if let Err(status) = self.begin(&streams, &answer) {
+            return self.fail(&status);
+        }
+        loop {
+            match poll_fn(|context| Pin::new(&mut items).poll_next(context)).await {
+                Some(Ok(item)) => {
+                    if let Err(status) = streams.send(item).await {
+                        return self.fail(&status);
+                    }
+                }
+                Some(Err(exception)) => return self.break_off(&streams, exception),
+                None => {
+                    streams.end();
+                    return Reply(self.out);
+                }
+            }
+        }
+    }
+
+    /// Appends the answer that a stream follows.
+    fn begin<T: FieldValue, E: Exceptions>(
+        &self,
+        streams: &StreamCall,
+        answer: &Result<T, E>,
+    ) -> Result<(), Status> {
+        let body = ReplyBody(answer);
+        let begun = streams.with(|locked| {
+            locked.machine.transmit(locked.out);
+            self.reply.accept(locked.out, &body, self.limits)
+        });
+        begun.unwrap_or(Ok(())).map_err(unencodable)
+    }
+
+    /// Answers with an exception, or a status, that no stream follows.
+    fn decline<T: FieldValue, E: Exceptions>(self, streams: &StreamCall, exception: E) -> Reply {
+        if let Some(status) = exception.as_status() {
+            return self.fail(status);
+        }
+        match self.begin::<T, E>(streams, &Err(exception)) {
+            Ok(()) => streams.end(),
+            Err(status) => return self.fail(&status),
+        }
+        Reply(self.out)
+    }
+
+    /// Ends the stream with an exception, or the call with a status.
+    fn break_off<E: Exceptions>(self, streams: &StreamCall, exception: E) -> Reply {
+        match streams.end_with(exception) {
+            Ok(()) => Reply(self.out),
+            Err(status) => self.fail(&status),
+        }
+    }
+
     /// The answer to a method number that the service does not have: what generated code falls back to.
     pub fn no_such_method<'a>(self) -> HandlerFuture<'a> {
         let status = Status::new(Code::Unimplemented, "the service has no such method");
@@ -120,7 +273,7 @@ impl Call {
 
     /// Encodes the answer.
     fn reply<T: FieldValue, E: Exceptions>(mut self, result: &Result<T, E>) -> Reply {
-        if self.method.oneway {
+        if self.method.kind.is_oneway() {
             self.reply.accepted(&mut self.out);
             return Reply(self.out);
         }
@@ -133,18 +286,29 @@ impl Call {
             .reply(&mut self.out, &ReplyBody(result), self.limits)
         {
             Ok(()) => Reply(self.out),
-            Err(error) => {
-                let message = format!("the answer cannot be encoded: {error}");
-                self.fail(&Status::new(Code::Internal, message))
-            }
+            Err(error) => self.fail(&unencodable(error)),
         }
     }
 
     fn fail(mut self, status: &Status) -> Reply {
-        match self.method.oneway {
+        match self.method.kind.is_oneway() {
             true => self.reply.accepted(&mut self.out),
             false => self.reply.fail(&mut self.out, status),
         }
         Reply(self.out)
     }
+}
+
+#[cold]
+fn unencodable(error: EncodeError) -> Status {
+    Status::new(
+        Code::Internal,
+        format!("the answer cannot be encoded: {error}"),
+    )
+}
+
+#[cold]
+fn no_streams(method: &str) -> Status {
+    let what = format!("`{method}` has streams, which need Dovetail's own wire");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }

@@ -2,7 +2,8 @@
 
 /// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
 /// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
-/// which is left out where nothing is declared.
+/// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
+/// caller and of the server.
 ///
 /// ```
 /// use dovetail::descriptor;
@@ -15,16 +16,21 @@
 ///     ping();
 ///     add(1 num1: i32, 2 num2: i32 [required]) -> i32;
 ///     zip() [oneway];
+///     count(1 to: i32) -> (), stream<i32>;
+///     sum() -> i64, sink<i32>;
 /// });
-/// assert_eq!(CALCULATOR.len(), 4);
-/// assert!(CALCULATOR.methods[2].oneway);
+/// assert_eq!(CALCULATOR.len(), 6);
+/// assert!(CALCULATOR.methods[2].kind.is_oneway());
+/// assert!(CALCULATOR.methods[3].kind.server_streams());
 /// ```
 #[macro_export]
 macro_rules! descriptor {
     ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)? {
         $($method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
-        ) $(-> $result:ty $(| $error:ty)?)? $([$($flag:ident),*])?;)*
+        ) $(-> $result:ty $(| $error:ty)?)?
+        $(, sink<$sent:ty $(| $sent_error:ty)?>)? $(, stream<$item:ty $(| $item_error:ty)?>)?
+        $([$($flag:ident),*])?;)*
     }) => {
         $(#[$meta])*
         $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
@@ -41,13 +47,19 @@ macro_rules! descriptor {
                             $crate::wire::field!($id, $param, $ty $(, $($attribute),*)?),
                         ),
                     )*]),
-                ))$($(.$flag())*)?
+                )$(.client_stream::<$sent, $crate::descriptor!(@error $($sent_error)?)>())?
+                $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?)
+                $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
+                $(.server_stream_of(::core::marker::PhantomData::<$item>))?
+                $($(.$flag())*)?
             ),*],
         };
     };
     (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };
     (@types $result:ty) => { $crate::MethodTypes::of::<$result, $crate::Status> };
     (@types $result:ty, $error:ty) => { $crate::MethodTypes::of::<$result, $error> };
+    (@error) => { $crate::Status };
+    (@error $error:ty) => { $error };
     (@base) => { ::core::option::Option::None };
     (@base $base:path) => { ::core::option::Option::Some(&$base) };
 }

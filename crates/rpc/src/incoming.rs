@@ -1,8 +1,10 @@
 //! A call that has arrived, whatever the wire.
 
-use crate::Status;
+use crate::streams::StreamCall;
+use crate::{MethodKind, Status};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::task::Context;
 use std::time::Instant;
 
 /// A call that has arrived.
@@ -31,7 +33,9 @@ pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
-        oneway: bool,
+        kind: MethodKind,
+        /// Where the call has any.
+        streams: Option<StreamCall>,
     },
 }
 
@@ -52,11 +56,11 @@ impl From<thrift::IncomingCall> for Incoming {
     }
 }
 
-impl From<dovetail::IncomingCall> for Incoming {
-    fn from(call: dovetail::IncomingCall) -> Self {
+impl From<(dovetail::IncomingCall, Option<StreamCall>)> for Incoming {
+    fn from((call, streams): (dovetail::IncomingCall, Option<StreamCall>)) -> Self {
         Incoming {
             target: Target::Route(call.route),
-            oneway: call.oneway,
+            oneway: call.kind.is_oneway(),
             body: call.body,
             encoding: call.encoding,
             // Farther away than a clock can say is no deadline.
@@ -66,7 +70,8 @@ impl From<dovetail::IncomingCall> for Incoming {
             headers: call.headers,
             reply: ReplyTo::Dovetail {
                 reply: call.reply,
-                oneway: call.oneway,
+                kind: call.kind,
+                streams,
             },
         }
     }
@@ -82,7 +87,63 @@ impl ReplyTo {
     ) -> Result<(), EncodeError> {
         match self {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
-            ReplyTo::Dovetail { oneway: true, .. } => Ok(()),
+            ReplyTo::Dovetail {
+                kind: MethodKind::OneWay,
+                ..
+            } => Ok(()),
+            ReplyTo::Dovetail {
+                reply,
+                streams: Some(streams),
+                ..
+            } => {
+                let mut answer = Vec::new();
+                reply.reply(&mut answer, body, limits)?;
+                streams.answer(|out| out.append(&mut answer));
+                Ok(())
+            }
+            ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
+        }
+    }
+
+    /// True for a call with streams on a wire that has them.
+    pub(crate) fn has_streams(&self) -> bool {
+        match self {
+            ReplyTo::Thrift(_) => false,
+            ReplyTo::Dovetail { streams, .. } => streams.is_some(),
+        }
+    }
+
+    /// True where the caller of a call with streams has gone; else who asks is woken when it goes.
+    pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
+        match self {
+            ReplyTo::Dovetail {
+                streams: Some(streams),
+                ..
+            } => streams.is_over(context),
+            _ => false,
+        }
+    }
+
+    /// The call with its streams; `None` where the wire has none, or the method.
+    pub(crate) fn streams(&self, method: &'static str) -> Option<StreamCall> {
+        match self {
+            ReplyTo::Dovetail {
+                streams: Some(streams),
+                ..
+            } => Some(streams.named(method)),
+            _ => None,
+        }
+    }
+
+    /// Appends the answer that a stream follows.
+    pub(crate) fn accept(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        match self {
+            ReplyTo::Thrift(_) => Ok(()),
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
         }
     }
@@ -91,7 +152,15 @@ impl ReplyTo {
     pub(crate) fn fail(&self, out: &mut Vec<u8>, status: &Status) {
         match self {
             ReplyTo::Thrift(reply) => reply.exception(out, status),
-            ReplyTo::Dovetail { oneway: true, .. } => {}
+            ReplyTo::Dovetail {
+                kind: MethodKind::OneWay,
+                ..
+            } => {}
+            ReplyTo::Dovetail {
+                reply,
+                streams: Some(streams),
+                ..
+            } => streams.answer(|out| reply.fail(out, status)),
             ReplyTo::Dovetail { reply, .. } => reply.fail(out, status),
         }
     }

@@ -13,6 +13,7 @@ mod method;
 mod reply;
 mod server;
 mod service;
+mod streams;
 
 mod client;
 pub mod transport;
@@ -25,6 +26,7 @@ pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 pub use dovetail_protocol as protocol;
+pub use dovetail_protocol::dovetail::MethodKind;
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
@@ -32,3 +34,6 @@ pub use exceptions::Exceptions;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;
+#[cfg(feature = "async")]
+pub use streams::{Answer, Sender, Streamed, Upload};
+pub use streams::{ItemSink, Items, Receiver, Streaming};

@@ -1,9 +1,10 @@
 use crate::Exceptions;
 use dovetail_protocol::Name;
-use dovetail_protocol::dovetail::{Contract, Description};
-use dovetail_wire::description::{FieldType, Named, Signature, Type, describe};
+use dovetail_protocol::dovetail::{Contract, Description, MethodKind};
+use dovetail_wire::description::{FieldType, Named, Signature, StreamTypes, Type, describe};
 use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// What the runtime needs to know of a method. Generated code has one `static` of it for each method.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +13,8 @@ pub struct Method {
     pub name: &'static str,
     /// The parameters, in order.
     pub params: &'static [Field<'static>],
-    /// True where no reply is sent, not even an error.
-    pub oneway: bool,
+    /// What is sent beside the parameters.
+    pub kind: MethodKind,
     /// True where calling it twice is as good as calling it once: it may be sent again after a failure.
     pub idempotent: bool,
     describe: Describe,
@@ -33,6 +34,8 @@ pub struct MethodTypes {
     params: Vec<FieldType<'static, Named>>,
     result: Option<Type<Named>>,
     exceptions: Vec<FieldType<'static, Named>>,
+    client_stream: Option<StreamTypes<'static, Named>>,
+    server_stream: Option<StreamTypes<'static, Named>>,
 }
 
 impl MethodTypes {
@@ -42,8 +45,30 @@ impl MethodTypes {
             params,
             result: T::describe(),
             exceptions: E::describe(),
+            client_stream: None,
+            server_stream: None,
         }
     }
+
+    /// The same with a stream of the caller's.
+    #[must_use]
+    pub fn client_stream<T: FieldValue, E: Exceptions>(mut self) -> Self {
+        self.client_stream = stream::<T, E>();
+        self
+    }
+
+    /// The same with a stream of the server's.
+    #[must_use]
+    pub fn server_stream<T: FieldValue, E: Exceptions>(mut self) -> Self {
+        self.server_stream = stream::<T, E>();
+        self
+    }
+}
+
+fn stream<T: FieldValue, E: Exceptions>() -> Option<StreamTypes<'static, Named>> {
+    let item = T::describe()?;
+    let exceptions = E::describe();
+    Some(StreamTypes { item, exceptions })
 }
 
 impl Method {
@@ -52,7 +77,7 @@ impl Method {
         Method {
             name,
             params,
-            oneway: false,
+            kind: MethodKind::Unary,
             idempotent: false,
             describe: Describe::Nothing,
         }
@@ -63,7 +88,7 @@ impl Method {
         Contract {
             service,
             method: Name::new(self.name),
-            oneway: self.oneway,
+            kind: self.kind,
             description: self.description().map(Description::new),
         }
     }
@@ -89,20 +114,33 @@ impl Method {
         };
         let signature = Signature {
             name: self.name,
-            flags: match self.oneway {
-                true => Signature::<Named>::ONE_WAY,
-                false => 0,
-            },
+            oneway: self.kind.is_oneway(),
             params: types.params,
             result: types.result,
             exceptions: types.exceptions,
+            client_stream: types.client_stream,
+            server_stream: types.server_stream,
         };
         Some(Cow::Owned(describe(&signature)))
     }
 
     /// The same method, never answered.
     pub const fn oneway(mut self) -> Self {
-        self.oneway = true;
+        self.kind = MethodKind::OneWay;
+        self
+    }
+
+    /// The same method, with a stream of the caller's.
+    #[doc(hidden)]
+    pub const fn client_stream_of<T>(mut self, _: PhantomData<T>) -> Self {
+        self.kind = MethodKind::new(false, true, self.kind.server_streams());
+        self
+    }
+
+    /// The same method, with a stream of the server's.
+    #[doc(hidden)]
+    pub const fn server_stream_of<T>(mut self, _: PhantomData<T>) -> Self {
+        self.kind = MethodKind::new(false, self.kind.client_streams(), true);
         self
     }
 

@@ -5,8 +5,8 @@
 mod zoo;
 
 use dovetail_wire::description::{
-    Definition, FieldPresence, FieldType, Incompatible, Signature, Type, compare, describe,
-    describe_with, fingerprint,
+    Definition, FieldPresence, FieldType, Incompatible, Named, Signature, StreamTypes, Type,
+    compare, describe, describe_with, fingerprint,
 };
 use dovetail_wire::{
     Cursor, Field, FieldValue, Kind, Limits, NextField, Reader as _, Writer as _, tagged,
@@ -78,7 +78,9 @@ fn description(rows: &[Row]) -> Vec<u8> {
     };
     let signature = Signature {
         name: "take",
-        flags: 0,
+        oneway: false,
+        client_stream: None,
+        server_stream: None,
         params: vec![param],
         result: None,
         exceptions: Vec::new(),
@@ -239,7 +241,9 @@ fn around<T: FieldValue>() -> Vec<u8> {
     let param = FieldType::of::<T>(Field::new(1, "it", T::KIND));
     describe(&Signature {
         name: "take",
-        flags: 0,
+        oneway: false,
+        client_stream: None,
+        server_stream: None,
         params: param.into_iter().collect(),
         result: None,
         exceptions: Vec::new(),
@@ -280,27 +284,45 @@ fn circles_end() {
 
 #[test]
 fn calls_of_another_kind() {
-    let signature = |flags, result| {
-        describe(&Signature {
+    let with_stream = |oneway, result: Option<Kind>, item: Option<Kind>| {
+        describe(&Signature::<Named> {
             name: "add",
-            flags,
+            oneway,
             params: Vec::new(),
-            result,
+            result: result.map(Type::Scalar),
             exceptions: Vec::new(),
+            client_stream: None,
+            server_stream: item.map(|item| StreamTypes {
+                item: Type::Scalar(item),
+                exceptions: Vec::new(),
+            }),
         })
     };
-    let here = signature(0, Some(Type::Scalar(Kind::I32)));
+    let signature = |oneway, result| with_stream(oneway, result, None);
+    let here = signature(false, Some(Kind::I32));
+    let stream = compare(
+        &with_stream(false, None, Some(Kind::I32)),
+        &with_stream(false, None, Some(Kind::String)),
+    );
+    assert_eq!(
+        stream.unwrap_err().to_string(),
+        "an item of the stream of `add` is i32 here and string there"
+    );
     let rows = [
         (
-            signature(1, None),
+            with_stream(false, Some(Kind::I32), Some(Kind::I32)),
+            "`add` is a call with an answer here and a call with a stream there",
+        ),
+        (
+            signature(true, None),
             "`add` is a call with an answer here and one-way there",
         ),
         (
-            signature(0, None),
+            signature(false, None),
             "the result of `add` is i32 here and void there",
         ),
         (
-            signature(0, Some(Type::Scalar(Kind::U32))),
+            signature(false, Some(Kind::U32)),
             "the result of `add` is i32 here and u32 there",
         ),
     ];

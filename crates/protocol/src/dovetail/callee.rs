@@ -2,21 +2,36 @@
 
 use super::ProtocolError;
 use super::connection::Event;
-use super::contract::Directory;
+use super::contract::{Directory, MethodKind};
 use super::cursor::{Cursor, put_bytes, put_varint};
 use super::extras::Extras;
 use super::frame::{self, Flags, Frame, Kind};
 use super::incoming::{IncomingCall, ReplyTo};
 use super::settings::Settings;
-use super::slots::{Answered, MOST_HELD, State};
+use super::slots::{AnsweredMethods, MOST_HELD, State};
 use super::{message, status};
 use crate::{ConnectionLimits, Execution};
 use dovetail_wire::Bytes;
 
+/// A call that has waited for a description; without an event where it has been refused.
+pub(super) struct Released {
+    pub(super) call: u32,
+    pub(super) event: Option<Event>,
+}
+
+/// What became of a call.
+pub(super) enum Arrived {
+    Runs(Event),
+    /// It waits for the description of its method.
+    Held(MethodKind),
+    /// It has been answered, or is left to others.
+    Refused,
+}
+
 /// The calls of the other end.
 #[derive(Default)]
 pub(super) struct Callee {
-    methods: Answered,
+    methods: AnsweredMethods,
     /// Bytes of the calls that wait for a description.
     held: usize,
     /// The last call that was taken.
@@ -37,25 +52,33 @@ impl Callee {
         self.methods.bind(slot, payload, directory, limits, out)
     }
 
-    /// Takes DESCRIBE: the calls of the slot run, or are refused.
+    /// Takes DESCRIBE: the calls of the slot run, or are refused. All that have waited, and those that run.
     pub(super) fn describe(
         &mut self,
         slot: u32,
         payload: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Vec<Event>, ProtocolError> {
+    ) -> Result<Vec<Released>, ProtocolError> {
         let held = self.methods.describe(slot, payload, out)?;
         let state = &self.methods.get_mut(slot.into())?.state;
-        let mut events = Vec::new();
+        let mut released = Vec::new();
         for call in held {
             self.held -= call.body.len();
-            match state {
-                State::Found { route, tagless } => events.push(found(call, *route, *tagless)),
-                State::Refused(status) => refuse(&call, status, out),
-                State::Describing { .. } => {}
-            }
+            let number = call.reply.call;
+            let event = match state {
+                State::Found { route, tagless } => Some(found(call, *route, *tagless)),
+                State::Refused(status) => {
+                    refuse(&call, status, out);
+                    None
+                }
+                State::Describing { .. } => None,
+            };
+            released.push(Released {
+                call: number,
+                event,
+            });
         }
-        Ok(events)
+        Ok(released)
     }
 
     /// Takes a call: its slot and extras have been read, `body` is what is left of the frame.
@@ -67,20 +90,23 @@ impl Callee {
         body: Bytes,
         (ours, peer): (&Settings, &Settings),
         out: &mut Vec<u8>,
-    ) -> Result<Option<Event>, ProtocolError> {
+    ) -> Result<Arrived, ProtocolError> {
         if self.draining {
             // It is later than the last one that was promised: its caller sends it elsewhere.
-            return Ok(None);
+            return Ok(Arrived::Refused);
         }
         self.last = frame.id;
         let tagged = frame.flags.has(Flags::TAGGED);
         let answered = self.methods.get_mut(slot)?;
         let call = IncomingCall {
             route: 0,
-            oneway: answered.oneway,
+            kind: answered.kind,
             body,
             encoding: message::encoding(tagged),
-            deadline: extras.deadline.or(peer.deadline),
+            deadline: extras.deadline.or(match answered.kind.streams() {
+                true => None,
+                false => peer.deadline,
+            }),
             headers: extras.headers,
             reply: ReplyTo {
                 call: frame.id,
@@ -92,20 +118,21 @@ impl Callee {
             State::Found { tagless: false, .. } if !tagged => Err(ProtocolError::malformed(
                 "a tagless call where the contracts are not known to be equal",
             )),
-            State::Found { route, tagless } => Ok(Some(found(call, *route, *tagless))),
+            State::Found { route, tagless } => Ok(Arrived::Runs(found(call, *route, *tagless))),
             State::Refused(status) => {
                 refuse(&call, status, out);
-                Ok(None)
+                Ok(Arrived::Refused)
             }
             State::Describing { held, .. } => {
                 let bytes = self.held + call.body.len();
                 if held.len() < MOST_HELD && bytes <= ours.message {
                     self.held = bytes;
+                    let kind = call.kind;
                     held.push(call);
-                } else {
-                    refuse(&call, &status::held_up(), out);
+                    return Ok(Arrived::Held(kind));
                 }
-                Ok(None)
+                refuse(&call, &status::held_up(), out);
+                Ok(Arrived::Refused)
             }
         }
     }
@@ -118,7 +145,7 @@ impl Callee {
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         let slot = Cursor(&frame.payload).varint()?;
-        if !self.methods.get_mut(slot)?.oneway {
+        if !self.methods.get_mut(slot)?.kind.is_oneway() {
             let status = status::too_large(most, Execution::NotStarted);
             status::write(frame.id, &status, out);
         }
@@ -157,7 +184,7 @@ fn found(mut call: IncomingCall, route: usize, tagless: bool) -> Event {
 }
 
 fn refuse(call: &IncomingCall, status: &crate::Status, out: &mut Vec<u8>) {
-    if !call.oneway {
+    if !call.kind.is_oneway() {
         call.reply.fail(out, status);
     }
 }

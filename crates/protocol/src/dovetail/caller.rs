@@ -2,12 +2,12 @@
 
 use super::ProtocolError;
 use super::connection::{CallError, Event, OutgoingCall, Role};
-use super::contract::Contract;
+use super::contract::{Contract, MethodKind};
 use super::cursor::{Cursor, put_varint};
 use super::extras;
 use super::frame::{self, Flags, Kind};
 use super::headers::HeaderTable;
-use super::slots::{Called, Verdict};
+use super::slots::{CalledMethods, Verdict};
 use super::{message, status};
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, Encode, Encoding, Limits};
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The calls of this end.
 pub(super) struct Caller {
     next: u32,
-    pub(super) methods: Called,
+    pub(super) methods: CalledMethods,
     waiting: HashMap<u32, Waiting, BuildHasherDefault<NumberHasher>>,
     headers: HeaderTable,
     /// The other end takes no further calls.
@@ -37,10 +37,20 @@ pub(super) struct Terms {
     pub(super) headers: usize,
 }
 
-/// A call of this end that has not been answered.
+/// A call that was appended.
+pub(super) struct Called {
+    pub(super) id: u32,
+    pub(super) slot: u32,
+    pub(super) kind: MethodKind,
+}
+
+/// A call of this end that is not over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
+    /// The answer is to come.
     Caller,
+    /// The answer has come; the stream goes on.
+    Streaming,
     /// The caller is gone; the answer is still to come.
     Nobody,
 }
@@ -72,7 +82,7 @@ impl Caller {
                 Role::Client => 1,
                 Role::Server => 2,
             },
-            methods: Called::default(),
+            methods: CalledMethods::default(),
             waiting: HashMap::default(),
             headers: HeaderTable::default(),
             closing: false,
@@ -87,7 +97,7 @@ impl Caller {
         body: &impl Encode,
         terms: &Terms,
         out: &mut Vec<u8>,
-    ) -> Result<Option<u32>, CallError> {
+    ) -> Result<Called, CallError> {
         if self.closing {
             return Err(CallError::Status(status::closing()));
         }
@@ -97,10 +107,9 @@ impl Caller {
             Verdict::Tagless => true,
             Verdict::Refused(status) => return Err(CallError::Status(status.clone())),
         };
-        let oneway = called.contract.oneway;
-        let deadline = call
-            .deadline
-            .filter(|deadline| Some(*deadline) != terms.deadline);
+        let kind = called.contract.kind;
+        let implied = terms.deadline.filter(|_| !kind.streams());
+        let deadline = call.deadline.filter(|deadline| Some(*deadline) != implied);
         let start = frame::begin(out);
         put_varint(slot.into(), out);
         let body_at = out.len();
@@ -123,17 +132,16 @@ impl Caller {
             .with(Flags::EXTRAS, extras > 0);
         let id = self.number();
         frame::end_message(out, start, Kind::Call, flags, id, terms.frame);
-        if oneway {
-            return Ok(None);
+        if !kind.is_oneway() {
+            self.waiting.insert(id, Waiting::Caller);
         }
-        self.waiting.insert(id, Waiting::Caller);
-        Ok(Some(id))
+        Ok(Called { id, slot, kind })
     }
 
     /// Gives a call up and says so. False where nobody waits for it.
     pub(super) fn abandon(&mut self, call: u32, out: &mut Vec<u8>) -> bool {
         match self.waiting.get_mut(&call) {
-            Some(waiting @ Waiting::Caller) => {
+            Some(waiting @ (Waiting::Caller | Waiting::Streaming)) => {
                 *waiting = Waiting::Nobody;
                 frame::put(Kind::Cancel, call, &[], out);
                 true
@@ -142,30 +150,58 @@ impl Caller {
         }
     }
 
-    /// The calls that wait for their answers.
+    pub(super) fn is_open(&self, call: u32) -> bool {
+        let waiting = self.waiting.get(&call);
+        waiting.is_some_and(|waiting| *waiting != Waiting::Nobody)
+    }
+
+    /// The calls that are not over, and that somebody waits for.
     pub(super) fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         let waiting = |(call, waiting): (&u32, &Waiting)| match waiting {
-            Waiting::Caller => Some(*call),
+            Waiting::Caller | Waiting::Streaming => Some(*call),
             Waiting::Nobody => None,
         };
         self.waiting.iter().filter_map(waiting)
     }
 
-    /// Ends a call; `None` where nobody waits for it.
+    /// Ends a call, or its first part where a stream follows; `None` where nobody waits for it.
     pub(super) fn reply(
         &mut self,
         call: u32,
         result: Result<(Encoding, Bytes), Status>,
         headers: Headers,
+        streams: bool,
     ) -> Option<Event> {
-        match self.waiting.remove(&call)? {
-            Waiting::Nobody => None,
-            Waiting::Caller => Some(Event::Reply {
+        let waiting = self.waiting.get_mut(&call)?;
+        let before = *waiting;
+        match streams {
+            true if before == Waiting::Caller => *waiting = Waiting::Streaming,
+            // Of two answers the second one is dropped.
+            true => return None,
+            false => drop(self.waiting.remove(&call)),
+        }
+        match (before, result) {
+            (Waiting::Caller, result) => Some(Event::Reply {
                 call,
                 result,
                 headers,
             }),
+            (Waiting::Streaming, Err(status)) => Some(Event::End {
+                call,
+                result: Err(status),
+            }),
+            (Waiting::Streaming, Ok(_)) | (Waiting::Nobody, _) => None,
         }
+    }
+
+    /// True for a call of this end's.
+    pub(super) fn made(&self, call: u32) -> bool {
+        call % 2 == self.next % 2
+    }
+
+    /// The callee's stream has ended, and its call. False where the answer has not come.
+    pub(super) fn ended(&mut self, call: u32) -> bool {
+        self.waiting.remove(&call) != Some(Waiting::Caller)
     }
 
     /// Takes DRAIN: calls that the other end has not taken have not been started.
@@ -177,7 +213,7 @@ impl Caller {
         let later = |call: &u32| u64::from(*call) > last;
         let mut lost: Vec<u32> = self.waiting.keys().copied().filter(later).collect();
         lost.sort_unstable();
-        let not_taken = |call| self.reply(call, Err(status::not_taken(why)), Headers::new());
+        let not_taken = |call| self.reply(call, Err(status::not_taken(why)), Headers::new(), false);
         Ok(lost.into_iter().filter_map(not_taken).collect())
     }
 

@@ -1,6 +1,6 @@
-use super::callee::Callee;
-use super::caller::{Caller, Terms};
-use super::contract::{Contract, Directory};
+use super::callee::{Arrived, Callee, Released};
+use super::caller::{Called, Caller, Terms};
+use super::contract::{Contract, Directory, MethodKind};
 use super::cursor::Cursor;
 use super::extras::{self, Extras};
 use super::frame::{self, Flags, Frame, Kind, PREFACE};
@@ -9,12 +9,13 @@ use super::incoming::IncomingCall;
 use super::reassembly::{Added, Reassembly};
 use super::settings::Settings;
 use super::slots::MethodKey;
+use super::streams::{Directions, ItemEncoding, Streams, Taken};
 use super::{ProtocolError, message, status};
 use crate::limits::credible;
 use crate::{Code, ConnectionLimits, Execution, Headers, Status};
 use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub struct Options {
     pub limits: ConnectionLimits,
     /// What encoding the parameters may cost.
     pub encoding: Limits,
-    /// The deadline of calls that do not bring their own.
+    /// The deadline of calls without streams that do not bring their own.
     pub deadline: Option<Duration>,
 }
 
@@ -43,7 +44,7 @@ pub struct Options {
 pub struct OutgoingCall<'a> {
     /// The method, as it was bound or is to be.
     pub method: &'a MethodKey,
-    /// The time that the callee has; `None` for [`Options::deadline`].
+    /// The time that the callee has; `None` for [`Options::deadline`], with streams for no limit.
     pub deadline: Option<Duration>,
     /// Sent along.
     pub headers: &'a Headers,
@@ -63,7 +64,8 @@ pub enum CallError {
 pub enum Event {
     /// The other end calls.
     Call(IncomingCall),
-    /// The answer to a call of this end: its encoded body, or why it failed.
+    /// The answer to a call of this end: its encoded body, or why it failed. Where the callee has a stream, that
+    /// follows, unless the call failed.
     Reply {
         /// The number that [`Connection::call`] gave.
         call: u32,
@@ -72,11 +74,47 @@ pub enum Event {
         /// What came along.
         headers: Headers,
     },
+    /// An item of a stream.
+    Item {
+        /// The number of its call.
+        call: u32,
+        /// How it is encoded.
+        encoding: Encoding,
+        /// The item: a struct with it as field 0.
+        body: Bytes,
+        /// What is to be given back once somebody has [taken](Connection::taken) it.
+        credit: usize,
+    },
+    /// The other end's stream of a call has ended. That of the callee ends its call.
+    End {
+        /// The number of its call.
+        call: u32,
+        /// Where it ended with an exception of the contract's, that: a union of those that are declared. A
+        /// status where it was broken off.
+        result: Result<Option<(Encoding, Bytes)>, Status>,
+    },
+    /// There is credit again, for one call, or for all: items that were refused for want of it may be sent.
+    Credit {
+        /// The number of its call; `None` for all.
+        call: Option<u32>,
+    },
     /// The caller of this call has gone; the call is still to be answered, most often with `CANCELLED`.
     Cancelled {
         /// Its number, as in [`ReplyTo::call`](super::ReplyTo::call).
         call: u32,
     },
+}
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Sent {
+    /// It was appended.
+    Yes,
+    /// It has to wait for [`Event::Credit`].
+    NoCredit,
+    /// The stream has ended, or its call.
+    Ended,
 }
 
 /// One end of a connection that speaks Dovetail's wire.
@@ -90,8 +128,10 @@ pub enum Event {
 ///   [`drain`](Self::drain): the machine may have something to say. [`call`](Self::call) does so by itself.
 /// - Answer each [`IncomingCall`] that is not one-way through its [`ReplyTo`](super::ReplyTo), exactly once, also after
 ///   [`Event::Cancelled`].
-/// - After an error, [`transmit`](Self::transmit) a last time and close. At the [`end`](Self::end) of the
-///   stream, and after an error, the calls in [`pending`](Self::pending) will not be answered.
+/// - A call with streams is over for its callee with the answer, or, where the callee has a stream, with
+///   [`end`](Self::end) behind answer and items; the machine is told by [`answered`](Self::answered) or by `end`.
+/// - After an error, [`transmit`](Self::transmit) a last time and close. When the other end has
+///   [closed](Self::closed), and after an error, the calls in [`pending`](Self::pending) will not be answered.
 ///
 /// ```text
 ///   Preface ── D7 'D' 'V' 'T' ──► Hello ── HELLO ──► Open ──► Failed
@@ -114,6 +154,9 @@ pub struct Connection {
     ready: VecDeque<Event>,
     caller: Caller,
     callee: Callee,
+    streams: Streams,
+    /// What has come for calls that wait for a description.
+    parked: HashMap<u32, Vec<Event>>,
 }
 
 #[derive(Clone, Debug)]
@@ -152,6 +195,8 @@ impl Connection {
             ready: VecDeque::new(),
             caller: Caller::new(role),
             callee: Callee::default(),
+            streams: Streams::new(ours.windows),
+            parked: HashMap::new(),
         }
     }
 
@@ -180,14 +225,125 @@ impl Connection {
                 false => 0,
             },
         };
-        self.caller.call(call, contract, body, &terms, out)
+        let Called { id, slot, kind } = self.caller.call(call, contract, body, &terms, out)?;
+        let has = Directions {
+            sends: kind.client_streams(),
+            receives: kind.server_streams(),
+        };
+        self.streams.open(id, has, ItemEncoding::Slot(slot), false);
+        Ok((!kind.is_oneway()).then_some(id))
+    }
+
+    /// Appends an item of this end's stream of a call: a struct with the item as field 0. After an error `out`
+    /// is as it was.
+    pub fn item(
+        &mut self,
+        call: u32,
+        item: &impl Encode,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, EncodeError> {
+        let Some(encoding) = self.streams.outgoing(call) else {
+            return Ok(Sent::Ended);
+        };
+        if !self.streams.has_credit(call) {
+            return Ok(Sent::NoCredit);
+        }
+        self.transmit(out);
+        let start = frame::begin(out);
+        let tagless = self.is_tagless(encoding);
+        let tagged = message::body(item, tagless, self.options.encoding, start, out)?;
+        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
+        self.streams.sent(call, out.len() - frame::HEADER - start);
+        frame::end_message(out, start, Kind::Item, flags, call, self.peer.frame);
+        Ok(Sent::Yes)
+    }
+
+    /// Ends this end's stream of a call, which for its callee ends the call.
+    pub fn end(&mut self, call: u32, out: &mut Vec<u8>) {
+        if self.streams.outgoing(call).is_some() {
+            self.transmit(out);
+            frame::put(Kind::End, call, &[], out);
+            self.ended_ours(call);
+        }
+    }
+
+    /// The same with an exception that the contract declares for the stream: a union of those. After an
+    /// error the stream has not ended.
+    pub fn end_with(
+        &mut self,
+        call: u32,
+        exception: &impl Encode,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let Some(encoding) = self.streams.outgoing(call) else {
+            return Ok(());
+        };
+        self.transmit(out);
+        let start = frame::begin(out);
+        let tagless = self.is_tagless(encoding);
+        let tagged = message::body(exception, tagless, self.options.encoding, start, out)?;
+        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
+        frame::end_message(out, start, Kind::End, flags, call, self.peer.frame);
+        self.ended_ours(call);
+        Ok(())
+    }
+
+    fn ended_ours(&mut self, call: u32) {
+        match self.caller.made(call) {
+            true => self.streams.end(call),
+            false => self.close(call),
+        }
+    }
+
+    fn is_tagless(&self, encoding: ItemEncoding) -> bool {
+        match encoding {
+            ItemEncoding::Slot(slot) => self.caller.methods.is_tagless(slot),
+            ItemEncoding::Tagless(tagless) => tagless,
+        }
+    }
+
+    /// A call with streams has been answered for good: with an answer that no stream follows, or a status.
+    pub fn answered(&mut self, call: u32) {
+        self.close(call);
+    }
+
+    /// The application has taken an item: the other end may send as much again.
+    pub fn taken(&mut self, call: u32, credit: usize) {
+        self.streams.taken(call, credit, &mut self.control);
+    }
+
+    /// Nobody takes further items of a call that goes on; those that come are dropped.
+    pub fn ignore(&mut self, call: u32) {
+        self.streams.ignore(call);
+        self.drop_partial(call);
+    }
+
+    /// What has come of an item that nobody takes is given back.
+    fn drop_partial(&mut self, call: u32) {
+        let bytes = self.partial.remove(Kind::Item, call);
+        if bytes > 0 {
+            self.taken(call, bytes);
+        }
+    }
+
+    /// The call is over.
+    fn close(&mut self, call: u32) {
+        self.drop_partial(call);
+        self.streams.close(call);
     }
 
     /// The caller does not wait any longer: the other end is told, and the answer dropped.
     pub fn abandon(&mut self, call: u32) {
         if self.caller.abandon(call, &mut self.control) {
             self.partial.forget(Kind::Reply, call);
+            self.streams.drop_items(call);
+            self.drop_partial(call);
         }
+    }
+
+    /// True for a call of this end's that is not over, and that somebody waits for.
+    pub fn is_open(&self, call: u32) -> bool {
+        self.caller.is_open(call)
     }
 
     /// The calls of this end that wait for their answers. If the connection is lost, these may have run.
@@ -262,7 +418,7 @@ impl Connection {
     }
 
     /// The other end has closed its side: an error where that is in the middle of a frame.
-    pub fn end(&self, input: &[u8]) -> Result<(), ProtocolError> {
+    pub fn closed(&self, input: &[u8]) -> Result<(), ProtocolError> {
         match &self.opening {
             Opening::Failed(error) => Err(error.clone()),
             _ if !input.is_empty() => Err(ProtocolError::Truncated { what: "a frame" }),
@@ -327,6 +483,7 @@ impl Connection {
         match frame.kind {
             Kind::Hello => {
                 self.peer = Settings::read(payload)?;
+                self.streams.greeted(self.peer.windows);
                 self.opening = Opening::Open;
                 self.greeted = true;
             }
@@ -340,25 +497,51 @@ impl Connection {
                 methods.bound(id, payload, &mut self.control)?;
             }
             Kind::Describe => {
-                let events = self.callee.describe(id, payload, &mut self.control)?;
-                self.ready.extend(events);
+                let released = self.callee.describe(id, payload, &mut self.control)?;
+                for call in released {
+                    self.release(call);
+                }
             }
-            Kind::Call | Kind::Reply => return self.message(frame),
+            Kind::Call | Kind::Reply | Kind::End => return self.message(frame),
+            Kind::Item => return self.item_frame(frame),
+            Kind::Credit => {
+                let mut fields = Cursor(payload);
+                let bytes = fields.varint()?;
+                fields.end()?;
+                let call = (id != 0).then_some(id);
+                let event = Event::Credit { call };
+                return Ok(self.streams.granted(id, bytes).then_some(event));
+            }
             Kind::Status => {
                 let status = status::read(payload)?;
                 self.partial.forget(Kind::Reply, id);
-                return Ok(self.caller.reply(id, Err(status), Headers::new()));
+                self.close(id);
+                return Ok(self.caller.reply(id, Err(status), Headers::new(), false));
             }
             Kind::Cancel => {
                 self.partial.forget(Kind::Call, id);
-                return Ok(self.callee.cancelled(id, &mut self.control));
+                let event = self.callee.cancelled(id, &mut self.control);
+                self.streams.drop_items(id);
+                self.drop_partial(id);
+                if event.is_none() {
+                    self.unpark(id);
+                    self.close(id);
+                }
+                return Ok(event);
             }
             Kind::Ping => {
                 let echo: [u8; 8] = Cursor(payload).array()?;
                 frame::put(Kind::Pong, 0, &echo, &mut self.control);
             }
             Kind::Pong => {}
-            Kind::Drain => self.ready.extend(self.caller.drained(payload)?),
+            Kind::Drain => {
+                for event in self.caller.drained(payload)? {
+                    if let Event::Reply { call, .. } | Event::End { call, .. } = &event {
+                        self.streams.close(*call);
+                    }
+                    self.ready.push_back(event);
+                }
+            }
             Kind::Goodbye => return Err(status::read_goodbye(payload)?),
         }
         Ok(self.ready.pop_front())
@@ -367,20 +550,39 @@ impl Connection {
     /// A frame of a call or of an answer.
     fn message(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let most = self.ours.message;
-        let is_call = frame.kind == Kind::Call;
-        match self.partial.add(frame, most)? {
-            Added::Part => Ok(None),
-            Added::Whole(frame) if is_call => self.called(&frame),
-            Added::Whole(frame) => self.answered(&frame),
-            Added::TooLarge(frame) if is_call => {
+        let kind = frame.kind;
+        match (self.partial.add(frame, most)?, kind) {
+            (Added::Part, _) => Ok(None),
+            (Added::Whole(frame), Kind::Call) => self.called(&frame),
+            (Added::Whole(frame), Kind::Reply) => self.reply(&frame),
+            (Added::Whole(frame), Kind::Item) => self.item_arrived(&frame),
+            (Added::Whole(frame), _) => self.end_arrived(&frame),
+            (Added::TooLarge(frame), Kind::Call) => {
                 self.callee.too_large(&frame, most, &mut self.control)?;
                 Ok(None)
             }
-            Added::TooLarge(frame) => {
-                let status = status::too_large(most, Execution::Finished);
-                Ok(self.caller.reply(frame.id, Err(status), Headers::new()))
+            (Added::TooLarge(frame), kind) => {
+                if kind == Kind::Item {
+                    self.taken(frame.id, frame.payload.len());
+                }
+                Ok(self.break_off(frame.id, most))
             }
         }
+    }
+
+    /// An answer, an item or an end is larger than this end takes.
+    fn break_off(&mut self, call: u32, most: usize) -> Option<Event> {
+        let status = status::too_large(most, Execution::Finished);
+        if self.caller.made(call) {
+            if self.streams.receives(call) {
+                frame::put(Kind::Cancel, call, &[], &mut self.control);
+            }
+            self.close(call);
+            return self.caller.reply(call, Err(status), Headers::new(), false);
+        }
+        let result = Err(status);
+        let event = Event::End { call, result };
+        self.streams.ended(call).then_some(event)
     }
 
     fn called(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
@@ -388,15 +590,130 @@ impl Connection {
         let slot = fields.varint()?;
         let (extras, body) = self.extras(frame, fields)?;
         let settings = (&self.ours, &self.peer);
-        self.callee
-            .call(frame, slot, extras, body, settings, &mut self.control)
+        let arrived = self
+            .callee
+            .call(frame, slot, extras, body, settings, &mut self.control)?;
+        Ok(match arrived {
+            Arrived::Runs(event) => {
+                if let Event::Call(call) = &event {
+                    let tagless = call.reply.tagless;
+                    self.open_called(frame.id, call.kind, ItemEncoding::Tagless(tagless), false);
+                }
+                Some(event)
+            }
+            Arrived::Held(kind) => {
+                self.open_called(frame.id, kind, ItemEncoding::Tagless(false), true);
+                None
+            }
+            Arrived::Refused => None,
+        })
     }
 
-    fn answered(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
+    fn open_called(&mut self, call: u32, kind: MethodKind, encoding: ItemEncoding, held: bool) {
+        let has = Directions {
+            sends: kind.server_streams(),
+            receives: kind.client_streams(),
+        };
+        self.streams.open(call, has, encoding, held);
+    }
+
+    /// A call that waited for a description runs now, or has been refused.
+    fn release(&mut self, released: Released) {
+        let Released { call, event } = released;
+        let Some(event) = event else {
+            self.unpark(call);
+            return self.close(call);
+        };
+        if let Event::Call(call) = &event {
+            self.streams.release(call.reply.call, call.reply.tagless);
+        }
+        self.ready.push_back(event);
+        self.ready
+            .extend(self.parked.remove(&call).into_iter().flatten());
+    }
+
+    /// Drops what has come for a call that is not going to run.
+    fn unpark(&mut self, call: u32) {
+        for event in self.parked.remove(&call).into_iter().flatten() {
+            if let Event::Item { credit, .. } = event {
+                self.taken(call, credit);
+            }
+        }
+    }
+
+    /// A frame of an item, if anybody takes it.
+    fn item_frame(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
+        let (call, bytes) = (frame.id, frame.payload.len());
+        let wanted = !matches!(self.streams.take(call), Taken::Dropped);
+        let begins = !self.partial.has(Kind::Item, call);
+        self.streams.arrived(call, bytes, begins && wanted)?;
+        if wanted {
+            return self.message(frame);
+        }
+        if begins && frame.flags.has(Flags::EXTRAS) {
+            // The table of headers has to stay the same at both ends.
+            self.extras(&frame, Cursor(&frame.payload))?;
+        }
+        self.taken(call, bytes);
+        Ok(None)
+    }
+
+    fn item_arrived(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
+        let call = frame.id;
+        let (_, body) = self.extras(frame, Cursor(&frame.payload))?;
+        let event = Event::Item {
+            call,
+            encoding: message::encoding(frame.flags.has(Flags::TAGGED)),
+            body,
+            credit: frame.payload.len(),
+        };
+        Ok(self.deliver(call, event))
+    }
+
+    fn end_arrived(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
+        let call = frame.id;
+        let encoding = message::encoding(frame.flags.has(Flags::TAGGED));
+        let exception = (!frame.payload.is_empty()).then(|| (encoding, frame.payload.clone()));
+        let result = Ok(exception);
+        let event = Event::End { call, result };
+        let deliver = match self.streams.take(call) {
+            Taken::Held => return Ok(self.deliver(call, event)),
+            Taken::Wanted => true,
+            Taken::Dropped => false,
+        };
+        self.drop_partial(call);
+        self.streams.ended(call);
+        if self.caller.made(call) {
+            if !self.caller.ended(call) {
+                return Err(ProtocolError::malformed(
+                    "a stream that ended before its answer",
+                ));
+            }
+            self.close(call);
+        }
+        Ok(deliver.then_some(event))
+    }
+
+    /// What belongs to a call that waits for a description waits with it.
+    fn deliver(&mut self, call: u32, event: Event) -> Option<Event> {
+        match self.streams.take(call) {
+            Taken::Held => {
+                self.parked.entry(call).or_default().push(event);
+                None
+            }
+            _ => Some(event),
+        }
+    }
+
+    fn reply(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
         let (extras, body) = self.extras(frame, Cursor(&frame.payload))?;
         let encoding = message::encoding(frame.flags.has(Flags::TAGGED));
+        let streams = self.streams.receives(frame.id);
+        if !streams {
+            self.close(frame.id);
+        }
         let answer = Ok((encoding, body));
-        Ok(self.caller.reply(frame.id, answer, extras.headers))
+        Ok(self.caller.reply(frame.id, answer, extras.headers, streams))
     }
 
     /// The extras of a message, where it has any, and its body.

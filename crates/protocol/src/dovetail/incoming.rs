@@ -1,3 +1,4 @@
+use super::contract::MethodKind;
 use super::frame::{self, Flags, Kind};
 use super::{message, status};
 use crate::{Headers, Status};
@@ -9,8 +10,8 @@ use std::time::Duration;
 pub struct IncomingCall {
     /// The number under which the [`Directory`](super::Directory) found its method.
     pub route: usize,
-    /// True where the caller waits for no answer.
-    pub oneway: bool,
+    /// What is sent beside the parameters. A one-way call is not to be answered.
+    pub kind: MethodKind,
     /// The parameters: exactly one encoded struct.
     pub body: Bytes,
     /// How they are encoded.
@@ -23,7 +24,8 @@ pub struct IncomingCall {
     pub reply: ReplyTo,
 }
 
-/// What it takes to answer a call: plain data, independent of the connection's machine.
+/// What it takes to answer a call: plain data, independent of the connection's machine. Where the call has
+/// streams, the machine has to be told when it is over: [`Connection::answered`](super::Connection::answered).
 #[derive(Clone, Debug)]
 pub struct ReplyTo {
     pub(super) call: u32,

@@ -25,9 +25,10 @@ mod reassembly;
 mod settings;
 mod slots;
 mod status;
+mod streams;
 
-pub use connection::{CallError, Connection, Event, Options, OutgoingCall, Role};
-pub use contract::{Contract, Description, Directory, NoMethods};
+pub use connection::{CallError, Connection, Event, Options, OutgoingCall, Role, Sent};
+pub use contract::{Contract, Description, Directory, MethodKind, NoMethods};
 pub use error::ProtocolError;
 pub use incoming::{IncomingCall, ReplyTo};
 pub use slots::MethodKey;

@@ -90,6 +90,19 @@ impl Reassembly {
         Ok(outcome)
     }
 
+    /// True where the frames so far of such a message are here.
+    pub(super) fn has(&self, kind: Kind, id: u32) -> bool {
+        self.partial.contains_key(&(kind, id))
+    }
+
+    /// Removes what has come of a message whose other frames are not going to be added: its bytes.
+    pub(super) fn remove(&mut self, kind: Kind, id: u32) -> usize {
+        let partial = self.partial.remove(&(kind, id));
+        let bytes = partial.map_or(0, |partial| partial.payload.len());
+        self.bytes -= bytes;
+        bytes
+    }
+
     /// Forgets a message that nobody waits for.
     pub(super) fn forget(&mut self, kind: Kind, id: u32) {
         if let Some(partial) = self.partial.get_mut(&(kind, id)) {

@@ -15,11 +15,34 @@ pub(super) struct Settings {
     pub(super) frame: usize,
     /// The largest message.
     pub(super) message: usize,
+    /// Items before it gives credit.
+    pub(super) windows: Windows,
     /// The deadline of calls that bring none.
     pub(super) deadline: Option<Duration>,
     /// How many headers it keeps.
     pub(super) headers: usize,
 }
+
+/// Bytes of items that an end takes before it gives credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// On one stream.
+    pub(super) stream: usize,
+    /// On all streams together.
+    pub(super) all: usize,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Windows {
+            stream: 256 << 10,
+            all: 4 << 20,
+        }
+    }
+}
+
+/// No window is wider: sums of them fit 64 bits.
+const MOST_WINDOW: usize = 1 << 40;
 
 /// The least that an end must take in a frame.
 const LEAST_FRAME: usize = 16 << 10;
@@ -32,6 +55,8 @@ pub(super) const MOST_HEADERS: usize = 64;
 
 const FRAME: u64 = 1;
 const MESSAGE: u64 = 2;
+const STREAM_WINDOW: u64 = 3;
+const WINDOW: u64 = 4;
 const DEADLINE: u64 = 5;
 const HEADERS: u64 = 6;
 
@@ -41,6 +66,7 @@ impl Default for Settings {
         Settings {
             frame: 64 << 10,
             message: 64 << 20,
+            windows: Windows::default(),
             deadline: None,
             headers: MOST_HEADERS,
         }
@@ -56,6 +82,8 @@ impl Settings {
         for (key, value) in [
             (FRAME, self.frame as u64),
             (MESSAGE, self.message as u64),
+            (STREAM_WINDOW, self.windows.stream as u64),
+            (WINDOW, self.windows.all as u64),
             (DEADLINE, u64::try_from(deadline).unwrap_or(u64::MAX)),
             (HEADERS, self.headers as u64),
         ] {
@@ -84,6 +112,8 @@ impl Settings {
                 }
                 FRAME => settings.frame = size.min(MOST_FRAME),
                 MESSAGE => settings.message = size,
+                STREAM_WINDOW => settings.windows.stream = size.min(MOST_WINDOW),
+                WINDOW => settings.windows.all = size.min(MOST_WINDOW),
                 DEADLINE => settings.deadline = (value > 0).then(|| Duration::from_micros(value)),
                 HEADERS => settings.headers = size.min(MOST_HEADERS),
                 _ => {}

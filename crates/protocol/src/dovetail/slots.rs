@@ -1,7 +1,7 @@
 //! Methods by number, and what both ends found out about each. `docs/spec/wire.md`, "Methods".
 
 use super::ProtocolError;
-use super::contract::{Contract, Directory, NO_FINGERPRINT};
+use super::contract::{Contract, Directory, MethodKind, NO_FINGERPRINT};
 use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
 use super::incoming::IncomingCall;
@@ -17,9 +17,6 @@ const REFUSED: u8 = 2;
 const UNKNOWN: u8 = 3;
 const DESCRIBE: u8 = 4;
 
-/// Bit of BIND's flags.
-const ONEWAY: u8 = 1;
-
 /// The most methods that a peer may name on one connection.
 const MOST_SLOTS: usize = 4_096;
 
@@ -34,7 +31,7 @@ pub enum MethodKey {
 
 /// The methods that this end calls.
 #[derive(Default)]
-pub(super) struct Called {
+pub(super) struct CalledMethods {
     slots: Vec<CalledSlot>,
     by_key: HashMap<MethodKey, u32>,
 }
@@ -53,7 +50,7 @@ pub(super) enum Verdict {
     Refused(Status),
 }
 
-impl Called {
+impl CalledMethods {
     /// The slot of a method; says BIND where it is new.
     pub(super) fn bind(
         &mut self,
@@ -68,10 +65,16 @@ impl Called {
         (slot, &self.slots[slot as usize])
     }
 
+    /// True where both ends are known to have the same contract of a method.
+    pub(super) fn is_tagless(&self, slot: u32) -> bool {
+        let called = self.slots.get(slot as usize);
+        called.is_some_and(|called| matches!(called.verdict, Verdict::Tagless))
+    }
+
     fn add(&mut self, key: MethodKey, contract: Arc<Contract>, out: &mut Vec<u8>) -> u32 {
         let slot = self.slots.len() as u32;
         let start = frame::begin(out);
-        out.push(u8::from(contract.oneway) * ONEWAY);
+        out.push(contract.kind.flags());
         put_bytes(contract.service.as_bytes(), out);
         put_bytes(contract.method.as_bytes(), out);
         out.extend_from_slice(&contract.fingerprint());
@@ -119,12 +122,12 @@ impl Called {
 
 /// The methods that the other end calls.
 #[derive(Default)]
-pub(super) struct Answered {
+pub(super) struct AnsweredMethods {
     slots: Vec<AnsweredSlot>,
 }
 
 pub(super) struct AnsweredSlot {
-    pub(super) oneway: bool,
+    pub(super) kind: MethodKind,
     pub(super) state: State,
 }
 
@@ -147,7 +150,7 @@ pub(super) enum State {
 /// The most calls that wait for one description.
 pub(super) const MOST_HELD: usize = 1_000;
 
-impl Answered {
+impl AnsweredMethods {
     /// Takes BIND and answers it.
     pub(super) fn bind(
         &mut self,
@@ -162,6 +165,8 @@ impl Answered {
         }
         let mut fields = Cursor(payload);
         let flags = fields.byte()?;
+        let kind = MethodKind::from_flags(flags)
+            .ok_or_else(|| ProtocolError::malformed(format!("a method with the flags {flags}")))?;
         let (service, method) = (fields.text()?, fields.text()?);
         let length = service.len() + method.len();
         if length > limits.name_bytes {
@@ -174,11 +179,10 @@ impl Answered {
         fields.end()?;
         let state = match directory.find(service, method) {
             Err(status) => State::Refused(status.with_execution(Execution::NotStarted)),
-            Ok((route, contract)) => found(route, contract, fingerprint),
+            Ok((route, contract)) => found(route, contract, kind, fingerprint),
         };
         answer(slot, &state, out);
-        let oneway = flags & ONEWAY != 0;
-        self.slots.push(AnsweredSlot { oneway, state });
+        self.slots.push(AnsweredSlot { kind, state });
         Ok(())
     }
 
@@ -236,7 +240,10 @@ impl Answered {
     }
 }
 
-fn found(route: usize, contract: Arc<Contract>, fingerprint: [u8; 16]) -> State {
+fn found(route: usize, contract: Arc<Contract>, kind: MethodKind, fingerprint: [u8; 16]) -> State {
+    if kind != contract.kind && (kind.streams() || contract.kind.streams()) {
+        return State::Refused(status::other_streams(&contract.method, contract.kind, kind));
+    }
     let tagless = fingerprint == contract.fingerprint();
     match fingerprint == NO_FINGERPRINT || contract.description.is_none() {
         true => State::Found {

@@ -3,6 +3,7 @@
 //! The code is the number of [`Code`]; the execution is 1 (not started), 2 (may have run) or 3 (finished).
 
 use super::ProtocolError;
+use super::contract::MethodKind;
 use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
 use crate::{Code, Execution, Name, Status};
@@ -79,6 +80,14 @@ pub(super) fn contradicted(why: &str) -> Status {
 /// What the verdict of BOUND means for a call: there is no such method.
 pub(super) fn unknown(why: &str) -> Status {
     not_started(Status::from_peer(Code::Unimplemented, why.to_owned()))
+}
+
+/// The streams of a method are others here than there.
+pub(super) fn other_streams(method: &Name, ours: MethodKind, theirs: MethodKind) -> Status {
+    let what = format!(
+        "the contracts of `{method}` contradict each other: it is {ours} here and {theirs} there"
+    );
+    not_started(Status::new(Code::FailedPrecondition, what))
 }
 
 /// The contracts of a method contradict each other, this end has found.

@@ -41,7 +41,7 @@ fn outcome(bytes: &[u8], piece: usize) -> Result<usize, String> {
             events += 1;
         }
     }
-    server.end(&input).map_err(|error| error.to_string())?;
+    server.closed(&input).map_err(|error| error.to_string())?;
     Ok(events)
 }
 

@@ -5,3 +5,4 @@ mod conversation;
 mod hostile;
 mod pair;
 mod properties;
+mod streams;

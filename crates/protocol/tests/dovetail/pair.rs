@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
     CallError, Connection, Contract, Description, Directory, Event, IncomingCall, MethodKey,
-    NoMethods, Options, OutgoingCall, ProtocolError, Role,
+    MethodKind, NoMethods, Options, OutgoingCall, ProtocolError, Role, Sent,
 };
 use dovetail_protocol::{Code, Headers, Name, Status};
 use dovetail_wire::{Bytes, Encoding, Limits};
@@ -30,7 +30,13 @@ pub(crate) fn nameless(method: &str) -> Contract {
     Contract {
         service: Name::default(),
         method: Name::new(method),
-        oneway: method == "note",
+        kind: match method {
+            "note" => MethodKind::OneWay,
+            "upload" => MethodKind::ClientStream,
+            "download" => MethodKind::ServerStream,
+            "chat" => MethodKind::BothStreams,
+            _ => MethodKind::Unary,
+        },
         description: None,
     }
 }
@@ -50,10 +56,23 @@ struct Pipe {
     arrived: BytesMut,
 }
 
+/// What has arrived of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Arrived {
+    pub(crate) items: Vec<Vec<u8>>,
+    /// The credit of those that nobody has taken.
+    pub(crate) untaken: Vec<usize>,
+    pub(crate) end: Option<Result<Option<Vec<u8>>, Status>>,
+}
+
 /// A client, a server, and what each of them has seen.
 pub(crate) struct Pair {
     pub(crate) client: Connection,
     pub(crate) server: Connection,
+    /// Streams of the server, by call.
+    pub(crate) to_client: HashMap<u32, Arrived>,
+    /// Streams of the client, by call.
+    pub(crate) to_server: HashMap<u32, Arrived>,
     methods: Methods,
     up: Pipe,
     down: Pipe,
@@ -69,6 +88,8 @@ impl Pair {
         Pair {
             client: Connection::new(Role::Client, client),
             server: Connection::new(Role::Server, server),
+            to_client: HashMap::new(),
+            to_server: HashMap::new(),
             methods,
             up: Pipe::default(),
             down: Pipe::default(),
@@ -99,6 +120,9 @@ impl Pair {
 
     pub(crate) fn answer(&mut self, index: usize, answer: Result<&Bytes, &Status>) {
         let call = self.calls.swap_remove(index);
+        if answer.is_err() || !call.kind.server_streams() {
+            self.server.answered(call.reply.call());
+        }
         match answer {
             Ok(body) => {
                 let reply = call
@@ -107,6 +131,42 @@ impl Pair {
                 reply.expect("a blob has an encoding");
             }
             Err(status) => call.reply.fail(&mut self.down.sent, status),
+        }
+    }
+
+    /// Sends an item of one end's stream.
+    pub(crate) fn item(&mut self, from: Role, call: u32, item: &Bytes) -> Sent {
+        let (end, pipe) = match from {
+            Role::Client => (&mut self.client, &mut self.up),
+            Role::Server => (&mut self.server, &mut self.down),
+        };
+        let sent = end.item(call, item, &mut pipe.sent);
+        sent.expect("a blob has an encoding")
+    }
+
+    /// Ends one end's stream.
+    pub(crate) fn end(&mut self, from: Role, call: u32, exception: Option<&Bytes>) {
+        let (end, pipe) = match from {
+            Role::Client => (&mut self.client, &mut self.up),
+            Role::Server => (&mut self.server, &mut self.down),
+        };
+        match exception {
+            None => end.end(call, &mut pipe.sent),
+            Some(exception) => end
+                .end_with(call, exception, &mut pipe.sent)
+                .expect("a blob has an encoding"),
+        }
+    }
+
+    /// Takes all items that have arrived at one end for a call.
+    pub(crate) fn take(&mut self, at: Role, call: u32) {
+        let (end, arrived) = match at {
+            Role::Client => (&mut self.client, &mut self.to_client),
+            Role::Server => (&mut self.server, &mut self.to_server),
+        };
+        let untaken = arrived.get_mut(&call).map(|arrived| &mut arrived.untaken);
+        for credit in untaken.into_iter().flat_map(|untaken| untaken.drain(..)) {
+            end.taken(call, credit);
         }
     }
 
@@ -137,6 +197,7 @@ impl Pair {
                 Ok(Some(Event::Call(call))) => self.calls.push(call),
                 Ok(Some(Event::Cancelled { call })) => self.cancelled.push(call),
                 Ok(Some(Event::Reply { call, .. })) => panic!("an answer to {call}"),
+                Ok(Some(event)) => note(&mut self.to_server, event),
                 Ok(None) => return,
                 Err(error) => return self.failures.push((Role::Server, error)),
             }
@@ -151,11 +212,34 @@ impl Pair {
                     let before = self.outcomes.insert(call, result);
                     assert!(before.is_none(), "{call} has two outcomes");
                 }
-                Ok(Some(event)) => panic!("at a client: {event:?}"),
+                Ok(Some(event)) => note(&mut self.to_client, event),
                 Ok(None) => return,
                 Err(error) => return self.failures.push((Role::Client, error)),
             }
         }
+    }
+}
+
+fn note(streams: &mut HashMap<u32, Arrived>, event: Event) {
+    match event {
+        Event::Item {
+            call,
+            encoding,
+            body,
+            credit,
+        } => {
+            let stream = streams.entry(call).or_default();
+            assert!(stream.end.is_none(), "{call} goes on behind its end");
+            stream.items.push(decode(encoding, &body));
+            stream.untaken.push(credit);
+        }
+        Event::End { call, result } => {
+            let result = result.map(|body| body.map(|(encoding, body)| decode(encoding, &body)));
+            let before = streams.entry(call).or_default().end.replace(result);
+            assert!(before.is_none(), "{call} ends twice");
+        }
+        Event::Credit { .. } => {}
+        event => panic!("{event:?}"),
     }
 }
 

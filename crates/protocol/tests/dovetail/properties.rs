@@ -96,7 +96,7 @@ proptest! {
                 Operation::Answer { which, length, fails } if !pair.calls.is_empty() => {
                     let index = which % pair.calls.len();
                     let call = &pair.calls[index];
-                    if call.oneway {
+                    if call.kind.is_oneway() {
                         pair.calls.swap_remove(index);
                         notes -= 1;
                         continue;
@@ -130,7 +130,7 @@ proptest! {
         }
         pair.settle(piece);
         while let Some(call) = pair.calls.first() {
-            let (id, oneway) = (call.reply.call(), call.oneway);
+            let (id, oneway) = (call.reply.call(), call.kind.is_oneway());
             if oneway {
                 notes -= 1;
                 pair.calls.swap_remove(0);

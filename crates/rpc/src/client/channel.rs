@@ -1,11 +1,13 @@
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Queued, Table, Wake, lost, misbehaved, too_late};
+use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
+use crate::streams::{Answer, Link, Locked, Sender, StreamCall, Streamed, Upload};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
 use bytes::BytesMut;
-use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
+use dovetail_wire::{Decode, Encode, FieldValue, Limits, WriteParams};
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,6 +88,88 @@ impl Channel {
             ..self.outgoing(method, &params)
         };
         self.in_time(call, false).await.map(drop)
+    }
+
+    /// Calls a method that answers with a stream: a [`Receiver`](crate::Receiver), or a result and one.
+    pub async fn stream<P: WriteParams, O: Streamed, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<O, E> {
+        let limit = self.options.timeout;
+        let late = || too_late(method.name, limit, Execution::MayHaveRun);
+        let opened = timeout(limit, async {
+            let mut retries = Retries::new(method.idempotent);
+            loop {
+                let call = self.open(method, &params).await?;
+                match poll_fn(|context| call.poll_answer(context)).await {
+                    Err(status) if retries.again(&status) => {}
+                    body => return Ok::<_, Status>((call, body)),
+                }
+            }
+        });
+        let (call, body) = opened.await.unwrap_or_else(|_| Err(late()))?;
+        Answer::streamed(call).read(body)
+    }
+
+    /// Calls a method that takes a stream: where to send it, and the answer.
+    pub async fn upload<
+        P: WriteParams,
+        T: FieldValue,
+        S: Exceptions,
+        R: FieldValue,
+        E: Exceptions,
+    >(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<Upload<T, R, S, E>, Status> {
+        let call = self.open_in_time(method, &params).await?;
+        Ok((Sender::new(call.clone()), Answer::last(call)))
+    }
+
+    /// Calls a method that takes a stream and answers with one: where to send the one, and the answer, behind
+    /// which the other one comes.
+    pub async fn chat<P: WriteParams, T: FieldValue, S: Exceptions, O: Streamed, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<Upload<T, O, S, E>, Status> {
+        let call = self.open_in_time(method, &params).await?;
+        Ok((Sender::new(call.clone()), Answer::streamed(call)))
+    }
+
+    async fn open_in_time(
+        &self,
+        method: &'static Method,
+        params: &impl WriteParams,
+    ) -> Result<StreamCall, Status> {
+        let limit = self.options.timeout;
+        let late = || too_late(method.name, limit, Execution::NotSent);
+        timeout(limit, self.open(method, params))
+            .await
+            .unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Begins a call with streams.
+    async fn open(
+        &self,
+        method: &'static Method,
+        params: &impl WriteParams,
+    ) -> Result<StreamCall, Status> {
+        let params = (params, method.params);
+        let link = StreamLink {
+            connection: self.connection().await?,
+            limits: self.options.decoding,
+        };
+        match link.connection.queue(self.outgoing(method, &params))? {
+            // It was a number of 32 bits when it was given.
+            Some(Queued(Some(call))) => {
+                let call = StreamCall::new(Arc::new(link), call as u32);
+                Ok(call.named(method.name))
+            }
+            _ => Err(Status::new(Code::Internal, "a call without an answer")),
+        }
     }
 
     /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
@@ -221,9 +305,49 @@ impl Place {
     }
 }
 
-impl Wake for Waker {
-    fn wake(&self) {
-        self.wake_by_ref();
+/// A connection as the streams of one channel's calls use it.
+struct StreamLink {
+    connection: Arc<Connection>,
+    limits: Limits,
+}
+
+impl StreamLink {
+    /// Something may have been queued.
+    fn flush(&self) {
+        self.connection.queued.notify_one();
+    }
+}
+
+impl Link for StreamLink {
+    fn with(&self, work: &mut dyn FnMut(&mut Locked<'_>)) {
+        let mut table = lock(&self.connection.table);
+        if let Some((machine, inboxes, out)) = table.locked() {
+            work(&mut Locked {
+                machine,
+                inboxes,
+                out,
+            });
+        }
+        table.transmit();
+        let queued = !table.out.is_empty();
+        drop(table);
+        if queued {
+            self.flush();
+        }
+    }
+
+    fn leave(&self, call: u32) {
+        lock(&self.connection.table).leave(call);
+        self.flush();
+    }
+
+    fn close(&self, call: u32) {
+        lock(&self.connection.table).close(call);
+        self.flush();
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
     }
 }
 
@@ -237,13 +361,13 @@ struct Connection {
 }
 
 /// The answer to a call. A call whose future is dropped before is given up.
-struct Answer<'a> {
+struct Pending<'a> {
     connection: &'a Connection,
     call: u64,
     done: bool,
 }
 
-impl Future for Answer<'_> {
+impl Future for Pending<'_> {
     type Output = Result<Body, Status>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -263,7 +387,7 @@ impl Future for Answer<'_> {
     }
 }
 
-impl Drop for Answer<'_> {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.done {
             lock(&self.connection.table).abandon(self.call);
@@ -318,7 +442,7 @@ impl Connection {
         match call {
             None => Ok(None),
             Some(call) => {
-                let answer = Answer {
+                let answer = Pending {
                     connection: self,
                     call,
                     done: false,

@@ -6,9 +6,10 @@ use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, CallError, Connection, Contract, Event, MethodKey, NoMethods, OutgoingCall, Role,
+    self, CallError, Connection, Contract, Event, MethodKey, MethodKind, NoMethods, OutgoingCall,
+    Role,
 };
-use dovetail_protocol::thrift::{CallId, ClientConnection};
+use dovetail_protocol::thrift::{self, CallId, ClientConnection};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
 use std::error::Error;
 use std::sync::Arc;
@@ -20,6 +21,25 @@ pub(super) type Fault = Box<dyn Error + Send + Sync>;
 pub(super) struct Reply {
     pub(super) call: u64,
     pub(super) result: Result<(Encoding, Bytes), Status>,
+}
+
+/// What has arrived.
+pub(super) enum Arrival {
+    Reply(Reply),
+    /// On the streams of a call, or of all.
+    Stream {
+        call: Option<u32>,
+        event: Event,
+    },
+}
+
+impl From<thrift::IncomingReply> for Arrival {
+    fn from(reply: thrift::IncomingReply) -> Self {
+        Arrival::Reply(Reply {
+            call: reply.call.0,
+            result: reply.result,
+        })
+    }
 }
 
 /// The machine of a connection.
@@ -60,6 +80,9 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Status> {
         match self {
+            Machine::Thrift(_) if call.method.is_some_and(|method| method.kind.streams()) => {
+                Err(no_streams(call.name))
+            }
             Machine::Thrift(machine) => {
                 let answered = !call.oneway || machine.answers_oneway();
                 let id = machine
@@ -74,7 +97,7 @@ impl Machine {
                 };
                 let outgoing = OutgoingCall {
                     method: &key,
-                    deadline: Some(call.timeout),
+                    deadline: call.timeout,
                     headers: call.headers,
                 };
                 let contract = || {
@@ -83,7 +106,7 @@ impl Machine {
                         None => Contract {
                             service: service.clone(),
                             method: Name::new(call.name),
-                            oneway: call.oneway,
+                            kind: MethodKind::new(call.oneway, false, false),
                             description: None,
                         },
                     })
@@ -99,27 +122,34 @@ impl Machine {
         }
     }
 
-    /// The next reply; `None` where more must be received first.
-    pub(super) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Reply>, Fault> {
+    /// What has arrived next; `None` where more must be received first.
+    pub(super) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Arrival>, Fault> {
         match self {
-            Machine::Thrift(machine) => {
-                let reply = machine.receive(input)?;
-                Ok(reply.map(|reply| Reply {
-                    call: reply.call.0,
-                    result: reply.result,
-                }))
-            }
+            Machine::Thrift(machine) => Ok(machine.receive(input)?.map(Arrival::from)),
             Machine::Dovetail { machine, .. } => loop {
-                match machine.receive(input, &NoMethods)? {
-                    None => return Ok(None),
-                    Some(Event::Reply { call, result, .. }) => {
+                let Some(event) = machine.receive(input, &NoMethods)? else {
+                    return Ok(None);
+                };
+                let call = match event {
+                    Event::Reply { call, result, .. } => {
                         let call = call.into();
-                        return Ok(Some(Reply { call, result }));
+                        return Ok(Some(Arrival::Reply(Reply { call, result })));
                     }
+                    Event::Item { call, .. } | Event::End { call, .. } => Some(call),
+                    Event::Credit { call } => call,
                     // Servers find no method here to call.
-                    Some(Event::Call(_) | Event::Cancelled { .. }) => {}
-                }
+                    Event::Call(_) | Event::Cancelled { .. } => continue,
+                };
+                return Ok(Some(Arrival::Stream { call, event }));
             },
+        }
+    }
+
+    /// The machine of Dovetail's own wire, which alone has streams.
+    pub(super) fn own(&mut self) -> Option<&mut Connection> {
+        match self {
+            Machine::Thrift(_) => None,
+            Machine::Dovetail { machine, .. } => Some(machine),
         }
     }
 
@@ -134,7 +164,7 @@ impl Machine {
                 }))
             }
             Machine::Dovetail { machine, .. } => {
-                machine.end(input)?;
+                machine.closed(input)?;
                 Ok(None)
             }
         }
@@ -189,6 +219,13 @@ impl Machine {
             Machine::Dovetail { machine, .. } => machine.closing(),
         }
     }
+}
+
+#[cold]
+fn no_streams(method: &str) -> Status {
+    let what =
+        format!("`{method}` has streams, which need Dovetail's own wire: `wire(Wire::Dovetail)`");
+    Status::new(Code::Unimplemented, what)
 }
 
 #[cold]

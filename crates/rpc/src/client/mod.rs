@@ -23,7 +23,7 @@ use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits};
 type Body = (Encoding, Bytes);
 
 /// Decodes the reply to a call.
-fn decode<T: FieldValue, E: Exceptions>(
+pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     method: &str,
     body: Result<Body, Status>,
     limits: Limits,

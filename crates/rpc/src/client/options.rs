@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) client: ClientOptions,
     pub(crate) decoding: dovetail_wire::Limits,
     pub(crate) timeout: Duration,
+    /// Of calls with streams, as a whole.
+    pub(crate) stream_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) connections: usize,
     pub(crate) calls: usize,
@@ -58,6 +60,7 @@ impl Default for Options {
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
             timeout: Duration::from_secs(30),
+            stream_timeout: None,
             connect_timeout: Duration::from_secs(5),
             connections: 1,
             calls: 100_000,
@@ -76,10 +79,14 @@ macro_rules! handle {
             Ok(Self::builder(address)?.build())
         }
 
-        /// The same channel, its calls limited to this time.
+        /// The same channel, its calls limited to this time; those with streams, too, which otherwise may go on
+        /// for ever.
         #[must_use]
         pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
-            self.with(|options| options.timeout = timeout)
+            self.with(|options| {
+                options.timeout = timeout;
+                options.stream_timeout = Some(timeout);
+            })
         }
 
         /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader
@@ -102,7 +109,11 @@ macro_rules! handle {
         fn outgoing<'a, P>(&'a self, method: &'static Method, params: &'a P) -> Outgoing<'a, P> {
             Outgoing {
                 method: Some(method),
-                oneway: method.oneway,
+                oneway: method.kind.is_oneway(),
+                timeout: match method.kind.streams() {
+                    true => self.options.stream_timeout,
+                    false => Some(self.options.timeout),
+                },
                 ..self.outgoing_by_name(method.name, params)
             }
         }
@@ -112,7 +123,7 @@ macro_rules! handle {
                 name,
                 method: None,
                 oneway: false,
-                timeout: self.options.timeout,
+                timeout: Some(self.options.timeout),
                 headers: &self.options.headers,
                 params,
             }
@@ -138,7 +149,7 @@ macro_rules! settings {
             self
         }
 
-        /// How long a call may take, connecting included. Default 30 s.
+        /// How long a call without streams may take, connecting included. Default 30 s.
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
             self.options.timeout = timeout;
             self

@@ -1,11 +1,13 @@
 //! The calls of one connection that wait for their replies: what blocking and async clients have in common.
 
 use super::Body;
-use super::machine::{Fault, Machine, Reply};
+use super::machine::{Arrival, Fault, Machine, Reply};
 use super::options::Options;
+use crate::streams::{Inboxes, Next, Wake};
 use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
 use dovetail_protocol::Headers;
+use dovetail_protocol::dovetail::Connection;
 use dovetail_wire::Encode;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,8 +19,8 @@ pub(crate) struct Outgoing<'a, P> {
     /// What generated code knows about it.
     pub(crate) method: Option<&'static Method>,
     pub(crate) oneway: bool,
-    /// What is left for it, where the wire carries that.
-    pub(crate) timeout: Duration,
+    /// What is left for it, where the wire carries that; `None` for no limit.
+    pub(crate) timeout: Option<Duration>,
     pub(crate) headers: &'a Headers,
     pub(crate) params: &'a P,
 }
@@ -34,11 +36,6 @@ impl<P> Copy for Outgoing<'_, P> {}
 /// A call that is queued, by the number under which its answer comes; `None` where none comes.
 pub(crate) struct Queued(pub(crate) Option<u64>);
 
-/// Wakes the caller that waits for a call.
-pub(crate) trait Wake {
-    fn wake(&self);
-}
-
 /// Keeps each reply for the waiter of its call.
 pub(crate) struct Table<W> {
     machine: Machine,
@@ -46,6 +43,7 @@ pub(crate) struct Table<W> {
     pub(crate) out: Vec<u8>,
     pub(crate) input: BytesMut,
     calls: HashMap<u64, Entry<W>, BuildHasherDefault<IdHasher>>,
+    pub(crate) streams: Inboxes<W>,
     /// Those without a reply.
     open: usize,
     most: usize,
@@ -86,6 +84,7 @@ impl<W: Wake> Table<W> {
             out: Vec::new(),
             input: BytesMut::new(),
             calls: HashMap::default(),
+            streams: Inboxes::default(),
             open: 0,
             most: options.calls,
             broken: None,
@@ -119,14 +118,19 @@ impl<W: Wake> Table<W> {
                 ),
             ));
         }
+        let streams = call.method.is_some_and(|method| method.kind.streams());
         let call = self.machine.call(call, &mut self.out)?;
         if let Some(call) = call {
+            self.open += 1;
+            if streams {
+                self.streams.open(call as u32);
+                return Ok(Some(Queued(Some(call))));
+            }
             let entry = Entry {
                 waiter: waiter(),
                 reply: None,
             };
             self.calls.insert(call, entry);
-            self.open += 1;
         }
         Ok(Some(Queued(call)))
     }
@@ -140,7 +144,7 @@ impl<W: Wake> Table<W> {
     pub(crate) fn receive(&mut self) -> Result<(), Fault> {
         let received = loop {
             match self.machine.receive(&mut self.input) {
-                Ok(Some(reply)) => self.deliver(reply),
+                Ok(Some(arrival)) => self.take_in(arrival),
                 Ok(None) => break Ok(()),
                 Err(fault) => break Err(fault),
             }
@@ -155,6 +159,73 @@ impl<W: Wake> Table<W> {
             self.deliver(reply);
         }
         Ok(())
+    }
+
+    fn take_in(&mut self, arrival: Arrival) {
+        let call = match arrival {
+            Arrival::Reply(reply) if !self.streams.has(reply.call as u32) => {
+                return self.deliver(reply);
+            }
+            Arrival::Reply(reply) => {
+                self.streams.answer(reply.call as u32, reply.result);
+                Some(reply.call as u32)
+            }
+            Arrival::Stream { call, event } => {
+                if let Some(machine) = self.machine.own() {
+                    self.streams.take_in(event, machine);
+                }
+                call
+            }
+        };
+        if let Some(call) = call
+            && self.machine.own().is_some_and(|own| !own.is_open(call))
+        {
+            self.finished(call);
+        }
+    }
+
+    /// A call with streams is over.
+    fn finished(&mut self, call: u32) {
+        self.open -= usize::from(self.streams.finished(call));
+    }
+
+    /// The connection as its streams use it; `None` where its wire has none.
+    pub(crate) fn locked(&mut self) -> Option<(&mut Connection, &mut Inboxes<W>, &mut Vec<u8>)> {
+        Some((self.machine.own()?, &mut self.streams, &mut self.out))
+    }
+
+    /// What comes next on the stream of a call; see [`Inboxes::next`].
+    pub(crate) fn next(&mut self, call: u32, waiter: &W) -> Option<Next> {
+        let next = match self.machine.own() {
+            Some(machine) => self.streams.next(call, machine, waiter),
+            None => None,
+        };
+        self.transmit();
+        next
+    }
+
+    /// Queues what the machine has to say.
+    pub(crate) fn transmit(&mut self) {
+        self.machine.transmit(&mut self.out);
+    }
+
+    /// The caller has lost interest in a call with streams.
+    pub(crate) fn leave(&mut self, call: u32) {
+        if self.streams.finished(call) {
+            self.open -= 1;
+            self.machine.abandon(call.into());
+            self.streams.fail(call, &given_up());
+        }
+        self.transmit();
+    }
+
+    /// Nobody has to do with a call with streams any longer.
+    pub(crate) fn close(&mut self, call: u32) {
+        self.leave(call);
+        if let Some(machine) = self.machine.own() {
+            self.streams.close(call, machine);
+        }
+        self.transmit();
     }
 
     fn deliver(&mut self, reply: Reply) {
@@ -197,7 +268,7 @@ impl<W: Wake> Table<W> {
             _ => return,
         }
         self.machine.abandon(call);
-        self.machine.transmit(&mut self.out);
+        self.transmit();
         if self.machine.exclusive() {
             // Nobody else can use the connection before an answer comes that nobody waits for.
             self.broken.get_or_insert_with(|| {
@@ -224,6 +295,7 @@ impl<W: Wake> Table<W> {
                 entry.waiter.wake();
             }
         }
+        self.streams.fail_all(why);
         self.open = 0;
     }
 
@@ -235,8 +307,11 @@ impl<W: Wake> Table<W> {
     /// Wakes somebody who waits for a reply.
     pub(crate) fn wake_any(&self) {
         let mut waiting = self.calls.values().filter(|entry| entry.reply.is_none());
-        if let Some(entry) = waiting.next() {
-            entry.waiter.wake();
+        match waiting.next() {
+            Some(entry) => entry.waiter.wake(),
+            None => {
+                self.streams.wake_any();
+            }
         }
     }
 
@@ -249,6 +324,13 @@ impl<W: Wake> Table<W> {
     pub(crate) fn idle(&self) -> bool {
         self.open == 0
     }
+}
+
+/// The caller itself ended a call with streams.
+#[cold]
+fn given_up() -> Status {
+    let what = "the caller gave the call up: it dropped one of its streams before the end";
+    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
 
 /// The connection ended while calls were waiting.

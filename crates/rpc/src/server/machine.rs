@@ -1,11 +1,13 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::Shared;
-use crate::Code;
+use super::link::{Flush, StreamLink};
 use crate::incoming::Incoming;
+use crate::{Code, Execution, Status};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::{Connection, Event, Options, Role};
+use dovetail_protocol::dovetail::{Connection, Options, Role};
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What has arrived on a connection.
@@ -27,7 +29,7 @@ pub(super) enum Arrival {
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
-    Dovetail(Box<Connection>),
+    Dovetail(Arc<StreamLink>),
 }
 
 /// Why a connection cannot go on.
@@ -49,12 +51,13 @@ impl Machine {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
+        driver: &Arc<dyn Flush>,
     ) -> Result<Option<Arrival>, Fault> {
         if let Machine::Detecting = self {
             let Some(first) = input.first() else {
                 return Ok(None);
             };
-            *self = Self::detect(*first, shared);
+            *self = Self::detect(*first, shared, driver);
         }
         match self {
             Machine::Detecting => Ok(None),
@@ -62,19 +65,11 @@ impl Machine {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
-            Machine::Dovetail(machine) => {
-                let received = machine.receive(input, &shared.router);
-                Ok(match received.map_err(|_| Fault::Dovetail)? {
-                    Some(Event::Call(call)) => Some(Arrival::Call(call.into())),
-                    Some(Event::Cancelled { call }) => Some(Arrival::Cancelled(call)),
-                    // A server calls nobody, so no answer can come: the machine drops those.
-                    Some(Event::Reply { .. }) | None => None,
-                })
-            }
+            Machine::Dovetail(link) => link.receive(input, shared).map_err(|_| Fault::Dovetail),
         }
     }
 
-    fn detect(first: u8, shared: &Shared) -> Self {
+    fn detect(first: u8, shared: &Shared, driver: &Arc<dyn Flush>) -> Self {
         if !Connection::detects(first) {
             let machine = ServerConnection::new(shared.options.clone());
             return Machine::Thrift(Box::new(machine));
@@ -84,7 +79,8 @@ impl Machine {
             encoding: shared.limits.message,
             deadline: None,
         };
-        Machine::Dovetail(Box::new(Connection::new(Role::Server, options)))
+        let machine = Connection::new(Role::Server, options);
+        Machine::Dovetail(Arc::new(StreamLink::new(machine, shared, driver.clone())))
     }
 
     /// How much to receive next.
@@ -92,7 +88,7 @@ impl Machine {
         match self {
             Machine::Detecting => 1,
             Machine::Thrift(machine) => machine.needs(),
-            Machine::Dovetail(machine) => machine.needs(),
+            Machine::Dovetail(link) => link.machine(|machine| machine.needs()),
         }
     }
 
@@ -120,8 +116,16 @@ impl Machine {
 
     /// What the wire itself has to say, in whatever place: before answers at the beginning.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
-        if let Machine::Dovetail(machine) = self {
-            machine.transmit(out);
+        if let Machine::Dovetail(link) = self {
+            link.machine(|machine| machine.transmit(out));
+        }
+    }
+
+    /// What calls with streams have queued, for a driver that sends it itself.
+    #[cfg(feature = "async")]
+    pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
+        if let Machine::Dovetail(link) = self {
+            link.transmit(out);
         }
     }
 
@@ -137,7 +141,10 @@ impl Machine {
         match self {
             Machine::Detecting => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
-            Machine::Dovetail(machine) => machine.end(input).map_err(|_| Fault::Dovetail),
+            Machine::Dovetail(link) => {
+                let closed = link.machine(|machine| machine.closed(input));
+                closed.map_err(|_| Fault::Dovetail)
+            }
         }
     }
 
@@ -150,10 +157,20 @@ impl Machine {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
             }
-            Machine::Dovetail(machine) => {
-                machine.fail(Code::DeadlineExceeded, &error.to_string());
+            Machine::Dovetail(link) => {
+                let why = error.to_string();
+                link.machine(|machine| machine.fail(Code::DeadlineExceeded, &why));
                 Fault::Dovetail
             }
+        }
+    }
+
+    /// The peer has gone: handlers that wait for what it sends need not.
+    pub(super) fn lost(&self) {
+        if let Machine::Dovetail(link) = self {
+            let what = "the caller's connection has ended";
+            let why = Status::new(Code::Unavailable, what);
+            link.lost(&why.with_execution(Execution::MayHaveRun));
         }
     }
 
@@ -163,8 +180,8 @@ impl Machine {
             Machine::Thrift(_) => false,
             // What may have been sent meanwhile is not read, and was not started.
             Machine::Detecting => true,
-            Machine::Dovetail(machine) => {
-                machine.drain("the server is shutting down");
+            Machine::Dovetail(link) => {
+                link.machine(|machine| machine.drain("the server is shutting down"));
                 true
             }
         }

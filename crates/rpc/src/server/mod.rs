@@ -4,6 +4,7 @@ mod counters;
 #[cfg(feature = "async")]
 mod event_loop;
 mod limits;
+mod link;
 mod machine;
 mod router;
 mod running;
@@ -233,7 +234,7 @@ impl Server {
             return Ok(());
         };
         let shared = running.shared.clone();
-        let served = shared.in_runtime(|| threads::serve(&*stream, &shared, guest.welcome));
+        let served = shared.in_runtime(|| threads::serve(&stream, &shared, guest.welcome));
         drop(guest);
         running.shutdown(Duration::ZERO);
         served

@@ -6,7 +6,7 @@ use super::router::Route;
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Status};
-use std::future::ready;
+use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,6 +102,12 @@ impl Future for RunningCall<'_> {
     type Output = Vec<u8>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+        if self.reply.is_over(context) {
+            count(&self.shared.counters.cancelled_calls);
+            // Its caller has gone, so nobody waits for what it holds.
+            self.handler = Box::pin(pending());
+            return Poll::Ready(refusal(&self.reply, &cancelled(), Vec::new()));
+        }
         let handler = self.handler.as_mut();
         match catch_unwind(AssertUnwindSafe(|| handler.poll(context))) {
             Ok(Poll::Ready(Reply(answer))) => Poll::Ready(answer),
@@ -113,6 +119,13 @@ impl Future for RunningCall<'_> {
             }
         }
     }
+}
+
+/// The caller of a call has gone; nothing is known of its execution.
+#[cold]
+pub(super) fn cancelled() -> Status {
+    let what = "the caller gave the call up";
+    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
 
 fn panicked() -> Status {

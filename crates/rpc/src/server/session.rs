@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::counters::count;
+use super::link::Flush;
 use super::machine::{Arrival, Fault, Machine};
 use super::running::RunningCall;
 use crate::buffers;
@@ -25,6 +26,7 @@ pub(super) struct Session<'a> {
     /// The first call has been started.
     started: bool,
     machine: Machine,
+    driver: Arc<dyn Flush>,
     pub(super) input: BytesMut,
     /// When the message that is in `input`, incomplete, began to arrive.
     message_began: Option<Instant>,
@@ -44,13 +46,20 @@ enum End {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(shared: &'a Arc<Shared>, caller: Caller, welcome: bool) -> Self {
+    /// `driver` sends what calls with streams have to say, in its own time.
+    pub(super) fn new(
+        shared: &'a Arc<Shared>,
+        caller: Caller,
+        welcome: bool,
+        driver: Arc<dyn Flush>,
+    ) -> Self {
         Session {
             shared,
             caller: Arc::new(caller),
             welcome,
             started: false,
             machine: Machine::Detecting,
+            driver,
             input: BytesMut::new(),
             message_began: None,
             end: None,
@@ -60,10 +69,12 @@ impl<'a> Session<'a> {
     /// What has arrived next; `None` where more has to be received first, or the connection ends. What the
     /// wire itself has to say at once goes to `out`.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Option<Arrival> {
-        if self.ends() {
+        if self.ends() && !self.drains() {
             return None;
         }
-        let received = self.machine.receive(&mut self.input, self.shared);
+        let received = self
+            .machine
+            .receive(&mut self.input, self.shared, &self.driver);
         self.machine.transmit_at_once(out);
         match received {
             Ok(arrival) => {
@@ -108,7 +119,6 @@ impl<'a> Session<'a> {
     }
 
     /// What a thread that may wait does with a call there is room for.
-    #[cfg(feature = "async")]
     pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Vec<u8> + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
@@ -117,6 +127,11 @@ impl<'a> Session<'a> {
     /// True where no further call is taken.
     pub(super) fn ends(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// True where no further call is taken, but what open calls with streams need still is.
+    pub(super) fn drains(&self) -> bool {
+        matches!(self.end, Some(End::Drained)) && matches!(self.machine, Machine::Dovetail(_))
     }
 
     /// True where nothing has arrived that waits to be a call.
@@ -132,6 +147,12 @@ impl<'a> Session<'a> {
     /// What the wire itself has to say between answers.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         self.machine.transmit(out);
+    }
+
+    /// What calls with streams have queued, for a driver that sends it itself.
+    #[cfg(feature = "async")]
+    pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
+        self.machine.transmit_streams(out);
     }
 
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
@@ -183,11 +204,14 @@ impl<'a> Session<'a> {
 
     /// The peer has closed its side, or this end wants to close while the connection is idle.
     pub(super) fn closed(&mut self) {
-        if self.shared.draining.load(Ordering::SeqCst) && self.drain() {
+        if self.shared.draining.load(Ordering::SeqCst) && !self.drains() && self.drain() {
             return;
         }
         match self.machine.end(&mut self.input) {
-            Ok(()) => self.end = Some(End::Closed),
+            Ok(()) => {
+                self.end = Some(End::Closed);
+                self.machine.lost();
+            }
             Err(fault) => self.fail(fault),
         }
     }
@@ -210,6 +234,7 @@ impl<'a> Session<'a> {
     fn fail(&mut self, fault: Fault) {
         count(&self.shared.counters.protocol_errors);
         self.end = Some(End::Broken(fault));
+        self.machine.lost();
     }
 }
 

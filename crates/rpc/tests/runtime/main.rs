@@ -11,3 +11,4 @@ mod hostile;
 mod limits;
 mod own_wire;
 mod pipes;
+mod streams;

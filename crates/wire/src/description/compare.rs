@@ -1,5 +1,7 @@
 use super::parse::{Parsed, parse};
-use super::{Definition, FieldPresence, FieldType, Signature, Type};
+use super::{
+    CLIENT_STREAM, Definition, FieldPresence, FieldType, ONE_WAY, SERVER_STREAM, Signature, Type,
+};
 use crate::{DecodeError, Kind};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -114,30 +116,52 @@ impl Comparison<'_> {
         theirs: &Signature<'_, usize>,
     ) -> Result<(), Incompatible> {
         let name = show(ours.name);
-        if ours.flags != theirs.flags {
+        if ours.flags() != theirs.flags() {
             return Err(Incompatible::Type {
                 place: format!("`{name}`"),
-                ours: call(ours.flags),
-                theirs: call(theirs.flags),
+                ours: call(ours.flags()),
+                theirs: call(theirs.flags()),
             });
         }
         self.fields(&name, &ours.params, &theirs.params)?;
-        let same = match (&ours.result, &theirs.result) {
+        let place = || format!("the result of `{name}`");
+        self.values(place, ours.result.as_ref(), theirs.result.as_ref())?;
+        self.fields(&name, &ours.exceptions, &theirs.exceptions)?;
+        let sink = (&ours.client_stream, &theirs.client_stream);
+        let stream = (&ours.server_stream, &theirs.server_stream);
+        for (word, streams) in [("sink", sink), ("stream", stream)] {
+            if let (Some(ours), Some(theirs)) = streams {
+                let place = || format!("an item of the {word} of `{name}`");
+                self.values(place, Some(&ours.item), Some(&theirs.item))?;
+                self.fields(&name, &ours.exceptions, &theirs.exceptions)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Results or items: of one type, or of none.
+    fn values(
+        &mut self,
+        place: impl FnOnce() -> String,
+        ours: Option<&Type<usize>>,
+        theirs: Option<&Type<usize>>,
+    ) -> Result<(), Incompatible> {
+        let same = match (ours, theirs) {
             (Some(ours), Some(theirs)) => self.same(ours, theirs),
             (ours, theirs) => ours.is_none() && theirs.is_none(),
         };
-        if !same {
-            let text = |parsed, ty: &Option<_>| match ty {
-                Some(ty) => type_text(parsed, ty),
-                None => "void".to_owned(),
-            };
-            return Err(Incompatible::Type {
-                place: format!("the result of `{name}`"),
-                ours: text(self.ours, &ours.result),
-                theirs: text(self.theirs, &theirs.result),
-            });
+        if same {
+            return Ok(());
         }
-        self.fields(&name, &ours.exceptions, &theirs.exceptions)
+        let text = |parsed, ty: Option<_>| match ty {
+            Some(ty) => type_text(parsed, ty),
+            None => "void".to_owned(),
+        };
+        Err(Incompatible::Type {
+            place: place(),
+            ours: text(self.ours, ours),
+            theirs: text(self.theirs, theirs),
+        })
     }
 
     fn definitions(&mut self, (ours, theirs): (usize, usize)) -> Result<(), Incompatible> {
@@ -291,8 +315,10 @@ impl<N> Definition<'_, N> {
 fn call(flags: u8) -> String {
     match flags {
         0 => "a call with an answer".to_owned(),
-        Signature::<()>::ONE_WAY => "one-way".to_owned(),
-        _ => format!("a call of kind {flags}"),
+        ONE_WAY => "one-way".to_owned(),
+        CLIENT_STREAM => "a call with a sink".to_owned(),
+        SERVER_STREAM => "a call with a stream".to_owned(),
+        _ => "a call with a sink and a stream".to_owned(),
     }
 }
 

@@ -24,6 +24,11 @@ const STRUCT: u8 = 1;
 const UNION: u8 = 2;
 const ENUM: u8 = 3;
 
+/// Flags of a method.
+const ONE_WAY: u8 = 1;
+const CLIENT_STREAM: u8 = 2;
+const SERVER_STREAM: u8 = 4;
+
 /// A type. `N` is what a named type is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type<N> {
@@ -81,24 +86,36 @@ pub enum Definition<'a, N> {
 pub struct Signature<'a, N> {
     /// The name in the contract.
     pub name: &'a str,
-    /// The sum of [`ONE_WAY`](Self::ONE_WAY), [`CLIENT_STREAM`](Self::CLIENT_STREAM) and
-    /// [`SERVER_STREAM`](Self::SERVER_STREAM), as far as they apply.
-    pub flags: u8,
+    /// True where there is no answer.
+    pub oneway: bool,
     /// The parameters, in order.
     pub params: Vec<FieldType<'a, N>>,
     /// The result; `None` for `void`.
     pub result: Option<Type<N>>,
     /// The declared exceptions, in order.
     pub exceptions: Vec<FieldType<'a, N>>,
+    /// The stream that the caller sends.
+    pub client_stream: Option<StreamTypes<'a, N>>,
+    /// The stream that the server sends.
+    pub server_stream: Option<StreamTypes<'a, N>>,
+}
+
+/// A stream as the wire sees it.
+#[derive(Clone, Debug)]
+pub struct StreamTypes<'a, N> {
+    /// The items.
+    pub item: Type<N>,
+    /// The exceptions that can end it, in order.
+    pub exceptions: Vec<FieldType<'a, N>>,
 }
 
 impl<N> Signature<'_, N> {
-    /// There is no answer.
-    pub const ONE_WAY: u8 = 1;
-    /// The caller sends a stream.
-    pub const CLIENT_STREAM: u8 = 2;
-    /// The server sends a stream.
-    pub const SERVER_STREAM: u8 = 4;
+    fn flags(&self) -> u8 {
+        let flag = |flag, set| if set { flag } else { 0 };
+        flag(ONE_WAY, self.oneway)
+            | flag(CLIENT_STREAM, self.client_stream.is_some())
+            | flag(SERVER_STREAM, self.server_stream.is_some())
+    }
 }
 
 impl FieldType<'static, Named> {
@@ -149,13 +166,18 @@ pub fn describe_with<'a, N: Copy + Eq + Hash>(
         numbers: HashMap::new(),
     };
     text.name(signature.name);
-    text.out.push(signature.flags);
+    text.out.push(signature.flags());
     text.fields(&signature.params);
     match &signature.result {
         Some(ty) => text.ty(ty),
         None => text.out.push(0),
     }
     text.fields(&signature.exceptions);
+    let streams = [&signature.client_stream, &signature.server_stream];
+    for stream in streams.into_iter().flatten() {
+        text.ty(&stream.item);
+        text.fields(&stream.exceptions);
+    }
     // How many definitions there are is only known behind them.
     let head = std::mem::take(&mut text.out);
     let mut next = 0;

@@ -1,6 +1,9 @@
 //! A description, as a peer sent it, back into words. It is as bad as any input.
 
-use super::{Definition, ENUM, FieldPresence, FieldType, STRUCT, Signature, Type, UNION, VERSION};
+use super::{
+    CLIENT_STREAM, Definition, ENUM, FieldPresence, FieldType, ONE_WAY, SERVER_STREAM, STRUCT,
+    Signature, StreamTypes, Type, UNION, VERSION,
+};
 use crate::input::Input;
 use crate::tagged::kind;
 use crate::{DecodeError, Kind, varint};
@@ -63,18 +66,35 @@ impl<'a> Text<'a> {
         if self.input.byte()? != VERSION {
             return malformed("a description of another version");
         }
+        let name = self.name()?;
+        let flags = self.input.byte()?;
+        // A one-way call has no streams.
+        if flags > (CLIENT_STREAM | SERVER_STREAM) || flags & ONE_WAY != 0 && flags != ONE_WAY {
+            return malformed("flags that no method has");
+        }
         let signature = Signature {
-            name: self.name()?,
-            flags: self.input.byte()?,
+            name,
+            oneway: flags & ONE_WAY != 0,
             params: self.fields()?,
             result: self.result()?,
             exceptions: self.fields()?,
+            client_stream: self.stream(flags & CLIENT_STREAM != 0)?,
+            server_stream: self.stream(flags & SERVER_STREAM != 0)?,
         };
         let definitions = self.many(Self::definition)?;
         Ok(Parsed {
             signature,
             definitions,
         })
+    }
+
+    fn stream(&mut self, there: bool) -> Result<Option<StreamTypes<'a, usize>>, DecodeError> {
+        if !there {
+            return Ok(None);
+        }
+        let item = self.ty()?;
+        let exceptions = self.fields()?;
+        Ok(Some(StreamTypes { item, exceptions }))
     }
 
     /// Named types have to be defined, and to be what they were mentioned as.

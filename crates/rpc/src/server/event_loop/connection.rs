@@ -7,6 +7,7 @@ use super::{Phase, Site};
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::server::counters::count;
+use crate::server::link::{Flush, StreamLink};
 use crate::server::machine::Arrival;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Guest, LINGER, Shared};
@@ -16,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{error::Elapsed, timeout};
 
 /// Serves a connection until either end closes it.
@@ -30,11 +31,13 @@ pub(super) async fn serve(
         peer,
         may_block: site.pooled,
     };
+    let queued = Arc::new(Queued::default());
     let mut connection = Connection {
         shared: &site.shared,
         pooled: site.pooled,
         told: site.told,
-        session: Session::new(&site.shared, caller, guest.welcome),
+        session: Session::new(&site.shared, caller, guest.welcome, queued.clone()),
+        queued,
         stream,
         flight: Flight::default(),
         out: Outbox::default(),
@@ -55,14 +58,27 @@ struct Connection<'a> {
     pooled: bool,
     told: watch::Receiver<Phase>,
     session: Session<'a>,
+    queued: Arc<Queued>,
     stream: Stream,
     flight: Flight<'a>,
     out: Outbox,
     experience: Experience,
 }
 
+/// Notified when calls with streams have something to be sent.
+#[derive(Default)]
+struct Queued(Notify);
+
+impl Flush for Queued {
+    fn flush(&self, _: &StreamLink) {
+        self.0.notify_one();
+    }
+}
+
 /// What a connection waits for.
 enum Event {
+    /// Something is queued to be sent.
+    Queued,
     Answer(Vec<u8>),
     Received(Result<io::Result<usize>, Elapsed>),
     /// The server goes down.
@@ -77,9 +93,11 @@ impl<'a> Connection<'a> {
                 break;
             }
             self.session.transmit(&mut self.out.bytes);
+            self.session.transmit_streams(&mut self.out.bytes);
             self.send().await?;
             self.wait().await?;
         }
+        self.session.transmit_streams(&mut self.out.bytes);
         let lingers = self.session.farewell(&mut self.out.bytes);
         self.send().await?;
         if lingers {
@@ -173,7 +191,7 @@ impl<'a> Connection<'a> {
             true => Duration::MAX,
             false => self.session.patience(),
         };
-        let receives = !self.session.ends() && self.has_room();
+        let receives = (!self.session.ends() || self.session.drains()) && self.has_room();
         let drains = !self.session.ends() && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
         let receive = self
@@ -181,11 +199,13 @@ impl<'a> Connection<'a> {
             .receive(&mut self.session.input, needs, &mut self.experience);
         let event = tokio::select! {
             biased;
+            () = self.queued.0.notified() => Event::Queued,
             Some(answer) = self.flight.next() => Event::Answer(answer),
             received = timeout(patience, receive), if receives => Event::Received(received),
             _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
         };
         match event {
+            Event::Queued => {}
             Event::Answer(answer) => {
                 self.out.put(answer);
                 self.take_answers();

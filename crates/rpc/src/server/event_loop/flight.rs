@@ -3,8 +3,7 @@
 use crate::incoming::{Incoming, ReplyTo};
 use crate::server::Shared;
 use crate::server::counters::count;
-use crate::server::running::{refusal, too_late};
-use crate::{Code, Execution, Status};
+use crate::server::running::{cancelled, refusal, too_late};
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
@@ -100,11 +99,6 @@ impl<'a> Flight<'a> {
         }
         Some(answer)
     }
-}
-
-fn cancelled() -> Status {
-    let what = "the caller gave the call up";
-    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
 
 /// A waiting call, counted as long as this exists.

@@ -11,11 +11,16 @@
 //!                                                              reading to another that waits
 //! ```
 
+mod streams;
+
+pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
+
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Queued, Table, Wake, lost, misbehaved, too_late};
+use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
-use crate::transport::{Connector, Polling, Receiver, Stream, Wait};
+use crate::streams::Wake;
+use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
@@ -96,6 +101,63 @@ impl Channel {
             ..self.outgoing(method, &params)
         };
         self.attempt(call, false).map(drop)
+    }
+
+    /// Calls a method that answers with a stream: a [`Receiver`], or a result and one.
+    pub fn stream<P: WriteParams, O: Streamed, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<O, E> {
+        let deadline = Instant::now() + self.options.timeout;
+        let mut retries = Retries::new(method.idempotent);
+        loop {
+            let call = self.open(method, &params, deadline)?;
+            match call.answer(deadline) {
+                Err(status) if retries.again(&status) && Instant::now() < deadline => {}
+                body => return Answer::streamed(call).read(body),
+            }
+        }
+    }
+
+    /// Calls a method that takes a stream: where to send it, and the answer.
+    pub fn upload<P: WriteParams, T: FieldValue, S: Exceptions, R: FieldValue, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<Upload<T, R, S, E>, Status> {
+        let deadline = Instant::now() + self.options.timeout;
+        let call = self.open(method, &params, deadline)?;
+        Ok((Sender::new(call.clone()), Answer::last(call)))
+    }
+
+    /// Calls a method that takes a stream and answers with one: where to send the one, and the answer, behind
+    /// which the other one comes.
+    pub fn chat<P: WriteParams, T: FieldValue, S: Exceptions, O: Streamed, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<Upload<T, O, S, E>, Status> {
+        let deadline = Instant::now() + self.options.timeout;
+        let call = self.open(method, &params, deadline)?;
+        Ok((Sender::new(call.clone()), Answer::streamed(call)))
+    }
+
+    /// Begins a call with streams.
+    fn open(
+        &self,
+        method: &'static Method,
+        params: &impl WriteParams,
+        deadline: Instant,
+    ) -> Result<streams::Call, Status> {
+        let params = (params, method.params);
+        let connection = self.connection()?;
+        connection.open(
+            self.outgoing(method, &params),
+            method,
+            &self.options,
+            deadline,
+        )
     }
 
     /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
@@ -232,7 +294,7 @@ struct Connection {
     target: String,
     state: Mutex<State>,
     /// Taken by whoever reads.
-    receiver: Mutex<Receiver>,
+    reader: Mutex<Reader>,
     /// Notified when a caller that waits for its turn may have it.
     turn: Condvar,
 }
@@ -273,7 +335,7 @@ impl Connection {
                 queueing: 0,
                 last_used: Instant::now(),
             }),
-            receiver: Mutex::new(Receiver::new(options.polling)),
+            reader: Mutex::new(Reader::new(options.polling)),
             turn: Condvar::new(),
         }
     }
@@ -386,22 +448,40 @@ impl Connection {
     /// Waits for the reply; `None` where the time is over.
     fn wait<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, State>,
         call: u64,
         deadline: Instant,
     ) -> Option<Result<Body, Status>> {
+        let (mut state, reply) = self.wait_for(state, deadline, |table| table.take(call));
+        if reply.is_none() {
+            state.table.abandon(call);
+            self.given_up(state);
+        }
+        reply
+    }
+
+    /// Somebody has given a call up: the server is told, where the wire has a word for it.
+    fn given_up(&self, state: MutexGuard<'_, State>) {
+        self.offer_turn(&state);
+        state.wake_a_reader();
+        drop(self.send(state, Instant::now() + LAST_WORD));
+    }
+
+    /// Waits for something that whoever reads finds, reading where nobody else does; `None` where the time is
+    /// over. The table wakes this thread when it is worth to look again.
+    fn wait_for<'a, R>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        deadline: Instant,
+        mut look: impl FnMut(&mut Table<Thread>) -> Option<R>,
+    ) -> (MutexGuard<'a, State>, Option<R>) {
         loop {
-            if let Some(reply) = state.table.take(call) {
-                return Some(reply);
+            if let Some(found) = look(&mut state.table) {
+                return (state, Some(found));
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                state.table.abandon(call);
-                self.offer_turn(&state);
-                state.wake_a_reader();
-                // The server is told, where the wire has a word for it.
-                drop(self.send(state, Instant::now() + LAST_WORD));
-                return None;
+                return (state, None);
             }
             if state.reading {
                 drop(state);
@@ -410,26 +490,26 @@ impl Connection {
                 continue;
             }
             state.reading = true;
-            match self.read(state, call, deadline) {
-                (_, Some(reply)) => return Some(reply),
+            match self.read(state, deadline, &mut look) {
+                (state, Some(found)) => return (state, Some(found)),
                 (left, None) => state = left,
             }
         }
     }
 
-    /// Reads for all, until this caller has its reply or no time left; then another one reads.
-    fn read<'a>(
+    /// Reads for all, until this caller has what it waits for or no time left; then another one reads.
+    fn read<'a, R>(
         &'a self,
         mut state: MutexGuard<'a, State>,
-        call: u64,
         deadline: Instant,
-    ) -> (MutexGuard<'a, State>, Option<Result<Body, Status>>) {
-        let mut receiver = lock(&self.receiver);
-        let reply = loop {
+        look: &mut impl FnMut(&mut Table<Thread>) -> Option<R>,
+    ) -> (MutexGuard<'a, State>, Option<R>) {
+        let mut reader = lock(&self.reader);
+        let found = loop {
             let needs = state.table.needs();
             let mut input = std::mem::take(&mut state.table.input);
             drop(state);
-            let received = receiver.receive(&*self.stream, &mut input, needs, deadline);
+            let received = reader.receive(&*self.stream, &mut input, needs, deadline);
             state = lock(&self.state);
             state.table.input = input;
             match received {
@@ -440,17 +520,17 @@ impl Connection {
                 // What the wire itself has to say.
                 state = self.send(state, deadline);
             }
-            let reply = state.table.take(call);
-            if reply.is_some() || state.table.broken() {
-                break reply;
+            let found = look(&mut state.table);
+            if found.is_some() || state.table.broken() {
+                break found;
             }
         };
-        receiver.relax(&mut state.table.input);
-        drop(receiver);
+        reader.relax(&mut state.table.input);
+        drop(reader);
         state.reading = false;
         state.last_used = Instant::now();
         state.wake_a_reader();
-        (state, reply)
+        (state, found)
     }
 
     fn take_in(&self, state: &mut State, received: io::Result<usize>) {

@@ -1,0 +1,85 @@
+use super::inbox::Next;
+use super::{StreamCall, decode_exception, decode_item, ended};
+use crate::{Exceptions, Status};
+use dovetail_wire::FieldValue;
+use futures_core::Stream;
+use std::fmt;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The items that the other end sends: at a client those of the server, in a handler those of the caller.
+///
+/// An error is the last item: an exception that the contract declares for the stream, or a
+/// [`Status`]. A client that drops a stream before its end cancels the call.
+pub struct Receiver<T, E = Status> {
+    call: StreamCall,
+    ended: bool,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
+    pub(crate) fn new(call: StreamCall) -> Self {
+        Receiver {
+            call,
+            ended: false,
+            types: PhantomData,
+        }
+    }
+
+    /// The next item; `None` at the end.
+    pub async fn next(&mut self) -> Option<Result<T, E>> {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &Context<'_>) -> Poll<Option<Result<T, E>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let call = &self.call;
+        let next = call.with(|locked| {
+            locked
+                .inboxes
+                .next(call.number(), locked.machine, context.waker())
+        });
+        let Some(next) = next.unwrap_or_else(|| Some(Next::End(Err(ended())))) else {
+            return Poll::Pending;
+        };
+        let limits = call.limits();
+        let item = match next {
+            Next::Item(body) => Some(decode_item(call.method(), &body, limits).map_err(E::from)),
+            Next::End(Ok(None)) => None,
+            Next::End(Ok(Some(body))) => Some(Err(decode_exception(call.method(), &body, limits))),
+            Next::End(Err(status)) => Some(Err(status.into())),
+        };
+        self.ended = !matches!(item, Some(Ok(_)));
+        if let (true, Some(Err(_))) = (self.ended, &item) {
+            // Nothing of what may still come is wanted.
+            call.leave();
+        }
+        Poll::Ready(item)
+    }
+}
+
+impl<T: FieldValue, E: Exceptions> Stream for Receiver<T, E> {
+    type Item = Result<T, E>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll(context)
+    }
+}
+
+impl<T, E> Drop for Receiver<T, E> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.call.leave();
+        }
+    }
+}
+
+impl<T, E> fmt::Debug for Receiver<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receiver({})", self.call.method())
+    }
+}
