@@ -160,7 +160,12 @@ impl<'a> Facts<'a> {
         }
         let methods = schema.services.iter().flat_map(|s| &s.methods);
         for method in methods {
-            let fields = method.params.iter().chain(&method.throws).map(|f| &f.ty);
+            let streams = [&method.client_stream, &method.server_stream];
+            let streams = streams.into_iter().flatten();
+            let items = streams.clone().map(|stream| &stream.item);
+            let thrown = streams.flat_map(|stream| &stream.throws);
+            let fields = method.params.iter().chain(&method.throws).chain(thrown);
+            let fields = fields.map(|f| &f.ty).chain(items);
             for ty in fields.chain(&method.result) {
                 self.keys_in(ty);
             }

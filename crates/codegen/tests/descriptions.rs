@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions hashed inheritance keys names recursion scalars unions
+    containers defaults docs enums exceptions hashed inheritance keys names recursion scalars streams unions
 }
 
 use inheritance::company::{calculator, shared};
@@ -64,6 +64,7 @@ fn methods() {
         ),
         ("names", &[&odd::SERVICE_]),
         ("scalars", &[&scalars::scalars::ECHO]),
+        ("streams", &[&streams::jobs::JOBS]),
     ];
     for (golden, services) in rows {
         let schema = schema(golden, "");

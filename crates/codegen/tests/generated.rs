@@ -12,7 +12,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults deprecated docs enums exceptions hashed inheritance keys names recursion scalars unions
+    containers defaults deprecated docs enums exceptions hashed inheritance keys names recursion scalars streams unions
 }
 
 use defaults::defaults as def;

@@ -98,14 +98,18 @@ impl Check<'_> {
         if let Some(result) = &method.result {
             self.ty(result, at);
         }
-        let streams = [&method.client_stream, &method.server_stream];
-        if streams.into_iter().any(Option::is_some) {
-            self.refuse(at, "a stream comes with Dovetail's own wire");
-        }
-        for (count, what) in [
+        let mut counts = vec![
             (method.params.len(), "parameters"),
             (method.throws.len(), "declared exceptions"),
-        ] {
+        ];
+        for stream in [&method.client_stream, &method.server_stream]
+            .into_iter()
+            .flatten()
+        {
+            self.ty(&stream.item, at);
+            counts.push((stream.throws.len(), "exceptions of a stream"));
+        }
+        for (count, what) in counts {
             if count > MOST {
                 let text = format!(
                     "it has {count} {what}, and at most {MOST} are possible; \

@@ -12,6 +12,7 @@ mod module;
 mod names;
 mod options;
 mod service;
+mod streams;
 mod text;
 
 pub use options::{Maps, Options};

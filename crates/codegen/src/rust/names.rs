@@ -5,7 +5,8 @@ use crate::case::{camel, screaming, snake};
 use crate::scope::Scope;
 use crate::{Unsupported, facts};
 use dovetail_schema::{
-    Field, Method, PackageId, Schema, Service, Struct, StructKind, TypeDef, TypeId, TypeKind,
+    Field, Method, PackageId, Schema, Service, Stream, Struct, StructKind, TypeDef, TypeId,
+    TypeKind,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,8 +30,16 @@ pub(super) struct ServiceNames {
     pub(super) client: String,
     pub(super) blocking_client: String,
     pub(super) methods: Vec<String>,
-    /// The error type of each method that declares exceptions.
-    pub(super) errors: Vec<Option<String>>,
+    /// The error types of each method.
+    pub(super) errors: Vec<ErrorNames>,
+}
+
+/// The error types of a method and its streams, where they declare exceptions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ErrorNames {
+    pub(super) call: Option<String>,
+    pub(super) sink: Option<String>,
+    pub(super) stream: Option<String>,
 }
 
 impl Names {
@@ -136,7 +145,11 @@ impl Names {
         let errors = service
             .methods
             .iter()
-            .map(|method| self.claim_error(schema, service, method))
+            .map(|method| ErrorNames {
+                call: self.claim_error(schema, service, method, "", call_throws),
+                sink: self.claim_error(schema, service, method, "Sink", sink_throws),
+                stream: self.claim_error(schema, service, method, "Stream", stream_throws),
+            })
             .collect();
         let scope = self.scope(service.package);
         ServiceNames {
@@ -151,11 +164,18 @@ impl Names {
     }
 
     /// `AddError`; where something else wants that name too, `CalculatorAddError`, for all who want it.
-    fn claim_error(&mut self, schema: &Schema, own: &Service, method: &Method) -> Option<String> {
-        if method.throws.is_empty() {
+    fn claim_error(
+        &mut self,
+        schema: &Schema,
+        own: &Service,
+        method: &Method,
+        part: &str,
+        throws: fn(&Method) -> &[Field],
+    ) -> Option<String> {
+        if throws(method).is_empty() {
             return None;
         }
-        let error = |method: &Method| format!("{}Error", camel(&method.name));
+        let error = |method: &Method| format!("{}{part}Error", camel(&method.name));
         let module = self.module(own.package).to_vec();
         let short = error(method);
         let rivals = schema
@@ -163,7 +183,7 @@ impl Names {
             .iter()
             .filter(|service| self.module(service.package) == module)
             .flat_map(|service| &service.methods)
-            .filter(|method| !method.throws.is_empty() && error(method) == short)
+            .filter(|method| !throws(method).is_empty() && error(method) == short)
             .count();
         let long = format!("{}{short}", camel(&own.name));
         let scope = self.scope(own.package);
@@ -343,3 +363,19 @@ const KEYWORDS: &[&str] = &[
     "while",
     "yield",
 ];
+
+pub(super) fn call_throws(method: &Method) -> &[Field] {
+    &method.throws
+}
+
+pub(super) fn sink_throws(method: &Method) -> &[Field] {
+    throws_of(method.client_stream.as_ref())
+}
+
+pub(super) fn stream_throws(method: &Method) -> &[Field] {
+    throws_of(method.server_stream.as_ref())
+}
+
+fn throws_of(stream: Option<&Stream>) -> &[Field] {
+    stream.map_or(&[], |stream| &stream.throws)
+}

@@ -3,7 +3,10 @@
 use super::expr::Expr;
 use super::items::wire_name;
 use super::module::{Module, Place};
-use super::names::{ServiceNames, exception_names, param_names};
+use super::names::{
+    ErrorNames, ServiceNames, call_throws, exception_names, param_names, sink_throws, stream_throws,
+};
+use super::streams::{CallShape, sink_param};
 use super::text::Text;
 use dovetail_schema::{Field, Idempotency, Method, Presence, Service, Type, TypeKind};
 
@@ -17,7 +20,7 @@ struct Parts<'a> {
 
 /// The two clients differ in no more than this.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Async,
     Blocking,
 }
@@ -69,7 +72,10 @@ impl Module<'_> {
             if method.params.len() > 5 {
                 self.allow("clippy::too_many_arguments");
             }
-            if !method.throws.is_empty() {
+            if [call_throws, sink_throws, stream_throws]
+                .iter()
+                .any(|throws| !throws(method).is_empty())
+            {
                 self.allow("clippy::result_large_err");
             }
         }
@@ -83,16 +89,20 @@ impl Module<'_> {
     }
 
     /// `Result<i32, AddError>`.
-    fn result(&self, method: &Method, error: Option<&String>) -> String {
-        let value = match &method.result {
-            Some(ty) => self.ty(ty, Place::Value),
-            None => "()".to_owned(),
-        };
+    pub(super) fn result(&self, value: String, error: Option<&String>) -> String {
         let error = match error {
             Some(error) => error.clone(),
             None => self.name("Status"),
         };
         self.generic("Result", &[value, error])
+    }
+
+    /// What a method gives; `()` for `void`.
+    pub(super) fn result_type(&self, method: &Method) -> String {
+        match &method.result {
+            Some(ty) => self.ty(ty, Place::Value),
+            None => "()".to_owned(),
+        }
     }
 
     fn print_method_docs(&self, text: &mut Text, method: &Method) {
@@ -120,7 +130,9 @@ impl Module<'_> {
             for (param, name) in method.params.iter().zip(param_names(&method.params)) {
                 params.push(format!("{name}: {}", self.param_type(param)));
             }
-            let result = self.result(method, names.errors[index].as_ref());
+            let errors = &names.errors[index];
+            params.extend(self.sink_of_handler(method, errors));
+            let result = self.result_of_handler(method, errors);
             let (future, send) = (self.name("Future"), self.name("Send"));
             let ret = format!("impl {future}<Output = {result}> + {send}");
             text.signature(&format!("fn {}", names.methods[index]), &params, &ret, ";");
@@ -130,9 +142,15 @@ impl Module<'_> {
 
     fn print_errors(&self, text: &mut Text, parts: &Parts<'_>) {
         let methods = parts.service.methods.iter().zip(&parts.names.errors);
-        for (index, (method, error)) in methods.enumerate() {
-            if let Some(error) = error {
-                self.print_error_enum(text, parts, index, method, error);
+        for (index, (method, errors)) in methods.enumerate() {
+            for (error, throws, what) in [
+                (&errors.call, call_throws(method), "How"),
+                (&errors.sink, sink_throws(method), "How the sink of"),
+                (&errors.stream, stream_throws(method), "How the stream of"),
+            ] {
+                if let Some(error) = error {
+                    self.print_error_enum(text, parts, index, throws, (error, what));
+                }
             }
         }
     }
@@ -142,21 +160,23 @@ impl Module<'_> {
         text: &mut Text,
         parts: &Parts<'_>,
         index: usize,
-        method: &Method,
-        error: &str,
+        throws: &[Field],
+        (error, what): (&str, &str),
     ) {
-        let variants = exception_names(&self.cx.names, self.cx.schema, &method.throws);
+        let variants = exception_names(&self.cx.names, self.cx.schema, throws);
         self.allow("clippy::enum_variant_names");
         self.allow("clippy::large_enum_variant");
         text.gap();
         let (service, rust_method) = (&parts.names.handler, &parts.names.methods[index]);
         match self.cx.options.server {
-            true => text.line(&format!("/// How [`{service}::{rust_method}`] can fail.")),
-            false => text.line(&format!("/// How `{service}::{rust_method}` can fail.")),
+            true => text.line(&format!(
+                "/// {what} [`{service}::{rust_method}`] can fail."
+            )),
+            false => text.line(&format!("/// {what} `{service}::{rust_method}` can fail.")),
         }
         text.derive(&["Clone", "Debug", "PartialEq"], self.cx.options);
         text.open(&format!("pub enum {error} {{"));
-        for (field, variant) in method.throws.iter().zip(&variants) {
+        for (field, variant) in throws.iter().zip(&variants) {
             self.docs(text, field.doc.as_deref());
             text.line(&format!("{variant}({}),", self.ty(&field.ty, Place::Value)));
         }
@@ -165,13 +185,13 @@ impl Module<'_> {
         text.close("}");
         text.gap();
         text.open(&format!("{}!({error} {{", self.name("exceptions")));
-        for (field, variant) in method.throws.iter().zip(&variants) {
+        for (field, variant) in throws.iter().zip(&variants) {
             let wire = wire_name(variant, &field.name);
             let ty = self.ty(&field.ty, Place::Value);
             let same = |other: &&Field| {
                 self.cx.schema.resolve(&other.ty) == self.cx.schema.resolve(&field.ty)
             };
-            let ambiguous = match method.throws.iter().filter(same).count() {
+            let ambiguous = match throws.iter().filter(same).count() {
                 1 => "",
                 _ => " [ambiguous]",
             };
@@ -194,13 +214,13 @@ impl Module<'_> {
             return text.line(&format!("{head}}});"));
         }
         text.open(&head);
-        for (method, error) in parts.service.methods.iter().zip(&parts.names.errors) {
-            self.print_row(text, method, error.as_deref());
+        for (method, errors) in parts.service.methods.iter().zip(&parts.names.errors) {
+            self.print_row(text, method, errors);
         }
         text.close("});");
     }
 
-    fn print_row(&self, text: &mut Text, method: &Method, error: Option<&str>) {
+    fn print_row(&self, text: &mut Text, method: &Method, errors: &ErrorNames) {
         let params: Vec<String> = method
             .params
             .iter()
@@ -224,7 +244,7 @@ impl Module<'_> {
             [] => String::new(),
             flags => format!(" [{}]", flags.join(", ")),
         };
-        let result = self.row_result(method, error);
+        let result = self.row_result(method, errors);
         let line = format!("{}({}){result}{flags};", method.name, params.join(", "));
         if text.fits(&line) {
             return text.line(&line);
@@ -238,15 +258,13 @@ impl Module<'_> {
     }
 
     /// ` -> i32 | AddError`; nothing for a method that gives nothing and declares nothing.
-    fn row_result(&self, method: &Method, error: Option<&str>) -> String {
-        let result = match &method.result {
-            Some(ty) => self.ty(ty, Place::Value),
-            None => "()".to_owned(),
-        };
-        match (&method.result, error) {
-            (None, None) => String::new(),
-            (_, None) => format!(" -> {result}"),
-            (_, Some(error)) => format!(" -> {result} | {error}"),
+    fn row_result(&self, method: &Method, errors: &ErrorNames) -> String {
+        let result = self.result_type(method);
+        let streams = self.row_streams(method, errors);
+        match (&method.result, &errors.call) {
+            (None, None) if streams.is_empty() => String::new(),
+            (_, None) => format!(" -> {result}{streams}"),
+            (_, Some(error)) => format!(" -> {result} | {error}{streams}"),
         }
     }
 
@@ -338,26 +356,27 @@ impl Module<'_> {
 
     /// `0 => call.unary(initial, move |cx, (a, b)| handler.add(cx, a, b)),`, broken as rustfmt breaks it.
     fn print_arm(&self, text: &mut Text, number: usize, method: &Method, name: &str) {
-        let (closure, body) = handler_call(text, name, param_names(&method.params));
+        let function = CallShape::of(method).server_function();
+        let (closure, body) = handler_call(text, name, method);
         // Numbered parameters are those of a tuple, which therefore has to be seen to be one.
         let initial = self.initial_params(method, closure.contains('('));
         if let Some((initial, body)) = initial.flat().zip(body.flat()) {
             let inner = format!("{initial}, {closure} handler{body}");
-            let line = format!("{number} => call.unary({inner}),");
+            let line = format!("{number} => call.{function}({inner}),");
             if inner.len() <= 60 && text.fits(&line) {
                 return text.line(&line);
             }
         }
         if let Some(initial) = initial.flat() {
             let head = format!("{initial}, {closure} {{");
-            let line = format!("{number} => call.unary({head}");
+            let line = format!("{number} => call.{function}({head}");
             if head.len() < 60 && text.fits(&line) {
                 text.open(&line);
                 text.handler_call(&body);
                 return text.close("}),");
             }
         }
-        text.open(&format!("{number} => call.unary("));
+        text.open(&format!("{number} => call.{function}("));
         text.line(&format!("{},", initial.render(text.indent(), 0, 1)));
         let line = body.flat().map(|body| format!("{closure} handler{body},"));
         match line.filter(|line| text.fits(line)) {
@@ -485,11 +504,11 @@ impl Module<'_> {
             sent.push(Expr::atom(format!("{reference}{name}")));
             params.push(format!("{name}: {ty}"));
         }
-        let result = self.result(method, names.errors[index].as_ref());
+        let result = self.result_of_client(method, &names.errors[index], side);
         let keyword = if side == Side::Async { "async " } else { "" };
         let head = format!("pub {keyword}fn {}", names.methods[index]);
         text.signature(&head, &params, &result, " {");
-        let function = if method.oneway { "notify" } else { "call" };
+        let function = CallShape::of(method).client_function(method);
         let row = Expr::atom(format!("&{}.methods[{index}]", names.descriptor));
         let args = vec![row, Expr::tuple(sent)];
         text.channel_call(function, args, side == Side::Async);
@@ -517,20 +536,27 @@ impl Module<'_> {
 
 /// The head of the closure that calls a handler, and its body. Parameters too many for one line are
 /// numbered instead of named.
-fn handler_call(text: &Text, method: &str, params: Vec<String>) -> (String, Expr) {
+fn handler_call(text: &Text, name: &str, method: &Method) -> (String, Expr) {
+    let params = param_names(&method.params);
+    let sink = sink_param(method);
+    let with_sink = |names: &str| match &sink {
+        Some(sink) => format!("move |{names}, {sink}|"),
+        None => format!("move |{names}|"),
+    };
     let pattern = match params.as_slice() {
         [only] => format!("({only},)"),
         params => format!("({})", params.join(", ")),
     };
-    let mut closure = format!("move |cx, {pattern}|");
+    let mut closure = with_sink(&format!("cx, {pattern}"));
     let mut args = vec![Expr::atom("cx")];
     if text.fits(&format!("        {closure} {{ }}")) {
         args.extend(params.into_iter().map(Expr::atom));
     } else {
-        closure = "move |cx, params|".to_owned();
+        closure = with_sink("cx, params");
         args.extend((0..params.len()).map(|index| Expr::atom(format!("params.{index}"))));
     }
-    (closure, Expr::Call(format!(".{method}"), args))
+    args.extend(sink.map(Expr::atom));
+    (closure, Expr::Call(format!(".{name}"), args))
 }
 
 /// Inherited methods are those of the base's client.

@@ -98,7 +98,7 @@ impl Text {
         match ty.split_once('<') {
             Some((name, arguments)) if !fits_below => {
                 self.open(&format!("{before} {name}<"));
-                for argument in split_arguments(arguments) {
+                for argument in split_arguments(arguments.strip_suffix('>').unwrap_or(arguments)) {
                     self.line(&format!("{argument},"));
                 }
                 self.close(&format!(">{end}"));
@@ -142,11 +142,36 @@ impl Text {
         }
     }
 
+    /// A type between other things, its arguments one for each line where it does not fit, and theirs where they
+    /// do not.
+    fn long_type(&mut self, before: &str, ty: &str, after: &str) {
+        let flat = format!("{before}{ty}{after}");
+        // rustfmt leaves the last column free behind an argument.
+        let fits = self.indent + flat.len() + usize::from(after == ",") <= MAX_WIDTH;
+        let inner = ty.find(['<', '(']).filter(|_| !fits);
+        let Some((head, arguments)) = inner.map(|at| ty.split_at(at + 1)) else {
+            return self.line(&flat);
+        };
+        let (arguments, close) = arguments.split_at(arguments.len() - 1);
+        self.open(&format!("{before}{head}"));
+        for argument in split_arguments(arguments) {
+            self.long_type("", argument, ",");
+        }
+        self.close(&format!("{close}{after}"));
+    }
+
     /// The end of a signature. rustfmt measures a result by itself, and breaks a bound before a type.
     fn long_result(&mut self, ret: &str, tail: &str) {
         let parts = ret.split_once("<Output = ").zip(ret.rsplit_once(" + "));
         let Some(((future, rest), (bounded, bound))) = parts else {
-            return self.line(&format!(") -> {ret}{tail}"));
+            let flat = format!(") -> {ret}");
+            // rustfmt counts the indentation twice where it looks for room for the brace.
+            let room = MAX_WIDTH.saturating_sub(self.indent);
+            if tail == " {" && self.fits(&flat) && self.indent + flat.len() + 2 > room {
+                self.line(&flat);
+                return self.line("{");
+            }
+            return self.long_type(") -> ", ret, tail);
         };
         if self.indent + ret.len() <= MAX_WIDTH + 2 {
             self.line(&format!(") -> {ret}{tail}"));
@@ -156,7 +181,7 @@ impl Text {
         } else {
             let output = &rest[..rest.len() - bound.len() - "> + ".len()];
             self.open(&format!(") -> {future}<"));
-            self.line(&format!("Output = {output},"));
+            self.long_type("Output = ", output, ",");
             self.close(&format!("> + {bound}{tail}"));
         }
     }
@@ -281,13 +306,12 @@ impl Text {
 
 /// The arguments of a generic type, given everything behind its `<`.
 fn split_arguments(text: &str) -> Vec<&str> {
-    let text = text.strip_suffix('>').unwrap_or(text);
     let (mut depth, mut start) = (0, 0);
     let mut arguments = Vec::new();
     for (at, c) in text.char_indices() {
         match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
             ',' if depth == 0 => {
                 arguments.push(text[start..at].trim());
                 start = at + 1;

@@ -471,7 +471,8 @@ pub mod names {
                     cx_: &str,
                     handler_: &str,
                     r#type: &str,
-                ) -> ::std::result::Result<::std::string::String, ::dovetail::Status> {
+                ) -> ::std::result::Result<::std::string::String, ::dovetail::Status>
+                {
                     self.channel
                         .call(&SERVICE_.methods[3], (self_, cx_, handler_, r#type))
                         .await
