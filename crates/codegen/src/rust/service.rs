@@ -69,6 +69,9 @@ impl Module<'_> {
             if name == "new" {
                 self.allow("clippy::new_ret_no_self");
             }
+            if method.client_stream.is_some() || method.server_stream.is_some() {
+                self.allow("clippy::type_complexity");
+            }
             if method.params.len() > 5 {
                 self.allow("clippy::too_many_arguments");
             }

@@ -4,7 +4,8 @@
 #[allow(
     clippy::enum_variant_names,
     clippy::large_enum_variant,
-    clippy::result_large_err
+    clippy::result_large_err,
+    clippy::type_complexity
 )]
 pub mod jobs {
     use ::dovetail::{
