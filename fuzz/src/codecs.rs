@@ -3,6 +3,7 @@
 use crate::zoo::*;
 use dovetail_wire::{Bytes, Encoding, Limits, Value};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 pub(crate) fn binary(input: &[u8]) {
     zoo(Encoding::ThriftBinary, input);
@@ -75,6 +76,41 @@ fn zoo(encoding: Encoding, input: &[u8]) {
         again::<Vec<BTreeMap<String, Vec<i64>>>>,
     ];
     TYPES[usize::from(*which) % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
+}
+
+/// Families and graphs: the first byte chooses an encoding and a type.
+pub(crate) fn graphs(input: &[u8]) {
+    let Some((which, input)) = input.split_first() else {
+        return;
+    };
+    const TYPES: &[fn(Encoding, &Bytes)] = &[
+        walk::<Person>,
+        walk::<Cage>,
+        walk::<CatCage>,
+        walk::<Lonely>,
+        walk::<PlainPerson>,
+    ];
+    let (ty, encoding) = (usize::from(*which) / 8, usize::from(*which) % 8);
+    let encoding = Encoding::BUILT_IN[encoding % Encoding::BUILT_IN.len()];
+    TYPES[ty % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
+}
+
+/// No value that was read is walked without end. It need not be possible to write it: numbers of nodes that
+/// were kept do not mix with others.
+fn walk<T: Value + Clone + PartialEq + Debug>(encoding: Encoding, input: &Bytes) {
+    let mut value = T::default();
+    if encoding.decode(&mut value, input, limits()).is_err() {
+        return;
+    }
+    let _ = format!("{value:?}");
+    let _ = value == value.clone();
+    for to in Encoding::BUILT_IN {
+        let mut out = Vec::new();
+        if to.encode(&value, &mut out, wide()).is_ok() {
+            let mut value = T::default();
+            let _ = to.decode(&mut value, &out.into(), wide());
+        }
+    }
 }
 
 fn limits() -> Limits {

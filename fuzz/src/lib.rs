@@ -22,6 +22,7 @@ pub const TARGETS: &[Target] = &[
     ("tagless", codecs::tagless),
     ("tagged", codecs::tagged),
     ("relay", codecs::relay),
+    ("graphs", codecs::graphs),
     ("server", machines::server),
     ("server-of-one-wire", machines::server_of_one_wire),
     ("header", machines::header),

@@ -24,7 +24,14 @@ pub use value::Value;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::Index;
+use std::ops::{Index, RangeInclusive};
+
+/// Ids that structs in a family, and targets of references, leave free: on the wire they say which struct it is
+/// and which node.
+pub const RESERVED_IDS: RangeInclusive<i32> = 32765..=32767;
+
+/// How many structs one can extend, one through the other. Front ends refuse more, and circles.
+pub const LONGEST_CHAIN: usize = 64;
 
 macro_rules! arena_id {
     ($(#[$doc:meta])* $name:ident => $field:ident: $item:ty) => {
@@ -158,6 +165,30 @@ impl Schema {
             }
         })?;
         Some(at as u32)
+    }
+
+    /// The structs and exceptions that others extend, each with itself and all that do, directly or not, in
+    /// the order of [`types`](Self::types).
+    pub fn families(&self) -> BTreeMap<TypeId, Vec<TypeId>> {
+        let mut families: BTreeMap<TypeId, Vec<TypeId>> = BTreeMap::new();
+        for index in 0..self.types.len() {
+            let id = TypeId(index as u32);
+            for base in self.bases(id) {
+                families.entry(base).or_insert_with(|| vec![base]).push(id);
+            }
+        }
+        families
+    }
+
+    /// The structs that a struct extends, the nearest first.
+    pub fn bases(&self, id: TypeId) -> Vec<TypeId> {
+        let base = |id: TypeId| match &self[id].kind {
+            TypeKind::Struct(def) => def.extends,
+            _ => None,
+        };
+        std::iter::successors(base(id), |id| base(*id))
+            .take(LONGEST_CHAIN)
+            .collect()
     }
 
     /// All methods that a service answers, its own after the inherited ones, base first.

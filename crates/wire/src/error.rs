@@ -67,6 +67,13 @@ pub enum DecodeErrorKind {
         /// Its name.
         name: Cow<'static, str>,
     },
+    /// A reference to a node that is not there.
+    BadReference {
+        /// The number of the node.
+        number: u64,
+        /// What is wrong with the node.
+        problem: &'static str,
+    },
     /// Anything else that the encoding's grammar forbids.
     Malformed {
         /// What, in a few words.
@@ -145,6 +152,9 @@ impl fmt::Display for DecodeErrorKind {
                 write!(f, "expected {expected:?}, the peer sent {found}")
             }
             Self::MissingField { name } => write!(f, "the required field `{name}` is absent"),
+            Self::BadReference { number, problem } => {
+                write!(f, "a reference to node {number}, which {problem}")
+            }
             Self::Malformed { what } => f.write_str(what),
         }
     }

@@ -35,6 +35,12 @@ pub trait FieldValue: Default {
         None
     }
 
+    /// True for a reference that was made to lead to nothing, which no required field is.
+    #[inline]
+    fn is_null(&self) -> bool {
+        false
+    }
+
     /// Writes the value without a header, if there is something to write.
     fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 

@@ -20,6 +20,7 @@ mod containers;
 mod depth;
 mod encoding;
 mod error;
+mod family;
 mod field;
 mod field_value;
 mod input;
@@ -30,6 +31,7 @@ mod params;
 mod plain;
 mod positional;
 mod reader;
+mod reference;
 mod stack;
 mod unknown;
 mod value;
@@ -38,6 +40,7 @@ mod writer;
 
 pub mod description;
 pub mod protobuf;
+pub mod reserved;
 pub mod tagged;
 pub mod tagless;
 pub mod thrift;
@@ -45,10 +48,13 @@ pub mod thrift;
 pub use bytes::Bytes;
 pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+pub use family::Node;
+#[doc(hidden)]
+pub use family::{Member, write_place, write_type};
 pub use field::{Field, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
-pub use message::{Message, read_message, write_message};
+pub use message::{Message, read_message, read_rest, write_message};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
 #[doc(hidden)]
@@ -57,6 +63,12 @@ pub use positional::{Presence, Present, presence_size};
 #[doc(hidden)]
 pub use positional::{place, read_place};
 pub use reader::{Cursor, NextField, Reader, Sequence};
+pub use reference::{
+    NODE_MEMORY, Numbered, ReadNodes, Ref, Reference, WrittenNodes, read_reference, write_reference,
+};
+#[doc(hidden)]
+pub use reference::{read_required, write_required};
+pub use reserved::Begun;
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
 pub use value::Value;

@@ -3,7 +3,8 @@
 
 /// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a struct or exception.
 ///
-/// A row is `id name: Type`. After the name, `as "type"` gives the name in the contract where Rust cannot
+/// A row is `id name: Type`; an inherited field is in the field `base`: `id base.name: Type`. After the name,
+/// `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
 /// choose how protobuf writes its integers. `..name` is the field that keeps unknown fields; without it
 /// they are dropped. A type name too can be followed by `as "name"`.
@@ -30,13 +31,13 @@
 #[macro_export]
 macro_rules! message {
     ($type:ident $(as $wire_name:literal)? {
-        $($id:literal $field:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
-        $(..$unknown:ident)?
+        $($id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+        $(..$($unknown:ident).+)?
     }) => {
         impl $crate::Message for $type {
             const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
             const FIELDS: &'static [$crate::Field<'static>] = &[
-                $($crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?)),*
+                $($crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?)),*
             ];
 
             #[inline]
@@ -44,12 +45,13 @@ macro_rules! message {
                 &self,
                 writer: &mut W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
+                $($crate::UnknownFields::write_first(&self.$($unknown).+, writer)?;)?
                 $($crate::FieldValue::write_field(
-                    &self.$field,
-                    const { &$crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?) },
+                    &self.$($field).+,
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
                     writer,
                 )?;)*
-                $($crate::UnknownFields::write(&self.$unknown, writer)?;)?
+                $($crate::UnknownFields::write(&self.$($unknown).+, writer)?;)?
                 let _ = writer;
                 ::core::result::Result::Ok(())
             }
@@ -62,7 +64,7 @@ macro_rules! message {
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = &reader;
                 match id {
-                    $($id => $crate::FieldValue::read_field(&mut self.$field, reader),)*
+                    $($id => $crate::FieldValue::read_field(&mut self.$($field).+, reader),)*
                     _ => ::core::result::Result::Err($crate::DecodeError::no_such_field(id)),
                 }
             }
@@ -72,7 +74,7 @@ macro_rules! message {
                     Self::NAME,
                     $crate::description::fields([$(
                         $crate::description::FieldType::of::<$ty>(
-                            $crate::field!($id, $field $($name)?, $ty $(, $($attribute),*)?),
+                            $crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?),
                         ),
                     )*]),
                 )
@@ -87,10 +89,14 @@ macro_rules! message {
                 writer: &mut W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let mut presence = $crate::Presence::new([0; $crate::presence_size(<$type as $crate::Message>::FIELDS.len(), $crate::optional!($($ty)*))]);
-                $(presence.push($crate::FieldValue::presence(&self.$field));)*
+                $(presence.push($crate::FieldValue::presence(&self.$($field).+));)*
+                $($crate::write_required(
+                    &self.$($field).+,
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                )?;)*
                 writer.begin_positional(presence.bytes())?;
-                $($crate::FieldValue::write_value(&self.$field, writer)?;)*
-                $($crate::UnknownFields::write(&self.$unknown, writer)?;)?
+                $($crate::FieldValue::write_value(&self.$($field).+, writer)?;)*
+                $($crate::UnknownFields::write(&self.$($unknown).+, writer)?;)?
                 writer.end_struct()
             }
 
@@ -104,9 +110,13 @@ macro_rules! message {
                     $crate::Present::read(reader, Self::FIELDS.len(), $crate::optional!($($ty)*))?;
                 let _ = &present;
                 $(present
-                    .field(&mut self.$field, reader)
-                    .map_err(|e| e.within($crate::wire_name!($field $($name)?)))?;)*
-                $(self.$unknown = $crate::UnknownFields::default();)?
+                    .field(&mut self.$($field).+, reader)
+                    .map_err(|e| e.within($crate::wire_name!($($field).+ $($name)?)))?;)*
+                $($crate::read_required(
+                    &self.$($field).+,
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                )?;)*
+                $(self.$($unknown).+ = $crate::UnknownFields::default();)?
                 reader.end_positional()
             }
 
@@ -114,21 +124,21 @@ macro_rules! message {
             #[allow(unused_mut)]
             fn write_plain(&self, mut room: &mut [u8]) -> bool {
                 let _ = &room;
-                true $(& $crate::write_plain_field(&self.$field, &mut room))*
-                    $(& $crate::UnknownFields::is_empty(&self.$unknown))?
+                true $(& $crate::write_plain_field(&self.$($field).+, &mut room))*
+                    $(& $crate::UnknownFields::is_empty(&self.$($unknown).+))?
             }
 
             #[inline]
             #[allow(unused_mut)]
             fn read_plain(&mut self, mut bytes: &[u8]) -> bool {
                 let _ = &bytes;
-                $(self.$unknown = $crate::UnknownFields::default();)?
-                true $(& $crate::read_plain_field(&mut self.$field, &mut bytes))*
+                $(self.$($unknown).+ = $crate::UnknownFields::default();)?
+                true $(& $crate::read_plain_field(&mut self.$($field).+, &mut bytes))*
             }
 
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
                 ::core::option::Option::None
-                    $(.or(::core::option::Option::Some(&mut self.$unknown)))?
+                    $(.or(::core::option::Option::Some(&mut self.$($unknown).+)))?
             }
         }
 
@@ -386,8 +396,7 @@ macro_rules! message_value {
             }
 
             fn describe() -> $crate::description::Type<$crate::description::Named> {
-                let define = <$type as $crate::Message>::define;
-                $crate::description::Type::Struct($crate::description::Named::new::<$type>(define))
+                $crate::description::Type::Struct($crate::description::Named::message::<$type>())
             }
 
             const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;
@@ -408,10 +417,10 @@ macro_rules! message_value {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! field {
-    ($id:literal, $field:ident $($name:literal)?, $ty:ty $(, $attribute:ident)*) => {
+    ($id:literal, $($field:ident).+ $($name:literal)?, $ty:ty $(, $attribute:ident)*) => {
         $crate::Field::new(
             $id,
-            $crate::wire_name!($field $($name)?),
+            $crate::wire_name!($($field).+ $($name)?),
             <$ty as $crate::FieldValue>::KIND,
         )$(.$attribute())*
     };
@@ -432,7 +441,10 @@ macro_rules! wire_name {
     ($name:ident) => {
         ::core::stringify!($name)
     };
-    ($name:ident $wire_name:literal) => {
+    ($base:ident . $($name:ident).+) => {
+        $crate::wire_name!($($name).+)
+    };
+    ($($name:ident).+ $wire_name:literal) => {
         $wire_name
     };
 }

@@ -1,6 +1,6 @@
 use crate::description::{Definition, Named};
 use crate::{
-    Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields,
+    Begun, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields,
     Writer, plain,
 };
 
@@ -110,11 +110,24 @@ pub fn read_message<'de, M: Message, R: Reader<'de> + ?Sized>(
     if reader.is_positional() {
         return read_positional(message, reader);
     }
-    let mut seen = SeenFields::default();
     reader.begin_struct()?;
-    let mut cursor = Cursor::default();
+    read_rest(message, Begun::default(), reader)
+}
+
+/// Reads the rest of a struct that has begun.
+#[inline]
+pub fn read_rest<'de, M: Message, R: Reader<'de> + ?Sized>(
+    message: &mut M,
+    mut begun: Begun,
+    reader: &mut R,
+) -> Result<(), DecodeError> {
+    let mut seen = SeenFields::default();
     loop {
-        match reader.next_field(M::FIELDS, &mut cursor)? {
+        let next = match begun.next.take() {
+            Some(next) => next,
+            None => reader.next_field(M::FIELDS, &mut begun.cursor)?,
+        };
+        match next {
             NextField::Known(index) => {
                 let field = &M::FIELDS[index];
                 message

@@ -4,7 +4,7 @@ use crate::containers::write_list;
 use crate::message::SeenFields;
 use crate::{
     Cursor, DecodeError, EncodeError, Field, FieldValue, NextField, Presence, Present, Reader,
-    Value, Writer, presence_size,
+    Value, Writer, presence_size, read_required,
 };
 
 /// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic calls.
@@ -155,6 +155,7 @@ macro_rules! tuple {
                     let _ = &present;
                     $(present
                         .field(&mut self.$index, reader)
+                        .and_then(|()| read_required(&self.$index, &fields[$index]))
                         .map_err(|e| e.within(fields[$index].name.to_owned()))?;)*
                     return reader.end_positional();
                 }

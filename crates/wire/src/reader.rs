@@ -1,4 +1,4 @@
-use crate::{DecodeError, Field, Kind, UnknownValue};
+use crate::{DecodeError, Field, Kind, ReadNodes, UnknownValue};
 use bytes::Bytes;
 use std::borrow::Cow;
 
@@ -88,6 +88,14 @@ pub trait Reader<'de> {
     /// Reads a 32-bit floating point number.
     fn f32(&mut self) -> Result<f32> {
         self.f64().map(|wide| wide as f32)
+    }
+
+    /// The nodes that references can lead to, once `memory` bytes have been charged for another one.
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes> {
+        let _ = memory;
+        Err(DecodeError::malformed(
+            "a reference, in an encoding that has none",
+        ))
     }
 
     /// True for an encoding that says nothing of fields but which of the optional ones are there.

@@ -1,3 +1,4 @@
+use crate::reserved::{AGAIN, NODE, is_reserved};
 use crate::{EncodeError, Kind, Writer};
 use bytes::Bytes;
 use std::fmt;
@@ -77,16 +78,41 @@ impl UnknownFields {
         self.0.is_none()
     }
 
-    /// Writes the fields, those that the writer's encoding can carry.
+    /// Writes the fields that have to stand before all others, see [`reserved`](crate::reserved).
+    #[inline]
+    pub fn write_first<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match &self.0 {
+            None => Ok(()),
+            Some(fields) => write_all(fields.iter().take_while(is_first), writer),
+        }
+    }
+
+    /// Writes the other fields, those that the writer's encoding can carry.
     #[inline]
     pub fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         match &self.0 {
             None => Ok(()),
-            Some(fields) => fields
-                .iter()
-                .try_for_each(|(id, value)| writer.unknown_field(*id, value)),
+            Some(fields) => write_all(fields.iter().skip_while(is_first), writer),
         }
     }
+}
+
+fn is_first((id, _): &&(i32, UnknownValue)) -> bool {
+    is_reserved(*id)
+}
+
+fn write_all<'a, W: Writer + ?Sized>(
+    fields: impl IntoIterator<Item = &'a (i32, UnknownValue)>,
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    fields.into_iter().try_for_each(|(id, value)| {
+        if matches!(*id, AGAIN | NODE)
+            && let Ok(nodes) = writer.nodes()
+        {
+            nodes.foreign()?;
+        }
+        writer.unknown_field(*id, value)
+    })
 }
 
 /// As a map from field numbers to values; `{}` where there are none.
@@ -100,6 +126,15 @@ impl fmt::Debug for UnknownFields {
 }
 
 impl UnknownValue {
+    /// Text, also where the encoding does not tell it from bytes.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            Self::Bytes(bytes) | Self::Delimited(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
     /// The kind under which any encoding can write it; `None` for protobuf's own.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
@@ -164,9 +199,7 @@ impl UnknownValue {
             }
             Self::Struct(fields) => {
                 writer.begin_struct()?;
-                for (id, value) in fields {
-                    writer.unknown_field(*id, value)?;
-                }
+                write_all(fields, writer)?;
                 writer.end_struct()
             }
             _ => Err(EncodeError::Unsupported {

@@ -1,4 +1,4 @@
-use crate::{EncodeError, Field, Kind};
+use crate::{EncodeError, Field, Kind, WrittenNodes};
 use bytes::Bytes;
 
 type Result = std::result::Result<(), EncodeError>;
@@ -93,6 +93,11 @@ pub trait Writer {
     fn f32(&mut self, value: f32) -> Result {
         self.f64(value.into())
     }
+    /// The nodes that references lead to.
+    fn nodes(&mut self) -> std::result::Result<&mut WrittenNodes, EncodeError> {
+        Err(EncodeError::Unsupported { what: "references" })
+    }
+
     /// True for an encoding that says nothing of fields but which of the optional ones are there.
     fn is_positional(&self) -> bool {
         false

@@ -9,7 +9,7 @@ use dovetail_wire::description::{
     compare, describe, describe_with, fingerprint,
 };
 use dovetail_wire::{
-    Cursor, Field, FieldValue, Kind, Limits, NextField, Reader as _, Writer as _, tagged,
+    Cursor, Field, FieldValue, Kind, Limits, NextField, Reader as _, Ref, Writer as _, tagged,
 };
 use std::collections::BTreeMap;
 
@@ -283,6 +283,60 @@ fn circles_end() {
 }
 
 #[test]
+fn families_and_references() {
+    let rows: [(Vec<u8>, Vec<u8>, Option<&str>); 6] = [
+        // The base alone, and fewer members.
+        (around::<zoo::AnyAnimal>(), around::<zoo::Animal>(), None),
+        (around::<zoo::AnyAnimal>(), around::<zoo::Feline>(), None),
+        (around::<zoo::Cage>(), around::<zoo::OldCage>(), None),
+        (
+            around::<Ref<zoo::AnyAnimal>>(),
+            around::<Ref<zoo::Animal>>(),
+            None,
+        ),
+        (
+            around::<Ref<zoo::Person>>(),
+            around::<Ref<zoo::Lonely>>(),
+            None,
+        ),
+        (
+            around::<Ref<zoo::Person>>(),
+            around::<zoo::PlainPerson>(),
+            Some("`take.it` is ref Person here and Person there"),
+        ),
+    ];
+    for (ours, theirs, problem) in rows {
+        let found = compare(&ours, &theirs).err().map(|e| e.to_string());
+        assert_eq!(found.as_deref(), problem);
+        assert_eq!(compare(&theirs, &ours).is_ok(), problem.is_none());
+        assert_ne!(ours, theirs);
+    }
+}
+
+#[test]
+fn members_of_one_name_are_compared() {
+    // Two families of S, in which T has a field that differs.
+    let family = |kind: Kind| {
+        let signature = Signature {
+            name: "take",
+            oneway: false,
+            params: Vec::new(),
+            result: Some(Type::Family(0)),
+            exceptions: Vec::new(),
+            client_stream: None,
+            server_stream: None,
+        };
+        describe_with(&signature, |number| match number {
+            0 => Definition::Family("S", vec![1, 2]),
+            1 => Definition::Struct("S", Vec::new()),
+            _ => Definition::Struct("T", vec![row(1, "own", kind)]),
+        })
+    };
+    let problem = compare(&family(Kind::I32), &family(Kind::I64)).unwrap_err();
+    assert_eq!(problem.to_string(), "`T.own` is i32 here and i64 there");
+}
+
+#[test]
 fn calls_of_another_kind() {
     let with_stream = |oneway, result: Option<Kind>, item: Option<Kind>| {
         describe(&Signature::<Named> {
@@ -331,12 +385,10 @@ fn calls_of_another_kind() {
     }
 }
 
-/// Descriptions come from peers.
-#[test]
-fn hostile() {
-    let ours = around::<zoo::Optionals>();
+/// A description cut at every byte, and with every bit of it another one.
+fn broken(ours: &[u8]) {
     for end in 0..ours.len() {
-        let refused = compare(&ours, &ours[..end]);
+        let refused = compare(ours, &ours[..end]);
         assert!(
             matches!(refused, Err(Incompatible::Malformed(_))),
             "{end}: {refused:?}"
@@ -344,11 +396,19 @@ fn hostile() {
     }
     for at in 0..ours.len() {
         for bit in 0..8 {
-            let mut theirs = ours.clone();
+            let mut theirs = ours.to_vec();
             theirs[at] ^= 1 << bit;
-            let _ = compare(&ours, &theirs).map_err(|problem| problem.to_string());
+            let _ = compare(ours, &theirs).map_err(|problem| problem.to_string());
         }
     }
+}
+
+/// Descriptions come from peers.
+#[test]
+fn hostile() {
+    broken(&around::<zoo::Person>());
+    let ours = around::<zoo::Optionals>();
+    broken(&ours);
     let head = |more: &[u8]| [b"\x01\x04take\x00", more].concat();
     let rows: &[(&str, Vec<u8>)] = &[
         ("nothing", Vec::new()),
@@ -376,6 +436,26 @@ fn hostile() {
         (
             "a struct that is an enum",
             head(b"\x01\x02\x00\x00\x10\x00\x00\x00\x01\x03\x00\x00"),
+        ),
+        (
+            "references without end",
+            head(&[b"\x01\x02\x00\x00", &[26; 1000][..]].concat()),
+        ),
+        (
+            "a reference to a number",
+            head(b"\x01\x02\x00\x00\x1a\x04\x00\x00\x00"),
+        ),
+        (
+            "a family of nothing",
+            head(b"\x01\x02\x00\x00\x1b\x00\x00\x00\x01\x04\x00\x00"),
+        ),
+        (
+            "a family of itself",
+            head(b"\x01\x02\x00\x00\x1b\x00\x00\x00\x01\x04\x00\x01\x00"),
+        ),
+        (
+            "a family of a union",
+            head(b"\x01\x02\x00\x00\x1b\x00\x00\x00\x02\x04\x00\x01\x01\x02\x00\x00"),
         ),
         ("bytes behind it", head(b"\x00\x00\x00\x00\x00")),
         ("a long one", vec![1; 2 << 20]),

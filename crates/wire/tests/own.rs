@@ -6,11 +6,12 @@ mod zoo;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::{
-    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, OrderedFloat, UnknownFields,
+    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, OrderedFloat, Ref, UnknownFields,
     UnknownValue, Uuid, Value, tagged, tagless,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::Arc;
 use zoo::*;
 
 /// What a value is in tagless and in tagged, in both directions, and cut at every byte.
@@ -139,6 +140,53 @@ fn unions() {
         Choice::Real(1.0),
         "06 000000000000f03f",
         "0b d804 000000000000f03f 00",
+    );
+}
+
+#[test]
+fn families() {
+    let base = Animal {
+        name: "a".to_owned(),
+        ..Animal::default()
+    };
+    let cat = Cat { base, lives: 7 };
+    check(AnyAnimal::default(), "00 00 00", "2c 00 00");
+    check(
+        AnyAnimal::from(cat.clone()),
+        "03 00 01 61 07000000",
+        "0c feff03 03 436174  0c 02 01 61  44 0e  00",
+    );
+    check(
+        vec![AnyAnimal::from(cat)],
+        "01 03 00 01 61 07000000",
+        "01 10 0c feff03 03 436174  0c 02 01 61  44 0e  00",
+    );
+}
+
+#[test]
+fn references() {
+    let person = |name: &str, friend: Ref<Person>| Person {
+        name: name.to_owned(),
+        friend,
+        ..Person::default()
+    };
+    check(
+        person("a", Ref::null()),
+        "01 61 00 00 00",
+        "2c 01 61 51 00 00",
+    );
+    let b = Arc::new_cyclic(|b| person("b", Ref::from(b)));
+    let bond = Bond {
+        to: b.clone().into(),
+        ..Bond::default()
+    };
+    check(
+        Person {
+            children: vec![bond],
+            ..person("a", b.into())
+        },
+        "01 61  01 01 62 02 00 00  01 02  00",
+        "2c 01 61  30 04 fcff03 00  0c 02 01 62  30 04 faff03 00 00  31 00 00  31 01 10 30 04 faff03 00 00 00  00",
     );
 }
 

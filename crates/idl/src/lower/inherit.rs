@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::{self, Edges};
 use crate::resolve::Defined;
 use crate::source::{FileId, Span};
-use dovetail_schema::{ServiceId, StructKind, TypeId, TypeKind};
+use dovetail_schema::{LONGEST_CHAIN, ServiceId, StructKind, TypeId, TypeKind};
 use std::collections::HashMap;
 
 impl Lower<'_, '_> {
@@ -161,5 +161,3 @@ impl Lower<'_, '_> {
         self.sink.push(error.help("leave out some of them"));
     }
 }
-
-const LONGEST_CHAIN: usize = 64;

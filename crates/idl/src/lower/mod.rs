@@ -7,6 +7,7 @@
 mod annotation;
 mod enumeration;
 mod field;
+mod identity;
 mod inherit;
 mod recursion;
 mod service;
@@ -75,6 +76,7 @@ pub(crate) fn lower(program: &Program, sink: &mut Sink) -> Schema {
     lower.definitions();
     lower.recursion();
     lower.inheritance();
+    lower.identity();
     lower.values();
     lower.schema
 }

@@ -164,10 +164,10 @@ impl Comparison<'_> {
         })
     }
 
-    fn definitions(&mut self, (ours, theirs): (usize, usize)) -> Result<(), Incompatible> {
+    fn definitions(&mut self, numbers: (usize, usize)) -> Result<(), Incompatible> {
         let (ours, theirs) = (
-            &self.ours.definitions[ours],
-            &self.theirs.definitions[theirs],
+            &self.ours.definitions[numbers.0],
+            &self.theirs.definitions[numbers.1],
         );
         match (ours, theirs) {
             (Definition::Struct(name, ours), Definition::Struct(_, theirs))
@@ -176,6 +176,17 @@ impl Comparison<'_> {
             }
             (Definition::Enum(name, ours), Definition::Enum(_, theirs)) => {
                 self.enums(&show(name), ours, theirs)
+            }
+            (Definition::Family(_, ours), Definition::Family(_, theirs)) => {
+                self.families(ours, theirs)
+            }
+            (Definition::Family(_, members), Definition::Struct(..)) => {
+                self.pair(base(members), numbers.1);
+                Ok(())
+            }
+            (Definition::Struct(..), Definition::Family(_, members)) => {
+                self.pair(numbers.0, base(members));
+                Ok(())
             }
             (ours, theirs) => Err(Incompatible::Type {
                 place: format!("`{}`", show(ours.name())),
@@ -246,6 +257,29 @@ impl Comparison<'_> {
         }
     }
 
+    /// The first structs of both, and those of one name. Others come as the first one, with the rest.
+    fn families(&mut self, ours: &[usize], theirs: &[usize]) -> Result<(), Incompatible> {
+        self.spend(ours.len() + theirs.len())?;
+        let members = theirs.iter();
+        let by_name: HashMap<_, _> = members
+            .map(|number| (self.theirs.definitions[*number].name(), *number))
+            .collect();
+        self.pair(base(ours), base(theirs));
+        for number in ours.iter().skip(1) {
+            if let Some(other) = by_name.get(self.ours.definitions[*number].name()) {
+                self.pair(*number, *other);
+            }
+        }
+        Ok(())
+    }
+
+    /// Two named types that stand in the same place.
+    fn pair(&mut self, ours: usize, theirs: usize) {
+        if self.seen.insert((ours, theirs)) {
+            self.waiting.push((ours, theirs));
+        }
+    }
+
     /// Whether values of one type can be read as the other one, but for what named types are: these wait.
     fn same(&mut self, ours: &Type<usize>, theirs: &Type<usize>) -> bool {
         match (ours, theirs) {
@@ -255,12 +289,15 @@ impl Comparison<'_> {
             (Type::Map(key, value), Type::Map(other_key, other_value)) => {
                 self.same(key, other_key) && self.same(value, other_value)
             }
-            (Type::Enum(ours), Type::Enum(theirs)) | (Type::Struct(ours), Type::Struct(theirs)) => {
-                if self.seen.insert((*ours, *theirs)) {
-                    self.waiting.push((*ours, *theirs));
-                }
+            (Type::Enum(ours), Type::Enum(theirs))
+            | (
+                Type::Struct(ours) | Type::Family(ours),
+                Type::Struct(theirs) | Type::Family(theirs),
+            ) => {
+                self.pair(*ours, *theirs);
                 true
             }
+            (Type::Ref(ours), Type::Ref(theirs)) => self.same(ours, theirs),
             (Type::Enum(_), Type::Scalar(Kind::I32)) => true,
             (Type::Scalar(Kind::I32), Type::Enum(_)) => true,
             (Type::Scalar(ours), Type::Scalar(theirs)) => ours == theirs,
@@ -278,6 +315,11 @@ impl Comparison<'_> {
             None => Err(DecodeError::malformed("descriptions too large to be compared").into()),
         }
     }
+}
+
+/// The struct of a family that all others extend; a description has no family without one.
+fn base(members: &[usize]) -> usize {
+    members.first().copied().unwrap_or_default()
 }
 
 /// Refuses a field that the other end does not know, if it is required.
@@ -298,7 +340,10 @@ fn known(
 impl<N> Definition<'_, N> {
     fn name(&self) -> &str {
         match self {
-            Self::Struct(name, _) | Self::Union(name, _) | Self::Enum(name, _) => name,
+            Self::Struct(name, _)
+            | Self::Union(name, _)
+            | Self::Enum(name, _)
+            | Self::Family(name, _) => name,
         }
     }
 
@@ -307,6 +352,7 @@ impl<N> Definition<'_, N> {
             Self::Struct(..) => "a struct",
             Self::Union(..) => "a union",
             Self::Enum(..) => "an enum",
+            Self::Family(..) => "a struct that others extend",
         }
     }
 }
@@ -349,7 +395,11 @@ fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {
             spell(parsed, value, text);
             text.push('>');
         }
-        Type::Enum(number) | Type::Struct(number) => {
+        Type::Ref(target) => {
+            text.push_str("ref ");
+            spell(parsed, target, text);
+        }
+        Type::Enum(number) | Type::Struct(number) | Type::Family(number) => {
             let definition = parsed.definitions.get(*number);
             text.push_str(definition.map_or("", Definition::name));
         }

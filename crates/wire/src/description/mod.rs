@@ -23,6 +23,11 @@ const VERSION: u8 = 1;
 const STRUCT: u8 = 1;
 const UNION: u8 = 2;
 const ENUM: u8 = 3;
+const FAMILY: u8 = 4;
+
+/// The codes of types that the tagged encoding does not tell from a struct.
+const REF_TYPE: u8 = 26;
+const FAMILY_TYPE: u8 = 27;
 
 /// Flags of a method.
 const ONE_WAY: u8 = 1;
@@ -44,6 +49,10 @@ pub enum Type<N> {
     Enum(N),
     /// A struct, union or exception.
     Struct(N),
+    /// A struct or exception, or one that extends it.
+    Family(N),
+    /// A reference to one of these, whose identity is kept.
+    Ref(Box<Type<N>>),
 }
 
 /// Whether a field may be absent.
@@ -79,6 +88,8 @@ pub enum Definition<'a, N> {
     Union(&'a str, Vec<FieldType<'a, N>>),
     /// An enum: its name, and its numbers with their names.
     Enum(&'a str, Vec<(i32, &'a str)>),
+    /// A struct or exception that others extend: its name, and all of them, itself first.
+    Family(&'a str, Vec<N>),
 }
 
 /// A method as the wire sees it.
@@ -224,15 +235,19 @@ impl<N: Copy + Eq + Hash> Text<N> {
     }
 
     fn ty(&mut self, ty: &Type<N>) {
-        self.out.push(code(ty.kind()));
+        self.out.push(match ty {
+            Type::Ref(_) => REF_TYPE,
+            Type::Family(_) => FAMILY_TYPE,
+            _ => code(ty.kind()),
+        });
         match ty {
             Type::Scalar(_) => {}
-            Type::List(item) | Type::Set(item) => self.ty(item),
+            Type::List(item) | Type::Set(item) | Type::Ref(item) => self.ty(item),
             Type::Map(key, value) => {
                 self.ty(key);
                 self.ty(value);
             }
-            Type::Enum(named) | Type::Struct(named) => self.named(*named),
+            Type::Enum(named) | Type::Struct(named) | Type::Family(named) => self.named(*named),
         }
     }
 
@@ -250,6 +265,7 @@ impl<N: Copy + Eq + Hash> Text<N> {
             Definition::Struct(name, _) => (STRUCT, name),
             Definition::Union(name, _) => (UNION, name),
             Definition::Enum(name, _) => (ENUM, name),
+            Definition::Family(name, _) => (FAMILY, name),
         };
         self.out.push(kind);
         self.name(name);
@@ -261,6 +277,10 @@ impl<N: Copy + Eq + Hash> Text<N> {
                     self.number(*number);
                     self.name(name);
                 }
+            }
+            Definition::Family(_, members) => {
+                self.count(members.len());
+                members.iter().for_each(|member| self.named(*member));
             }
         }
     }
@@ -275,7 +295,7 @@ impl<N> Type<N> {
             Self::Set(_) => Kind::Set,
             Self::Map(..) => Kind::Map,
             Self::Enum(_) => Kind::Enum,
-            Self::Struct(_) => Kind::Struct,
+            Self::Struct(_) | Self::Family(_) | Self::Ref(_) => Kind::Struct,
         }
     }
 }

@@ -1,4 +1,5 @@
 use super::Definition;
+use crate::Message;
 use std::any::TypeId;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,6 +19,11 @@ impl Named {
             id: TypeId::of::<T>(),
             define,
         }
+    }
+
+    /// A struct, union or exception.
+    pub fn message<M: Message + 'static>() -> Self {
+        Self::new::<M>(M::define)
     }
 
     /// What it is.

@@ -1,8 +1,8 @@
 //! A description, as a peer sent it, back into words. It is as bad as any input.
 
 use super::{
-    CLIENT_STREAM, Definition, ENUM, FieldPresence, FieldType, ONE_WAY, SERVER_STREAM, STRUCT,
-    Signature, StreamTypes, Type, UNION, VERSION,
+    CLIENT_STREAM, Definition, ENUM, FAMILY, FAMILY_TYPE, FieldPresence, FieldType, ONE_WAY,
+    REF_TYPE, SERVER_STREAM, STRUCT, Signature, StreamTypes, Type, UNION, VERSION,
 };
 use crate::input::Input;
 use crate::tagged::kind;
@@ -54,11 +54,21 @@ fn distinct<T: Eq + Hash>(items: impl Iterator<Item = T>) -> Result<(), DecodeEr
     Ok(())
 }
 
+/// As what a named type is mentioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Enum,
+    Struct,
+    /// A struct that is no union.
+    Member,
+    Family,
+}
+
 /// What is left of a description.
 struct Text<'a> {
     input: Input<'a>,
-    /// The named types that were mentioned, and whether as enums.
-    numbers: Vec<(usize, bool)>,
+    /// The named types that were mentioned, and as what.
+    numbers: Vec<(usize, Class)>,
 }
 
 impl<'a> Text<'a> {
@@ -99,9 +109,11 @@ impl<'a> Text<'a> {
 
     /// Named types have to be defined, and to be what they were mentioned as.
     fn check(&self, definitions: &[Definition<'_, usize>]) -> Result<(), DecodeError> {
-        let fits = |(number, is_enum): &(usize, bool)| match definitions.get(*number) {
-            Some(Definition::Enum(..)) => *is_enum,
-            Some(_) => !is_enum,
+        let fits = |(number, class): &(usize, Class)| match definitions.get(*number) {
+            Some(Definition::Enum(..)) => *class == Class::Enum,
+            Some(Definition::Struct(..)) => matches!(class, Class::Struct | Class::Member),
+            Some(Definition::Union(..)) => *class == Class::Struct,
+            Some(Definition::Family(..)) => *class == Class::Family,
             None => false,
         };
         match self.numbers.iter().all(fits) {
@@ -182,7 +194,13 @@ impl<'a> Text<'a> {
         let Some(left) = left.checked_sub(1) else {
             return malformed("a type of too many containers inside one another");
         };
-        let Some(kind) = kind(self.input.byte()?) else {
+        let code = self.input.byte()?;
+        match code {
+            REF_TYPE => return self.reference(left),
+            FAMILY_TYPE => return self.named(Class::Family).map(Type::Family),
+            _ => {}
+        }
+        let Some(kind) = kind(code) else {
             return malformed("a type that is none");
         };
         Ok(match kind {
@@ -192,16 +210,34 @@ impl<'a> Text<'a> {
                 let key = self.ty_inside(left)?;
                 Type::Map(Box::new(key), Box::new(self.ty_inside(left)?))
             }
-            Kind::Enum => Type::Enum(self.named(true)?),
-            Kind::Struct => Type::Struct(self.named(false)?),
+            Kind::Enum => Type::Enum(self.named(Class::Enum)?),
+            Kind::Struct => Type::Struct(self.named(Class::Struct)?),
             scalar => Type::Scalar(scalar),
         })
     }
 
-    fn named(&mut self, is_enum: bool) -> Result<usize, DecodeError> {
+    /// The type that a reference leads to.
+    fn reference(&mut self, left: usize) -> Result<Type<usize>, DecodeError> {
+        match self.ty_inside(left)? {
+            ty @ (Type::Struct(_) | Type::Family(_)) => Ok(Type::Ref(Box::new(ty))),
+            _ => malformed("a reference to what is no struct"),
+        }
+    }
+
+    fn named(&mut self, class: Class) -> Result<usize, DecodeError> {
         let number = self.number()?;
-        self.numbers.push((number, is_enum));
+        self.numbers.push((number, class));
         Ok(number)
+    }
+
+    /// The structs of a family, at least one.
+    fn members(&mut self) -> Result<Vec<usize>, DecodeError> {
+        let members = self.many(|text| text.named(Class::Member))?;
+        distinct(members.iter())?;
+        match members.is_empty() {
+            false => Ok(members),
+            true => malformed("a family of no structs"),
+        }
     }
 
     fn definition(&mut self) -> Result<Definition<'a, usize>, DecodeError> {
@@ -211,6 +247,7 @@ impl<'a> Text<'a> {
             STRUCT => Definition::Struct(name, self.fields()?),
             UNION => Definition::Union(name, self.fields()?),
             ENUM => Definition::Enum(name, self.values()?),
+            FAMILY => Definition::Family(name, self.members()?),
             _ => return malformed("a definition of nothing known"),
         })
     }

@@ -3,7 +3,7 @@ use crate::input::{Input, beyond_input};
 use crate::message::SeenFields;
 use crate::{
     Budget, Cursor, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, NextField,
-    Sequence, UnknownValue, varint,
+    ReadNodes, Sequence, UnknownValue, varint,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -83,6 +83,7 @@ pub struct Reader<'de> {
     /// Up to the end of the innermost message.
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
     level: Level<'de>,
     outer: Vec<Level<'de>>,
 }
@@ -102,6 +103,7 @@ impl<'de> Reader<'de> {
         Reader {
             input,
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             level: Level::new(Place::Top),
             outer: Vec::new(),
         }
@@ -417,6 +419,11 @@ fn too_large() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self) -> Result<bool, DecodeError> {
         Ok(self.bits(Kind::Bool)?.unwrap_or(0) != 0)

@@ -1,6 +1,6 @@
 use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
 use crate::depth::Depth;
-use crate::{EncodeError, Field, IntFormat, Kind, Limits, UnknownValue, varint};
+use crate::{EncodeError, Field, IntFormat, Kind, Limits, UnknownValue, WrittenNodes, varint};
 use bytes::Bytes;
 
 /// What the next value is, and so what comes before it.
@@ -48,6 +48,7 @@ struct Outer {
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
     level: Level,
     outer: Vec<Outer>,
 }
@@ -58,6 +59,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
             level: Level {
                 place: Place::Top,
                 number: 1,
@@ -231,6 +233,10 @@ impl<'a> Writer<'a> {
 }
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         self.before(VARINT);

@@ -3,8 +3,8 @@ use crate::field::find;
 use crate::input::{Input, beyond_input};
 use crate::varint::{self, unzigzag};
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Sequence,
-    UnknownValue, plain,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, ReadNodes,
+    Sequence, UnknownValue, plain,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -13,6 +13,7 @@ use std::borrow::Cow;
 pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
     /// The type of the field that is unknown.
     unknown: Kind,
 }
@@ -32,6 +33,7 @@ impl<'de> Reader<'de> {
         Reader {
             input,
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             unknown: Kind::Bool,
         }
     }
@@ -204,6 +206,11 @@ fn no_such_id() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     fn bool(&mut self) -> Result<bool, DecodeError> {
         match self.input.byte()? {
             0 => Ok(false),

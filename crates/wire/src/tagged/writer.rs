@@ -2,7 +2,7 @@ use super::{STOP, TYPE_BITS, code, least_size};
 use crate::depth::Depth;
 use crate::stack::Stack;
 use crate::varint::{self, zigzag};
-use crate::{EncodeError, Field, Kind, Limits};
+use crate::{EncodeError, Field, Kind, Limits, WrittenNodes};
 use bytes::Bytes;
 
 /// Appends values, their fields with ids and types, to a buffer.
@@ -10,6 +10,7 @@ use bytes::Bytes;
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
     /// The id of the struct's field before this one.
     last: i32,
     /// The same of the structs around this one.
@@ -22,6 +23,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
             last: 0,
             outer: Stack::default(),
         }
@@ -59,6 +61,10 @@ impl<'a> Writer<'a> {
 }
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         self.put(&[value.into()])
     }

@@ -1,8 +1,8 @@
 use super::wire_size;
 use crate::input::{Input, beyond_input, truncated};
 use crate::{
-    Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, Sequence, UnknownValue, plain,
-    varint,
+    Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
+    plain, varint,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -11,6 +11,7 @@ use std::borrow::Cow;
 pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
 }
 
 impl<'de> Reader<'de> {
@@ -28,6 +29,7 @@ impl<'de> Reader<'de> {
         Reader {
             input,
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
         }
     }
 
@@ -75,6 +77,11 @@ fn no_ids() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self) -> Result<bool, DecodeError> {
         match self.input.byte()? {

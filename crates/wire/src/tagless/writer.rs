@@ -1,6 +1,6 @@
 use super::wire_size;
 use crate::depth::Depth;
-use crate::{EncodeError, Field, Kind, Limits, UnknownValue, varint};
+use crate::{EncodeError, Field, Kind, Limits, UnknownValue, WrittenNodes, varint};
 use bytes::Bytes;
 
 /// Appends values, one after the other, to a buffer.
@@ -8,6 +8,7 @@ use bytes::Bytes;
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
 }
 
 impl<'a> Writer<'a> {
@@ -16,6 +17,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
         }
     }
 
@@ -60,6 +62,10 @@ const FIELD: EncodeError = EncodeError::Unsupported {
 };
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         self.u8(value.into())

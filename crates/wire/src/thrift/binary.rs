@@ -13,8 +13,8 @@ use super::{field_id, find, invalid_type, length, mismatch};
 use crate::depth::Depth;
 use crate::input::{Input, negative, truncated};
 use crate::{
-    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence,
-    UnknownValue, Value,
+    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence,
+    UnknownValue, Value, WrittenNodes,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -106,6 +106,7 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
 }
 
 impl<'a> Writer<'a> {
@@ -114,6 +115,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
         }
     }
 
@@ -144,6 +146,10 @@ impl<'a> Writer<'a> {
 }
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         self.put([u8::from(value)])
@@ -248,6 +254,7 @@ impl crate::Writer for Writer<'_> {
 pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
     /// The type of the field that is unknown.
     unknown: u8,
 }
@@ -258,6 +265,7 @@ impl<'de> Reader<'de> {
         Reader {
             input: Input::new(input),
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             unknown: STOP,
         }
     }
@@ -267,6 +275,7 @@ impl<'de> Reader<'de> {
         Reader {
             input: Input::shared(input),
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             unknown: STOP,
         }
     }
@@ -451,6 +460,11 @@ fn element_kind(code: u8, count: usize) -> Result<Kind, DecodeError> {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self) -> Result<bool, DecodeError> {
         // Apache's readers take any number but zero for true.

@@ -15,8 +15,8 @@ use crate::input::{Input, negative};
 use crate::stack::Stack;
 use crate::varint::{self, unzigzag, zigzag};
 use crate::{
-    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Sequence,
-    UnknownValue, Value,
+    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence,
+    UnknownValue, Value, WrittenNodes,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -111,6 +111,7 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
     /// The id of the struct's field before this one.
     last: i16,
     /// A bool field that waits for its value.
@@ -125,6 +126,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
             last: 0,
             bool_field: None,
             outer: Stack::default(),
@@ -161,6 +163,10 @@ impl<'a> Writer<'a> {
 }
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         let code = if value { TRUE } else { FALSE };
@@ -295,6 +301,7 @@ impl crate::Writer for Writer<'_> {
 pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
     /// The value of a bool field, which came with the field's header.
     bool_field: Option<bool>,
     /// The type of the field that is unknown.
@@ -316,6 +323,7 @@ impl<'de> Reader<'de> {
         Reader {
             input,
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             bool_field: None,
             unknown: STOP,
         }
@@ -583,6 +591,11 @@ const fn least_size(kind: Kind) -> usize {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     #[inline]
     fn bool(&mut self) -> Result<bool, DecodeError> {
         if let Some(value) = self.bool_field.take() {

@@ -1,6 +1,11 @@
 //! Types as the generator makes them: those of `interop/contract`, and one of every remaining shape.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
+mod graph;
+
+#[allow(unused_imports)]
+pub use graph::*;
+
 use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@ use super::{BASE64, kind, type_name};
 use crate::input::{Input, negative, truncated};
 use crate::thrift::{find, mismatch};
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Sequence,
-    UnknownValue,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, ReadNodes,
+    Sequence, UnknownValue,
 };
 use base64::Engine as _;
 use bytes::Bytes;
@@ -38,6 +38,7 @@ enum Place {
 pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
+    nodes: ReadNodes,
     place: Place,
     /// The places around this one.
     outer: Vec<Place>,
@@ -51,6 +52,7 @@ impl<'de> Reader<'de> {
         Reader {
             input: Input::new(input),
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
             place: Place::Alone,
             outer: Vec::new(),
             unknown: Kind::Struct,
@@ -397,6 +399,11 @@ fn not_a_number(text: &str) -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     fn bool(&mut self) -> Result<bool, DecodeError> {
         self.integer::<i64>().map(|value| value != 0)
     }

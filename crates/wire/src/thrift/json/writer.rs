@@ -1,7 +1,7 @@
 use super::{BASE64, type_name};
 use crate::depth::Depth;
 use crate::thrift::{field_id, length};
-use crate::{EncodeError, Field, Kind, Limits};
+use crate::{EncodeError, Field, Kind, Limits, WrittenNodes};
 use base64::Engine as _;
 use bytes::Bytes;
 use std::fmt::{self, Write as _};
@@ -30,6 +30,7 @@ enum Place {
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
+    nodes: WrittenNodes,
     place: Place,
     /// The places around this one.
     outer: Vec<Place>,
@@ -41,6 +42,7 @@ impl<'a> Writer<'a> {
         Writer {
             out,
             depth: Depth::new(limits),
+            nodes: WrittenNodes::default(),
             place: Place::Alone,
             outer: Vec::new(),
         }
@@ -147,6 +149,10 @@ fn write(out: &mut Vec<u8>, text: fmt::Arguments<'_>) -> Result<(), EncodeError>
 }
 
 impl crate::Writer for Writer<'_> {
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
         self.number(value.into())
     }

@@ -1,0 +1,3 @@
+struct Animal {}
+
+struct Dog extends Animal {}

@@ -1,0 +1,3 @@
+include "include/dogs.thrift"
+
+struct Dog extends dogs.Animal {}

@@ -1,0 +1,81 @@
+//! Ids that contracts leave free in structs that take part in inheritance or are referred to: under them a
+//! struct says more about itself than its fields. They come before all others, and a reader that does not
+//! know them keeps or skips them like any field.
+
+use crate::{Cursor, DecodeError, Field, Kind, NextField, Reader, UnknownValue};
+
+/// The struct has nothing else, and is the node of this number again.
+pub const AGAIN: i32 = 32765;
+
+/// The struct is the node of this number.
+pub const NODE: i32 = 32766;
+
+/// The name of the struct, where it is not the one that the contract says but one that extends it.
+pub const TYPE: i32 = 32767;
+
+pub(crate) const AGAIN_FIELD: Field<'static> = Field::new(AGAIN, "again", Kind::I32);
+pub(crate) const NODE_FIELD: Field<'static> = Field::new(NODE, "node", Kind::I32);
+pub(crate) const TYPE_FIELD: Field<'static> = Field::new(TYPE, "type", Kind::String);
+
+pub(crate) fn is_reserved(id: i32) -> bool {
+    matches!(id, AGAIN..=TYPE)
+}
+
+/// A struct that has begun, of which the next field may have been looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begun {
+    /// Where the reader is among the fields.
+    pub cursor: Cursor,
+    /// The next field, if it is known; its value has not been read.
+    pub next: Option<NextField>,
+}
+
+impl Begun {
+    /// The value of the reserved field with this id, if it comes next. `fields` is the struct's table.
+    pub fn reserved<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        id: i32,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<Option<UnknownValue>, DecodeError> {
+        let next = match self.next {
+            Some(next) => next,
+            None => reader.next_field(fields, &mut self.cursor)?,
+        };
+        if next != NextField::Unknown(id) {
+            self.next = Some(next);
+            return Ok(None);
+        }
+        self.next = None;
+        reader.unknown_value().map(Some)
+    }
+
+    /// The number of a node, under this reserved id, if that comes next.
+    pub fn number<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        id: i32,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<Option<u64>, DecodeError> {
+        let Some(value) = self.reserved(id, fields, reader)? else {
+            return Ok(None);
+        };
+        let number = match value {
+            UnknownValue::I32(number) => u64::try_from(number).ok(),
+            UnknownValue::Varint(number) => Some(number),
+            _ => None,
+        };
+        let none = || DecodeError::malformed("the number of a node, which is none");
+        number.map(Some).ok_or_else(none)
+    }
+
+    /// Refuses a struct that goes on.
+    pub fn end<'de, R: Reader<'de> + ?Sized>(mut self, reader: &mut R) -> Result<(), DecodeError> {
+        match reader.next_field(&[], &mut self.cursor)? {
+            NextField::End => Ok(()),
+            _ => Err(DecodeError::malformed(
+                "fields behind the number of a node that came before",
+            )),
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! References keep their identity through every encoding, whatever the graph looks like; and no graph, sent
+//! or made here, is walked without end or takes stack in proportion to its depth.
+#![allow(clippy::unwrap_used)]
+
+mod describe;
+mod zoo;
+
+use describe::from_hex;
+use dovetail_wire::{
+    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownValue, Value, reserved,
+};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use zoo::*;
+
+fn named(name: &str) -> Person {
+    Person {
+        name: name.to_owned(),
+        ..Person::default()
+    }
+}
+
+fn write<T: Value>(encoding: Encoding, value: &T) -> Bytes {
+    encoding.to_bytes(value).unwrap().into()
+}
+
+fn again<T: Value>(encoding: Encoding, value: &T) -> T {
+    encoding.from_bytes(&write(encoding, value)).unwrap()
+}
+
+/// One that is its own friend.
+fn narcissus() -> Ref<Person> {
+    let person = Arc::new_cyclic(|own| Person {
+        friend: Ref::from(own),
+        ..named("Narcissus")
+    });
+    Ref::from(person)
+}
+
+#[test]
+fn a_reference_to_itself() {
+    for encoding in Encoding::BUILT_IN {
+        let top = Person {
+            friend: narcissus(),
+            ..Person::default()
+        };
+        let back = again(encoding, &top);
+        let person = back.friend.get().unwrap();
+        assert!(person.friend.is(&person), "{encoding:?}");
+        assert_eq!(back, top);
+        assert_eq!(Arc::strong_count(&person), 2, "one here, one in `back`");
+    }
+}
+
+#[test]
+fn what_is_shared_stays_shared() {
+    let dog: Ref<AnyAnimal> = Ref::new(Dog::default().into());
+    let child = Ref::new(Person {
+        pet: dog.clone(),
+        ..named("child")
+    });
+    let bond = |to: &Ref<Person>| Bond {
+        to: to.clone(),
+        ..Bond::default()
+    };
+    let parent = Person {
+        children: vec![bond(&child), bond(&Ref::new(named("other"))), bond(&child)],
+        pet: dog,
+        ..named("parent")
+    };
+    for encoding in Encoding::BUILT_IN {
+        let back = again(encoding, &parent);
+        let [first, other, second] = [0, 1, 2].map(|at| back.children[at].to.get().unwrap());
+        assert!(
+            Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &other),
+            "{encoding:?}"
+        );
+        assert!(first.pet.is(&back.pet.get().unwrap()));
+        assert!(matches!(&*back.pet.get().unwrap(), AnyAnimal::Dog(_)));
+        assert_eq!(back, parent);
+    }
+}
+
+#[test]
+fn nothing_that_is_read_owns_itself() {
+    for encoding in Encoding::BUILT_IN {
+        let top = Person {
+            friend: narcissus(),
+            ..Person::default()
+        };
+        let watched: Weak<Person> = Arc::downgrade(&again(encoding, &top).friend.get().unwrap());
+        assert!(watched.upgrade().is_none(), "{encoding:?} leaks");
+    }
+}
+
+#[test]
+fn nothing() {
+    for encoding in Encoding::BUILT_IN {
+        assert!(again(encoding, &named("x")).friend.is_null());
+    }
+    let gone = Person {
+        friend: Ref::from(&Arc::downgrade(&Arc::new(named("gone")))),
+        ..Person::default()
+    };
+    assert!(gone.friend.get().is_none() && !gone.friend.is_null());
+    assert!(again(Encoding::Tagged, &gone).friend.is_null());
+    assert_eq!(gone, Person::default());
+    assert_eq!(format!("{:?}", gone.friend), "null");
+    for encoding in Encoding::BUILT_IN {
+        let required = encoding.to_bytes(&Bond::default());
+        assert!(matches!(required, Err(EncodeError::Unsupported { .. })));
+        let nothing = match encoding {
+            Encoding::ThriftJson => &b"{}"[..],
+            Encoding::Protobuf => &[],
+            _ => &[0],
+        };
+        let read = encoding.from_bytes::<Bond>(&Bytes::from_static(nothing));
+        let kind = read.unwrap_err().kind().clone();
+        assert!(
+            matches!(kind, DecodeErrorKind::MissingField { .. }),
+            "{kind:?}"
+        );
+    }
+}
+
+/// A list of so many people, the first one of whom has the longest line of friends.
+fn line(length: usize) -> Person {
+    let mut last = Person::default();
+    for _ in 0..length {
+        last = Person {
+            friend: Ref::new(last),
+            ..Person::default()
+        };
+    }
+    last
+}
+
+#[test]
+fn a_list_of_ten_thousand_takes_no_stack() {
+    let (one, other) = (line(10_000), line(10_000));
+    assert_eq!(one, other);
+    assert_ne!(one, line(9_999));
+    assert!(format!("{one:?}").len() < 10_000);
+    for encoding in Encoding::BUILT_IN {
+        assert!(matches!(
+            encoding.to_bytes(&one),
+            Err(EncodeError::TooDeep { .. })
+        ));
+    }
+    let copy = one.clone();
+    drop(one);
+    drop(copy);
+    drop(other);
+}
+
+#[test]
+fn depth_is_limited_where_it_is_read() {
+    let deep = Limits {
+        depth: 200,
+        ..Limits::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let mut out = Vec::new();
+        encoding.encode(&line(100), &mut out, deep).unwrap();
+        let read = encoding.from_bytes::<Person>(&out.into());
+        // What is unknown to JSON's reader needs no stack, but values do.
+        assert!(
+            matches!(
+                read.unwrap_err().kind(),
+                DecodeErrorKind::TooDeep { limit: 64 }
+            ),
+            "{encoding:?}"
+        );
+    }
+}
+
+#[test]
+fn nodes_are_paid_for() {
+    let bond = || Bond {
+        to: Ref::new(Person::default()),
+        ..Bond::default()
+    };
+    let parent = Person {
+        children: std::iter::repeat_with(bond).take(1000).collect(),
+        ..Person::default()
+    };
+    let limits = Limits {
+        allocation: 100_000,
+        ..Limits::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let mut into = Person::default();
+        let read = encoding.decode(&mut into, &write(encoding, &parent), limits);
+        assert!(
+            matches!(
+                read.unwrap_err().kind(),
+                DecodeErrorKind::AllocationLimit { .. }
+            ),
+            "{encoding:?}"
+        );
+    }
+}
+
+#[test]
+fn circles_are_shown_once() {
+    let text = format!("{:?}", narcissus());
+    assert_eq!(text.matches("Narcissus").count(), 1, "{text}");
+    assert!(text.starts_with("#0 Person") && text.contains("friend: #0"));
+    assert_eq!(narcissus(), narcissus());
+    assert_ne!(narcissus(), Ref::new(named("Narcissus")));
+}
+
+#[test]
+fn who_knows_nothing_of_references_sees_a_tree() {
+    let tree = Person {
+        friend: Ref::new(named("friend")),
+        children: vec![Bond {
+            to: Ref::new(named("child")),
+            ..Bond::default()
+        }],
+        pet: Ref::new(AnyAnimal::from(Cat::default())),
+        ..named("top")
+    };
+    for encoding in Encoding::BUILT_IN {
+        if matches!(encoding, Encoding::Tagless) {
+            continue;
+        }
+        let plain: PlainPerson = encoding.from_bytes(&write(encoding, &tree)).unwrap();
+        assert_eq!(plain.friend.as_ref().unwrap().name, "friend");
+        assert_eq!(plain.children[0].to.name, "child");
+        // What it sends again is still what it was.
+        let back: Person = encoding.from_bytes(&write(encoding, &plain)).unwrap();
+        assert_eq!(back, tree, "{encoding:?}");
+        // And what it makes itself can be read.
+        let own = PlainPerson {
+            friend: Some(Box::new(PlainPerson {
+                name: "own".to_owned(),
+                ..PlainPerson::default()
+            })),
+            ..PlainPerson::default()
+        };
+        let back: Person = encoding.from_bytes(&write(encoding, &own)).unwrap();
+        assert_eq!(back.friend.get().unwrap().name, "own");
+    }
+}
+
+#[test]
+fn numbers_of_others_do_not_mix_with_new_ones() {
+    let friend = Ref::new(named("friend"));
+    let top = Person {
+        friend: friend.clone(),
+        pet: Ref::new(AnyAnimal::default()),
+        ..Person::default()
+    };
+    for encoding in [
+        Encoding::ThriftBinary,
+        Encoding::ThriftCompact,
+        Encoding::ThriftJson,
+        Encoding::Tagged,
+    ] {
+        let mut lonely: Lonely = encoding.from_bytes(&write(encoding, &top)).unwrap();
+        assert!(matches!(
+            encoding.to_bytes(&lonely),
+            Err(EncodeError::Unsupported { .. })
+        ));
+        lonely.pet = Ref::null();
+        let back: Person = encoding.from_bytes(&write(encoding, &lonely)).unwrap();
+        assert_eq!(back.friend, friend);
+    }
+}
+
+/// A person whose friend is a struct with this under a reserved id.
+fn forged(id: i32, number: i32, name: Option<&str>) -> PlainPerson {
+    let mut friend = PlainPerson {
+        name: name.unwrap_or_default().to_owned(),
+        ..PlainPerson::default()
+    };
+    friend.unknown_fields.push(id, UnknownValue::I32(number));
+    PlainPerson {
+        friend: Some(Box::new(friend)),
+        ..PlainPerson::default()
+    }
+}
+
+#[test]
+fn references_to_nonsense_are_refused() {
+    for encoding in [
+        Encoding::ThriftBinary,
+        Encoding::ThriftCompact,
+        Encoding::ThriftJson,
+        Encoding::Tagged,
+    ] {
+        let problem = |value: &PlainPerson| {
+            let read = encoding.from_bytes::<Person>(&write(encoding, value));
+            read.unwrap_err().to_string()
+        };
+        // Numbers that no node has, and a struct that goes on behind the number of another.
+        let rows = [
+            (
+                forged(reserved::NODE, -1, None),
+                "friend: the number of a node, which is none",
+            ),
+            (
+                forged(reserved::AGAIN, 0, Some("more")),
+                "friend: fields behind the number of a node that came before",
+            ),
+        ];
+        for (value, expected) in rows {
+            assert_eq!(problem(&value), expected, "{encoding:?}");
+        }
+        // One number twice.
+        let mut twice = forged(reserved::NODE, 7, None);
+        twice.children = vec![PlainBond {
+            to: *forged(reserved::NODE, 7, None).friend.unwrap(),
+            ..PlainBond::default()
+        }];
+        assert_eq!(
+            problem(&twice),
+            "children[].to: a reference to node 7, which is there twice"
+        );
+    }
+    // To one that is not there, to one far beyond, and to a friend as if it were a pet.
+    let rows = [
+        (
+            "00 02 00 00",
+            "friend: a reference to node 0, which has not come before it",
+        ),
+        (
+            "00 ffffffffffffffffff01 00 00",
+            "friend: a reference to node 18446744073709551613, which has not come before it",
+        ),
+        (
+            "00 01 00 00 00 00 00 02",
+            "pet: a reference to node 0, which is of another type",
+        ),
+    ];
+    for (tagless, expected) in rows {
+        let read = Encoding::Tagless.from_bytes::<Person>(&from_hex(tagless).into());
+        assert_eq!(read.unwrap_err().to_string(), expected, "{tagless}");
+    }
+}
+
+/// The people by the order in which they are met, and whom each refers to: the same for graphs of one shape.
+fn shape(top: &Person) -> Vec<(String, Vec<Option<usize>>)> {
+    let mut numbers: HashMap<*const Person, usize> = HashMap::new();
+    let mut people: Vec<Arc<Person>> = vec![Arc::new(top.clone())];
+    let mut shape = Vec::new();
+    let mut next = 0;
+    while let Some(person) = people.get(next).cloned() {
+        let refs = std::iter::once(&person.friend).chain(person.children.iter().map(|b| &b.to));
+        let numbered = refs.map(|to| {
+            let to = to.get()?;
+            Some(*numbers.entry(Arc::as_ptr(&to)).or_insert_with(|| {
+                people.push(to.clone());
+                people.len() - 1
+            }))
+        });
+        shape.push((person.name.clone(), numbered.collect()));
+        next += 1;
+    }
+    shape
+}
+
+/// A graph of people out of numbers: each refers to any of those made before it, or, where that is larger,
+/// back to itself.
+fn graph(links: &[Vec<usize>]) -> Person {
+    let mut people: Vec<Arc<Person>> = Vec::new();
+    for (index, links) in links.iter().enumerate() {
+        let person = Arc::new_cyclic(|own| {
+            let to = |link: &usize| match people.get(*link) {
+                Some(person) => Ref::from(person.clone()),
+                None => Ref::from(own),
+            };
+            Person {
+                friend: links.first().map(to).unwrap_or_default(),
+                children: links
+                    .iter()
+                    .skip(1)
+                    .map(|link| Bond {
+                        to: to(link),
+                        ..Bond::default()
+                    })
+                    .collect(),
+                ..named(&index.to_string())
+            }
+        });
+        people.push(person);
+    }
+    Person {
+        friend: people.last().cloned().map(Ref::from).unwrap_or_default(),
+        ..Person::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_graph_survives_every_encoding(
+        links in prop::collection::vec(prop::collection::vec(0usize..14, 0..4), 0..12),
+        broken: (prop::sample::Index, u8),
+    ) {
+        let top = graph(&links);
+        for encoding in Encoding::BUILT_IN {
+            let bytes = write(encoding, &top);
+            let back: Person = encoding.from_bytes(&bytes).unwrap();
+            prop_assert_eq!(shape(&back), shape(&top), "{:?}", encoding);
+            prop_assert_eq!(&back, &top);
+            let mut mutated = bytes.to_vec();
+            if !mutated.is_empty() {
+                let at = broken.0.index(mutated.len());
+                mutated[at] ^= broken.1;
+            }
+            let mut value = Person::default();
+            if encoding.decode(&mut value, &mutated.into(), Limits::default()).is_ok() {
+                let _ = encoding.to_bytes(&value);
+                let _ = format!("{value:?}");
+                prop_assert!(value == value.clone());
+            }
+        }
+    }
+}
