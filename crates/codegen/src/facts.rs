@@ -1,15 +1,19 @@
 //! What a generator has to know of a schema as a whole: what recurses, what serves as a key, what cannot
 //! be compared.
 
-use dovetail_schema::{Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind};
-use std::collections::HashSet;
+use dovetail_schema::{
+    Field, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
+};
+use std::collections::{BTreeMap, HashSet};
 
 /// The conclusions, one bit for each type.
 pub(crate) struct Facts<'a> {
     schema: &'a Schema,
+    /// See [`Schema::families`].
+    families: BTreeMap<TypeId, Vec<TypeId>>,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number, and are not keyed.
+    /// Types that contain a floating point number or a reference, and are not keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
@@ -19,20 +23,22 @@ pub(crate) struct Facts<'a> {
     filled: Vec<HashSet<TypeId>>,
 }
 
-/// The fields of a struct, those of its bases first.
-pub(crate) fn all_fields<'a>(schema: &'a Schema, def: &'a Struct) -> Vec<&'a Field> {
-    let mut fields = match def.extends.map(|base| &schema[base].kind) {
-        Some(TypeKind::Struct(base)) => all_fields(schema, base),
-        _ => Vec::new(),
-    };
-    fields.extend(&def.fields);
-    fields
+/// What a named type is made of.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    /// The struct that it extends.
+    Base(TypeId),
+    /// A field that is a reference.
+    Ref,
+    /// Any other field, or what an alias stands for.
+    Value(&'a Type),
 }
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(schema: &'a Schema) -> Self {
         let mut facts = Facts {
             schema,
+            families: schema.families(),
             keyed: HashSet::new(),
             floating: HashSet::new(),
             hashing: HashSet::new(),
@@ -40,15 +46,34 @@ impl<'a> Facts<'a> {
             filled: Vec::new(),
         };
         facts.find_keys();
-        facts.floating = facts.containing(|ty| matches!(ty, Type::F32 | Type::F64));
-        facts.hashing = facts.containing(|ty| matches!(ty, Type::Set(_) | Type::Map(..)));
-        facts.inline = facts.closure(|_, _| true);
-        facts.filled = facts.closure(|def, field| {
-            def.kind != StructKind::Union
-                && field.presence != Presence::Optional
-                && field.default.is_none()
+        facts.floating = facts.containing(|part| match part {
+            Part::Value(ty) => matches!(ty, Type::F32 | Type::F64),
+            Part::Ref => true,
+            Part::Base(_) => false,
         });
+        facts.hashing = facts.containing(
+            |part| matches!(part, Part::Value(ty) if matches!(ty, Type::Set(_) | Type::Map(..))),
+        );
+        facts.inline = facts.closure(|_, _| true, |facts, id| facts.members(id));
+        facts.filled = facts.closure(
+            |def, field| {
+                def.kind != StructKind::Union
+                    && field.presence != Presence::Optional
+                    && field.default.is_none()
+            },
+            |_, id| vec![id],
+        );
         facts
+    }
+
+    /// The struct and all that extend it; nothing where none does.
+    pub(crate) fn family(&self, id: TypeId) -> Option<&[TypeId]> {
+        self.families.get(&id).map(Vec::as_slice)
+    }
+
+    /// What a value of this type can be.
+    fn members(&self, id: TypeId) -> Vec<TypeId> {
+        self.family(id).map_or_else(|| vec![id], <[_]>::to_vec)
     }
 
     pub(crate) fn keyed(&self, id: TypeId) -> bool {
@@ -71,15 +96,25 @@ impl<'a> Facts<'a> {
 
     /// True where a field of this type, inside `owner`, would make `owner` infinitely large.
     pub(crate) fn recursive(&self, owner: TypeId, ty: &Type) -> bool {
-        self.closes_circle(&self.inline, owner, ty)
+        match self.schema.resolve(ty) {
+            Type::Named(id) => self
+                .members(*id)
+                .into_iter()
+                .any(|id| closes_circle(&self.inline, owner, id)),
+            _ => false,
+        }
     }
 
     /// True where filling the field with its default would never come to an end.
     pub(crate) fn endless(&self, owner: TypeId, field: &Field) -> bool {
         field.presence != Presence::Optional
             && field.default.is_none()
+            && field.sharing == Sharing::Value
             && !self.is_union(owner)
-            && self.closes_circle(&self.filled, owner, &field.ty)
+            && match self.schema.resolve(&field.ty) {
+                Type::Named(id) => closes_circle(&self.filled, owner, *id),
+                _ => false,
+            }
     }
 
     pub(crate) fn is_union(&self, id: TypeId) -> bool {
@@ -103,13 +138,6 @@ impl<'a> Facts<'a> {
         types || services
     }
 
-    fn closes_circle(&self, edges: &[HashSet<TypeId>], owner: TypeId, ty: &Type) -> bool {
-        match self.schema.resolve(ty) {
-            Type::Named(id) => *id == owner || edges[id.0 as usize].contains(&owner),
-            _ => false,
-        }
-    }
-
     fn struct_of(&self, id: TypeId) -> Option<&'a Struct> {
         match &self.schema[id].kind {
             TypeKind::Struct(def) => Some(def),
@@ -122,30 +150,44 @@ impl<'a> Facts<'a> {
     }
 
     /// The types of which a named type is made.
-    fn parts(&self, id: TypeId) -> Vec<&'a Type> {
+    fn parts(&self, id: TypeId) -> Vec<Part<'a>> {
         match &self.schema[id].kind {
-            TypeKind::Alias(target) => vec![target],
+            TypeKind::Alias(target) => vec![Part::Value(target)],
             TypeKind::Enum(_) => Vec::new(),
-            TypeKind::Struct(def) => all_fields(self.schema, def).iter().map(|f| &f.ty).collect(),
+            TypeKind::Struct(def) => {
+                let fields = def.fields.iter().map(|field| match field.sharing {
+                    Sharing::Ref => Part::Ref,
+                    Sharing::Value => Part::Value(&field.ty),
+                });
+                def.extends
+                    .map(Part::Base)
+                    .into_iter()
+                    .chain(fields)
+                    .collect()
+            }
         }
     }
 
-    /// Which types each type reaches in place, through the fields that `follow` accepts.
-    fn closure(&self, follow: fn(&Struct, &Field) -> bool) -> Vec<HashSet<TypeId>> {
+    /// Which types each type reaches in place, through what it extends and the fields that `follow` accepts;
+    /// `members` are those that a field can hold.
+    fn closure(
+        &self,
+        follow: fn(&Struct, &Field) -> bool,
+        members: fn(&Self, TypeId) -> Vec<TypeId>,
+    ) -> Vec<HashSet<TypeId>> {
         let edges: Vec<Vec<TypeId>> = self
             .ids()
             .map(|id| {
                 let Some(def) = self.struct_of(id) else {
                     return Vec::new();
                 };
-                all_fields(self.schema, def)
-                    .into_iter()
-                    .filter(|field| follow(def, field))
-                    .filter_map(|field| match self.schema.resolve(&field.ty) {
-                        Type::Named(target) => Some(*target),
-                        _ => None,
-                    })
-                    .collect()
+                let fields = def.fields.iter();
+                let values = fields.filter(|f| f.sharing == Sharing::Value && follow(def, f));
+                let held = values.flat_map(|field| match self.schema.resolve(&field.ty) {
+                    Type::Named(target) => members(self, *target),
+                    _ => Vec::new(),
+                });
+                held.chain(def.extends).collect()
             })
             .collect();
         self.ids().map(|id| reachable(&edges, id)).collect()
@@ -155,7 +197,9 @@ impl<'a> Facts<'a> {
         let schema = self.schema;
         for id in self.ids() {
             for part in self.parts(id) {
-                self.keys_in(part);
+                if let Part::Value(ty) = part {
+                    self.keys_in(ty);
+                }
             }
         }
         let methods = schema.services.iter().flat_map(|s| &s.methods);
@@ -189,23 +233,39 @@ impl<'a> Facts<'a> {
         for child in children(ty) {
             self.mark_keyed(child);
         }
-        if let Type::Named(id) = ty
-            && self.keyed.insert(*id)
-        {
-            for part in self.parts(*id) {
-                self.mark_keyed(part);
+        if let Type::Named(id) = ty {
+            for id in self.members(*id) {
+                self.mark_parts(id);
+            }
+        }
+    }
+
+    fn mark_parts(&mut self, id: TypeId) {
+        if !self.keyed.insert(id) {
+            return;
+        }
+        for part in self.parts(id) {
+            match part {
+                Part::Base(base) => self.mark_parts(base),
+                Part::Value(ty) => self.mark_keyed(ty),
+                Part::Ref => {}
             }
         }
     }
 
     /// The structs that contain a `leaf` at any depth, where it would count: not inside a keyed type.
-    fn containing(&self, leaf: fn(&Type) -> bool) -> HashSet<TypeId> {
+    fn containing(&self, leaf: fn(Part<'_>) -> bool) -> HashSet<TypeId> {
         let mut found = HashSet::new();
         loop {
             let before = found.len();
             for id in self.ids() {
                 let keyed = matches!(self.schema[id].kind, TypeKind::Struct(_)) && self.keyed(id);
-                if !keyed && self.parts(id).iter().any(|ty| contains(ty, leaf, &found)) {
+                let counts = |part: &Part<'_>| match part {
+                    Part::Base(base) => found.contains(base),
+                    Part::Ref => leaf(*part),
+                    Part::Value(ty) => self.contains(ty, leaf, &found),
+                };
+                if !keyed && self.parts(id).iter().any(counts) {
                     found.insert(id);
                 }
             }
@@ -214,6 +274,22 @@ impl<'a> Facts<'a> {
             }
         }
     }
+
+    fn contains(&self, ty: &Type, leaf: fn(Part<'_>) -> bool, found: &HashSet<TypeId>) -> bool {
+        // What stands in a key is spelled so that it can be compared.
+        let counts = |child: &Type| self.contains(child, leaf, found);
+        leaf(Part::Value(ty))
+            || match ty {
+                Type::Named(id) => self.members(*id).iter().any(|id| found.contains(id)),
+                Type::Set(_) => false,
+                Type::Map(_, value) => counts(value),
+                _ => children(ty).any(counts),
+            }
+    }
+}
+
+fn closes_circle(edges: &[HashSet<TypeId>], owner: TypeId, id: TypeId) -> bool {
+    id == owner || edges[id.0 as usize].contains(&owner)
 }
 
 fn children(ty: &Type) -> impl Iterator<Item = &Type> {
@@ -223,18 +299,6 @@ fn children(ty: &Type) -> impl Iterator<Item = &Type> {
         _ => (None, None),
     };
     first.into_iter().chain(second).map(|child| &**child)
-}
-
-fn contains(ty: &Type, leaf: fn(&Type) -> bool, found: &HashSet<TypeId>) -> bool {
-    // What stands in a key is spelled so that it can be compared.
-    let counts = |child: &Type| contains(child, leaf, found);
-    leaf(ty)
-        || match ty {
-            Type::Named(id) => found.contains(id),
-            Type::Set(_) => false,
-            Type::Map(_, value) => counts(value),
-            _ => children(ty).any(counts),
-        }
 }
 
 fn reachable(edges: &[Vec<TypeId>], from: TypeId) -> HashSet<TypeId> {

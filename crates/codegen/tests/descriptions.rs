@@ -19,9 +19,10 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions hashed inheritance keys names recursion scalars streams unions
+    containers defaults docs enums exceptions families graphs hashed inheritance keys names recursion scalars streams unions
 }
 
+use families::zoo;
 use inheritance::company::{calculator, shared};
 use names::names::r#type as odd;
 
@@ -62,6 +63,8 @@ fn methods() {
             "inheritance",
             &[&shared::BASE, &shared::SHARED, &calculator::CALCULATOR],
         ),
+        ("families", &[&zoo::ZOO]),
+        ("graphs", &[&graphs::graphs::GRAPHS]),
         ("names", &[&odd::SERVICE_]),
         ("scalars", &[&scalars::scalars::ECHO]),
         ("streams", &[&streams::jobs::JOBS]),
@@ -146,6 +149,16 @@ fn types() {
         row!(names::names::r#type::Holder),
         row!(names::names::r#type::Keywords),
         row!(names::names::r#type::SnakeCase),
+        row!(families::zoo::Cat),
+        row!(families::zoo::Cage),
+        row!(families::zoo::Choice),
+        ("families", "Trouble", around::<zoo::AnyTrouble>()),
+        ("families", "animals.Dog", around::<zoo::animals::AnyDog>()),
+        ("families", "animals.Puppy", around::<zoo::animals::Puppy>()),
+        ("graphs", "Node", around::<graphs::graphs::AnyNode>()),
+        row!(graphs::graphs::Link),
+        row!(graphs::graphs::Leaf),
+        row!(graphs::graphs::Target),
         row!(scalars::scalars::Scalars),
         row!(scalars::scalars::Presence),
         row!(scalars::scalars::Empty),

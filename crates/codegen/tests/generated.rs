@@ -1,7 +1,10 @@
 //! The golden files are code: they compile, without a warning, and do what the contract says.
 
-use dovetail::wire::{Kind, Message};
-use dovetail::{Context, Exceptions, OrderedFloat, Service, Status};
+#![allow(clippy::unwrap_used)]
+
+use dovetail::wire::{Encoding, Kind, Message};
+use dovetail::{Context, Exceptions, OrderedFloat, Ref, Service, Status};
+use std::sync::Arc;
 
 macro_rules! golden {
     ($($name:ident)*) => {$(
@@ -12,10 +15,12 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults deprecated docs enums exceptions hashed inheritance keys names recursion scalars streams unions
+    containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names recursion scalars streams unions
 }
 
 use defaults::defaults as def;
+use families::zoo::{self, animals};
+use graphs::graphs::{AnyNode, Leaf, Link, Node};
 use inheritance::company::{calculator, shared};
 use names::names::r#type as odd;
 
@@ -181,4 +186,90 @@ async fn inherited_methods_can_be_called(
     blocking.ping()?;
     blocking.next(&shared::Item::default())?;
     Ok(())
+}
+
+#[test]
+fn a_struct_has_what_it_extends() {
+    let mut puppy = animals::Puppy::default();
+    assert_eq!(
+        (puppy.name.as_str(), puppy.breed.as_str()),
+        ("nobody", "mongrel")
+    );
+    puppy.name = "Rex".to_owned();
+    let ids: Vec<i32> = animals::Puppy::FIELDS.iter().map(|f| f.id).collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
+
+    fn greet(animal: &animals::Animal) -> String {
+        format!("Hello {}", animal.name)
+    }
+    assert_eq!(greet(&puppy), "Hello Rex");
+    assert_eq!(greet(&animals::AnyAnimal::from(puppy)), "Hello Rex");
+    assert_eq!(zoo::FIRST.name, "Adam");
+    assert_eq!((zoo::LAST.weeks, zoo::LAST.breed.as_str()), (3, "x"));
+}
+
+#[test]
+fn any_member_goes_where_the_first_is_declared() {
+    let cage = zoo::Cage {
+        inmate: zoo::Cat::default().into(),
+        more: [("dog".to_owned(), animals::Dog::default().into())].into(),
+        ..Default::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let bytes = encoding.to_bytes(&cage).unwrap().into();
+        assert_eq!(encoding.from_bytes::<zoo::Cage>(&bytes).unwrap(), cage);
+    }
+}
+
+#[test]
+fn an_exception_that_extends_a_declared_one_is_an_error_of_the_method() {
+    let bite = || zoo::Bite {
+        base: zoo::Trouble {
+            message: "ouch".to_owned(),
+            ..Default::default()
+        },
+        depth: 3,
+    };
+    let error: zoo::FeedError = bite().into();
+    assert_eq!(error.to_string(), "ouch");
+    assert_eq!(error, zoo::FeedError::Trouble(bite().into()));
+    assert!(matches!(
+        zoo::Escape::default().into(),
+        zoo::FeedError::Escape(_)
+    ));
+}
+
+#[test]
+fn references_survive_in_generated_types() {
+    let root = Arc::new_cyclic(|root| {
+        let leaf = Leaf {
+            base: Node {
+                name: "leaf".to_owned(),
+                parent: Ref::from(root),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let link = Link {
+            to: Ref::new(leaf.into()),
+            ..Default::default()
+        };
+        AnyNode::from(Node {
+            children: vec![link],
+            ..Default::default()
+        })
+    });
+    let link = Link {
+        to: root.into(),
+        ..Default::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let bytes = encoding.to_bytes(&link).unwrap().into();
+        let back: Link = encoding.from_bytes(&bytes).unwrap();
+        assert_eq!(back, link);
+        let root = back.to.get().unwrap();
+        let leaf = root.children[0].to.get().unwrap();
+        assert!(leaf.parent.is(&root), "{encoding:?}");
+        assert!(matches!(&*leaf, AnyNode::Leaf(_)));
+    }
 }

@@ -211,7 +211,14 @@ fn what_cannot_be_generated_is_refused_by_name() {
         (field("any"), own_wire("`any`")),
         (field("dynamic"), own_wire("`dynamic`")),
         (field("array<double, 3>"), own_wire("an array")),
-        (field("optional ref A"), own_wire("`ref`")),
+        (
+            "struct A { 1: ref B b 2: set<A> keys } struct B {}".to_owned(),
+            "`input.A`, field `b`: a `ref` cannot be compared, and the struct is a key".to_owned(),
+        ),
+        (
+            "exception E {} service S { void f() throws (1: ref E e) }".to_owned(),
+            "`input.S.f`, field `e`: an exception is thrown as a value; remove `ref`".to_owned(),
+        ),
     ];
     for (contract, expected) in rows {
         assert_eq!(refused(&schema_of(&contract)), expected, "{contract}");

@@ -1,10 +1,11 @@
 //! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
 
 use crate::contract::Table;
+use crate::identity::{read_named, read_ref, write_named, write_ref};
 use crate::{Contract, MAX_DEPTH, Struct, Value, positional};
 use dovetail_schema::{Type, TypeKind};
 use dovetail_wire::{
-    Cursor, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader,
+    Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader,
     Uuid, Writer,
 };
 
@@ -55,7 +56,7 @@ fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
     contract.kind(ty).ok_or(SHAPELESS)
 }
 
-fn deeper(left: usize) -> Result<usize, EncodeError> {
+pub(crate) fn deeper(left: usize) -> Result<usize, EncodeError> {
     left.checked_sub(1)
         .ok_or(EncodeError::TooDeep { limit: MAX_DEPTH })
 }
@@ -97,10 +98,7 @@ pub(crate) fn write<W: Writer + ?Sized>(
             TypeKind::Enum(_) => writer.enumeration(*number),
             _ => Err(MISTYPED),
         },
-        (Type::Named(id), Value::Struct(value)) => {
-            let table = contract.table(*id).ok_or(MISTYPED)?;
-            write_struct(contract, table, value, writer, deeper(left)?)
-        }
+        (Type::Named(id), value) => write_named(contract, *id, value, false, writer, left),
         _ => Err(MISTYPED),
     }
 }
@@ -146,6 +144,22 @@ fn write_items<W: Writer + ?Sized>(
     writer.end_list()
 }
 
+/// Writes the value of a row of the table; only a reference can have none.
+pub(crate) fn write_row<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    index: usize,
+    value: Option<&Value>,
+    writer: &mut W,
+    left: usize,
+) -> Result<(), EncodeError> {
+    match value {
+        _ if table.is_ref(index) => write_ref(contract, table.ty(index), value, writer, left),
+        Some(value) => write(contract, table.ty(index), value, writer, left),
+        None => Ok(()),
+    }
+}
+
 /// Writes the fields that are present, in the order of the table.
 pub(crate) fn write_struct<W: Writer + ?Sized>(
     contract: &Contract<'_>,
@@ -170,12 +184,13 @@ pub(crate) fn write_fields<W: Writer + ?Sized>(
     writer: &mut W,
     left: usize,
 ) -> Result<(), EncodeError> {
+    value.unknown_fields.write_first(writer)?;
     let mut written = 0;
     for (index, row) in table.wire().iter().enumerate() {
         match value.get(row.id) {
             Some(field) => {
                 writer.begin_field(row)?;
-                write(contract, table.ty(index), field, writer, left)?;
+                write_row(contract, table, index, Some(field), writer, left)?;
                 writer.end_field()?;
                 written += 1;
             }
@@ -195,7 +210,7 @@ pub(crate) fn write_fields<W: Writer + ?Sized>(
     value.unknown_fields.write(writer)
 }
 
-fn too_deep() -> DecodeError {
+pub(crate) fn too_deep() -> DecodeError {
     DecodeErrorKind::TooDeep { limit: MAX_DEPTH }.into()
 }
 
@@ -229,15 +244,7 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         }
         Type::Named(id) => match contract.table(*id) {
             None => Value::Enum(reader.enumeration()?),
-            Some(table) => {
-                let left = left.checked_sub(1).ok_or_else(too_deep)?;
-                let mut value = match old {
-                    Some(Value::Struct(old)) => old,
-                    _ => Struct::new(),
-                };
-                read_struct(contract, table, &mut value, reader, left)?;
-                Value::Struct(value)
-            }
+            Some(_) => read_named(contract, *id, old, None, reader, left)?,
         },
         _ => return Err(DecodeError::malformed(SHAPELESS.to_string())),
     })
@@ -315,28 +322,63 @@ pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
         return positional::read_struct(contract, table, value, reader, left);
     }
     reader.begin_struct()?;
-    let mut cursor = Cursor::default();
+    read_rest(contract, table, value, Begun::default(), reader, left)
+}
+
+/// Reads the value of a row of the table; `None` for a reference that leads to nothing.
+pub(crate) fn read_row<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    index: usize,
+    old: Option<Value>,
+    reader: &mut R,
+    left: usize,
+) -> Result<Option<Value>, DecodeError> {
+    let row = &table.wire()[index];
+    let value = match table.is_ref(index) {
+        true => read_ref(contract, table.ty(index), reader, left),
+        false => read(contract, table.ty(index), old, reader, left).map(Some),
+    };
+    value.map_err(|e| e.within(row.name.to_owned()))
+}
+
+/// Reads the rest of a struct that has begun.
+pub(crate) fn read_rest<'de, R: Reader<'de> + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &mut Struct,
+    mut begun: Begun,
+    reader: &mut R,
+    left: usize,
+) -> Result<(), DecodeError> {
     loop {
-        match reader.next_field(table.wire(), &mut cursor)? {
+        let next = match begun.next.take() {
+            Some(next) => next,
+            None => reader.next_field(table.wire(), &mut begun.cursor)?,
+        };
+        match next {
             NextField::Known(index) => {
                 let row = &table.wire()[index];
                 let old = value.take(row.id);
                 if table.union {
                     value.clear();
                 }
-                let field = read(contract, table.ty(index), old, reader, left)
-                    .map_err(|e| e.within(row.name.to_owned()))?;
-                value.set(row.id, field);
+                let field = read_row(contract, table, index, old, reader, left)?;
+                if let Some(field) = field {
+                    value.set(row.id, field);
+                }
             }
             NextField::Unknown(id) => value.unknown_fields.push(id, reader.unknown_value()?),
             NextField::End => break,
         }
     }
-    match table
-        .wire()
-        .iter()
-        .find(|row| row.required && value.get(row.id).is_none())
-    {
+    check_required(table, value)
+}
+
+/// Refuses a struct without one of its required fields.
+pub(crate) fn check_required(table: &Table<'_>, value: &Struct) -> Result<(), DecodeError> {
+    let mut rows = table.wire().iter();
+    match rows.find(|row| row.required && value.get(row.id).is_none()) {
         None => Ok(()),
         Some(row) => Err(DecodeErrorKind::MissingField {
             name: row.name.to_owned().into(),

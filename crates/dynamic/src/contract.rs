@@ -1,13 +1,15 @@
 use dovetail_schema::{
-    Field, Method, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
+    Field, Method, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
 };
 use dovetail_wire::{self as wire, Kind};
+use std::collections::BTreeMap;
 
 /// A schema, with the tables that encodings ask for when they meet a struct.
 pub struct Contract<'a> {
     schema: &'a Schema,
     /// By type id; `None` for enums and aliases.
     tables: Vec<Option<Table<'a>>>,
+    families: BTreeMap<TypeId, Vec<TypeId>>,
 }
 
 /// The fields of a struct or union, of a method's parameters, or of its reply; inherited ones first.
@@ -36,6 +38,7 @@ impl<'a> Contract<'a> {
         Contract {
             schema,
             tables: (0..schema.types.len()).map(table).collect(),
+            families: schema.families(),
         }
     }
 
@@ -47,6 +50,11 @@ impl<'a> Contract<'a> {
     /// The fields of a struct, union or exception; `None` for other types.
     pub fn table(&self, id: TypeId) -> Option<&Table<'a>> {
         self.tables.get(id.0 as usize)?.as_ref()
+    }
+
+    /// A struct and all that extend it, itself first; nothing where none does.
+    pub fn family(&self, id: TypeId) -> Option<&[TypeId]> {
+        self.families.get(&id).map(Vec::as_slice)
     }
 
     /// The parameters of a method.
@@ -131,7 +139,13 @@ impl<'a> Table<'a> {
     /// Whether the row with this index may be absent.
     pub(crate) fn is_optional(&self, index: usize) -> bool {
         let own = self.fields.get(index);
-        own.is_some_and(|field| field.presence == Presence::Optional)
+        own.is_some_and(|f| f.presence == Presence::Optional && f.sharing == Sharing::Value)
+    }
+
+    /// Whether the row with this index is a reference.
+    pub(crate) fn is_ref(&self, index: usize) -> bool {
+        let own = self.fields.get(index);
+        own.is_some_and(|field| field.sharing == Sharing::Ref)
     }
 
     /// The field with this name.

@@ -1,7 +1,7 @@
 //! Methods of a schema in the words by which two ends compare contracts.
 
 use crate::Contract;
-use dovetail_schema::{Field, Method, Presence, Stream, Type, TypeId, TypeKind};
+use dovetail_schema::{Field, Method, Presence, Sharing, Stream, Type, TypeId, TypeKind};
 use dovetail_wire::description::{
     self, Definition, FieldPresence, FieldType, Signature, StreamTypes,
 };
@@ -16,9 +16,16 @@ impl Contract<'_> {
             complete: Cell::new(true),
         };
         let signature = walk.signature(method);
-        let description = description::describe_with(&signature, |id| walk.define(id));
+        let description = description::describe_with(&signature, |name| walk.define(name));
         walk.complete.get().then_some(description)
     }
+}
+
+/// A named type: itself, or with those that extend it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Name {
+    id: TypeId,
+    family: bool,
 }
 
 struct Walk<'a> {
@@ -28,7 +35,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn signature(&self, method: &'a Method) -> Signature<'a, TypeId> {
+    fn signature(&self, method: &'a Method) -> Signature<'a, Name> {
         Signature {
             name: &method.name,
             oneway: method.oneway,
@@ -40,7 +47,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn stream(&self, stream: Option<&'a Stream>) -> Option<StreamTypes<'a, TypeId>> {
+    fn stream(&self, stream: Option<&'a Stream>) -> Option<StreamTypes<'a, Name>> {
         let stream = stream?;
         Some(StreamTypes {
             item: self.ty(&stream.item)?,
@@ -48,8 +55,16 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn define(&self, id: TypeId) -> Definition<'a, TypeId> {
+    fn define(&self, name: Name) -> Definition<'a, Name> {
+        let id = name.id;
         let def = &self.contract.schema()[id];
+        if let (true, Some(family)) = (name.family, self.contract.family(id)) {
+            let member = |id: &TypeId| Name {
+                id: *id,
+                family: false,
+            };
+            return Definition::Family(&def.name, family.iter().map(member).collect());
+        }
         match (&def.kind, self.contract.table(id)) {
             (TypeKind::Enum(kind), _) => {
                 let values = kind.values.iter();
@@ -68,24 +83,28 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn fields(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, TypeId>> {
+    fn fields(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, Name>> {
         let field = |field: &'a Field| {
             Some(FieldType {
                 id: field.id,
                 name: &field.name,
-                presence: match field.presence {
-                    Presence::Default => FieldPresence::Always,
-                    Presence::Required => FieldPresence::Required,
-                    Presence::Optional => FieldPresence::Optional,
+                presence: match (field.presence, field.sharing) {
+                    (Presence::Required, _) => FieldPresence::Required,
+                    (Presence::Optional, Sharing::Value) => FieldPresence::Optional,
+                    // Nothing is one of the values of a reference.
+                    (Presence::Default, _) | (_, Sharing::Ref) => FieldPresence::Always,
                 },
-                ty: self.ty(&field.ty)?,
+                ty: match field.sharing {
+                    Sharing::Value => self.ty(&field.ty)?,
+                    Sharing::Ref => description::Type::Ref(Box::new(self.ty(&field.ty)?)),
+                },
             })
         };
         fields.into_iter().filter_map(field).collect()
     }
 
     /// Fields of which there is one: that it may be absent goes without saying.
-    fn choices(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, TypeId>> {
+    fn choices(&self, fields: impl IntoIterator<Item = &'a Field>) -> Vec<FieldType<'a, Name>> {
         let mut fields = self.fields(fields);
         fields
             .iter_mut()
@@ -93,16 +112,21 @@ impl<'a> Walk<'a> {
         fields
     }
 
-    fn ty(&self, ty: &Type) -> Option<description::Type<TypeId>> {
+    fn ty(&self, ty: &Type) -> Option<description::Type<Name>> {
         let boxed = |ty| self.ty(ty).map(Box::new);
         Some(match self.contract.schema().resolve(ty) {
             Type::List(item) => description::Type::List(boxed(item)?),
             Type::Set(item) => description::Type::Set(boxed(item)?),
             Type::Map(key, item) => description::Type::Map(boxed(key)?, boxed(item)?),
-            Type::Named(id) => match self.contract.schema()[*id].kind {
-                TypeKind::Enum(_) => description::Type::Enum(*id),
-                _ => description::Type::Struct(*id),
-            },
+            Type::Named(id) => {
+                let family = self.contract.family(*id).is_some();
+                let name = Name { id: *id, family };
+                match self.contract.schema()[*id].kind {
+                    TypeKind::Enum(_) => description::Type::Enum(name),
+                    _ if family => description::Type::Family(name),
+                    _ => description::Type::Struct(name),
+                }
+            }
             scalar => match self.contract.kind(scalar) {
                 Some(kind) => description::Type::Scalar(kind),
                 None => {

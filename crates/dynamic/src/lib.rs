@@ -15,6 +15,7 @@ mod call;
 mod codec;
 mod contract;
 mod describe;
+mod identity;
 mod json;
 mod names;
 mod plausible;

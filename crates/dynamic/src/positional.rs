@@ -1,6 +1,6 @@
 //! Structs and unions in encodings that write values one after the other.
 
-use crate::codec::{read, write};
+use crate::codec::{check_required, read_row, write_row};
 use crate::contract::Table;
 use crate::{Contract, Struct};
 use dovetail_wire::{
@@ -25,8 +25,9 @@ pub(crate) fn write_struct<W: Writer + ?Sized>(
         false => writer.begin_positional(presence(table, value)?.bytes())?,
     }
     for (index, row) in table.wire().iter().enumerate() {
-        if let Some(field) = value.get(row.id) {
-            write(contract, table.ty(index), field, writer, left)?;
+        let field = value.get(row.id);
+        if field.is_some() || !table.is_choice() {
+            write_row(contract, table, index, field, writer, left)?;
         }
     }
     writer.end_struct()
@@ -55,7 +56,7 @@ fn presence(table: &Table<'_>, value: &Struct) -> Result<Presence<Vec<u8>>, Enco
         let present = value.get(row.id).is_some();
         match table.is_optional(index) {
             true => presence.push(Some(present)),
-            false if present => {}
+            false if present || (table.is_ref(index) && !row.required) => {}
             false => return Err(EncodeError::NeedsTags),
         }
     }
@@ -77,24 +78,25 @@ pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
 ) -> Result<(), DecodeError> {
     value.clear();
     value.unknown_fields = UnknownFields::default();
-    let mut read_row = |index: usize, reader: &mut R| {
-        let row = &table.wire()[index];
-        let field = read(contract, table.ty(index), None, reader, left)
-            .map_err(|e| e.within(row.name.to_owned()))?;
-        value.set(row.id, field);
+    let mut read = |index: usize, reader: &mut R| {
+        let field = read_row(contract, table, index, None, reader, left)?;
+        if let Some(field) = field {
+            value.set(table.wire()[index].id, field);
+        }
         Ok::<_, DecodeError>(())
     };
     if table.is_choice() {
         if let Some(row) = read_place(table.wire(), reader)? {
-            read_row(place(table.wire(), row.id) - 1, reader)?;
+            read(place(table.wire(), row.id) - 1, reader)?;
         }
     } else {
         let mut present = Present::read(reader, table.wire().len(), optional(table))?;
         for index in 0..table.wire().len() {
             if !table.is_optional(index) || present.take() {
-                read_row(index, reader)?;
+                read(index, reader)?;
             }
         }
+        check_required(table, value)?;
     }
     reader.end_positional()
 }

@@ -1,3 +1,4 @@
+use dovetail_schema::TypeId;
 use dovetail_wire::{Bytes, UnknownFields, Uuid};
 
 /// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
@@ -26,6 +27,13 @@ pub enum Value {
     Map(Vec<(Value, Value)>),
     /// A struct, union or exception.
     Struct(Struct),
+    /// A struct or exception that extends the one that the schema says.
+    Derived(TypeId, Struct),
+    /// What a `ref` field leads to, under a number that no other node of the message has. One without a
+    /// number stands for itself; nothing leads to it again.
+    Node(u64, Box<Value>),
+    /// What a `ref` field leads to is the node of this number, which comes before, or in which it is.
+    Again(u64),
 }
 
 /// The fields of a struct, union or exception that are present; also the parameters of a call.

@@ -29,7 +29,10 @@ pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::MethodKind;
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
-pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
+pub use dovetail_wire::{
+    Bytes, OrderedFloat, Ref, UnknownFields, Uuid, enumeration, extends, family, message, thrown,
+    union,
+};
 pub use exceptions::Exceptions;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use server::{Counters, Model, Running, Server, ServerLimits};

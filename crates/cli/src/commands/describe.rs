@@ -5,8 +5,8 @@ use crate::paint::{Paint, Stream, Style};
 use clap::Args;
 use dovetail_dynamic::{closest, type_name};
 use dovetail_schema::{
-    Field, Method, Presence, Schema, Service, ServiceId, StructKind, Type, TypeDef, TypeId,
-    TypeKind,
+    Field, Method, Presence, Schema, Service, ServiceId, Sharing, StructKind, Type, TypeDef,
+    TypeId, TypeKind,
 };
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -204,7 +204,11 @@ impl Writer<'_> {
                     StructKind::Union => "union",
                     StructKind::Exception(_) => "exception",
                 };
-                let _ = writeln!(text, "{} {name}", self.faint(word));
+                let extends = match def.extends {
+                    Some(base) => format!(" extends {}", self.schema[base].name),
+                    None => String::new(),
+                };
+                let _ = writeln!(text, "{} {name}{extends}", self.faint(word));
                 def.fields
                     .iter()
                     .for_each(|field| text += &self.field(field));
@@ -219,11 +223,15 @@ impl Writer<'_> {
             Presence::Required => "  required",
             Presence::Optional => "  optional",
         };
+        let sharing = match field.sharing {
+            Sharing::Value => "",
+            Sharing::Ref => "ref ",
+        };
         let ty = type_name(self.schema, &field.ty);
         let doc = self.doc(field.doc.as_deref(), "  ");
         let id = self.faint(&format!("{}:", field.id));
         format!(
-            "{doc}  {id} {}: {ty}{}\n",
+            "{doc}  {id} {}: {sharing}{ty}{}\n",
             self.strong(&field.name),
             self.faint(presence)
         )

@@ -1,7 +1,7 @@
 //! What this generator refuses, by name, before it prints a line.
 
 use crate::Unsupported;
-use crate::facts::{Facts, all_fields};
+use crate::facts::Facts;
 use dovetail_schema::{Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
 
 /// Parameters and declared exceptions that the runtime's tables have room for.
@@ -52,8 +52,10 @@ impl Check<'_> {
             TypeKind::Struct(def) => {
                 for field in &def.fields {
                     self.field(field, &at);
-                }
-                for field in all_fields(self.schema, def) {
+                    if field.sharing == Sharing::Ref && self.facts.keyed(id) {
+                        let at = format!("{at}, field `{}`", field.name);
+                        self.refuse(&at, "a `ref` cannot be compared, and the struct is a key");
+                    }
                     if field.presence == Presence::Required && self.facts.endless(id, field) {
                         let at = format!("{at}, field `{}`", field.name);
                         self.refuse(&at, "a value would have to contain another one of its type without end; make the field `optional`");
@@ -65,9 +67,6 @@ impl Check<'_> {
 
     fn field(&mut self, field: &Field, owner: &str) {
         let at = format!("{owner}, field `{}`", field.name);
-        if field.sharing == Sharing::Ref {
-            self.refuse(&at, "`ref` comes with Dovetail's own wire");
-        }
         self.ty(&field.ty, &at);
     }
 
@@ -91,6 +90,13 @@ impl Check<'_> {
         self.refuse(at, format!("{what} comes with Dovetail's own wire"));
     }
 
+    fn throws(&mut self, throws: &[Field], owner: &str) {
+        for field in throws.iter().filter(|f| f.sharing == Sharing::Ref) {
+            let at = format!("{owner}, field `{}`", field.name);
+            self.refuse(&at, "an exception is thrown as a value; remove `ref`");
+        }
+    }
+
     fn method(&mut self, method: &Method, at: &str) {
         for param in &method.params {
             self.field(param, at);
@@ -98,6 +104,7 @@ impl Check<'_> {
         if let Some(result) = &method.result {
             self.ty(result, at);
         }
+        self.throws(&method.throws, at);
         let mut counts = vec![
             (method.params.len(), "parameters"),
             (method.throws.len(), "declared exceptions"),
@@ -107,6 +114,7 @@ impl Check<'_> {
             .flatten()
         {
             self.ty(&stream.item, at);
+            self.throws(&stream.throws, at);
             counts.push((stream.throws.len(), "exceptions of a stream"));
         }
         for (count, what) in counts {

@@ -3,10 +3,9 @@
 use super::expr::Expr;
 use super::items::is_integer;
 use super::module::{Module, Place, is_float};
-use super::names::{enum_names, field_names};
+use super::names::{enum_names, field_names, member_names};
 use super::text::Text;
-use crate::facts::all_fields;
-use dovetail_schema::{Field, StructKind, Type, TypeId, TypeKind, Value};
+use dovetail_schema::{Field, Sharing, Struct, StructKind, Type, TypeId, TypeKind, Value};
 
 impl Module<'_> {
     pub(super) fn print_constant(&self, text: &mut Text, index: usize) {
@@ -45,6 +44,9 @@ impl Module<'_> {
     /// A value as a field of `owner`, with `Some` and `Box` where the field has them.
     pub(super) fn field_value(&self, owner: TypeId, field: &Field, value: &Value) -> Expr {
         let mut expr = self.value(&field.ty, value, self.place_in(owner));
+        if field.sharing == Sharing::Ref {
+            return Expr::call(format!("{}::new", self.name("Ref")), expr);
+        }
         if self.cx.facts.recursive(owner, &field.ty) {
             expr = Expr::call(format!("{}::new", self.name("Box")), expr);
         }
@@ -82,7 +84,10 @@ impl Module<'_> {
             }
             (_, Value::List(items)) => self.list(ty, items, place),
             (_, Value::Map(entries)) => self.map(ty, entries, place),
-            (_, Value::Struct(id, fields)) => self.struct_value(*id, fields),
+            (_, Value::Struct(id, fields)) => {
+                let own = self.struct_value(*id, fields);
+                self.member(ty, *id, own)
+            }
         }
     }
 
@@ -167,48 +172,63 @@ impl Module<'_> {
         Expr::call(format!("{name}::from"), Expr::Array("[", items))
     }
 
+    /// A struct where its family is called for.
+    fn member(&self, ty: &Type, id: TypeId, value: Expr) -> Expr {
+        let Type::Named(base) = ty else {
+            return value;
+        };
+        let Some(family) = self.cx.facts.family(*base) else {
+            return value;
+        };
+        let names = member_names(&self.cx.names, family);
+        let variant = family.iter().zip(names).find(|(member, _)| **member == id);
+        let any = self.ty(ty, Place::Value);
+        match variant {
+            Some((_, variant)) => Expr::call(format!("{any}::{variant}"), value),
+            None => value,
+        }
+    }
+
     fn struct_value(&self, id: TypeId, given: &[(String, Value)]) -> Expr {
         let path = self.named(id);
         let TypeKind::Struct(def) = &self.cx.schema[id].kind else {
             return Expr::atom(format!("{path}::default()"));
         };
-        let names = field_names(self.cx.schema, def);
-        let fields = all_fields(self.cx.schema, def);
-        let values: Vec<(String, Expr)> = given
-            .iter()
-            .filter_map(|(field, value)| {
-                let index = fields.iter().position(|f| f.name == *field)?;
-                let value = self.field_value(id, fields[index], value);
-                Some((names[index].clone(), value))
-            })
-            .collect();
-        match (def.kind, values.into_iter().next(), given) {
-            (_, None, _) => Expr::atom(format!("{path}::default()")),
-            (StructKind::Union, Some((variant, value)), _) => {
-                Expr::call(format!("{path}::{variant}"), value)
-            }
-            (_, Some(_), given) => self.struct_literal(id, &path, &names, &fields, given),
+        let mut values = self.own_values(id, def, given);
+        if def.kind == StructKind::Union {
+            return match values.pop() {
+                Some((variant, value)) => Expr::call(format!("{path}::{variant}"), value),
+                None => Expr::atom(format!("{path}::default()")),
+            };
         }
+        let inherited = given
+            .iter()
+            .any(|(name, _)| def.fields.iter().all(|f| f.name != *name));
+        if let Some(base) = def.extends.filter(|_| inherited) {
+            values.insert(0, ("base".to_owned(), self.struct_value(base, given)));
+        }
+        if values.is_empty() {
+            return Expr::atom(format!("{path}::default()"));
+        }
+        // Beside its own fields a struct has `base` or `unknown_fields`, which nobody gives.
+        let rest = values.len() <= def.fields.len();
+        let rest = rest.then(|| format!("{}::default()", self.name("Default")));
+        Expr::Struct(path, values, rest)
     }
 
-    /// Fields in the order of the contract, the others from the struct's default.
-    fn struct_literal(
+    /// The struct's own fields among those given, in the order of the contract.
+    fn own_values(
         &self,
         id: TypeId,
-        path: &str,
-        names: &[String],
-        fields: &[&Field],
+        def: &Struct,
         given: &[(String, Value)],
-    ) -> Expr {
-        let values = fields
-            .iter()
-            .zip(names)
+    ) -> Vec<(String, Expr)> {
+        let fields = def.fields.iter().zip(field_names(self.cx.schema, def));
+        fields
             .filter_map(|(field, name)| {
                 let (_, value) = given.iter().find(|(given, _)| *given == field.name)?;
-                Some((name.clone(), self.field_value(id, field, value)))
+                Some((name, self.field_value(id, field, value)))
             })
-            .collect();
-        let base = format!("{}::default()", self.name("Default"));
-        Expr::Struct(path.to_owned(), values, Some(base))
+            .collect()
     }
 }

@@ -2,10 +2,9 @@
 
 use super::expr::Expr;
 use super::module::{Module, Place};
-use super::names::{enum_names, field_names};
+use super::names::{enum_names, field_names, member_names};
 use super::options::Maps;
 use super::text::Text;
-use crate::facts::all_fields;
 use dovetail_schema::{
     Enum, Field, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
 };
@@ -15,6 +14,8 @@ struct Row<'a> {
     field: &'a Field,
     name: String,
     ty: String,
+    /// Where it is: `base.` for each struct in between, and the name.
+    path: String,
 }
 
 impl Module<'_> {
@@ -28,7 +29,10 @@ impl Module<'_> {
             TypeKind::Struct(kind) if kind.kind == StructKind::Union => {
                 self.print_union(text, id, kind);
             }
-            TypeKind::Struct(kind) => self.print_struct(text, id, kind),
+            TypeKind::Struct(kind) => {
+                self.print_struct(text, id, kind);
+                self.print_family(text, id, kind);
+            }
         }
     }
 
@@ -73,17 +77,33 @@ impl Module<'_> {
         text.close("});");
     }
 
+    /// The struct's own fields.
     fn rows<'a>(&'a self, id: TypeId, def: &'a Struct) -> Vec<Row<'a>> {
         let names = field_names(self.cx.schema, def);
-        all_fields(self.cx.schema, def)
-            .into_iter()
-            .zip(names)
+        let fields = def.fields.iter().zip(names);
+        fields
             .map(|(field, name)| Row {
                 field,
-                name,
                 ty: self.field_type(id, field),
+                path: name.clone(),
+                name,
             })
             .collect()
+    }
+
+    /// The fields of all structs that a struct extends, the outermost first.
+    fn inherited_rows<'a>(&'a self, def: &'a Struct) -> Vec<Row<'a>> {
+        let Some(id) = def.extends else {
+            return Vec::new();
+        };
+        let TypeKind::Struct(base) = &self.cx.schema[id].kind else {
+            return Vec::new();
+        };
+        let mut rows = self.inherited_rows(base);
+        rows.extend(self.rows(id, base));
+        rows.iter_mut()
+            .for_each(|row| row.path.insert_str(0, "base."));
+        rows
     }
 
     fn print_struct(&self, text: &mut Text, id: TypeId, def: &Struct) {
@@ -93,55 +113,105 @@ impl Module<'_> {
         if !defaults {
             traits.push("Default");
         }
-        self.comparisons(id, &mut traits);
+        self.comparisons(&[id], &mut traits);
         text.derive(&traits, self.cx.options);
         text.deprecated(self.cx.schema[id].deprecated.as_deref());
         let name = self.cx.names.of_type(id);
+        let base = def.extends.map(|base| self.named(base));
         text.open(&format!("pub struct {name} {{"));
-        for Row { field, name, ty } in &rows {
+        if let Some(base) = &base {
+            text.line(&format!("pub base: {base},"));
+        }
+        for Row {
+            field, name, ty, ..
+        } in &rows
+        {
             self.docs(text, field.doc.as_deref());
             text.deprecated(field.deprecated.as_deref());
             text.typed(&format!("pub {name}:"), ty, ',');
         }
-        text.line(&format!(
-            "pub unknown_fields: {},",
-            self.name("UnknownFields")
-        ));
+        if base.is_none() {
+            let unknown = self.name("UnknownFields");
+            text.line(&format!("pub unknown_fields: {unknown},"));
+        }
         text.close("}");
         if defaults {
-            self.print_default(text, id, &rows);
+            self.print_default(text, id, def, &rows);
         }
-        self.print_table(text, "message", id, &rows, "..unknown_fields");
+        let mut all = self.inherited_rows(def);
+        all.extend(rows);
+        let bases = self.cx.schema.bases(id).len();
+        let rest = format!("..{}unknown_fields", "base.".repeat(bases));
+        self.print_table(text, "message", id, &all, &rest);
+        if let Some(base) = &base {
+            text.gap();
+            text.line(&format!("{}!({name}: {base});", self.name("extends")));
+        }
         if let StructKind::Exception(_) = def.kind {
-            self.print_error(text, id, &rows);
+            self.print_error(text, id, &all);
         }
     }
 
-    /// `PartialEq`, and the rest of the comparisons where every field has them.
-    fn comparisons(&self, id: TypeId, traits: &mut Vec<&str>) {
+    /// The enum of a struct and those that extend it.
+    fn print_family(&self, text: &mut Text, id: TypeId, def: &Struct) {
+        let Some(family) = self.cx.facts.family(id) else {
+            return;
+        };
+        let mut traits = vec!["Clone", "Debug"];
+        self.comparisons(family, &mut traits);
+        text.gap();
+        let name = self.cx.names.of_type(id);
+        text.line(&format!("/// [`{name}`], or a struct that extends it."));
+        text.derive(&traits, self.cx.options);
+        self.allow("clippy::enum_variant_names");
+        self.allow("clippy::large_enum_variant");
+        let any = &self.cx.names.families[&id];
+        let members = family.iter().zip(member_names(&self.cx.names, family));
+        let members: Vec<String> = members
+            .map(|(id, name)| format!("{name}({}),", self.named(*id)))
+            .collect();
+        text.open(&format!("pub enum {any} {{"));
+        members.iter().for_each(|member| text.line(member));
+        text.close("}");
+        text.gap();
+        let exception = match def.kind {
+            StructKind::Exception(_) => "exception ",
+            _ => "",
+        };
+        text.open(&format!("{}!({exception}{any} {{", self.name("family")));
+        members.iter().for_each(|member| text.line(member));
+        text.close("});");
+    }
+
+    /// `PartialEq`, and the rest of the comparisons where every field of these types has them.
+    fn comparisons(&self, ids: &[TypeId], traits: &mut Vec<&str>) {
         traits.push("PartialEq");
         let facts = &self.cx.facts;
-        if facts.floating(id) {
+        if ids.iter().any(|id| facts.floating(*id)) {
             return;
         }
         traits.push("Eq");
-        if self.cx.options.maps == Maps::Ordered || !facts.hashing(id) {
+        let hashing = ids.iter().any(|id| facts.hashing(*id));
+        if self.cx.options.maps == Maps::Ordered || !hashing {
             traits.extend(["Hash", "PartialOrd", "Ord"]);
         }
     }
 
-    fn print_default(&self, text: &mut Text, id: TypeId, rows: &[Row<'_>]) {
+    fn print_default(&self, text: &mut Text, id: TypeId, def: &Struct, rows: &[Row<'_>]) {
         let name = self.cx.names.of_type(id);
         let default = self.name("Default");
         text.gap();
         text.open(&format!("impl {default} for {name} {{"));
         text.open("fn default() -> Self {");
-        let mut fields: Vec<(String, Expr)> = rows
-            .iter()
-            .map(|row| (row.name.clone(), self.initial(id, row.field)))
-            .collect();
-        let unknown = format!("{}::default()", self.name("UnknownFields"));
-        fields.push(("unknown_fields".to_owned(), Expr::atom(unknown)));
+        let own = rows.iter();
+        let own = own.map(|row| (row.name.clone(), self.initial(id, row.field)));
+        let named = |name: &str, ty: String| (name.to_owned(), Expr::atom(ty + "::default()"));
+        let mut fields: Vec<(String, Expr)> = Vec::new();
+        fields.extend(def.extends.map(|base| named("base", self.named(base))));
+        fields.extend(own);
+        if def.extends.is_none() {
+            fields.push(named("unknown_fields", self.name("UnknownFields")));
+        }
         let value = Expr::Struct("Self".to_owned(), fields, None);
         let value = value.render(text.indent(), 0, 0);
         text.line(&value);
@@ -197,14 +267,20 @@ impl Module<'_> {
             return text.line(&format!("{table}!({name}{wire} {{ {rest} }});"));
         }
         text.open(&format!("{table}!({name}{wire} {{"));
-        for Row { field, name, ty } in rows {
+        for Row {
+            field,
+            name,
+            ty,
+            path,
+        } in rows
+        {
             let wire = wire_name(name, &field.name);
             let required = if field.presence == Presence::Required {
                 " [required]"
             } else {
                 ""
             };
-            text.line(&format!("{} {name}{wire}: {ty}{required},", field.id));
+            text.line(&format!("{} {path}{wire}: {ty}{required},", field.id));
         }
         text.line(rest);
         text.close("});");
@@ -216,12 +292,12 @@ impl Module<'_> {
         text.open(&format!("impl ::std::fmt::Display for {name} {{"));
         text.open("fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {");
         match self.message_field(id, rows) {
-            Some(Row { name, ty, .. }) if ty.contains("Option<") => {
+            Some(Row { path, ty, .. }) if ty.contains("Option<") => {
                 text.line(&format!(
-                    "f.write_str(self.{name}.as_deref().unwrap_or_default())"
+                    "f.write_str(self.{path}.as_deref().unwrap_or_default())"
                 ));
             }
-            Some(Row { name, .. }) => text.line(&format!("f.write_str(&self.{name})")),
+            Some(Row { path, .. }) => text.line(&format!("f.write_str(&self.{path})")),
             None => text.line("::std::fmt::Debug::fmt(self, f)"),
         }
         text.close("}");
@@ -246,7 +322,7 @@ impl Module<'_> {
     fn print_union(&self, text: &mut Text, id: TypeId, def: &Struct) {
         let rows = self.rows(id, def);
         let mut traits = vec!["Clone", "Debug"];
-        self.comparisons(id, &mut traits);
+        self.comparisons(&[id], &mut traits);
         text.derive(&traits, self.cx.options);
         text.deprecated(self.cx.schema[id].deprecated.as_deref());
         if rows.len() > 1 {
@@ -254,7 +330,10 @@ impl Module<'_> {
             self.allow("clippy::large_enum_variant");
         }
         text.open(&format!("pub enum {} {{", self.cx.names.of_type(id)));
-        for Row { field, name, ty } in &rows {
+        for Row {
+            field, name, ty, ..
+        } in &rows
+        {
             self.docs(text, field.doc.as_deref());
             text.deprecated(field.deprecated.as_deref());
             text.line(&format!("{name}({ty}),"));

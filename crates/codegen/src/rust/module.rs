@@ -4,7 +4,7 @@ use super::Context;
 use super::expr::fill;
 use super::options::Maps;
 use super::text::Text;
-use dovetail_schema::{Field, PackageId, Presence, Type, TypeId, TypeKind};
+use dovetail_schema::{Field, PackageId, Presence, Sharing, Type, TypeId, TypeKind};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,6 +184,7 @@ impl<'a> Module<'a> {
         parts.join("::")
     }
 
+    /// The path to a type itself, also where others extend it.
     pub(super) fn named(&self, id: TypeId) -> String {
         let cx = self.cx;
         self.item(cx.schema[id].package, cx.names.of_type(id))
@@ -249,7 +250,10 @@ impl<'a> Module<'a> {
         {
             return self.ty(target, place);
         }
-        self.named(id)
+        match self.cx.names.families.get(&id) {
+            Some(family) => self.item(self.cx.schema[id].package, family),
+            None => self.named(id),
+        }
     }
 
     fn differs_in(&self, ty: &Type, place: Place) -> bool {
@@ -282,6 +286,9 @@ impl<'a> Module<'a> {
     /// The Rust for a field of `owner`, with `Option` and `Box` where it needs them.
     pub(super) fn field_type(&self, owner: TypeId, field: &Field) -> String {
         let mut ty = self.ty(&field.ty, self.place_in(owner));
+        if field.sharing == Sharing::Ref {
+            return self.generic("Ref", &[ty]);
+        }
         if self.cx.facts.recursive(owner, &field.ty) {
             ty = self.generic("Box", &[ty]);
         }
@@ -296,14 +303,16 @@ impl<'a> Module<'a> {
     pub(super) fn is_optional(&self, owner: TypeId, field: &Field) -> bool {
         let facts = &self.cx.facts;
         !facts.is_union(owner)
+            && field.sharing == Sharing::Value
             && (field.presence == Presence::Optional || facts.endless(owner, field))
     }
 
     /// A parameter as a server takes it.
     pub(super) fn param_type(&self, field: &Field) -> String {
         let ty = self.ty(&field.ty, Place::Value);
-        match field.presence {
-            Presence::Optional => self.generic("Option", &[ty]),
+        match (field.sharing, field.presence) {
+            (Sharing::Ref, _) => self.generic("Ref", &[ty]),
+            (_, Presence::Optional) => self.generic("Option", &[ty]),
             _ => ty,
         }
     }

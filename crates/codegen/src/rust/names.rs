@@ -1,9 +1,9 @@
 //! What every definition is called in Rust. Decided for the whole schema before a line is printed, because
 //! a name that one item takes changes how others are spelled.
 
+use crate::Unsupported;
 use crate::case::{camel, screaming, snake};
 use crate::scope::Scope;
-use crate::{Unsupported, facts};
 use dovetail_schema::{
     Field, Method, PackageId, Schema, Service, Stream, Struct, StructKind, TypeDef, TypeId,
     TypeKind,
@@ -17,6 +17,8 @@ pub(super) struct Names {
     pub(super) types: Vec<String>,
     pub(super) constants: Vec<String>,
     pub(super) services: Vec<ServiceNames>,
+    /// What a struct that others extend is called together with them.
+    pub(super) families: BTreeMap<TypeId, String>,
     /// What each module has taken.
     scopes: BTreeMap<Vec<String>, Scope>,
 }
@@ -49,11 +51,17 @@ impl Names {
             types: vec![String::new(); schema.types.len()],
             constants: vec![String::new(); schema.constants.len()],
             services: vec![ServiceNames::default(); schema.services.len()],
+            families: BTreeMap::new(),
             scopes: BTreeMap::new(),
             modules,
         };
         names.check_shared_modules(schema)?;
         names.claim_definitions(schema);
+        for id in schema.families().into_keys() {
+            let wanted = format!("Any{}", names.of_type(id));
+            let name = names.scope(schema[id].package).claim(&wanted);
+            names.families.insert(id, name);
+        }
         for (index, service) in schema.services.iter().enumerate() {
             let names_of_service = names.claim_derived(schema, service, index);
             names.services[index] = names_of_service;
@@ -224,24 +232,41 @@ fn module_path(package: &dovetail_schema::Package) -> Vec<String> {
         .collect()
 }
 
-/// The names of a struct's fields, those of its bases first.
+/// The names of a struct's own fields.
 pub(super) fn field_names(schema: &Schema, def: &Struct) -> Vec<String> {
-    let fields = facts::all_fields(schema, def);
     if def.kind == StructKind::Union {
-        return variant_names(&fields);
+        return variant_names(&def.fields);
     }
-    lower_names(&fields, reserved(&["unknown_fields"]))
+    lower_names(&def.fields, &mut inherited_names(schema, def))
+}
+
+/// What the structs that a struct extends have taken: their fields are seen through it.
+fn inherited_names(schema: &Schema, def: &Struct) -> Scope {
+    let base = def.extends.map(|base| &schema[base].kind);
+    let Some(TypeKind::Struct(base)) = base else {
+        return reserved(&["unknown_fields"]);
+    };
+    let mut scope = inherited_names(schema, base);
+    lower_names(&base.fields, &mut scope);
+    if !scope.contains("base") {
+        scope.claim("base");
+    }
+    scope
 }
 
 /// The names of a method's parameters. `cx` and `handler` are what generated code calls its own.
 pub(super) fn param_names(params: &[Field]) -> Vec<String> {
-    lower_names(
-        &params.iter().collect::<Vec<_>>(),
-        reserved(&["cx", "handler"]),
-    )
+    lower_names(params, &mut reserved(&["cx", "handler"]))
 }
 
-fn lower_names(fields: &[&Field], mut scope: Scope) -> Vec<String> {
+/// The variants of a family, each named for its struct.
+pub(super) fn member_names(names: &Names, family: &[TypeId]) -> Vec<String> {
+    let mut scope = Scope::with(&["Self"]);
+    let members = family.iter();
+    members.map(|id| scope.claim(names.of_type(*id))).collect()
+}
+
+fn lower_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
     let wanted: Vec<_> = fields
         .iter()
         .map(|field| (field.name.as_str(), snake(&field.name)))
@@ -250,7 +275,7 @@ fn lower_names(fields: &[&Field], mut scope: Scope) -> Vec<String> {
     names.iter().map(|name| identifier(name)).collect()
 }
 
-fn variant_names(fields: &[&Field]) -> Vec<String> {
+fn variant_names(fields: &[Field]) -> Vec<String> {
     let wanted: Vec<_> = fields.iter().map(|field| upper(&field.name)).collect();
     Scope::with(&["Unknown", "Self"]).claim_all(&wanted)
 }

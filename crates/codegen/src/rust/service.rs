@@ -8,7 +8,10 @@ use super::names::{
 };
 use super::streams::{CallShape, sink_param};
 use super::text::Text;
-use dovetail_schema::{Field, Idempotency, Method, Presence, Service, Type, TypeKind};
+use dovetail_schema::{
+    Field, Idempotency, Method, Presence, Service, Sharing, Type, TypeId, TypeKind,
+};
+use std::collections::HashSet;
 
 /// What the parts of one service share.
 struct Parts<'a> {
@@ -201,6 +204,34 @@ impl Module<'_> {
             text.line(&format!("{} {variant}{wire}: {ty}{ambiguous},", field.id));
         }
         text.close("});");
+        self.print_thrown(text, throws, error);
+    }
+
+    /// Exceptions of a family become the error like those that the method names, unless it names them too.
+    fn print_thrown(&self, text: &mut Text, throws: &[Field], error: &str) {
+        let named = |field: &Field| match self.cx.schema.resolve(&field.ty) {
+            Type::Named(id) => Some(*id),
+            _ => None,
+        };
+        let declared: Vec<_> = throws.iter().filter_map(named).collect();
+        let family = |id: &TypeId| self.cx.facts.family(*id);
+        let mut convert: HashSet<TypeId> = declared.iter().copied().collect();
+        convert.retain(|id| family(id).is_none());
+        for id in &declared {
+            let Some(members) = family(id) else {
+                continue;
+            };
+            let once = declared.iter().filter(|other| *other == id).count() == 1;
+            let new = members.iter().filter(|id| once && convert.insert(**id));
+            let new: Vec<String> = new.map(|id| format!("{},", self.named(*id))).collect();
+            if !new.is_empty() {
+                let any = self.ty(&Type::Named(*id), Place::Value);
+                text.gap();
+                text.open(&format!("{}!({error} from {any} {{", self.name("thrown")));
+                new.iter().for_each(|member| text.line(member));
+                text.close("});");
+            }
+        }
     }
 
     fn print_descriptor(&self, text: &mut Text, parts: &Parts<'_>) {
@@ -407,8 +438,13 @@ impl Module<'_> {
             return Expr::atom(default);
         }
         let values = method.params.iter().map(|param| {
-            let optional = param.presence == Presence::Optional;
+            let reference = param.sharing == Sharing::Ref;
+            let optional = param.presence == Presence::Optional && !reference;
             match &param.default {
+                Some(value) if reference => Expr::call(
+                    format!("{}::new", self.name("Ref")),
+                    self.value(&param.ty, value, Place::Value),
+                ),
                 Some(value) if optional => Expr::call(
                     self.name("Some"),
                     self.value(&param.ty, value, Place::Value),

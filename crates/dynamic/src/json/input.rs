@@ -1,11 +1,11 @@
-use super::JsonError;
 use super::output::prints_as_text;
+use super::{JsonError, NODE, REF, TYPE};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value, closest, type_name};
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use dovetail_schema::{self as schema, Enum, Field, Method, Presence, Type, TypeKind};
+use dovetail_schema::{self as schema, Enum, Field, Method, Presence, Sharing, Type, TypeKind};
 use dovetail_wire::Uuid;
 use serde_json::{Map, Value as Json};
 
@@ -83,8 +83,8 @@ fn argument(
     values: &mut Struct,
 ) -> Result<()> {
     if !json.is_null() {
-        let value = from_json(contract, &field.ty, json).map_err(|e| e.within(&field.name))?;
-        values.set(field.id, value);
+        let value = field_value(contract, field, json, MAX_DEPTH);
+        values.set(field.id, value.map_err(|e| e.within(&field.name))?);
     }
     Ok(())
 }
@@ -151,9 +151,7 @@ fn convert(contract: &Contract<'_>, ty: &Type, json: &Json, left: usize) -> Resu
         },
         Type::Named(id) => match (&contract.schema()[*id].kind, contract.table(*id), json) {
             (TypeKind::Enum(def), _, _) => enumeration(contract, *id, def, json),
-            (_, Some(table), Json::Object(members)) => {
-                object(contract, *id, table, members, nested()?).map(Value::Struct)
-            }
+            (_, Some(_), Json::Object(members)) => structure(contract, *id, members, nested()?),
             _ => Err(mismatch()),
         },
         _ => Err(JsonError::new(format!(
@@ -222,6 +220,56 @@ fn pairs(
     Ok(Value::Map(entries?))
 }
 
+/// The value of a field, which a reference may share.
+fn field_value(contract: &Contract<'_>, field: &Field, json: &Json, left: usize) -> Result<Value> {
+    let marked = |mark: &str| json.get(mark).filter(|_| field.sharing == Sharing::Ref);
+    let number = |json: &Json| {
+        let problem = || JsonError::new(format!("{} is no number of a node", show(json)));
+        json.as_u64().ok_or_else(problem)
+    };
+    if let Some(json) = marked(REF) {
+        return number(json).map(Value::Again);
+    }
+    let Some(node) = marked(NODE) else {
+        return convert(contract, &field.ty, json, left);
+    };
+    let mut json = json.clone();
+    if let Json::Object(members) = &mut json {
+        members.remove(NODE);
+    }
+    let value = convert(contract, &field.ty, &json, left)?;
+    Ok(Value::Node(number(node)?, Box::new(value)))
+}
+
+/// A struct, or the one that extends it whose name is given.
+fn structure(
+    contract: &Contract<'_>,
+    id: schema::TypeId,
+    members: &Map<String, Json>,
+    left: usize,
+) -> Result<Value> {
+    let family = contract.family(id).unwrap_or(std::slice::from_ref(&id));
+    let name = |id: &schema::TypeId| contract.schema()[*id].name.as_str();
+    let member = match members.get(TYPE) {
+        None => id,
+        Some(json) => {
+            let known = family.iter().find(|id| json.as_str() == Some(name(id)));
+            *known.ok_or_else(|| {
+                let wanted = json.as_str().map_or_else(|| show(json), str::to_owned);
+                no_such("struct", &wanted, name(&id), family.iter().map(name))
+            })?
+        }
+    };
+    let Some(table) = contract.table(member) else {
+        return Err(JsonError::new("a type without fields"));
+    };
+    let value = object(contract, member, table, members, left)?;
+    Ok(match member == id {
+        true => Value::Struct(value),
+        false => Value::Derived(member, value),
+    })
+}
+
 fn object(
     contract: &Contract<'_>,
     id: schema::TypeId,
@@ -231,14 +279,14 @@ fn object(
 ) -> Result<Struct> {
     let type_name = &contract.schema()[id].name;
     let mut value = Struct::new();
-    for (name, json) in members {
+    for (name, json) in members.iter().filter(|(name, _)| *name != TYPE) {
         let Some(field) = table.find(name) else {
             let names = table.fields.iter().map(|f| f.name.as_str());
             return Err(no_such("field", name, type_name, names));
         };
         if !json.is_null() {
-            let json = convert(contract, &field.ty, json, left).map_err(|e| e.within(name))?;
-            value.set(field.id, json);
+            let read = field_value(contract, field, json, left);
+            value.set(field.id, read.map_err(|e| e.within(name))?);
         }
     }
     if table.union {

@@ -11,12 +11,19 @@
 //! | map | object where a key prints as text, else an array of `[key, value]` | either |
 //! | struct, exception | object | |
 //! | union | object with one member | |
+//! | struct that extends the one in the contract | the same with its name under `#type` | |
+//! | `ref` field | the value; with a number under `#node` if others lead to it, which are `{"#ref": number}` | |
 //!
 //! A field that the contract does not have is shown under `#` and its id.
 
 mod error;
 mod input;
 mod output;
+
+/// Members of an object that are no fields: which struct it is, and which node.
+const TYPE: &str = "#type";
+const NODE: &str = "#node";
+const REF: &str = "#ref";
 
 pub use error::JsonError;
 pub use input::{arguments_from_json, from_json};

@@ -1,29 +1,62 @@
-use crate::contract::Table;
+use super::{NODE, REF, TYPE};
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use dovetail_schema::{Method, Type, TypeKind};
+use dovetail_schema::{Method, Type, TypeId, TypeKind};
 use dovetail_wire::UnknownValue;
 use serde_json::{Map, Number, Value as Json, json};
+use std::collections::BTreeSet;
 
 /// The JSON form of a value. Never fails: what is not of its type, or too deep, is shown as `null`.
 pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
-    convert(contract, ty, value, MAX_DEPTH)
+    let mut again = BTreeSet::new();
+    find_again(value, &mut again);
+    convert(&Context { contract, again }, ty, value, MAX_DEPTH)
+}
+
+/// What all parts of a value are converted with.
+struct Context<'a> {
+    contract: &'a Contract<'a>,
+    /// The nodes that references lead to again: only these need a number.
+    again: BTreeSet<u64>,
+}
+
+fn find_again(value: &Value, found: &mut BTreeSet<u64>) {
+    let mut find = |value| find_again(value, found);
+    match value {
+        Value::Again(number) => drop(found.insert(*number)),
+        Value::Node(_, value) => find(value),
+        Value::Struct(fields) | Value::Derived(_, fields) => {
+            fields.iter().for_each(|(_, value)| find(value));
+        }
+        Value::List(items) => items.iter().for_each(find),
+        Value::Map(entries) => entries.iter().for_each(|(key, value)| {
+            find(key);
+            find(value);
+        }),
+        _ => {}
+    }
 }
 
 /// The JSON form of a call's parameters: an object by name.
 pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Struct) -> Json {
+    let mut again = BTreeSet::new();
+    values
+        .iter()
+        .for_each(|(_, value)| find_again(value, &mut again));
+    let cx = Context { contract, again };
     let mut object = Map::new();
     for field in &method.params {
         if let Some(value) = values.get(field.id) {
-            object.insert(field.name.clone(), to_json(contract, &field.ty, value));
+            let json = convert(&cx, &field.ty, value, MAX_DEPTH);
+            object.insert(field.name.clone(), json);
         }
     }
     unknown_fields(values, &mut object);
     Json::Object(object)
 }
 
-fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Json {
-    let ty = contract.schema().resolve(ty);
+fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -> Json {
+    let ty = cx.contract.schema().resolve(ty);
     match (ty, value) {
         (_, Value::Bool(value)) => json!(value),
         (_, Value::Int(value)) => json!(value),
@@ -32,7 +65,7 @@ fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Js
         (_, Value::String(value)) => json!(value),
         (_, Value::Bytes(value)) => json!(BASE64_STANDARD.encode(value)),
         (_, Value::Uuid(value)) => json!(value.to_string()),
-        (_, Value::Enum(number)) => match enum_name(contract, ty, *number) {
+        (_, Value::Enum(number)) => match enum_name(cx.contract, ty, *number) {
             Some(name) => json!(name),
             None => json!(number),
         },
@@ -41,22 +74,39 @@ fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Js
         }
         (Type::List(item) | Type::Set(item), Value::List(items)) => items
             .iter()
-            .map(|value| convert(contract, item, value, left - 1))
+            .map(|value| convert(cx, item, value, left - 1))
             .collect(),
-        (Type::Map(key, item), Value::Map(entries)) => map(contract, key, item, entries, left - 1),
-        (Type::Named(id), Value::Struct(value)) => match contract.table(*id) {
-            Some(table) => object(contract, table, value, left - 1),
-            None => Json::Null,
-        },
+        (Type::Map(key, item), Value::Map(entries)) => map(cx, key, item, entries, left - 1),
+        (Type::Named(id), Value::Struct(value)) => object(cx, *id, value, Map::new(), left - 1),
+        (Type::Named(_), Value::Derived(id, value)) => {
+            let mut object_of = Map::new();
+            object_of.insert(TYPE.to_owned(), json!(cx.contract.schema()[*id].name));
+            object(cx, *id, value, object_of, left - 1)
+        }
+        (Type::Named(_), Value::Again(number)) => json!({ REF: number }),
+        (Type::Named(_), Value::Node(number, value)) => {
+            let mut json = convert(cx, ty, value, left);
+            if let (Json::Object(members), true) = (&mut json, cx.again.contains(number)) {
+                members.insert(NODE.to_owned(), json!(number));
+            }
+            json
+        }
         _ => Json::Null,
     }
 }
 
-fn object(contract: &Contract<'_>, table: &Table<'_>, value: &Struct, left: usize) -> Json {
-    let mut object = Map::new();
-    for field in &table.fields {
+/// The members of a struct, behind those that say which it is.
+fn object(
+    cx: &Context<'_>,
+    id: TypeId,
+    value: &Struct,
+    mut object: Map<String, Json>,
+    left: usize,
+) -> Json {
+    let table = cx.contract.table(id);
+    for field in table.iter().flat_map(|table| &table.fields) {
         if let Some(value) = value.get(field.id) {
-            let json = convert(contract, &field.ty, value, left);
+            let json = convert(cx, &field.ty, value, left);
             object.insert(field.name.clone(), json);
         }
     }
@@ -70,36 +120,30 @@ fn unknown_fields(value: &Struct, object: &mut Map<String, Json>) {
     }
 }
 
-fn map(
-    contract: &Contract<'_>,
-    key: &Type,
-    item: &Type,
-    entries: &[(Value, Value)],
-    left: usize,
-) -> Json {
+fn map(cx: &Context<'_>, key: &Type, item: &Type, entries: &[(Value, Value)], left: usize) -> Json {
     let mut object = Map::new();
     for (k, v) in entries {
-        match key_text(contract, key, k) {
-            Some(text) => object.insert(text, convert(contract, item, v, left)),
-            None => return pairs(contract, key, item, entries, left),
+        match key_text(cx.contract, key, k) {
+            Some(text) => object.insert(text, convert(cx, item, v, left)),
+            None => return pairs(cx, key, item, entries, left),
         };
     }
-    match prints_as_text(contract, key) {
+    match prints_as_text(cx.contract, key) {
         true => Json::Object(object),
         false => json!([]),
     }
 }
 
 fn pairs(
-    contract: &Contract<'_>,
+    cx: &Context<'_>,
     key: &Type,
     item: &Type,
     entries: &[(Value, Value)],
     left: usize,
 ) -> Json {
     let pair = |(k, v): &(Value, Value)| {
-        let key = convert(contract, key, k, left);
-        json!([key, convert(contract, item, v, left)])
+        let key = convert(cx, key, k, left);
+        json!([key, convert(cx, item, v, left)])
     };
     entries.iter().map(pair).collect()
 }

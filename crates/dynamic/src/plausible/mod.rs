@@ -171,9 +171,28 @@ impl<'a> Plausible<'a> {
                         false => *self.random.pick(&numbers),
                     })
                 }
-                _ => Value::Struct(self.fields(*id, name, depth)?),
+                _ => self.member_of_family(*id, name, depth)?,
             },
             _ => return None,
+        })
+    }
+
+    /// A struct, or one of those that extend it.
+    fn member_of_family(&mut self, id: TypeId, name: &str, depth: usize) -> Option<Value> {
+        let family: Vec<_> = self
+            .contract
+            .family(id)
+            .unwrap_or_default()
+            .iter()
+            .collect();
+        let member = match family.is_empty() {
+            true => id,
+            false => *self.random.pick(&family),
+        };
+        let fields = self.fields(member, name, depth)?;
+        Some(match member == id {
+            true => Value::Struct(fields),
+            false => Value::Derived(member, fields),
         })
     }
 
