@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable
 
-from encoding import DESCRIPTIONS, ENUM, OPTIONAL, REQUIRED, STRUCT, UNION
+from encoding import DESCRIPTIONS, ENUM, FAMILY, OPTIONAL, REQUIRED, STRUCT, UNION
 from encoding import Code, Definition, Field, Reader, Type, deeper, need
 
 ONEWAY, CALLER_STREAM, CALLEE_STREAM = 1, 2, 4
 STREAMS = {CALLER_STREAM: "caller_stream", CALLEE_STREAM: "callee_stream"}
-KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM}
-PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2}
+KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM, "family": FAMILY}
+PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2, Code.REF: 1}
+NAMED = {Code.ENUM: (ENUM,), Code.STRUCT: (STRUCT, UNION), Code.FAMILY: (FAMILY,)}
 PRESENCES = {None: 0, "required": REQUIRED, "optional": OPTIONAL}
 
 
@@ -76,10 +77,13 @@ class Describer:
             return b"\0"
         if not type.definition:
             return bytes([type.code]) + b"".join(self.type(part) for part in type.parts)
-        numbers = [number for number, known in enumerate(self.found) if known is type.definition]
+        return bytes([type.code]) + self.number(type.definition)
+
+    def number(self, definition: Definition) -> bytes:
+        numbers = [number for number, known in enumerate(self.found) if known is definition]
         if not numbers:
-            self.found.append(type.definition)
-        return bytes([type.code]) + varint(numbers[0] if numbers else len(self.found) - 1)
+            self.found.append(definition)
+        return varint(numbers[0] if numbers else len(self.found) - 1)
 
     def fields(self, fields: list[Field], union: bool = False) -> bytes:
         return many(
@@ -91,6 +95,8 @@ class Describer:
         start = bytes([one.kind]) + text(one.name)
         if one.kind == ENUM:
             return start + many(zigzag(number) + text(name) for name, number in one.names.items())
+        if one.kind == FAMILY:
+            return start + many(map(self.number, one.members))
         return start + self.fields(one.fields, one.kind == UNION)
 
     def method(self, method: Method) -> bytes:
@@ -118,11 +124,22 @@ class DescriptionReader(Reader):
     def type(self, depth: int = 0) -> Type | None:
         if self.data[self.at : self.at + 1] == b"\0":
             return self.take(1) and None
-        code = self.code()
-        if code in (Code.ENUM, Code.STRUCT):
-            self.named.append(Type(code, definition=self.definitions.setdefault(self.varint(), Definition())))
+        code = self.type_code()
+        if code in NAMED:
+            self.named.append(Type(code, definition=self.numbered()))
             return self.named[-1]
-        return Type(code, [self.value_type(deeper(depth)) for _ in range(PARTS.get(code, 0))])
+        type = Type(code, [self.value_type(deeper(depth)) for _ in range(PARTS.get(code, 0))])
+        to_struct = code != Code.REF or type.parts[0].code in (Code.STRUCT, Code.FAMILY)
+        need(to_struct, DESCRIPTIONS, "a reference to what is no struct")
+        return type
+
+    def type_code(self) -> Code:
+        code = self.byte()
+        need(code in list(Code), DESCRIPTIONS, f"type {code} does not exist")
+        return Code(code)
+
+    def numbered(self) -> Definition:
+        return self.definitions.setdefault(self.varint(), Definition())
 
     def value_type(self, depth: int = 0) -> Type:
         type = self.type(depth)
@@ -139,10 +156,13 @@ class DescriptionReader(Reader):
 
     def definition(self, one: Definition) -> None:
         one.kind, one.name = self.byte(), self.text()
-        need(one.kind in (STRUCT, UNION, ENUM), DESCRIPTIONS, f"kind {one.kind} of {one.name}")
+        need(one.kind in (STRUCT, UNION, ENUM, FAMILY), DESCRIPTIONS, f"kind {one.kind} of {one.name}")
         if one.kind == ENUM:
             pairs = [(self.zigzag(), self.text()) for _ in range(self.count())]
             one.names = {name: number for number, name in pairs}
+        elif one.kind == FAMILY:
+            one.members = [self.numbered() for _ in range(self.count())]
+            need(len(one.members) > 0, DESCRIPTIONS, f"the family {one.name} has no structs")
         else:
             one.fields = self.fields()
 
@@ -156,8 +176,9 @@ class DescriptionReader(Reader):
             self.definition(self.definitions.setdefault(number, Definition()))
         self.end()
         for type in self.named:
-            kinds = (ENUM,) if type.code == Code.ENUM else (STRUCT, UNION)
-            need(type.definition.kind in kinds, DESCRIPTIONS, f"no {type.code.name.lower()} has the number that is named")
+            need(type.definition.kind in NAMED[type.code], DESCRIPTIONS, f"no {type.code.name.lower()} has the number that is named")
+        members = [member for one in self.definitions.values() for member in one.members]
+        need(all(one.kind == STRUCT for one in members), DESCRIPTIONS, "a family has something else than structs")
         need(describe(method) == self.data, DESCRIPTIONS, "the description is not in the canonical form")
         return method
 
@@ -167,11 +188,11 @@ def parse_description(data: bytes) -> Method:
 
 
 class JsonContract:
-    """Names of types refer to `types`, in any order."""
+    """Names of types refer to `types`, in any order. The family of Animal is called Animal+."""
 
     def __init__(self, contract: dict[str, Any]):
         types = contract.get("types", {})
-        self.types = {name: Definition(KINDS[next(iter(of))], name) for name, of in types.items()}
+        self.types = {name: Definition(KINDS[next(iter(of))], name.rstrip("+")) for name, of in types.items()}
         for name, of in types.items():
             self.define(self.types[name], *of.values())
         self.methods = [self.method(of) for of in contract["methods"]]
@@ -179,6 +200,8 @@ class JsonContract:
     def define(self, one: Definition, parts: Any) -> None:
         if one.kind == ENUM:
             one.names = parts
+        elif one.kind == FAMILY:
+            one.members = [self.types[name] for name in parts]
         else:
             one.fields = self.fields(parts)
 
@@ -192,17 +215,19 @@ class JsonContract:
         return Field(int(match[1]), match[4], self.type(match[3]), PRESENCES[match[2]])
 
     def type(self, string: str) -> Type:
-        return self.tokens(iter(re.findall(r"[\w.]+|[<,>]", string)))
+        return self.tokens(iter(re.findall(r"[\w.]+\+?|[<,>]", string)))
 
     def tokens(self, tokens: Iterable[str]) -> Type:
         name = next(tokens)
         if name in self.types:
-            code = Code.ENUM if self.types[name].kind == ENUM else Code.STRUCT
+            code = next(code for code, kinds in NAMED.items() if self.types[name].kind in kinds)
             return Type(code, definition=self.types[name])
         parts = []
         if name.upper() not in Code.__members__:
             raise ValueError(f"the contract has no type {name}")
         code = Code[name.upper()]
+        if code == Code.REF:
+            return Type(code, [self.tokens(tokens)])
         for _ in range(PARTS.get(code, 0)):
             next(tokens)  # < or ,
             parts.append(self.tokens(tokens))
@@ -222,9 +247,15 @@ class JsonContract:
         return Method(of["name"], flags, parameters, result, exceptions, streams, of.get("service", ""))
 
 
+def key(definition: Definition) -> str:
+    return definition.name + "+" * (definition.kind == FAMILY)
+
+
 def spell(type: Type) -> str:
+    if type.code == Code.REF:
+        return "ref " + spell(type.parts[0])
     if type.definition:
-        return type.definition.name
+        return key(type.definition)
     parts = f"<{', '.join(map(spell, type.parts))}>" if type.parts else ""
     return type.code.name.lower() + parts
 
@@ -234,12 +265,16 @@ def lines(fields: list[Field]) -> list[str]:
     return [f"{one.id}: {words[one.presence]}{spell(one.type)} {one.name}" for one in fields]
 
 
+def parts(one: Definition) -> Any:
+    return one.names or [member.name for member in one.members] or lines(one.fields)
+
+
 def to_json(method: Method) -> dict[str, Any]:
     """The opposite of JsonContract for one method; an exception is shown as the struct that it is."""
     describer = Describer()
     describer.method(method)
-    kinds = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
-    types = {one.name: {kinds[one.kind]: one.names or lines(one.fields)} for one in describer.found}
+    kinds = {STRUCT: "struct", UNION: "union", ENUM: "enum", FAMILY: "family"}
+    types = {key(one): {kinds[one.kind]: parts(one)} for one in describer.found}
     of = {"name": method.name, "oneway": bool(method.flags & ONEWAY), "parameters": lines(method.parameters)}
     if method.result:
         of["result"] = spell(method.result)

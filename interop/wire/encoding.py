@@ -28,27 +28,31 @@ def need(holds: bool, rule: str, what: str) -> None:
 
 TAGLESS, TAGGED = "encoding.md#tagless", "encoding.md#tagged"
 LIMITS, DESCRIPTIONS = "encoding.md#limits", "encoding.md#descriptions-and-fingerprints"
+IDENTITY = "encoding.md#families-and-references"
 
-Code = IntEnum(
-    "Code",
-    "BOOL I8 I16 I32 I64 U8 U16 U32 U64 FLOAT DOUBLE STRING BINARY UUID ENUM STRUCT LIST SET MAP OBJECT",
-)
+VALUES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 FLOAT DOUBLE STRING BINARY UUID ENUM STRUCT LIST SET MAP OBJECT".split()
+# The last two are types in descriptions; tagged, they are structs.
+Code = IntEnum("Code", {name: code for code, name in enumerate(VALUES, 1)} | {"REF": 26, "FAMILY": 27})
+
+# Reserved ids of structs.
+AGAIN, NODE, TYPE = 32765, 32766, 32767
 
 INTEGERS = {Code[f"{sign}{bits}"]: (bits, sign == "I") for sign in "IU" for bits in (8, 16, 32, 64)}
 
 # A relay that does not know the contract may send the one as the other.
-SAME = {Code.BINARY: Code.STRING, Code.ENUM: Code.I32}
+SAME = {Code.BINARY: Code.STRING, Code.ENUM: Code.I32, Code.REF: Code.STRUCT, Code.FAMILY: Code.STRUCT}
 
 
 @dataclass
 class Definition:
-    kind: int = 0  # STRUCT, UNION, ENUM
+    kind: int = 0  # STRUCT, UNION, ENUM, FAMILY
     name: str = ""
     fields: list["Field"] = field(default_factory=list)
+    members: list["Definition"] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
 
 
-STRUCT, UNION, ENUM = 1, 2, 3
+STRUCT, UNION, ENUM, FAMILY = 1, 2, 3, 4
 
 
 @dataclass
@@ -74,6 +78,7 @@ class Reader:
 
     def __init__(self, data: bytes):
         self.data, self.at = bytes(data), 0
+        self.nodes: dict[int, Definition] = {}  # those that references lead to, by number
 
     def left(self) -> int:
         return len(self.data) - self.at
@@ -122,8 +127,16 @@ class Reader:
 
     def code(self) -> Code:
         code = self.byte()
-        need(code in list(Code), TAGGED, f"type {code} does not exist")
+        need(1 <= code <= len(VALUES), TAGGED, f"type {code} does not exist")
         return Code(code)
+
+    def node(self, number: int, definition: Definition) -> None:
+        need(number >= 0 and number not in self.nodes, IDENTITY, f"{number} is no number of a new node")
+        self.nodes[number] = definition
+
+    def again(self, number: int, definition: Definition) -> dict[str, Any]:
+        need(self.nodes.get(number) is definition, IDENTITY, f"there is no node {number} of the type {definition.name}")
+        return {"#ref": number}
 
 
 def integer(reader: Reader, code: Code, tagged: bool) -> int:
@@ -190,7 +203,30 @@ def tagless(reader: Reader, type: Type, depth: int = 0) -> Any:
             return tagless_union(reader, type.definition.fields, deeper(depth))
         case Code.STRUCT:
             return tagless_struct(reader, type.definition.fields, deeper(depth))
+        case Code.FAMILY:
+            return tagless_member(reader, type.definition.members, depth)
+        case Code.REF:
+            return tagless_ref(reader, type.parts[0], depth)
     return scalar(reader, type, tagged=False)
+
+
+def tagless_member(reader: Reader, members: list[Definition], depth: int) -> dict[str, Any]:
+    place = reader.varint()
+    need(place < len(members), IDENTITY, f"place {place} in a family of {len(members)} structs")
+    name = {"#type": members[place].name} if place else {}
+    return name | tagless(reader, Type(Code.STRUCT, definition=members[place]), depth)
+
+
+def tagless_ref(reader: Reader, type: Type, depth: int) -> dict[str, Any] | None:
+    """None where it leads to nothing."""
+    number = reader.varint()
+    if number > 1:
+        return reader.again(number - 2, type.definition)
+    if number == 0:
+        return None
+    node = {"#node": len(reader.nodes)}
+    reader.node(len(reader.nodes), type.definition)
+    return node | tagless(reader, type, depth)
 
 
 def tagless_struct(reader: Reader, fields: list[Field], depth: int) -> dict[str, Any]:
@@ -200,7 +236,11 @@ def tagless_struct(reader: Reader, fields: list[Field], depth: int) -> dict[str,
     bits = int.from_bytes(reader.take((len(optional) + 7) // 8), "little")
     need(not bits >> len(optional), TAGLESS, "a presence bit without a field is set")
     absent = {name for i, name in enumerate(optional) if not bits >> i & 1}
-    return {one.name: tagless(reader, one.type, depth) for one in fields if one.name not in absent}
+    values = {one.name: tagless(reader, one.type, depth) for one in fields if one.name not in absent}
+    nothing = {one.name for one in fields if one.name in values and values[one.name] is None}
+    required = [one.name for one in fields if one.presence == REQUIRED and one.name in nothing]
+    need(not required, TAGLESS, f"required references lead to nothing: {required}")
+    return {name: value for name, value in values.items() if name not in nothing}
 
 
 def tagless_union(reader: Reader, fields: list[Field], depth: int) -> dict[str, Any]:
@@ -221,7 +261,7 @@ def tagged(reader: Reader, code: Code, type: Type | None, depth: int = 0) -> Any
         case Code.LIST | Code.SET | Code.MAP:
             return tagged_container(reader, code, type.parts, deeper(depth))
         case Code.STRUCT:
-            return tagged_struct(reader, type.definition, deeper(depth))
+            return tagged_struct(reader, type, deeper(depth))
     return scalar(reader, type, tagged=True)
 
 
@@ -236,15 +276,31 @@ def tagged_container(reader: Reader, code: Code, parts: list[Type], depth: int) 
     return [[tagged(reader, part, known, depth) for part, known in pair] for _ in range(count)]
 
 
-def tagged_struct(reader: Reader, definition: Definition | None, depth: int) -> dict[str, Any]:
+def tagged_struct(reader: Reader, type: Type, depth: int) -> dict[str, Any]:
     """A field that the contract does not know is called by its id."""
-    known = {one.id: one for one in definition.fields} if definition else {}
-    values, id = {}, 0
+    is_node, type = type.code == Code.REF, type.parts[0] if type.code == Code.REF else type
+    declared = type.definition
+    members = declared.members if type.code == Code.FAMILY else []
+    definition = members[0] if members else declared
+    values, id, first = {}, 0, True
     while head := reader.byte():
         code = Reader(bytes([head & 31])).code()
         id = id + (head >> 5) if head >> 5 else reader.zigzag()
-        one = known.get(id)
-        values[one.name if one else str(id)] = tagged(reader, code, one and one.type, depth)
+        one = next((one for one in definition.fields if one.id == id), None) if definition else None
+        value = tagged(reader, code, one and one.type, depth)
+        if first and is_node and id == AGAIN:
+            need(not reader.byte(), IDENTITY, "a node that comes again has no other fields")
+            return reader.again(value, declared)
+        if first and is_node and id == NODE:
+            reader.node(value, declared)
+            values["#node"] = value
+            continue
+        member = [known for known in members if first and id == TYPE and known.name == value]
+        first = False
+        if member:
+            definition, values["#type"] = member[0], value
+        else:
+            values[one.name if one else str(id)] = value
     if definition and definition.kind == UNION:
         need(len(values) < 2, TAGGED, f"a union with {len(values)} values")
     elif definition:

@@ -13,7 +13,18 @@ TYPES = {
     "Nine": {"struct": [f"{i}: optional i8 f{i}" for i in range(1, 10)]},
     "Either": {"union": ["3: i32 number", "5: string text"]},
     "Tree": {"struct": ["1: list<Tree> branches"]},
+    "Animal": {"struct": ["1: string name"]},
+    "Cat": {"struct": ["1: string name", "2: required bool hungry"]},
+    "Animal+": {"family": ["Animal", "Cat"]},
+    "Person": {"struct": ["1: ref Person friend", "2: list<Bond> bonds", "3: ref Animal+ pet"]},
+    "Bond": {"struct": ["1: required ref Person to"]},
 }
+
+# Fields 32765 to 32767, up to their values.
+AGAIN, NODE, TYPE = "04 faff03", "04 fcff03", "0c feff03"
+CAT = {"#type": "Cat", "name": "A", "hungry": True}
+SELF = {"friend": {"#node": 0, "friend": {"#ref": 0}, "bonds": []}, "bonds": []}
+SHARED = {"bonds": [{"to": {"#node": 0, "bonds": []}}, {"to": {"#ref": 0}}], "pet": {"#node": 1, **CAT}}
 
 # Type, tagless, the code and value of tagged, what it is. The value stands alone in a struct, as field 1.
 VALUES = [
@@ -50,6 +61,12 @@ VALUES = [
     ("map<i8, i8>", "00", "13 00", []),
     ("Tree", "01 00", "10 310110 3100 00 00", {"branches": [{"branches": []}]}),
     ("object", "0d", "14 0d", {"object": 6, "of": "receiver"}),
+    ("Animal+", "00 0141", "10 2c0141 00", {"name": "A"}),
+    ("Animal+", "01 0141 01", f"10 {TYPE}03436174 0c020141 2101 00", CAT),
+    ("Person", "00 00 00", "10 5100 00", {"bonds": []}),
+    ("Person", "01 02 00 00 00 00", f"10 30 {NODE}00 1002 {AGAIN}00 00 3100 00 3100 00", SELF),
+    ("Person", "00 02 01 00 00 00 02 01 01 0141 01",
+     f"10 51 0210 30{NODE}00 1104 00 00 00 30{AGAIN}00 00 00 30{NODE}02 2c03436174 0c020141 2101 00 00", SHARED),
 ]
 
 BROKEN_VALUES = [
@@ -66,6 +83,12 @@ BROKEN_VALUES = [
     ("list<i32>", "ff7f 00", "11 ff7f 04 00"),
     ("list<i32>", "01", "11 01 15 00"),
     ("list<i32>", "01 00", "12 00"),
+    ("Animal+", "02 0141", f"10 {TYPE}03436174 0c020141 00"),  # no such place; a cat without what it requires
+    ("Person", "03 00 00", f"10 30 {AGAIN}02 00 3100 00"),  # a node that has not come
+    ("Person", "01 00 00 00 00 02", f"10 30 {NODE}00 00 5100 30 {AGAIN}00 00 00"),  # one of another type
+    ("Bond", "00", "10 00"),  # a required reference to nothing
+    ("Person", "01", f"10 30 {NODE}00 00 50 {NODE}00 00 00"),  # a number twice
+    ("Person", "01", f"10 30 {AGAIN}00 3100 00"),  # fields behind a number
 ]
 
 
@@ -126,6 +149,10 @@ DESCRIPTIONS = [
         + b"\3" + b"\1" + text("Tree") + b"\1" + b"\2" + text("branches") + b"\0\x11\x10\0"
         + b"\2" + text("Either") + b"\2" + b"\6" + text("number") + b"\0\4" + b"\x0a" + text("text") + b"\0\x0c"
         + b"\1" + text("Empty") + b"\0"),
+    ({"name": "pet", "parameters": ["1: required ref Animal+ it"], "result": "Animal"},
+        b"\1" + text("pet") + b"\0" + b"\1" + b"\2" + text("it") + b"\1\x1a\x1b\0" + b"\x10\1" + b"\0"
+        + b"\3" + b"\4" + text("Animal") + b"\2\1\2" + b"\1" + text("Animal") + b"\1" + b"\2" + text("name") + b"\0\x0c"
+        + b"\1" + text("Cat") + b"\2" + b"\2" + text("name") + b"\0\x0c" + b"\4" + text("hungry") + b"\1\1"),
     ({"name": "talk", "caller_stream": {"item": "u8"},
       "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
         b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
@@ -155,6 +182,10 @@ class Contracts(unittest.TestCase):
             ping[:-2] + "01 01 0141 00",  # a definition that nothing names
             ping[:-6] + "1000 00 00",  # a name that nothing defines
             ping[:-6] + "11" * 999,
+            ping[:-6] + "1a" * 999,
+            ping[:-6] + "1a04 00 00",  # a reference to a number
+            ping[:-6] + "1b00 00 01 04 0141 00",  # a family of nothing
+            ping[:-6] + "1b00 00 01 04 0141 01 00",  # a family of itself
         ]
         for description in rows:
             with self.subTest(description=description), self.assertRaises(Broken):
