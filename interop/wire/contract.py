@@ -176,7 +176,8 @@ class DescriptionReader(Reader):
             self.definition(self.definitions.setdefault(number, Definition()))
         self.end()
         for type in self.named:
-            need(type.definition.kind in NAMED[type.code], DESCRIPTIONS, f"no {type.code.name.lower()} has the number that is named")
+            fits, word = type.definition.kind in NAMED[type.code], type.code.name.lower()
+            need(fits, DESCRIPTIONS, f"no {word} has the number that is named")
         members = [member for one in self.definitions.values() for member in one.members]
         need(all(one.kind == STRUCT for one in members), DESCRIPTIONS, "a family has something else than structs")
         need(describe(method) == self.data, DESCRIPTIONS, "the description is not in the canonical form")
