@@ -62,6 +62,7 @@ impl Begun {
         };
         let number = match value {
             UnknownValue::I32(number) => u64::try_from(number).ok(),
+            UnknownValue::I64(number) => u64::try_from(number).ok(),
             UnknownValue::Varint(number) => Some(number),
             _ => None,
         };

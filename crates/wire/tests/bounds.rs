@@ -6,7 +6,7 @@ mod zoo;
 
 use describe::from_hex;
 use dovetail_wire::{
-    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, UnknownFields, Uuid, Value,
+    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownFields, Uuid, Value,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -204,6 +204,37 @@ fn amplification_is_limited() {
             "{kind:?}"
         );
         assert!(asked < 64 << 10, "{encoding:?}: {asked}");
+    }
+}
+
+/// Nodes are a few bytes on the wire, and more than their values in memory.
+#[test]
+fn nodes_are_limited() {
+    let limits = Limits {
+        allocation: 1 << 20,
+        ..Limits::default()
+    };
+    let bond = || Bond {
+        to: Ref::new(Person::default()),
+        ..Bond::default()
+    };
+    let crowd = Person {
+        children: std::iter::repeat_with(bond).take(100_000).collect(),
+        ..Person::default()
+    };
+    for encoding in Encoding::BUILT_IN {
+        let bytes = Bytes::from(encoding.to_bytes(&crowd).unwrap());
+        // The list itself fits.
+        let limits = Limits {
+            allocation: limits.allocation + 100_000 * size_of::<Bond>(),
+            ..limits
+        };
+        let (kind, asked) = refused::<Person>(encoding, &bytes, limits);
+        assert!(
+            matches!(kind, DecodeErrorKind::AllocationLimit { .. }),
+            "{encoding:?}: {kind}"
+        );
+        assert!(asked < 2 * limits.allocation, "{encoding:?}: {asked}");
     }
 }
 

@@ -180,6 +180,24 @@ fn a_name_that_is_none_is_kept() {
     }
 }
 
+/// Every bit another one: what can be read can be shown, and most of it can be written.
+#[test]
+fn broken() {
+    for encoding in Encoding::BUILT_IN {
+        let bytes = write(encoding, &cage()).to_vec();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut broken = bytes.clone();
+                broken[at] ^= 1 << bit;
+                if let Ok(value) = encoding.from_bytes::<Cage>(&broken.into()) {
+                    assert!(!format!("{value:?}").is_empty());
+                    assert!(encoding.to_bytes(&value).is_ok(), "{encoding:?} {at} {bit}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn no_other_places() {
     let read = Encoding::Tagless.from_bytes::<AnyAnimal>(&Bytes::from_static(&[4, 0, 0]));

@@ -15,7 +15,7 @@
 
 use dovetail::wire::{
     Budget, Bytes, Codec, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
-    NextField, Reader, Sequence, UnknownValue, Writer,
+    NextField, ReadNodes, Reader, Sequence, UnknownValue, Writer, WrittenNodes,
 };
 use std::borrow::Cow;
 
@@ -37,6 +37,7 @@ impl Codec for Cbor {
             out,
             depth: 0,
             limit: limits.depth,
+            nodes: WrittenNodes::default(),
         })
     }
 
@@ -103,6 +104,7 @@ struct CborWriter<'a> {
     out: &'a mut Vec<u8>,
     depth: usize,
     limit: usize,
+    nodes: WrittenNodes,
 }
 
 impl CborWriter<'_> {
@@ -206,6 +208,10 @@ impl Writer for CborWriter<'_> {
         Ok(())
     }
 
+    fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
+        Ok(&mut self.nodes)
+    }
+
     fn as_dyn(&mut self) -> &mut dyn Writer {
         self
     }
@@ -237,6 +243,7 @@ pub(crate) struct CborReader<'de> {
     input: &'de [u8],
     at: usize,
     budget: Budget,
+    nodes: ReadNodes,
 }
 
 impl<'de> CborReader<'de> {
@@ -245,6 +252,7 @@ impl<'de> CborReader<'de> {
             input,
             at: 0,
             budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
         }
     }
 
@@ -389,6 +397,11 @@ impl<'de> CborReader<'de> {
 }
 
 impl<'de> Reader<'de> for CborReader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
     fn bool(&mut self) -> Result<bool, DecodeError> {
         let first = self.peek()?;
         self.at += 1;

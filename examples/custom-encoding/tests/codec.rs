@@ -3,7 +3,7 @@
 
 use dovetail::protocol::thrift::{CustomProtocol, MessageKind};
 use dovetail::wire::{DecodeErrorKind, EncodeError, Encoding, Limits, UnknownValue, Value};
-use dovetail::{Bytes, UnknownFields, Uuid, message};
+use dovetail::{Bytes, Ref, UnknownFields, Uuid, message};
 use example_custom_encoding::codec::Cbor;
 use example_custom_encoding::contract::{Book, Shelf};
 use example_custom_encoding::protocol::CborProtocol;
@@ -12,6 +12,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 const CBOR: Encoding = Encoding::Custom(&Cbor);
 
@@ -129,6 +130,26 @@ fn fields_that_are_not_known() {
     assert!(relayed.unknown_fields.iter().any(|field| *field == year));
     let bytes = CBOR.to_bytes(&relayed).unwrap();
     assert_eq!(CBOR.from_bytes::<Book>(&bytes.into()).unwrap(), walden());
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Node {
+    next: Ref<Node>,
+}
+
+message!(Node {
+    1 next: Ref<Node>,
+});
+
+#[test]
+fn a_circle() {
+    let own = Arc::new_cyclic(|own| Node {
+        next: Ref::from(own),
+    });
+    check(
+        Node { next: own.into() },
+        "bf 01 bf 197ffe 00 01 bf 197ffd 00 ff ff ff",
+    );
 }
 
 /// A field of another kind is left out, as in every encoding; an element of another kind is an error.
