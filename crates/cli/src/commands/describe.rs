@@ -165,7 +165,7 @@ impl Writer<'_> {
     /// `getUser(id: i64) -> User throws NotFound`
     fn signature(&self, method: &Method) -> String {
         let ty = |ty: &Type| type_name(self.schema, ty);
-        let field = |f: &Field| format!("{}: {}", f.name, ty(&f.ty));
+        let field = |f: &Field| format!("{}: {}{}", f.name, sharing(f), ty(&f.ty));
         let params: Vec<_> = method.params.iter().map(field).collect();
         let mut text = format!("{}({})", self.strong(&method.name), params.join(", "));
         match &method.result {
@@ -223,10 +223,7 @@ impl Writer<'_> {
             Presence::Required => "  required",
             Presence::Optional => "  optional",
         };
-        let sharing = match field.sharing {
-            Sharing::Value => "",
-            Sharing::Ref => "ref ",
-        };
+        let sharing = sharing(field);
         let ty = type_name(self.schema, &field.ty);
         let doc = self.doc(field.doc.as_deref(), "  ");
         let id = self.faint(&format!("{}:", field.id));
@@ -250,5 +247,13 @@ impl Writer<'_> {
 
     fn faint(&self, text: &str) -> String {
         self.paint.text(Style::Faint, text)
+    }
+}
+
+/// What stands before the type of a field.
+fn sharing(field: &Field) -> &'static str {
+    match field.sharing {
+        Sharing::Value => "",
+        Sharing::Ref => "ref ",
     }
 }
