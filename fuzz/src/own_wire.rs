@@ -60,7 +60,7 @@ pub(crate) fn client(data: &[u8]) {
                 );
                 assert!(!answered.contains(&call), "{call} is answered twice");
                 answered.push(call);
-                streams = call == made[3] && result.is_ok();
+                streams |= call == made[3] && result.is_ok();
             }
             Event::Item { call, credit, .. } => {
                 assert!(streams && call == made[3], "{call} has no stream");

@@ -9,6 +9,7 @@ mod context;
 mod descriptor;
 mod exceptions;
 mod incoming;
+mod link;
 mod method;
 mod reply;
 mod server;

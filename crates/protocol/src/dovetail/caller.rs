@@ -201,7 +201,11 @@ impl Caller {
 
     /// The callee's stream has ended, and its call. False where the answer has not come.
     pub(super) fn ended(&mut self, call: u32) -> bool {
-        self.waiting.remove(&call) != Some(Waiting::Caller)
+        let waits = self.waiting.get(&call) == Some(&Waiting::Caller);
+        if !waits {
+            self.waiting.remove(&call);
+        }
+        !waits
     }
 
     /// Takes DRAIN: calls that the other end has not taken have not been started.

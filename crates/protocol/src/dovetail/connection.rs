@@ -341,6 +341,11 @@ impl Connection {
         }
     }
 
+    /// True for a call of this end's, whatever became of it.
+    pub fn made(&self, call: u32) -> bool {
+        self.caller.made(call)
+    }
+
     /// True for a call of this end's that is not over, and that somebody waits for.
     pub fn is_open(&self, call: u32) -> bool {
         self.caller.is_open(call)

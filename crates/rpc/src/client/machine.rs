@@ -6,8 +6,8 @@ use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, CallError, Connection, Contract, Event, MethodKey, MethodKind, NoMethods, OutgoingCall,
-    Role,
+    self, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey, MethodKind,
+    OutgoingCall, Role,
 };
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
@@ -31,6 +31,14 @@ pub(super) enum Arrival {
         call: Option<u32>,
         event: Event,
     },
+    Called(Called),
+}
+
+/// What the other end calls.
+pub(crate) enum Called {
+    Call(IncomingCall),
+    /// The caller of this call has gone.
+    Cancelled(u32),
 }
 
 impl From<thrift::IncomingReply> for Arrival {
@@ -70,6 +78,14 @@ impl Machine {
                     service: Name::new(options.client.service.as_deref().unwrap_or_default()),
                 }
             }
+        }
+    }
+
+    /// That of a connection that this end has accepted.
+    pub(super) fn accepted(machine: Connection) -> Self {
+        Machine::Dovetail {
+            machine: Box::new(machine),
+            service: Name::default(),
         }
     }
 
@@ -123,25 +139,31 @@ impl Machine {
     }
 
     /// What has arrived next; `None` where more must be received first.
-    pub(super) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Arrival>, Fault> {
+    pub(super) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        directory: &dyn Directory,
+    ) -> Result<Option<Arrival>, Fault> {
         match self {
             Machine::Thrift(machine) => Ok(machine.receive(input)?.map(Arrival::from)),
-            Machine::Dovetail { machine, .. } => loop {
-                let Some(event) = machine.receive(input, &NoMethods)? else {
+            Machine::Dovetail { machine, .. } => {
+                let Some(event) = machine.receive(input, directory)? else {
                     return Ok(None);
                 };
-                let call = match event {
+                Ok(Some(match event {
                     Event::Reply { call, result, .. } => {
                         let call = call.into();
-                        return Ok(Some(Arrival::Reply(Reply { call, result })));
+                        Arrival::Reply(Reply { call, result })
                     }
-                    Event::Item { call, .. } | Event::End { call, .. } => Some(call),
-                    Event::Credit { call } => call,
-                    // Servers find no method here to call.
-                    Event::Call(_) | Event::Cancelled { .. } => continue,
-                };
-                return Ok(Some(Arrival::Stream { call, event }));
-            },
+                    Event::Item { call, .. } | Event::End { call, .. } => Arrival::Stream {
+                        call: Some(call),
+                        event,
+                    },
+                    Event::Credit { call } => Arrival::Stream { call, event },
+                    Event::Call(call) => Arrival::Called(Called::Call(call)),
+                    Event::Cancelled { call } => Arrival::Called(Called::Cancelled(call)),
+                }))
+            }
         }
     }
 

@@ -19,6 +19,9 @@ pub(crate) struct Options {
     pub(crate) polling: Polling,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    /// What this end serves to the other one.
+    #[cfg(feature = "async")]
+    pub(crate) local: Option<crate::server::Local>,
 }
 
 /// How long to leave a server alone that could not be reached: `first`, then twice as long each time up to
@@ -67,6 +70,8 @@ impl Default for Options {
             polling: Polling::default(),
             backoff: Backoff::default(),
             headers: Headers::new(),
+            #[cfg(feature = "async")]
+            local: None,
         }
     }
 }

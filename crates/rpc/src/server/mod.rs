@@ -4,7 +4,8 @@ mod counters;
 #[cfg(feature = "async")]
 mod event_loop;
 mod limits;
-mod link;
+#[cfg(feature = "async")]
+mod local;
 mod machine;
 mod router;
 mod running;
@@ -13,6 +14,8 @@ mod threads;
 
 pub use counters::Counters;
 pub use limits::ServerLimits;
+#[cfg(feature = "async")]
+pub(crate) use local::{Calls, Local};
 
 use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
 use crate::{Address, Service};
@@ -174,9 +177,9 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// Starts serving.
-    pub fn start(self) -> io::Result<Running> {
-        let shared = Arc::new(Shared {
+    /// What its drivers share.
+    fn into_shared(self) -> Arc<Shared> {
+        Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
                 custom: self.protocols,
@@ -193,20 +196,29 @@ impl Server {
             left: Condvar::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
-        });
+        })
+    }
+
+    /// Starts serving.
+    pub fn start(mut self) -> io::Result<Running> {
+        let (sockets, others) = (
+            std::mem::take(&mut self.sockets),
+            std::mem::take(&mut self.others),
+        );
+        let model = self.model;
         let mut running = Running {
             addresses: Vec::new(),
             listeners: Vec::new(),
             threads: Vec::new(),
-            shared,
+            shared: self.into_shared(),
             #[cfg(feature = "async")]
             loops: Vec::new(),
         };
-        for listener in &self.sockets {
+        for listener in &sockets {
             running.addresses.push(listener.local().clone());
         }
-        let sockets: Vec<Arc<SocketListener>> = self.sockets.into_iter().map(Arc::new).collect();
-        match self.model {
+        let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
+        match model {
             Model::ThreadPerConnection => {
                 for listener in sockets {
                     running.accept_on_thread(listener)?;
@@ -221,7 +233,7 @@ impl Server {
             }
         }
         // After the loops, whose timers and tasks the handlers may use.
-        for listener in self.others {
+        for listener in others {
             running.accept_on_thread(listener)?;
         }
         Ok(running)

@@ -2,12 +2,12 @@
 
 use super::Shared;
 use super::counters::count;
-use super::link::Flush;
 use super::machine::{Arrival, Fault, Machine};
 use super::running::RunningCall;
 use crate::buffers;
 use crate::context::Caller;
 use crate::incoming::Incoming;
+use crate::link::Flush;
 use bytes::BytesMut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -72,9 +72,9 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
-        let received = self
-            .machine
-            .receive(&mut self.input, self.shared, &self.driver);
+        let received =
+            self.machine
+                .receive(&mut self.input, self.shared, &self.caller, &self.driver);
         self.machine.transmit_at_once(out);
         match received {
             Ok(arrival) => {
@@ -119,6 +119,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a thread that may wait does with a call there is room for.
+    #[cfg(feature = "async")]
     pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Vec<u8> + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
@@ -158,6 +159,7 @@ impl<'a> Session<'a> {
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
     /// to be received for a while; see [`LINGER`](super::LINGER).
     pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
+        self.machine.lost();
         self.machine.transmit_at_once(out);
         if let Some(End::Broken(fault)) = &self.end {
             self.machine.goodbye(fault, out);
@@ -226,9 +228,13 @@ impl<'a> Session<'a> {
     }
 
     /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
-    #[cfg(feature = "async")]
     pub(super) fn is_multiplexed(&self) -> bool {
         self.machine.is_multiplexed()
+    }
+
+    /// The connection is lost: handlers that wait for the peer need not.
+    pub(super) fn lost(&self) {
+        self.machine.lost();
     }
 
     fn fail(&mut self, fault: Fault) {

@@ -3,6 +3,8 @@
 
 mod fixture;
 
+#[cfg(feature = "async")]
+mod callbacks;
 mod clients;
 mod concurrency;
 mod drain;

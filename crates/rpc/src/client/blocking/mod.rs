@@ -22,6 +22,7 @@ use super::{Body, Retries, decode, decode_into};
 use crate::streams::Wake;
 use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
+use dovetail_protocol::dovetail::NoMethods;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
@@ -544,7 +545,8 @@ impl Connection {
             },
             Ok(_) => state
                 .table
-                .receive()
+                .receive(&NoMethods)
+                .1
                 .map_err(|fault| misbehaved(&self.target, &fault)),
             Err(error) => Err(lost(&self.target, &error)),
         };

@@ -197,7 +197,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
     pub fn send(&mut self, item: &T) -> Result<(), Status> {
         let method = self.call.0.method;
         self.call.wait(None, |table, call, me| {
-            let (machine, inboxes, out) = table.locked()?;
+            let (machine, inboxes, out) = table.own()?;
             match machine.item(call, &item_of(&(item,)), out) {
                 Ok(Sent::Yes) => Some(Ok(())),
                 Ok(Sent::NoCredit) if inboxes.wait_to_send(call, me) => None,
@@ -212,7 +212,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         self.done = true;
         // Where the connection is lost, the answer says so.
         let _ = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.locked()?;
+            let (machine, _, out) = table.own()?;
             machine.end(call, out);
             Some(())
         });
@@ -225,7 +225,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         }
         let (method, answer) = (self.call.0.method, Err(exception));
         let ended = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.locked()?;
+            let (machine, _, out) = table.own()?;
             Some(machine.end_with(call, &ReplyBody::<(), E>(&answer), out))
         })?;
         self.done = ended.is_ok();
