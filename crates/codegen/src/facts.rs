@@ -1,7 +1,9 @@
 //! What a generator has to know of a schema as a whole: what recurses, what serves as a key, what cannot
 //! be compared.
 
-use dovetail_schema::{Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind};
+use dovetail_schema::{
+    Dimension, Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
+};
 use std::collections::HashSet;
 
 /// The conclusions, one bit for each type.
@@ -9,7 +11,7 @@ pub(crate) struct Facts<'a> {
     schema: &'a Schema,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number, and are not keyed.
+    /// Types that contain a floating point number, or something that may be one, and are not keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
@@ -40,7 +42,7 @@ impl<'a> Facts<'a> {
             filled: Vec::new(),
         };
         facts.find_keys();
-        facts.floating = facts.containing(|ty| matches!(ty, Type::F32 | Type::F64));
+        facts.floating = facts.containing(|ty| matches!(ty, Type::F32 | Type::F64 | Type::Dynamic));
         facts.hashing = facts.containing(|ty| matches!(ty, Type::Set(_) | Type::Map(..)));
         facts.inline = facts.closure(|_, _| true);
         facts.filled = facts.closure(|def, field| {
@@ -104,10 +106,32 @@ impl<'a> Facts<'a> {
     }
 
     fn closes_circle(&self, edges: &[HashSet<TypeId>], owner: TypeId, ty: &Type) -> bool {
-        match self.schema.resolve(ty) {
+        match self.element(ty) {
             Type::Named(id) => *id == owner || edges[id.0 as usize].contains(&owner),
             _ => false,
         }
+    }
+
+    /// What a type is made of where it stands: of arrays of fixed extents, the elements.
+    fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        match self.schema.resolve(ty) {
+            Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
+                self.element(item)
+            }
+            ty => ty,
+        }
+    }
+
+    /// How many elements a type has where it stands: those of its innermost fixed extents.
+    pub(crate) fn in_place(&self, ty: &Type) -> u64 {
+        let Type::Array(item, dimensions) = self.schema.resolve(ty) else {
+            return 1;
+        };
+        let fixed = dimensions.iter().rev().map_while(|one| match one {
+            Dimension::Fixed(extent) => Some(u64::from(*extent)),
+            Dimension::Dynamic => None,
+        });
+        fixed.fold(self.in_place(item), u64::saturating_mul)
     }
 
     fn struct_of(&self, id: TypeId) -> Option<&'a Struct> {
@@ -141,7 +165,7 @@ impl<'a> Facts<'a> {
                 all_fields(self.schema, def)
                     .into_iter()
                     .filter(|field| follow(def, field))
-                    .filter_map(|field| match self.schema.resolve(&field.ty) {
+                    .filter_map(|field| match self.element(&field.ty) {
                         Type::Named(target) => Some(*target),
                         _ => None,
                     })

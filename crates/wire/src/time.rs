@@ -24,6 +24,22 @@ pub struct TimestampTz {
     pub offset: Offset,
 }
 
+impl TimestampTz {
+    /// An instant that is known to be one: seconds and nanoseconds since 1970, and the offset in seconds.
+    ///
+    /// # Panics
+    ///
+    /// Where it is out of range.
+    #[must_use]
+    pub fn constant(seconds: i64, nanos: i32, offset: i32) -> Self {
+        let timestamp = Timestamp::constant(seconds, nanos);
+        match Offset::from_seconds(offset) {
+            Ok(offset) => TimestampTz { timestamp, offset },
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+}
+
 /// A day of the Gregorian calendar, with no time zone: a [`civil::Date`] that begins at 1970-01-01, where a
 /// peer that leaves a date out means it to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,10 +2,18 @@
 
 use crate::Unsupported;
 use crate::facts::{Facts, all_fields};
-use dovetail_schema::{Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
+use dovetail_schema::{
+    Dimension, Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind,
+};
 
 /// Parameters and declared exceptions that the runtime's tables have room for.
 const MOST: usize = 32;
+
+/// Extents of an array that are part of its value, or stand before one that is.
+const MOST_EXTENTS: usize = 8;
+
+/// Elements of an array of fixed extents.
+const MOST_ELEMENTS: u64 = 256;
 
 /// Everything in the schema that cannot be expressed.
 pub(super) fn unsupported(schema: &Schema, facts: &Facts<'_>) -> Vec<Unsupported> {
@@ -78,17 +86,33 @@ impl Check<'_> {
                 self.ty(key, at);
                 return self.ty(value, at);
             }
-            Type::Timestamp { .. } => "`timestamp`",
-            Type::Date => "`date`",
-            Type::Duration => "`duration`",
-            Type::Decimal => "`decimal`",
-            Type::Any => "`any`",
-            Type::Dynamic => "`dynamic`",
-            Type::Array(..) => "an array",
+            Type::Array(item, dimensions) => {
+                self.array(ty, dimensions, at);
+                return self.ty(item, at);
+            }
             Type::Object(_) => "a reference to an object",
             _ => return,
         };
         self.refuse(at, format!("{what} comes with Dovetail's own wire"));
+    }
+
+    /// Arrays of fixed extents stand in their struct, and on the stack.
+    fn array(&mut self, ty: &Type, dimensions: &[Dimension], at: &str) {
+        let free = |dimension: &Dimension| *dimension == Dimension::Dynamic;
+        let long = |dimension: &Dimension| matches!(dimension, Dimension::Fixed(33..));
+        let grouped = dimensions.iter().rposition(free).map_or(0, |last| last + 1);
+        if grouped > MOST_EXTENTS {
+            let text =
+                format!("an array has at most {MOST_EXTENTS} extents up to the last free one");
+            self.refuse(at, text);
+        }
+        if dimensions.iter().skip(grouped).any(long) || self.facts.in_place(ty) > MOST_ELEMENTS {
+            let text = format!(
+                "arrays of fixed extents have at most 32 elements in each dimension, and \
+                 {MOST_ELEMENTS} together; make the outermost extent free, as in `array<i32, *>`"
+            );
+            self.refuse(at, text);
+        }
     }
 
     fn method(&mut self, method: &Method, at: &str) {

@@ -39,6 +39,19 @@ impl<T, S: Shape> Array<T, S> {
         }
     }
 
+    /// An array that is known to have these extents.
+    ///
+    /// # Panics
+    ///
+    /// Where [`Array::new`] has an error.
+    #[must_use]
+    pub fn constant(extents: S::Extents, elements: Vec<T>) -> Self {
+        match Self::new(extents, elements) {
+            Ok(array) => array,
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+
     /// The extents, the outermost one first.
     pub fn extents(&self) -> S::Extents {
         self.extents
