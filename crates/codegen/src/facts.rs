@@ -2,9 +2,15 @@
 //! be compared.
 
 use dovetail_schema::{
-    Dimension, Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
+    ArrayForm, Dimension, Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
 };
 use std::collections::HashSet;
+
+/// The longest array that has a default in Rust's standard library.
+const MOST_OF_AN_EXTENT: u32 = 32;
+
+/// Elements of an array that can stand on the stack, however deep its struct is.
+const MOST_IN_PLACE: u64 = 256;
 
 /// The conclusions, one bit for each type.
 pub(crate) struct Facts<'a> {
@@ -122,16 +128,24 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// How many elements a type has where it stands: those of its innermost fixed extents.
-    pub(crate) fn in_place(&self, ty: &Type) -> u64 {
-        let Type::Array(item, dimensions) = self.schema.resolve(ty) else {
-            return 1;
-        };
-        let fixed = dimensions.iter().rev().map_while(|one| match one {
-            Dimension::Fixed(extent) => Some(u64::from(*extent)),
-            Dimension::Dynamic => None,
-        });
-        fixed.fold(self.in_place(item), u64::saturating_mul)
+    /// True for an array of so many of what is inside that is too long to stand in its struct.
+    pub(crate) fn long(&self, extent: u32, item: &Type, inside: &[Dimension]) -> bool {
+        extent > MOST_OF_AN_EXTENT
+            || u64::from(extent) * self.in_place(item, inside) > MOST_IN_PLACE
+    }
+
+    /// How many elements an array has where it stands.
+    fn in_place(&self, item: &Type, dimensions: &[Dimension]) -> u64 {
+        match ArrayForm::of(dimensions) {
+            Some(ArrayForm::Fixed(extent, inside)) if !self.long(extent, item, inside) => {
+                u64::from(extent) * self.in_place(item, inside)
+            }
+            Some(_) => 1,
+            None => match self.schema.resolve(item) {
+                Type::Array(item, dimensions) => self.in_place(item, dimensions),
+                _ => 1,
+            },
+        }
     }
 
     fn struct_of(&self, id: TypeId) -> Option<&'a Struct> {

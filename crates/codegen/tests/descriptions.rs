@@ -151,6 +151,7 @@ fn types() {
         row!(rich::rich::Entry),
         row!(rich::rich::Keys),
         row!(rich::rich::Arrays),
+        row!(rich::rich::Long),
         row!(rich::rich::Pair),
         row!(rich::rich::Either),
         row!(scalars::scalars::Scalars),

@@ -13,7 +13,7 @@ mod rich {
     include!("golden/rich/output.rs");
 }
 
-use rich::rich::{Arrays, Either, Entry, Keys, Pair, Rich};
+use rich::rich::{Arrays, Either, Entry, Keys, Long, Pair, Rich};
 
 fn schema() -> Schema {
     let contract = include_str!("golden/rich/input.thrift");
@@ -79,6 +79,11 @@ fn both_write_the_same() {
         ..Arrays::default()
     };
     check(&contract, "Arrays", &arrays);
+    let mut long = Long::default();
+    check(&contract, "Long", &long);
+    long.embedding.elements_mut()[999] = 0.5;
+    long.board.elements_mut()[0][19] = true;
+    check(&contract, "Long", &long);
     let mut keys = Keys::default();
     keys.days.insert(Date::constant(2026, 11, 20));
     keys.by_price
@@ -112,6 +117,7 @@ fn sample_data_are_read() {
     let contract = Contract::new(&schema);
     read::<Rich>(&contract, "Rich");
     read::<Arrays>(&contract, "Arrays");
+    read::<Long>(&contract, "Long");
     read::<Pair>(&contract, "Pair");
     read::<Either>(&contract, "Either");
 }

@@ -32,8 +32,8 @@ pub use dovetail_wire as wire;
 #[cfg(feature = "decimal")]
 pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{
-    Any, Array, Bytes, Dynamic, Fixed, Free, OrderedFloat, UnknownFields, Uuid, enumeration,
-    message, union,
+    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, OrderedFloat, UnknownFields, Uuid,
+    enumeration, message, union,
 };
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};

@@ -52,7 +52,7 @@ pub mod tagless;
 pub mod thrift;
 
 pub use any::{Any, UnpackError};
-pub use array::{Array, Fixed, Free, Shape, WrongShape};
+pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
 #[doc(hidden)]
 pub use array::{check_shape, read_array, write_array, wrong_count};
 pub use bytes::Bytes;

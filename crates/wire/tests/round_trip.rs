@@ -4,8 +4,8 @@
 mod zoo;
 
 use dovetail_wire::{
-    Any, Array, Bytes, Date, Decimal, Dynamic, Encoding, Limits, Offset, SignedDuration, Timestamp,
-    TimestampTz, UnknownFields, Uuid, Value,
+    Any, Array, Bytes, Date, Decimal, Dynamic, Encoding, Limits, LongArray, Offset, SignedDuration,
+    Timestamp, TimestampTz, UnknownFields, Uuid, Value,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -437,7 +437,13 @@ fn arrays() -> impl Strategy<Value = Arrays> {
         let rows = elements.len();
         Array::new([rows, 1, usize::from(rows > 0)], elements).unwrap()
     });
-    (fixed, grid, table, boxes).prop_map(|(fixed, grid, table, boxes)| Arrays {
+    let long = (vec(any::<u8>(), 40), option::of(vec(vec(decimal(), 2), 33)));
+    (fixed, grid, table, boxes, long).prop_map(|(fixed, grid, table, boxes, long)| Arrays {
+        long: LongArray::new(long.0).unwrap(),
+        longer: long.1.map(|rows| {
+            let rows = rows.into_iter().map(|row| LongArray::new(row).unwrap());
+            LongArray::new(rows.collect()).unwrap()
+        }),
         point: fixed.0,
         matrix: fixed.1,
         names: fixed.2,

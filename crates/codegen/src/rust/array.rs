@@ -10,7 +10,11 @@ impl Module<'_> {
         match ArrayForm::of(dimensions) {
             None => self.ty(item, place),
             Some(ArrayForm::Fixed(extent, inside)) => {
-                format!("[{}; {extent}]", self.array(item, inside, place))
+                let inner = self.array(item, inside, place);
+                match self.cx.facts.long(extent, item, inside) {
+                    true => self.generic("LongArray", &[inner, extent.to_string()]),
+                    false => format!("[{inner}; {extent}]"),
+                }
             }
             Some(ArrayForm::List(inside)) => {
                 self.generic("Vec", &[self.array(item, inside, place)])
@@ -46,8 +50,15 @@ impl Module<'_> {
         };
         match ArrayForm::of(dimensions) {
             None => self.value(item, value, place),
-            Some(ArrayForm::Fixed(_, dimensions)) => {
-                Expr::Array("[", inside(dimensions, &elements(value)))
+            Some(ArrayForm::Fixed(extent, dimensions)) => {
+                let items = inside(dimensions, &elements(value));
+                match self.cx.facts.long(extent, item, dimensions) {
+                    true => {
+                        let constant = format!("{}::constant", self.name("LongArray"));
+                        Expr::call(constant, self.vec(items))
+                    }
+                    false => Expr::Array("[", items),
+                }
             }
             Some(ArrayForm::List(dimensions)) => self.vec(inside(dimensions, &elements(value))),
             Some(ArrayForm::Free(outside, dimensions)) => {

@@ -12,9 +12,6 @@ const MOST: usize = 32;
 /// Extents of an array that are part of its value, or stand before one that is.
 const MOST_EXTENTS: usize = 8;
 
-/// Elements of an array of fixed extents.
-const MOST_ELEMENTS: u64 = 256;
-
 /// Everything in the schema that cannot be expressed.
 pub(super) fn unsupported(schema: &Schema, facts: &Facts<'_>) -> Vec<Unsupported> {
     let mut check = Check {
@@ -87,7 +84,7 @@ impl Check<'_> {
                 return self.ty(value, at);
             }
             Type::Array(item, dimensions) => {
-                self.array(ty, dimensions, at);
+                self.array(dimensions, at);
                 return self.ty(item, at);
             }
             Type::Object(_) => "a reference to an object",
@@ -96,21 +93,12 @@ impl Check<'_> {
         self.refuse(at, format!("{what} comes with Dovetail's own wire"));
     }
 
-    /// Arrays of fixed extents stand in their struct, and on the stack.
-    fn array(&mut self, ty: &Type, dimensions: &[Dimension], at: &str) {
+    fn array(&mut self, dimensions: &[Dimension], at: &str) {
         let free = |dimension: &Dimension| *dimension == Dimension::Dynamic;
-        let long = |dimension: &Dimension| matches!(dimension, Dimension::Fixed(33..));
         let grouped = dimensions.iter().rposition(free).map_or(0, |last| last + 1);
         if grouped > MOST_EXTENTS {
             let text =
                 format!("an array has at most {MOST_EXTENTS} extents up to the last free one");
-            self.refuse(at, text);
-        }
-        if dimensions.iter().skip(grouped).any(long) || self.facts.in_place(ty) > MOST_ELEMENTS {
-            let text = format!(
-                "arrays of fixed extents have at most 32 elements in each dimension, and \
-                 {MOST_ELEMENTS} together; make the outermost extent free, as in `array<i32, *>`"
-            );
             self.refuse(at, text);
         }
     }

@@ -2,9 +2,11 @@
 
 mod fixed;
 mod free;
+mod long;
 mod shape;
 
 pub use free::{Array, WrongShape};
+pub use long::LongArray;
 pub use shape::{Fixed, Free, Shape};
 
 use crate::containers::write_list;

@@ -1,8 +1,8 @@
 //! Types that travel as another one, and arrays.
 
 use dovetail_wire::{
-    Any, Array, Date, Decimal, Dynamic, Fixed, Free, SignedDuration, Timestamp, TimestampTz,
-    UnknownFields, message,
+    Any, Array, Date, Decimal, Dynamic, Fixed, Free, LongArray, SignedDuration, Timestamp,
+    TimestampTz, UnknownFields, message,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,8 @@ structs! {
         7 table: Array<String, (Fixed<2>, Free)>,
         8 boxes: Array<[u8; 2], (Free, Fixed<1>, Free)>,
         9 moments: [Timestamp; 2],
+        10 long: LongArray<u8, 40>,
+        11 longer: Option<LongArray<LongArray<Decimal, 2>, 33>>,
     }
 
     // Some of `Rich` as another peer has it.

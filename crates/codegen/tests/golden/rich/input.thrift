@@ -57,6 +57,18 @@ struct Arrays {
   8: array<dynamic, *, *, *> empty = []
 }
 
+const array<i8, 40> LONG = [
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+  21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40
+]
+
+struct Long {
+  1: array<float, 1000> embedding
+  2: array<bool, 20, 20> board
+  3: array<string, *, 100, 2> pages
+  4: set<array<double, 33>> keys
+}
+
 /** Contains itself, in an array of two. */
 struct Pair {
   1: optional array<Pair, 2> parts

@@ -9,7 +9,7 @@
 )]
 pub mod rich {
     use ::dovetail::{
-        Any, Array, Call, Context, Date, Decimal, Dynamic, Fixed, Free, HandlerFuture,
+        Any, Array, Call, Context, Date, Decimal, Dynamic, Fixed, Free, HandlerFuture, LongArray,
         OrderedFloat, Service, ServiceDescriptor, SignedDuration, Status, Timestamp, TimestampTz,
         UnknownFields, descriptor, exceptions, if_async, message, union,
     };
@@ -51,6 +51,13 @@ pub mod rich {
 
     pub static FREE: LazyLock<Array<i32, (Free, Free)>> =
         LazyLock::new(|| Array::constant([2, 3], vec![1, 2, 3, 4, 5, 6]));
+
+    pub static LONG: LazyLock<LongArray<i8, 40>> = LazyLock::new(|| {
+        LongArray::constant(vec![
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+            25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+        ])
+    });
 
     /// A field of each type.
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -180,6 +187,23 @@ pub mod rich {
         6 mixed: Array<[i64; 3], (Fixed<2>, Free)>,
         7 far: Option<Array<Point, (Free, Fixed<2>, Free)>>,
         8 empty: Array<Dynamic, (Free, Free, Free)>,
+        ..unknown_fields
+    });
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Long {
+        pub embedding: LongArray<f32, 1000>,
+        pub board: LongArray<[bool; 20], 20>,
+        pub pages: Vec<LongArray<[String; 2], 100>>,
+        pub keys: BTreeSet<LongArray<OrderedFloat<f64>, 33>>,
+        pub unknown_fields: UnknownFields,
+    }
+
+    message!(Long {
+        1 embedding: LongArray<f32, 1000>,
+        2 board: LongArray<[bool; 20], 20>,
+        3 pages: Vec<LongArray<[String; 2], 100>>,
+        4 keys: BTreeSet<LongArray<OrderedFloat<f64>, 33>>,
         ..unknown_fields
     });
 
