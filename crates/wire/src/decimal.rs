@@ -2,7 +2,6 @@
 
 use crate::description::{Logical, Named, Type};
 use crate::{DecodeError, EncodeError, Kind, Reader, Value, Writer};
-use std::fmt::Write as _;
 
 pub use rust_decimal::Decimal;
 
@@ -14,10 +13,7 @@ impl Value for Decimal {
     const KIND: Kind = Kind::String;
 
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        let mut text = String::with_capacity(MOST);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{self}");
-        writer.string(&text)
+        writer.string(self.array_string().as_ref())
     }
 
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {

@@ -77,20 +77,24 @@ impl Check<'_> {
     }
 
     fn ty(&mut self, ty: &Type, at: &str) {
-        let what = match ty {
-            Type::List(item) | Type::Set(item) => return self.ty(item, at),
+        match ty {
+            Type::List(item) | Type::Set(item) => self.ty(item, at),
             Type::Map(key, value) => {
                 self.ty(key, at);
-                return self.ty(value, at);
+                self.ty(value, at);
             }
             Type::Array(item, dimensions) => {
                 self.array(dimensions, at);
-                return self.ty(item, at);
+                self.ty(item, at);
             }
-            Type::Object(_) => "a reference to an object",
-            _ => return,
-        };
-        self.refuse(at, format!("{what} comes with Dovetail's own wire"));
+            Type::Object(_) => {
+                self.refuse(
+                    at,
+                    "a reference to an object comes with Dovetail's own wire",
+                );
+            }
+            _ => {}
+        }
     }
 
     fn array(&mut self, dimensions: &[Dimension], at: &str) {
