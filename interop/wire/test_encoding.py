@@ -50,6 +50,24 @@ VALUES = [
     ("map<i8, i8>", "00", "13 00", []),
     ("Tree", "01 00", "10 310110 3100 00 00", {"branches": [{"branches": []}]}),
     ("object", "0d", "14 0d", {"object": 6, "of": "receiver"}),
+    ("timestamp", "ffffffffffffffff 0065cd1d", "10 2501 24 8094ebdc03 00", {"seconds": -1, "nanos": 500_000_000}),
+    ("timestamp_tz", "00" * 12 + "f0f1ffff", "10 2500 2400 249f38 00", {"seconds": 0, "nanos": 0, "offset": -3600}),
+    ("duration", "01" + "00" * 11, "10 2502 2400 00", {"seconds": 1, "nanos": 0}),
+    ("date", "02000000", "04 04", 2),
+    ("decimal", "06 2d31322e3530", "0c 06 2d31322e3530", "-12.50"),
+    ("any", "0141 01ff 01000000", "10 2c0141 2d01ff 2402 00", {"type_url": "A", "value": "ff", "encoding": 1}),
+    ("dynamic", "07 ffffffffffffffff", "10 e501 00", {"int_value": -1}),
+    ("dynamic", "06 01 04 01", "10 d0 31 01 10 8101 00 00 00", {"list_value": {"values": [{"bool_value": True}]}}),
+    ("array<i16, 2>", "0100 ffff", "11 02 03 0201", [1, -1]),
+    ("array<bool, 2, 1>", "01 00", "11 02 11 010101 010100", [[True], [False]]),
+    ("array<u8, *>", "01 07", "11 01 06 07", [7]),
+    ("array<u8, *, 2>", "01 0708", "11 01 11 02060708", [[7, 8]]),
+    (
+        "array<u8, 1, *>",
+        "02 01000000 02000000 02 0708",
+        "10 31020801 02 31 02 06 0708 00",
+        {"extents": [1, 2], "elements": [7, 8]},
+    ),
 ]
 
 BROKEN_VALUES = [
@@ -66,6 +84,10 @@ BROKEN_VALUES = [
     ("list<i32>", "ff7f 00", "11 ff7f 04 00"),
     ("list<i32>", "01", "11 01 15 00"),
     ("list<i32>", "01 00", "12 00"),
+    ("array<u8, 2>", "01", "11 01 06 01"),
+    ("array<u8, *, *>", "02 01000000 02000000 01 07", "10 31020801 02 31 01 06 07 00"),
+    ("array<u8, 2, *>", "02 01000000 01000000 01 07", "10 31020801 01 31 01 06 07 00"),
+    ("date", "00", "05 00"),
 ]
 
 
@@ -130,6 +152,9 @@ DESCRIPTIONS = [
       "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
         b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
         + b"\1" + b"\1" + text("Empty") + b"\0"),
+    ({"name": "when", "parameters": ["1: timestamp_tz t", "2: array<float, *, *, 3> a"], "result": "dynamic"},
+        b"\1" + text("when") + b"\0" + b"\2" + b"\2" + text("t") + b"\0\x15\2"
+        + b"\4" + text("a") + b"\0\x16\2\0\0\x16\1\3\x0a" + b"\x15\7\0\0"),
 ]  # fmt: skip
 
 
@@ -155,6 +180,8 @@ class Contracts(unittest.TestCase):
             ping[:-2] + "01 01 0141 00",  # a definition that nothing names
             ping[:-6] + "1000 00 00",  # a name that nothing defines
             ping[:-6] + "11" * 999,
+            ping[:-6] + "1508 00 00",  # a type with a carrier that does not exist
+            ping[:-6] + "16020203 04 00 00",  # two fixed extents, which are two arrays
         ]
         for description in rows:
             with self.subTest(description=description), self.assertRaises(Broken):

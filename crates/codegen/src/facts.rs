@@ -1,15 +1,23 @@
 //! What a generator has to know of a schema as a whole: what recurses, what serves as a key, what cannot
 //! be compared.
 
-use dovetail_schema::{Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind};
+use dovetail_schema::{
+    ArrayForm, Dimension, Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
+};
 use std::collections::HashSet;
+
+/// The longest array that has a default in Rust's standard library.
+const MOST_OF_AN_EXTENT: u32 = 32;
+
+/// Elements of an array that can stand on the stack, however deep its struct is.
+const MOST_IN_PLACE: u64 = 256;
 
 /// The conclusions, one bit for each type.
 pub(crate) struct Facts<'a> {
     schema: &'a Schema,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number, and are not keyed.
+    /// Types that contain a floating point number, or something that may be one, and are not keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
@@ -40,7 +48,7 @@ impl<'a> Facts<'a> {
             filled: Vec::new(),
         };
         facts.find_keys();
-        facts.floating = facts.containing(|ty| matches!(ty, Type::F32 | Type::F64));
+        facts.floating = facts.containing(|ty| matches!(ty, Type::F32 | Type::F64 | Type::Dynamic));
         facts.hashing = facts.containing(|ty| matches!(ty, Type::Set(_) | Type::Map(..)));
         facts.inline = facts.closure(|_, _| true);
         facts.filled = facts.closure(|def, field| {
@@ -104,9 +112,39 @@ impl<'a> Facts<'a> {
     }
 
     fn closes_circle(&self, edges: &[HashSet<TypeId>], owner: TypeId, ty: &Type) -> bool {
-        match self.schema.resolve(ty) {
+        match self.element(ty) {
             Type::Named(id) => *id == owner || edges[id.0 as usize].contains(&owner),
             _ => false,
+        }
+    }
+
+    /// What a type is made of where it stands: of arrays of fixed extents, the elements.
+    fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        match self.schema.resolve(ty) {
+            Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
+                self.element(item)
+            }
+            ty => ty,
+        }
+    }
+
+    /// True for an array of so many of what is inside that is too long to stand in its struct.
+    pub(crate) fn long(&self, extent: u32, item: &Type, inside: &[Dimension]) -> bool {
+        extent > MOST_OF_AN_EXTENT
+            || u64::from(extent) * self.in_place(item, inside) > MOST_IN_PLACE
+    }
+
+    /// How many elements an array has where it stands.
+    fn in_place(&self, item: &Type, dimensions: &[Dimension]) -> u64 {
+        match ArrayForm::of(dimensions) {
+            Some(ArrayForm::Fixed(extent, inside)) if !self.long(extent, item, inside) => {
+                u64::from(extent) * self.in_place(item, inside)
+            }
+            Some(_) => 1,
+            None => match self.schema.resolve(item) {
+                Type::Array(item, dimensions) => self.in_place(item, dimensions),
+                _ => 1,
+            },
         }
     }
 
@@ -141,7 +179,7 @@ impl<'a> Facts<'a> {
                 all_fields(self.schema, def)
                     .into_iter()
                     .filter(|field| follow(def, field))
-                    .filter_map(|field| match self.schema.resolve(&field.ty) {
+                    .filter_map(|field| match self.element(&field.ty) {
                         Type::Named(target) => Some(*target),
                         _ => None,
                     })

@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions hashed inheritance keys names recursion scalars streams unions
+    containers defaults docs enums exceptions hashed inheritance keys names recursion rich scalars streams unions
 }
 
 use inheritance::company::{calculator, shared};
@@ -63,6 +63,7 @@ fn methods() {
             &[&shared::BASE, &shared::SHARED, &calculator::CALCULATOR],
         ),
         ("names", &[&odd::SERVICE_]),
+        ("rich", &[&rich::rich::CLOCK]),
         ("scalars", &[&scalars::scalars::ECHO]),
         ("streams", &[&streams::jobs::JOBS]),
     ];
@@ -146,6 +147,13 @@ fn types() {
         row!(names::names::r#type::Holder),
         row!(names::names::r#type::Keywords),
         row!(names::names::r#type::SnakeCase),
+        row!(rich::rich::Rich),
+        row!(rich::rich::Entry),
+        row!(rich::rich::Keys),
+        row!(rich::rich::Arrays),
+        row!(rich::rich::Long),
+        row!(rich::rich::Pair),
+        row!(rich::rich::Either),
         row!(scalars::scalars::Scalars),
         row!(scalars::scalars::Presence),
         row!(scalars::scalars::Empty),

@@ -1,11 +1,11 @@
 //! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
 
 use crate::contract::Table;
-use crate::{Contract, MAX_DEPTH, Struct, Value, positional};
+use crate::{Contract, MAX_DEPTH, Struct, Value, array, positional};
 use dovetail_schema::{Type, TypeKind};
 use dovetail_wire::{
-    Cursor, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader,
-    Uuid, Writer,
+    self as wire, Cursor, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind,
+    NextField, Reader, Uuid, Value as _, Writer,
 };
 
 /// A value with its type, on its way out.
@@ -43,11 +43,11 @@ impl Decode for TypedSlot<'_> {
     }
 }
 
-const MISTYPED: EncodeError = EncodeError::Unsupported {
+pub(crate) const MISTYPED: EncodeError = EncodeError::Unsupported {
     what: "a value that is not of the type that the contract says",
 };
 
-const SHAPELESS: EncodeError = EncodeError::Unsupported {
+pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
     what: "this type: no encoding of this version has a form for it",
 };
 
@@ -55,7 +55,7 @@ fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
     contract.kind(ty).ok_or(SHAPELESS)
 }
 
-fn deeper(left: usize) -> Result<usize, EncodeError> {
+pub(crate) fn deeper(left: usize) -> Result<usize, EncodeError> {
     left.checked_sub(1)
         .ok_or(EncodeError::TooDeep { limit: MAX_DEPTH })
 }
@@ -69,6 +69,8 @@ pub(crate) fn write<W: Writer + ?Sized>(
 ) -> Result<(), EncodeError> {
     match (contract.schema().resolve(ty), value) {
         (Type::Bool, Value::Bool(value)) => writer.bool(*value),
+        (Type::Date, Value::Date(value)) => value.write(writer),
+        (Type::Date, _) => Err(MISTYPED),
         (_, Value::Int(value)) => write_int(shape(contract, ty)?, *value, writer),
         (_, Value::UInt(value)) => write_uint(shape(contract, ty)?, *value, writer),
         (Type::F32, Value::Float(value)) => writer.f32(*value as f32),
@@ -76,6 +78,15 @@ pub(crate) fn write<W: Writer + ?Sized>(
         (Type::String, Value::String(value)) => writer.string(value),
         (Type::Bytes, Value::Bytes(value)) => writer.bytes(value),
         (Type::Uuid, Value::Uuid(value)) => writer.uuid(value.as_bytes()),
+        (Type::Timestamp { offset: false }, Value::Timestamp(value)) => value.write(writer),
+        (Type::Timestamp { offset: true }, Value::TimestampTz(value)) => value.write(writer),
+        (Type::Duration, Value::Duration(value)) => value.write(writer),
+        (Type::Decimal, Value::Decimal(value)) => value.write(writer),
+        (Type::Any, Value::Any(value)) => value.write(writer),
+        (Type::Dynamic, Value::Dynamic(value)) => value.write(writer),
+        (Type::Array(item, dimensions), value) => {
+            array::write(contract, (item, dimensions), value, writer, left)
+        }
         (Type::List(item), Value::List(items)) => {
             writer.begin_list(shape(contract, item)?, items.len())?;
             write_items(contract, item, items, writer, deeper(left)?)
@@ -195,7 +206,7 @@ pub(crate) fn write_fields<W: Writer + ?Sized>(
     value.unknown_fields.write(writer)
 }
 
-fn too_deep() -> DecodeError {
+pub(crate) fn too_deep() -> DecodeError {
     DecodeErrorKind::TooDeep { limit: MAX_DEPTH }.into()
 }
 
@@ -223,6 +234,16 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         Type::String => Value::String(reader.string()?.into_owned()),
         Type::Bytes => Value::Bytes(reader.bytes()?),
         Type::Uuid => Value::Uuid(Uuid::from_bytes(reader.uuid()?)),
+        Type::Timestamp { offset: false } => Value::Timestamp(carried(reader)?),
+        Type::Timestamp { offset: true } => Value::TimestampTz(carried(reader)?),
+        Type::Date => Value::Date(carried(reader)?),
+        Type::Duration => Value::Duration(carried(reader)?),
+        Type::Decimal => Value::Decimal(carried(reader)?),
+        Type::Any => Value::Any(carried(reader)?),
+        Type::Dynamic => Value::Dynamic(carried(reader)?),
+        Type::Array(item, dimensions) => {
+            array::read(contract, (item, dimensions), old, reader, left)?
+        }
         Type::List(_) | Type::Set(_) | Type::Map(..) => {
             let left = left.checked_sub(1).ok_or_else(too_deep)?;
             read_container(contract, ty, old, reader, left)?
@@ -239,8 +260,15 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
                 Value::Struct(value)
             }
         },
-        _ => return Err(DecodeError::malformed(SHAPELESS.to_string())),
+        Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),
     })
+}
+
+/// A value of a type that the wire has itself.
+fn carried<'de, T: wire::Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<T, DecodeError> {
+    let mut value = T::default();
+    value.read(reader)?;
+    Ok(value)
 }
 
 fn read_container<'de, R: Reader<'de> + ?Sized>(

@@ -30,7 +30,14 @@ pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::MethodKind;
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
-pub use dovetail_wire::{Bytes, OrderedFloat, UnknownFields, Uuid, enumeration, message, union};
+#[cfg(feature = "decimal")]
+pub use dovetail_wire::Decimal;
+pub use dovetail_wire::{
+    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, OrderedFloat, UnknownFields, Uuid,
+    enumeration, message, union,
+};
+#[cfg(feature = "time")]
+pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use server::{Counters, Model, Running, Server, ServerLimits};

@@ -16,8 +16,15 @@
 //! nesting depth, and bytes allocated for the values that it makes.
 #![forbid(unsafe_code)]
 
+mod any;
+mod array;
+#[cfg(feature = "time")]
+mod carrier;
 mod containers;
+#[cfg(feature = "decimal")]
+mod decimal;
 mod depth;
+mod dynamic;
 mod encoding;
 mod error;
 mod field;
@@ -31,6 +38,8 @@ mod plain;
 mod positional;
 mod reader;
 mod stack;
+#[cfg(feature = "time")]
+mod time;
 mod unknown;
 mod value;
 mod varint;
@@ -42,7 +51,14 @@ pub mod tagged;
 pub mod tagless;
 pub mod thrift;
 
+pub use any::{Any, UnpackError};
+pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
+#[doc(hidden)]
+pub use array::{check_shape, read_array, write_array, wrong_count};
 pub use bytes::Bytes;
+#[cfg(feature = "decimal")]
+pub use decimal::{Decimal, parse_decimal};
+pub use dynamic::{Dynamic, DynamicList, DynamicMap, NullValue};
 pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use field::{Field, IntFormat, Kind};
@@ -57,6 +73,8 @@ pub use positional::{Presence, Present, presence_size};
 #[doc(hidden)]
 pub use positional::{place, read_place};
 pub use reader::{Cursor, NextField, Reader, Sequence};
+#[cfg(feature = "time")]
+pub use time::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
 pub use value::Value;

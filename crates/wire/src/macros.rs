@@ -6,7 +6,8 @@
 /// A row is `id name: Type`. After the name, `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
 /// choose how protobuf writes its integers. `..name` is the field that keeps unknown fields; without it
-/// they are dropped. A type name too can be followed by `as "name"`.
+/// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
+/// every contract has, see [`Logical`](crate::description::Logical).
 ///
 /// ```
 /// use dovetail_wire::{Message, UnknownFields, message};
@@ -29,7 +30,7 @@
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($type:ident $(as $wire_name:literal)? {
+    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
         $($id:literal $field:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         $(..$unknown:ident)?
     }) => {
@@ -132,7 +133,7 @@ macro_rules! message {
             }
         }
 
-        $crate::message_value!($type);
+        $crate::message_value!($type $($logical)?);
     };
 }
 
@@ -157,7 +158,7 @@ macro_rules! message {
 /// ```
 #[macro_export]
 macro_rules! union {
-    ($type:ident $(as $wire_name:literal)? {
+    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
         $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         ..$unknown:ident
     }) => {
@@ -263,7 +264,7 @@ macro_rules! union {
             }
         }
 
-        $crate::message_value!($type);
+        $crate::message_value!($type $($logical)?);
     };
 }
 
@@ -365,7 +366,7 @@ macro_rules! enumeration {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message_value {
-    ($type:ident) => {
+    ($type:ident $($logical:ident)?) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Struct;
 
@@ -386,8 +387,7 @@ macro_rules! message_value {
             }
 
             fn describe() -> $crate::description::Type<$crate::description::Named> {
-                let define = <$type as $crate::Message>::define;
-                $crate::description::Type::Struct($crate::description::Named::new::<$type>(define))
+                $crate::message_type!($type $($logical)?)
             }
 
             const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;
@@ -402,6 +402,20 @@ macro_rules! message_value {
                 $crate::Message::read_plain(self, bytes)
             }
         }
+    };
+}
+
+/// What a contract calls a message: a type of its own, or one that every contract has.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! message_type {
+    ($type:ident) => {
+        $crate::description::Type::Struct($crate::description::Named::new::<$type>(
+            <$type as $crate::Message>::define,
+        ))
+    };
+    ($type:ident $logical:ident) => {
+        $crate::description::Type::Logical($crate::description::Logical::$logical)
     };
 }
 

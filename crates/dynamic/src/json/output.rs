@@ -1,3 +1,5 @@
+use super::text::to_text;
+use super::{array, shapeless};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -22,7 +24,7 @@ pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Stru
     Json::Object(object)
 }
 
-fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Json {
+pub(super) fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Json {
     let ty = contract.schema().resolve(ty);
     match (ty, value) {
         (_, Value::Bool(value)) => json!(value),
@@ -31,12 +33,13 @@ fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Js
         (_, Value::Float(value)) => float(ty, *value),
         (_, Value::String(value)) => json!(value),
         (_, Value::Bytes(value)) => json!(BASE64_STANDARD.encode(value)),
-        (_, Value::Uuid(value)) => json!(value.to_string()),
         (_, Value::Enum(number)) => match enum_name(contract, ty, *number) {
             Some(name) => json!(name),
             None => json!(number),
         },
-        (Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Named(_), _) if left == 0 => {
+        (Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Named(_) | Type::Any, _)
+            if left == 0 =>
+        {
             Json::Null
         }
         (Type::List(item) | Type::Set(item), Value::List(items)) => items
@@ -48,11 +51,21 @@ fn convert(contract: &Contract<'_>, ty: &Type, value: &Value, left: usize) -> Js
             Some(table) => object(contract, table, value, left - 1),
             None => Json::Null,
         },
-        _ => Json::Null,
+        (Type::Array(item, dimensions), _) => {
+            array::to_json(contract, (item, dimensions), value, left)
+        }
+        (_, Value::Any(value)) => shapeless::any_to_json(contract, value, left - 1),
+        (_, Value::Dynamic(value)) => shapeless::dynamic_to_json(value, left),
+        (_, value) => to_text(value).map_or(Json::Null, |text| json!(text)),
     }
 }
 
-fn object(contract: &Contract<'_>, table: &Table<'_>, value: &Struct, left: usize) -> Json {
+pub(super) fn object(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &Struct,
+    left: usize,
+) -> Json {
     let mut object = Map::new();
     for field in &table.fields {
         if let Some(value) = value.get(field.id) {
@@ -107,7 +120,8 @@ fn pairs(
 /// True for types of keys under which a map is an object.
 pub(super) fn prints_as_text(contract: &Contract<'_>, key: &Type) -> bool {
     match contract.schema().resolve(key) {
-        Type::F32 | Type::F64 | Type::List(_) | Type::Set(_) | Type::Map(..) => false,
+        Type::F32 | Type::F64 => false,
+        Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Array(..) => false,
         Type::Named(id) => contract.table(*id).is_none(),
         _ => true,
     }
@@ -120,12 +134,11 @@ fn key_text(contract: &Contract<'_>, ty: &Type, key: &Value) -> Option<String> {
         Value::UInt(key) => key.to_string(),
         Value::String(key) => key.clone(),
         Value::Bytes(key) => BASE64_STANDARD.encode(key),
-        Value::Uuid(key) => key.to_string(),
         Value::Enum(key) => match enum_name(contract, contract.schema().resolve(ty), *key) {
             Some(name) => name.to_owned(),
             None => key.to_string(),
         },
-        _ => return None,
+        key => return to_text(key),
     })
 }
 
@@ -138,7 +151,7 @@ fn enum_name<'a>(contract: &Contract<'a>, ty: &Type, number: i32) -> Option<&'a 
     Some(&value.name)
 }
 
-fn float(ty: &Type, value: f64) -> Json {
+pub(super) fn float(ty: &Type, value: f64) -> Json {
     // The shortest digits that give the same `f32` again, not those of its widened form.
     let shown = match ty {
         Type::F32 => (value as f32).to_string().parse().unwrap_or(value),

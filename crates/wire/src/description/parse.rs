@@ -1,8 +1,8 @@
 //! A description, as a peer sent it, back into words. It is as bad as any input.
 
 use super::{
-    CLIENT_STREAM, Definition, ENUM, FieldPresence, FieldType, ONE_WAY, SERVER_STREAM, STRUCT,
-    Signature, StreamTypes, Type, UNION, VERSION,
+    ARRAY, CLIENT_STREAM, Definition, ENUM, FieldPresence, FieldType, LOGICAL, Logical, ONE_WAY,
+    SERVER_STREAM, STRUCT, Signature, StreamTypes, Type, UNION, VERSION,
 };
 use crate::input::Input;
 use crate::tagged::kind;
@@ -182,7 +182,16 @@ impl<'a> Text<'a> {
         let Some(left) = left.checked_sub(1) else {
             return malformed("a type of too many containers inside one another");
         };
-        let Some(kind) = kind(self.input.byte()?) else {
+        let code = self.input.byte()?;
+        let kind = match code {
+            LOGICAL => return self.logical(),
+            ARRAY => {
+                let extents = self.many(Self::number)?;
+                return Ok(Type::Array(extents, Box::new(self.ty_inside(left)?)));
+            }
+            _ => kind(code),
+        };
+        let Some(kind) = kind else {
             return malformed("a type that is none");
         };
         Ok(match kind {
@@ -196,6 +205,15 @@ impl<'a> Text<'a> {
             Kind::Struct => Type::Struct(self.named(false)?),
             scalar => Type::Scalar(scalar),
         })
+    }
+
+    fn logical(&mut self) -> Result<Type<usize>, DecodeError> {
+        let number = self.input.byte()?;
+        let known = Logical::ALL.into_iter().find(|one| *one as u8 == number);
+        match known {
+            Some(logical) => Ok(Type::Logical(logical)),
+            None => malformed("a type that is none"),
+        }
     }
 
     fn named(&mut self, is_enum: bool) -> Result<usize, DecodeError> {
