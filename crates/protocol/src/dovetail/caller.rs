@@ -199,9 +199,14 @@ impl Caller {
         call % 2 == self.next % 2
     }
 
+    /// True for a call whose answer is to come.
+    pub(super) fn awaits_answer(&self, call: u32) -> bool {
+        self.waiting.get(&call) == Some(&Waiting::Caller)
+    }
+
     /// The callee's stream has ended, and its call. False where the answer has not come.
     pub(super) fn ended(&mut self, call: u32) -> bool {
-        let waits = self.waiting.get(&call) == Some(&Waiting::Caller);
+        let waits = self.awaits_answer(call);
         if !waits {
             self.waiting.remove(&call);
         }

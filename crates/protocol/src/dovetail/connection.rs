@@ -650,6 +650,9 @@ impl Connection {
     fn item_frame(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let (call, bytes) = (frame.id, frame.payload.len());
         let wanted = !matches!(self.streams.take(call), Taken::Dropped);
+        if wanted && self.caller.awaits_answer(call) {
+            return Err(ProtocolError::malformed("an item before its answer"));
+        }
         let begins = !self.partial.has(Kind::Item, call);
         self.streams.arrived(call, bytes, begins && wanted)?;
         if wanted {
