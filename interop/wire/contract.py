@@ -11,6 +11,7 @@ from encoding import CARRIED, Code, Definition, Field, Reader, Type, deeper, nee
 
 ONEWAY, CALLER_STREAM, CALLEE_STREAM = 1, 2, 4
 STREAMS = {CALLER_STREAM: "caller_stream", CALLEE_STREAM: "callee_stream"}
+FLAGS = (0, ONEWAY, CALLER_STREAM, CALLEE_STREAM, CALLER_STREAM | CALLEE_STREAM)
 KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM}
 PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2, Code.ARRAY: 1}
 PRESENCES = {None: 0, "required": REQUIRED, "optional": OPTIONAL}
@@ -173,6 +174,7 @@ class DescriptionReader(Reader):
     def method(self) -> Method:
         need(self.byte() == 1, DESCRIPTIONS, "not version 1 of the form")
         method = Method(self.text(), self.byte(), self.fields(), self.type(), self.fields())
+        need(method.flags in FLAGS, DESCRIPTIONS, f"flags {method.flags} of {method.name}")
         for flag in STREAMS:
             if method.flags & flag:
                 method.streams[flag] = Stream(self.value_type(), self.fields())

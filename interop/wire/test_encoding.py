@@ -148,6 +148,9 @@ DESCRIPTIONS = [
         + b"\3" + b"\1" + text("Tree") + b"\1" + b"\2" + text("branches") + b"\0\x11\x10\0"
         + b"\2" + text("Either") + b"\2" + b"\6" + text("number") + b"\0\4" + b"\x0a" + text("text") + b"\0\x0c"
         + b"\1" + text("Empty") + b"\0"),
+    ({"name": "push", "caller_stream": {"item": "list<Empty>", "exceptions": ["2: Empty e"]}, "result": "bool"},
+        b"\1" + text("push") + b"\2" + b"\0\1\0" + b"\x11\x10\0\1" + b"\4" + text("e") + b"\0\x10\0"
+        + b"\1" + b"\1" + text("Empty") + b"\0"),
     ({"name": "talk", "caller_stream": {"item": "u8"},
       "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
         b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
@@ -176,6 +179,7 @@ class Contracts(unittest.TestCase):
         ping = DESCRIPTIONS[0][1].hex()
         rows = [
             "02" + ping[2:],  # version 2
+            *(ping[:12] + flags + ping[14:] for flags in ("08", "03", "02")),  # no such flag; one-way; no item
             ping + "00",
             ping[:-2] + "01 01 0141 00",  # a definition that nothing names
             ping[:-6] + "1000 00 00",  # a name that nothing defines
