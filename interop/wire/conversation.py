@@ -90,6 +90,8 @@ class Conversation:
     def drain(self, end: End, id: int, reader: Reader) -> Json:
         end.drained = reader.varint()
         need(end.drained <= self.peer(end).highest, CONNECTION, f"no call has the id {end.drained} yet")
+        for call in self.peer(end).calls.values():
+            call.left_out = call.id > end.drained
         return {"last": end.drained, "why": reader.text()}
 
     def release(self, end: End, id: int, reader: Reader) -> Json:
@@ -153,6 +155,8 @@ class Conversation:
             need(kind != Kind.CANCEL, CALLS, "CANCEL from the callee")
             need(id not in caller.one_way, CALLS, f"{kind.name} for {id}, which is one-way")
         call = caller.calls.get(id)
+        left_out = call and call.left_out and end is not caller
+        need(not left_out, CONNECTION, f"{kind.name} for {id}, which was left out by DRAIN")
         return None if call and call.cancelled and end is caller else call
 
     def status(self, end: End, id: int, reader: Reader) -> Json:
@@ -195,6 +199,7 @@ class Conversation:
         if kind == Kind.ITEM:
             self.spend(end, message, size)
         message.frames += 1
+        message.size += size
         message.body += reader.rest()
         if flags & MORE:
             end.unfinished[id] = message
@@ -207,7 +212,8 @@ class Conversation:
             json["slot"] = reader.varint()
             call = end.new_call(id, end.slot(json["slot"]))
             drained = self.peer(end).drained
-            if drained is not None and id > drained:
+            call.left_out = drained is not None and id > drained
+            if call.left_out:
                 json["not_started"] = True
         else:
             call = self.call(end, kind, id)
@@ -292,7 +298,8 @@ class Conversation:
     def body(self, end: End, message: Message) -> Json:
         call, body = message.call, bytes(message.body)
         compression = message.json.get("compression")
-        size, most = compression["size"] if compression else len(body), self.peer(end).takes("message", end)
+        size = max(message.size, compression["size"] if compression else 0)
+        most = self.peer(end).takes("message", end)
         raw = {"body_hex": body.hex()}
         if size > most:
             return raw | {"error": Broken(ERRORS, f"{size} bytes are more than the {most} that are taken").json()}

@@ -92,6 +92,7 @@ class Call:
     replied: bool = False
     failed: bool = False  # the REPLY was an exception
     cancelled: bool = False
+    left_out: bool = False  # by DRAIN
 
     def half(self, sender: "End") -> Half:
         return self.caller_half if sender is self.caller else self.callee_half
@@ -109,6 +110,7 @@ class Message:
     call: Call | None
     json: Json
     body: bytearray = field(default_factory=bytearray)
+    size: int = 0  # of all payloads
     frames: int = 0
 
 
@@ -148,7 +150,8 @@ class End:
                 del self.buffer[:4]
         while self.opened and len(self.buffer) >= 8:
             size = int.from_bytes(self.buffer[:3], "little")
-            need(size <= peer.takes("frame", self), OPENING, f"a frame of {size} bytes is larger than the other end takes")
+            most = peer.takes("frame", self)
+            need(size <= most, OPENING, f"a frame of {size} bytes is more than the other end takes")
             if len(self.buffer) < 8 + size:
                 break
             head, id, payload = self.buffer[3], int.from_bytes(self.buffer[4:8], "little"), self.buffer[8 : 8 + size]

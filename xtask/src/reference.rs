@@ -9,7 +9,7 @@ use std::process::Command;
 const CONTRACTS: [&str; 3] = ["interop", "uuid", "streams"];
 
 /// What the conversations must have had in them: parts of one line that the decoder prints.
-const FEATURES: [&[&str]; 24] = [
+const FEATURES: [&[&str]; 25] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
     &[r#""kind": "BOUND""#, r#""verdict": "unknown""#],
@@ -18,6 +18,7 @@ const FEATURES: [&[&str]; 24] = [
     &[r#""kind": "CALL""#, TAGGED],
     &[r#""kind": "CALL""#, r#""frames": 2"#],
     &[r#""kind": "CALL""#, r#""deadline_us""#],
+    &[r#""kind": "CALL""#, r#""headers""#, r#""number": 0"#],
     &[r#""kind": "REPLY""#, TAGLESS],
     &[r#""kind": "REPLY""#, TAGGED],
     &[r#""kind": "REPLY""#, r#""frames": 2"#],

@@ -293,6 +293,16 @@ fn deadline(connector: &Connector) -> Outcome {
     goes_on(&channel.into())
 }
 
+/// Sent as they are at first, then kept, then named by their numbers; the last one is too long for that.
+fn headers(connector: &Connector) -> Outcome {
+    let channel = connector.channel()?;
+    let channel = channel.with_header("tenant", "blue");
+    let channel = channel.with_header("trace", vec![7; 300]);
+    let client = channel.into();
+    goes_on(&client)?;
+    goes_on(&client)
+}
+
 /// Larger than the largest frame that Dovetail takes.
 const LARGE: i32 = 1_500_000;
 
@@ -322,5 +332,6 @@ pub(crate) fn all() -> Vec<Case> {
         case("dropped", dropped),
         case("upload_dropped", upload_dropped),
         case("deadline", deadline),
+        case("headers", headers),
     ]
 }
