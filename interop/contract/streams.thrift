@@ -46,6 +46,9 @@ service Streams {
 
   /** No item, and no end. */
   stream<i32> wait()
+
+  /** Calls its caller back: the sum of what that counts. */
+  i64 gather(1: i32 to)
 }
 
 /** The same service as a newer client believes it to be. */

@@ -9,7 +9,7 @@ use std::process::Command;
 const CONTRACTS: [&str; 3] = ["interop", "uuid", "streams"];
 
 /// What the conversations must have had in them: parts of one line that the decoder prints.
-const FEATURES: [&[&str]; 25] = [
+const FEATURES: [&[&str]; 27] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
     &[r#""kind": "BOUND""#, r#""verdict": "unknown""#],
@@ -19,6 +19,8 @@ const FEATURES: [&[&str]; 25] = [
     &[r#""kind": "CALL""#, r#""frames": 2"#],
     &[r#""kind": "CALL""#, r#""deadline_us""#],
     &[r#""kind": "CALL""#, r#""headers""#, r#""number": 0"#],
+    &[SERVER, r#""kind": "BIND""#],
+    &[SERVER, r#""kind": "CALL""#, TAGLESS],
     &[r#""kind": "REPLY""#, TAGLESS],
     &[r#""kind": "REPLY""#, TAGGED],
     &[r#""kind": "REPLY""#, r#""frames": 2"#],

@@ -4,13 +4,15 @@ use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::Connector;
 use crate::flows::{
     CountError, CountStreamError, NewerReading, NewerStreamsBlockingClient, Reading, Refused,
-    Stopped, Streams, StreamsBlockingClient, SumError, SumSinkError,
+    Stopped, Streams, StreamsBlockingClient, StreamsClient, StreamsServer, SumError, SumSinkError,
 };
 use crate::values::pattern;
-use dovetail::{Bytes, Code, Context, Items, Receiver, Status, UnknownFields};
+use dovetail::{Bytes, Channel, Code, Context, Items, Receiver, Server, Status, UnknownFields};
 use dovetail_wire::UnknownValue;
+use std::error::Error;
 use std::fmt::Debug;
 use std::time::Duration;
+use tokio::runtime;
 
 pub(crate) struct Handler;
 
@@ -30,6 +32,10 @@ fn refused(why: &str) -> Refused {
 
 fn blob(size: i32) -> Bytes {
     pattern(size.try_into().unwrap_or(0))
+}
+
+fn unexpected(error: impl Error) -> Status {
+    Status::new(Code::Internal, error.to_string())
 }
 
 impl Streams for Handler {
@@ -110,6 +116,16 @@ impl Streams for Handler {
 
     async fn wait(&self, _: Context) -> Result<Items<'_, i32>, Status> {
         Ok(Items::with(|_| std::future::pending()))
+    }
+
+    async fn gather(&self, context: Context, to: i32) -> Result<i64, Status> {
+        let client = StreamsClient::from(context.call_back()?);
+        let (_, mut items) = client.count(to, -1).await.map_err(unexpected)?;
+        let mut sum = 0;
+        while let Some(item) = items.next().await {
+            sum += i64::from(item.map_err(unexpected)?);
+        }
+        Ok(sum)
     }
 }
 
@@ -303,6 +319,19 @@ fn headers(connector: &Connector) -> Outcome {
     goes_on(&client)
 }
 
+fn called_back(connector: &Connector) -> Outcome {
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let server = Server::new().service(StreamsServer::new(Handler));
+        let builder = Channel::builder(&connector.address)?.wire(connector.wire);
+        let client = StreamsClient::from(builder.serve(server).build());
+        for _ in 0..2 {
+            check(&client.gather(100).await?, &4950)?;
+        }
+        pass()
+    })
+}
+
 /// Larger than the largest frame that Dovetail takes.
 const LARGE: i32 = 1_500_000;
 
@@ -333,5 +362,6 @@ pub(crate) fn all() -> Vec<Case> {
         case("upload_dropped", upload_dropped),
         case("deadline", deadline),
         case("headers", headers),
+        case("called_back", called_back),
     ]
 }
