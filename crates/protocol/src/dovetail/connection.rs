@@ -356,12 +356,6 @@ impl Connection {
         self.caller.pending()
     }
 
-    /// True where the other end has said HELLO. A server says so before it starts a call: a connection that it
-    /// closes in order without has started none.
-    pub fn is_greeted(&self) -> bool {
-        self.greeted
-    }
-
     /// True where the other end said that it takes no further calls.
     pub fn closing(&self) -> bool {
         self.caller.closing

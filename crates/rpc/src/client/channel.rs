@@ -426,10 +426,7 @@ impl Link {
             Ok(0) => {
                 let mut table = self.lock();
                 let why = match table.end() {
-                    Ok(()) => {
-                        let why = lost(target, &"the server closed it");
-                        why.with_execution(table.left_behind())
-                    }
+                    Ok(()) => lost(target, &"the server closed it"),
                     Err(fault) => lost(target, &fault),
                 };
                 (Vec::new(), Err(why))

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::table::Outgoing;
-use crate::{Code, Execution, Status, Wire};
+use crate::{Code, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
@@ -189,14 +189,6 @@ impl Machine {
                 machine.closed(input)?;
                 Ok(None)
             }
-        }
-    }
-
-    /// What is known of the calls that wait, where the server closes the connection in order.
-    pub(super) fn left_behind(&self) -> Execution {
-        match self {
-            Machine::Dovetail { machine, .. } if !machine.is_greeted() => Execution::NotStarted,
-            _ => Execution::MayHaveRun,
         }
     }
 

@@ -304,11 +304,6 @@ impl<W: Wake> Table<W> {
         self.calls.get_mut(&call).map(|entry| &mut entry.waiter)
     }
 
-    /// What is known of the calls that wait, where the server closes the connection in order.
-    pub(crate) fn left_behind(&self) -> Execution {
-        self.machine.left_behind()
-    }
-
     /// How much to receive next.
     pub(crate) fn needs(&self) -> usize {
         self.machine.needs()

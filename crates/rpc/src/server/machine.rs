@@ -10,6 +10,7 @@ use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Options, Role};
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What has arrived on a connection.
@@ -26,6 +27,9 @@ pub(super) enum Arrival {
     )]
     Cancelled(u32),
 }
+
+/// What peers are told of a drain.
+const GOING_DOWN: &str = "the server is shutting down";
 
 /// The machine of a connection.
 pub(super) enum Machine {
@@ -90,7 +94,11 @@ impl Machine {
             encoding: shared.limits.message,
             deadline: None,
         };
-        let machine = Connection::new(Role::Server, options);
+        let mut machine = Connection::new(Role::Server, options);
+        if shared.draining.load(Ordering::SeqCst) {
+            // It came too late: none of its calls is started.
+            machine.drain(GOING_DOWN);
+        }
         let link = Arc::new(Link::new(
             caller.peer.clone(),
             Table::accepted(machine),
@@ -197,10 +205,10 @@ impl Machine {
     pub(super) fn drain(&mut self) -> bool {
         match self {
             Machine::Thrift(_) => false,
-            // What may have been sent meanwhile is not read, and was not started.
-            Machine::Detecting => true,
+            // Only a peer whose wire is known can be told.
+            Machine::Detecting => false,
             Machine::Dovetail(link) => {
-                own(link, |machine| machine.drain("the server is shutting down"));
+                own(link, |machine| machine.drain(GOING_DOWN));
                 true
             }
         }

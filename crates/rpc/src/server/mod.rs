@@ -191,6 +191,7 @@ impl Server {
             waiting: AtomicUsize::new(0),
             polling: self.polling,
             draining: AtomicBool::new(false),
+            accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),
             guests: Mutex::default(),
             left: Condvar::new(),
@@ -270,6 +271,8 @@ struct Shared {
     waiting: AtomicUsize,
     polling: Polling,
     draining: AtomicBool,
+    /// Those who accept connections.
+    accepting: AtomicUsize,
     next_guest: AtomicU64,
     guests: Mutex<Vec<Seat>>,
     /// Notified when a connection has ended.
@@ -315,6 +318,24 @@ impl Shared {
 
     fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who accepts connections, counted as long as this exists.
+struct Accepts(Arc<Shared>);
+
+impl Accepts {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.accepting.fetch_add(1, Ordering::SeqCst);
+        Accepts(shared.clone())
+    }
+}
+
+impl Drop for Accepts {
+    fn drop(&mut self) {
+        let _guests = self.0.guests();
+        self.0.accepting.fetch_sub(1, Ordering::SeqCst);
+        self.0.left.notify_all();
     }
 }
 
@@ -412,7 +433,8 @@ impl Running {
 
     fn wait_until_empty(&self, deadline: Instant) -> bool {
         let mut guests = self.shared.guests();
-        while !guests.is_empty() {
+        // Who accepts may still have guests to bring.
+        while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -426,9 +448,13 @@ impl Running {
     fn accept_on_thread(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
         self.listeners.push(listener.clone());
         let shared = self.shared.clone();
-        let accept = thread::Builder::new().name("dovetail accept".to_owned());
-        self.threads
-            .push(accept.spawn(move || threads::accept(&*listener, &shared))?);
+        let accepts = Accepts::new(&shared);
+        let accept = move || {
+            threads::accept(&*listener, &shared);
+            drop(accepts);
+        };
+        let thread = thread::Builder::new().name("dovetail accept".to_owned());
+        self.threads.push(thread.spawn(accept)?);
         Ok(())
     }
 }

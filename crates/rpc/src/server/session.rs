@@ -1,9 +1,9 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
-use super::Shared;
 use super::counters::count;
 use super::machine::{Arrival, Fault, Machine};
 use super::running::RunningCall;
+use super::{LINGER, Shared};
 use crate::buffers;
 use crate::context::Caller;
 use crate::incoming::Incoming;
@@ -76,6 +76,10 @@ impl<'a> Session<'a> {
             self.machine
                 .receive(&mut self.input, self.shared, &self.caller, &self.driver);
         self.machine.transmit_at_once(out);
+        if !self.ends() && self.is_draining() && self.machine.is_multiplexed() {
+            // A peer whose wire has just become known can be told.
+            self.drain();
+        }
         match received {
             Ok(arrival) => {
                 let arrival = arrival?;
@@ -170,6 +174,9 @@ impl<'a> Session<'a> {
     /// How long to wait for the peer, from now.
     pub(super) fn patience(&mut self) -> Duration {
         let limits = &self.shared.limits;
+        if self.is_leaving() {
+            return LINGER;
+        }
         if self.is_idle() {
             return match self.welcome {
                 true => limits.idle,
@@ -187,8 +194,22 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn is_draining(&self) -> bool {
+        self.shared.draining.load(Ordering::SeqCst)
+    }
+
+    /// True where the server goes down and nothing has come yet: a peer that is about to call should be told
+    /// so, and cannot be before its wire is known.
+    pub(super) fn is_leaving(&self) -> bool {
+        !self.ends() && self.is_draining() && matches!(self.machine, Machine::Detecting)
+    }
+
     /// The peer let the time pass that [`patience`](Self::patience) gave it.
     pub(super) fn timed_out(&mut self) {
+        if self.is_leaving() {
+            self.end = Some(End::Closed);
+            return;
+        }
         let counters = &self.shared.counters;
         match self.is_idle() {
             true => {
@@ -204,9 +225,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The server goes down while the connection is idle.
+    pub(super) fn going_down(&mut self) {
+        if !self.is_leaving() {
+            self.closed();
+        }
+    }
+
     /// The peer has closed its side, or this end wants to close while the connection is idle.
     pub(super) fn closed(&mut self) {
-        if self.shared.draining.load(Ordering::SeqCst) && !self.drains() && self.drain() {
+        if self.is_draining() && !self.drains() && self.drain() {
             return;
         }
         match self.machine.end(&mut self.input) {

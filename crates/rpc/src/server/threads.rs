@@ -10,7 +10,7 @@ use crate::block_on::block_on;
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::link::{Flush, Link};
-use crate::transport::{Listener, Receiver, Stream};
+use crate::transport::{Listener, Receiver, Stream, Wait};
 use crate::{Code, Execution, Status};
 use std::io;
 use std::pin::Pin;
@@ -113,7 +113,7 @@ impl<'a> Connection<'a> {
         'a: 'scope,
     {
         if self.shared.draining.load(Ordering::SeqCst) {
-            self.session.closed();
+            self.session.going_down();
         }
         loop {
             while let Some(arrival) = self.session.next(&mut self.out.bytes) {
@@ -161,6 +161,20 @@ impl<'a> Connection<'a> {
         self.out.put(answer);
     }
 
+    /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
+    fn receive_late(&mut self) {
+        let deadline = Instant::now() + LINGER;
+        let mut piece = [0; 4096];
+        while Instant::now() < deadline {
+            if let Ok(received @ 1..) = self.sender.stream.recv(&mut piece, Wait::Poll) {
+                let received = piece.get(..received).unwrap_or_default();
+                return self.session.input.extend_from_slice(received);
+            }
+            thread::sleep(LATE);
+        }
+        self.session.closed();
+    }
+
     fn receive(&mut self, aside: &mut Aside<'_, '_>) -> io::Result<()> {
         self.receiver.relax(&mut self.session.input);
         // It is this end that makes the peer wait where handlers do.
@@ -174,6 +188,8 @@ impl<'a> Connection<'a> {
         let stream = &*self.sender.stream;
         let input = &mut self.session.input;
         match self.receiver.receive(stream, input, needs, deadline) {
+            // The receiving side was shut down to wake this thread; what comes can still be read.
+            Ok(0) if self.session.is_leaving() => self.receive_late(),
             Ok(0) => self.session.closed(),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
@@ -186,6 +202,9 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 }
+
+/// How often a connection of which the receiving side is shut down is looked at.
+const LATE: Duration = Duration::from_millis(5);
 
 /// The handlers of a connection that wait, each on a thread.
 struct Aside<'scope, 'env> {

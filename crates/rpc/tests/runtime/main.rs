@@ -7,6 +7,7 @@ mod fixture;
 mod callbacks;
 mod clients;
 mod concurrency;
+mod cuts;
 mod drain;
 mod handlers;
 mod hostile;

@@ -537,10 +537,7 @@ impl Connection {
     fn take_in(&self, state: &mut State, received: io::Result<usize>) {
         let outcome = match received {
             Ok(0) => match state.table.end() {
-                Ok(()) => {
-                    let why = lost(&self.target, &"the server closed it");
-                    Err(why.with_execution(state.table.left_behind()))
-                }
+                Ok(()) => Err(lost(&self.target, &"the server closed it")),
                 Err(error) => Err(lost(&self.target, &error)),
             },
             Ok(_) => state

@@ -179,7 +179,9 @@ impl<'a> Connection<'a> {
             false => self.session.patience(),
         };
         let receives = (!self.session.ends() || self.session.drains()) && self.has_room();
-        let drains = !self.session.ends() && (idle || self.session.is_multiplexed());
+        let drains = !self.session.ends()
+            && !self.session.is_leaving()
+            && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
         let receive = self
             .stream
@@ -197,7 +199,8 @@ impl<'a> Connection<'a> {
                 self.out.put(answer);
                 self.take_answers();
             }
-            Event::Received(Ok(Ok(0))) | Event::Drain => self.session.closed(),
+            Event::Received(Ok(Ok(0))) => self.session.closed(),
+            Event::Drain => self.session.going_down(),
             Event::Received(Ok(received)) => drop(received?),
             Event::Received(Err(_)) => self.session.timed_out(),
         }
