@@ -89,6 +89,7 @@ impl Machine {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
             deadline: None,
+            compression: shared.compression,
         };
         let machine = Connection::new(Role::Server, options);
         let link = Arc::new(Link::new(
