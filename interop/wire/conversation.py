@@ -2,6 +2,7 @@
 
 from typing import Iterator
 
+from compressed import decompress
 from contract import FLAGS as METHOD_FLAGS
 from contract import Method, find, fingerprint, parse_description, to_json
 from encoding import DESCRIPTIONS, Broken, Reader, decode, need
@@ -303,7 +304,13 @@ class Conversation:
         raw = {"body_hex": body.hex()}
         if size > most:
             return raw | {"error": Broken(ERRORS, f"{size} bytes are more than the {most} that are taken").json()}
-        if compression or not call:
+        if not call:
+            return raw
+        try:
+            body = decompress(compression["method"], compression["size"], body) if compression else body
+        except Broken as error:
+            return raw | {"error": error.json()}
+        if body is None:
             return raw
         if not message.tagged and not call.slot.is_ours():
             return raw | {"note": "tagless, and the contract is not the one of this fingerprint"}

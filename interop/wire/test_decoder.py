@@ -34,7 +34,7 @@ def bind(slot: int, name: str, flags: int, known: bool = True) -> str:
     return f"> 02 {slot} {flags:02x} 00 {len(name):02x} {name.encode().hex()} {stated}"
 
 
-HELLOS = ["> 01 0 01", "< 01 0 01 07 01"]  # the server decompresses zstd
+HELLOS = ["> 01 0 01", "< 01 0 01 07 03"]  # the server decompresses zstd and lz4
 ADD_BOUND = [*HELLOS, bind(0, "add", 0), "< 03 0 00 00"]
 CALLED = [*ADD_BOUND, "> 05 1 00 02000000"]
 LOG = [*HELLOS, bind(0, "log", 1), "> 45 1 00 00"]
@@ -87,6 +87,7 @@ GOOD = [
     # extras
     (ADD_BOUND, "> c5 1 00 01 8002 00", {"deadline_us": 256, "body": {}}),
     (ADD_BOUND, "> c5 1 00 02 01 05 aabb", {"compression": {"method": "zstd", "size": 5}, "body_hex": "aabb"}),
+    (TALKS, "> 89 1 02 02 0b 20 0a61 0100 50 6161616161", {"body": {"item": "aaaaaaaaaa"}}),
     (ADD_BOUND, "> c5 1 00 04 0c 00", {"target": {"object": 6}}),
     (CALLED, "> c5 3 00 04 03 00", {"target": {"answer_of": 1}}),
     (ADD_BOUND, KEPT, {"headers": [{"name": "a", "value": "78", "number": 0}]}),
@@ -237,6 +238,9 @@ BAD = [
     (SUM, "> 0a 1 00", "wire.md#errors"),
     (SUM, "> 4a 1 00", "wire.md#errors"),
     (SUM, "> 0a 1 02 026e6f", "encoding.md#tagless"),
+    (TALKS, "> 89 1 02 02 0c 20 0a61 0100 50 6161616161", "wire.md#compression"),
+    (TALKS, "> 89 1 02 02 05 20 0a61 0100 50 6161616161", "wire.md#compression"),
+    (TALKS, "> 89 1 02 02 0b 20 0a61 0300 50 6161616161", "wire.md#compression"),
     (TALKS, "< 0a 1 01 00", "encoding.md#tagless"),
 ]
 

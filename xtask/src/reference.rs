@@ -9,7 +9,7 @@ use std::process::Command;
 const CONTRACTS: [&str; 3] = ["interop", "uuid", "streams"];
 
 /// What the conversations must have had in them: parts of one line that the decoder prints.
-const FEATURES: [&[&str]; 27] = [
+const FEATURES: [&[&str]; 28] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
     &[r#""kind": "BOUND""#, r#""verdict": "unknown""#],
@@ -24,6 +24,7 @@ const FEATURES: [&[&str]; 27] = [
     &[r#""kind": "REPLY""#, TAGLESS],
     &[r#""kind": "REPLY""#, TAGGED],
     &[r#""kind": "REPLY""#, r#""frames": 2"#],
+    &[r#""kind": "REPLY""#, r#""method": "lz4""#, r#""body": {"#],
     &[r#""kind": "STATUS""#, r#""code": "CANCELLED""#],
     &[r#""kind": "CANCEL""#],
     &[CLIENT, ITEM, TAGLESS],

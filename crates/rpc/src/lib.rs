@@ -27,7 +27,7 @@ pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 pub use dovetail_protocol as protocol;
-pub use dovetail_protocol::dovetail::MethodKind;
+pub use dovetail_protocol::dovetail::{Compression, MethodKind};
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
 #[cfg(feature = "decimal")]

@@ -72,6 +72,7 @@ impl Machine {
                     limits: options.client.limits,
                     encoding: options.client.encoding,
                     deadline: Some(options.timeout),
+                    compression: options.compression,
                 };
                 Machine::Dovetail {
                     machine: Box::new(Connection::new(Role::Client, own)),

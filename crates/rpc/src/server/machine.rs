@@ -93,6 +93,7 @@ impl Machine {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
             deadline: None,
+            compression: shared.compression,
         };
         let mut machine = Connection::new(Role::Server, options);
         if shared.draining.load(Ordering::SeqCst) {

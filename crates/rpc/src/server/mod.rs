@@ -20,6 +20,7 @@ pub(crate) use local::{Calls, Local};
 use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
 use crate::{Address, Service};
 use counters::{SharedCounters, count};
+use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
 use router::Router;
 use std::io;
@@ -90,6 +91,7 @@ pub struct Server {
     services: Vec<Box<dyn Service>>,
     model: Model,
     limits: ServerLimits,
+    compression: Option<Compression>,
     polling: Polling,
     protocols: Vec<&'static dyn CustomProtocol>,
     sockets: Vec<SocketListener>,
@@ -102,6 +104,7 @@ impl Default for Server {
             services: Vec::new(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
+            compression: None,
             polling: Polling::default(),
             protocols: Vec::new(),
             sockets: Vec::new(),
@@ -132,6 +135,13 @@ impl Server {
     /// Changes what peers may cost.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Compresses the answers and items that are sent, on Dovetail's own wire, to clients that say that they can
+    /// decompress them. Over THeader answers are compressed as calls are. Default: not at all.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
         self
     }
 
@@ -187,6 +197,7 @@ impl Server {
             }),
             router: Router::new(self.services),
             limits: self.limits,
+            compression: self.compression,
             counters: SharedCounters::default(),
             waiting: AtomicUsize::new(0),
             polling: self.polling,
@@ -266,6 +277,7 @@ struct Shared {
     options: Arc<ServerOptions>,
     router: Router,
     limits: ServerLimits,
+    compression: Option<Compression>,
     counters: SharedCounters,
     /// Calls whose handlers wait.
     waiting: AtomicUsize,

@@ -30,6 +30,7 @@ use crate::reply::{ReplyBody, ReplySlot};
 use crate::{Code, Execution, Status};
 use dovetail_protocol::dovetail::{Connection, Sent};
 use dovetail_wire::{Bytes, EncodeError, Encoding, Field, FieldValue, Limits};
+use inbox::Item;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -214,12 +215,14 @@ pub(crate) fn item_of<'a, T: FieldValue>(
 /// Decodes an item.
 pub(crate) fn decode_item<T: FieldValue>(
     method: &str,
-    (encoding, body): &(Encoding, Bytes),
+    (encoding, body): Item,
     limits: Limits,
 ) -> Result<T, Status> {
+    let body = body.decompress();
+    let body = body.map_err(|error| undecodable(method, &error.to_string()))?;
     let mut item = (T::default(),);
     let mut params = (&mut item, const { &[item_field::<T>()] as &[_] });
-    match encoding.decode(&mut params, body, limits) {
+    match encoding.decode(&mut params, &body, limits) {
         Ok(read) if read == body.len() => Ok(item.0),
         Ok(read) => Err(undecodable(
             method,

@@ -43,7 +43,7 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
         };
         let limits = call.limits();
         let item = match next {
-            Next::Item(body) => Some(decode_item(call.method(), &body, limits).map_err(E::from)),
+            Next::Item(body) => Some(decode_item(call.method(), body, limits).map_err(E::from)),
             Next::End(Ok(None)) => None,
             Next::End(Ok(Some(body))) => Some(Err(decode_exception(call.method(), &body, limits))),
             Next::End(Err(status)) => Some(Err(status.into())),

@@ -6,6 +6,8 @@ mod fixture;
 #[cfg(feature = "async")]
 mod callbacks;
 mod clients;
+#[cfg(all(feature = "lz4", feature = "zstd"))]
+mod compression;
 mod concurrency;
 mod cuts;
 mod drain;

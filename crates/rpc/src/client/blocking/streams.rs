@@ -153,7 +153,7 @@ impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
         let Inner { method, limits, .. } = *self.call.0;
         let next = self.call.wait(None, |table, call, me| table.next(call, me));
         let item = match next {
-            Ok(Next::Item(body)) => Some(decode_item(method, &body, limits).map_err(E::from)),
+            Ok(Next::Item(body)) => Some(decode_item(method, body, limits).map_err(E::from)),
             Ok(Next::End(Ok(None))) => None,
             Ok(Next::End(Ok(Some(body)))) => Some(Err(decode_exception(method, &body, limits))),
             Ok(Next::End(Err(status))) | Err(status) => Some(Err(status.into())),
