@@ -74,6 +74,9 @@ fn zoo(encoding: Encoding, input: &[u8]) {
         again::<Formats>,
         again::<Optionals>,
         again::<Vec<BTreeMap<String, Vec<i64>>>>,
+        again::<Rich>,
+        again::<Arrays>,
+        again::<Vec<Moment>>,
     ];
     TYPES[usize::from(*which) % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
 }

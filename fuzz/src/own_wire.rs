@@ -54,16 +54,22 @@ pub(crate) fn client(data: &[u8]) {
     while let Ok(Some(event)) = connection.receive(&mut input, &NoMethods) {
         match event {
             Event::Reply { call, result, .. } => {
+                let body = result.as_ref().map_or(&[][..], |(_, body)| body);
+                assert!(body.len() <= LIMITS.message_bytes);
                 assert!(
                     made.contains(&call) && call != made[1],
                     "{call} was not asked"
                 );
                 assert!(!answered.contains(&call), "{call} is answered twice");
                 answered.push(call);
-                streams = call == made[3] && result.is_ok();
+                streams |= call == made[3] && result.is_ok();
             }
-            Event::Item { call, credit, .. } => {
+            Event::Item {
+                call, credit, body, ..
+            } => {
                 assert!(streams && call == made[3], "{call} has no stream");
+                let body = body.decompress().unwrap_or_default();
+                assert!(body.len() <= LIMITS.message_bytes);
                 connection.taken(call, credit);
             }
             Event::End { call, .. } => {
@@ -159,6 +165,9 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
                 Ok(Some(Event::Item {
                     call, credit, body, ..
                 })) => {
+                    let body = body.decompress();
+                    let length = body.as_ref().map_or(0, |body| body.len());
+                    assert!(length <= LIMITS.message_bytes);
                     events.push(format!("{call} {body:?}"));
                     connection.taken(call, credit);
                 }

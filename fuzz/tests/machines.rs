@@ -41,7 +41,8 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
 /// Frames of Dovetail's own wire: kind and flags, id, and a payload of pieces that mean something.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     const KINDS: &[u8] = &[
-        1, 2, 3, 4, 5, 0x25, 0x45, 0x65, 0xc5, 6, 0x26, 0x46, 0xc6, 7, 8, 12, 13, 14, 16, 17,
+        1, 2, 3, 4, 5, 0x25, 0x45, 0x65, 0xc5, 9, 0x49, 0xc9, 6, 0x26, 0x46, 0xc6, 7, 8, 12, 13,
+        14, 16, 17,
     ];
     const PIECES: &[&[u8]] = &[
         b"",
@@ -55,6 +56,9 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
         b"\x01\xe8\x07",
         b"\x01\x01\x80\x80\x04",
         b"01234567",
+        // Compressed, with their sizes: a frame of zstd, a block of lz4.
+        b"\x02\x01\x07\x28\xb5\x2f\xfd\0\x58\x3b\0\0\0",
+        b"\x02\x02\x1e\x1f\0\x01\0\x05\x50\0\0\0\0\0",
         b"\xff\xff\xff",
     ];
     let payload = proptest::collection::vec(prop::sample::select(PIECES), 0..4);

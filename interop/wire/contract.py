@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable
 
 from encoding import DESCRIPTIONS, ENUM, FAMILY, OPTIONAL, REQUIRED, STRUCT, UNION
-from encoding import Code, Definition, Field, Reader, Type, deeper, need
+from encoding import CARRIED, Code, Definition, Field, Reader, Type, deeper, need
 
 ONEWAY, CALLER_STREAM, CALLEE_STREAM = 1, 2, 4
 STREAMS = {CALLER_STREAM: "caller_stream", CALLEE_STREAM: "callee_stream"}
+FLAGS = (0, ONEWAY, CALLER_STREAM, CALLEE_STREAM, CALLER_STREAM | CALLEE_STREAM)
 KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM, "family": FAMILY}
-PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2, Code.REF: 1}
+PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2, Code.ARRAY: 1, Code.REF: 1}
 NAMED = {Code.ENUM: (ENUM,), Code.STRUCT: (STRUCT, UNION), Code.FAMILY: (FAMILY,)}
 PRESENCES = {None: 0, "required": REQUIRED, "optional": OPTIONAL}
 
@@ -75,8 +76,11 @@ class Describer:
     def type(self, type: Type | None) -> bytes:
         if not type:
             return b"\0"
+        if type.code == Code.CARRIED:
+            return bytes([type.code, type.number])
         if not type.definition:
-            return bytes([type.code]) + b"".join(self.type(part) for part in type.parts)
+            extents = many(varint(extent) for extent in type.extents) if type.extents else b""
+            return bytes([type.code]) + extents + b"".join(self.type(part) for part in type.parts)
         return bytes([type.code]) + self.number(type.definition)
 
     def number(self, definition: Definition) -> bytes:
@@ -115,6 +119,20 @@ def fingerprint(description: bytes) -> bytes:
     return hashlib.sha256(description).digest()[:16]
 
 
+def canonical(extents: list[int]) -> bool:
+    """No array, a single fixed extent, or several of which the last is free."""
+    return not extents or (len(extents) == 1) == bool(extents[-1])
+
+
+def array(item: Type, extents: list[int]) -> Type:
+    """The array, or list, of these extents; the last fixed ones are arrays inside it."""
+    while extents and extents[-1]:
+        item = Type(Code.ARRAY, [item], extents=[extents.pop()])
+    if len(extents) > 1:
+        return Type(Code.ARRAY, [item], extents=extents)
+    return Type(Code.LIST, [item]) if extents else item
+
+
 class DescriptionReader(Reader):
     def __init__(self, data: bytes):
         super().__init__(data)
@@ -124,19 +142,20 @@ class DescriptionReader(Reader):
     def type(self, depth: int = 0) -> Type | None:
         if self.data[self.at : self.at + 1] == b"\0":
             return self.take(1) and None
-        code = self.type_code()
+        code = self.code(described=True)
+        if code == Code.CARRIED:
+            number = self.byte()
+            need(number in CARRIED.values(), DESCRIPTIONS, f"no type with a carrier has the number {number}")
+            return Type(code, number=number)
+        extents = [self.varint() for _ in range(self.count())] if code == Code.ARRAY else []
+        need(canonical(extents), DESCRIPTIONS, f"an array of the extents {extents}")
         if code in NAMED:
             self.named.append(Type(code, definition=self.numbered()))
             return self.named[-1]
-        type = Type(code, [self.value_type(deeper(depth)) for _ in range(PARTS.get(code, 0))])
-        to_struct = code != Code.REF or type.parts[0].code in (Code.STRUCT, Code.FAMILY)
+        parts = [self.value_type(deeper(depth)) for _ in range(PARTS.get(code, 0))]
+        to_struct = code != Code.REF or parts[0].code in (Code.STRUCT, Code.FAMILY)
         need(to_struct, DESCRIPTIONS, "a reference to what is no struct")
-        return type
-
-    def type_code(self) -> Code:
-        code = self.byte()
-        need(code in list(Code), DESCRIPTIONS, f"type {code} does not exist")
-        return Code(code)
+        return Type(code, parts, extents=extents)
 
     def numbered(self) -> Definition:
         return self.definitions.setdefault(self.varint(), Definition())
@@ -169,6 +188,7 @@ class DescriptionReader(Reader):
     def method(self) -> Method:
         need(self.byte() == 1, DESCRIPTIONS, "not version 1 of the form")
         method = Method(self.text(), self.byte(), self.fields(), self.type(), self.fields())
+        need(method.flags in FLAGS, DESCRIPTIONS, f"flags {method.flags} of {method.name}")
         for flag in STREAMS:
             if method.flags & flag:
                 method.streams[flag] = Stream(self.value_type(), self.fields())
@@ -216,13 +236,22 @@ class JsonContract:
         return Field(int(match[1]), match[4], self.type(match[3]), PRESENCES[match[2]])
 
     def type(self, string: str) -> Type:
-        return self.tokens(iter(re.findall(r"[\w.]+\+?|[<,>]", string)))
+        return self.tokens(iter(re.findall(r"[\w.]+\+?|[<,>*]", string)))
 
     def tokens(self, tokens: Iterable[str]) -> Type:
         name = next(tokens)
         if name in self.types:
             code = next(code for code, kinds in NAMED.items() if self.types[name].kind in kinds)
             return Type(code, definition=self.types[name])
+        if name in CARRIED:
+            return Type(Code.CARRIED, number=CARRIED[name])
+        if name == "array":
+            next(tokens)  # <
+            item, extents = self.tokens(tokens), []
+            while next(tokens) == ",":
+                extent = next(tokens)
+                extents.append(0 if extent == "*" else int(extent))
+            return array(item, extents)
         parts = []
         if name.upper() not in Code.__members__:
             raise ValueError(f"the contract has no type {name}")
@@ -257,7 +286,10 @@ def spell(type: Type) -> str:
         return "ref " + spell(type.parts[0])
     if type.definition:
         return key(type.definition)
-    parts = f"<{', '.join(map(spell, type.parts))}>" if type.parts else ""
+    if type.code == Code.CARRIED:
+        return next(name for name, number in CARRIED.items() if number == type.number)
+    extents = [str(extent or "*") for extent in type.extents]
+    parts = f"<{', '.join([*map(spell, type.parts), *extents])}>" if type.parts else ""
     return type.code.name.lower() + parts
 
 

@@ -2,7 +2,9 @@
 
 from typing import Iterator
 
-from contract import ONEWAY, Method, find, fingerprint, parse_description, to_json
+from compressed import decompress
+from contract import FLAGS as METHOD_FLAGS
+from contract import Method, find, fingerprint, parse_description, to_json
 from encoding import DESCRIPTIONS, Broken, Reader, decode, need
 from state import CALLS, CONNECTION, ERRORS, FRAMES, METHODS, OBJECTS, OPENING, STREAMS
 from state import CODES, COMPATIBLE, DESCRIBE, EQUAL, EXECUTIONS, REFUSED, UNKNOWN, VERDICTS
@@ -20,7 +22,7 @@ def word(reader: Reader, words: list[str], first: int, rule: str) -> str:
 class Conversation:
     def __init__(self, methods: list[Method]):
         self.methods = methods
-        self.client, self.server = End("client"), End("server")
+        self.client, self.server = End("client"), End("server", informed=True)
         self.broken = False
 
     def peer(self, end: End) -> End:
@@ -89,6 +91,8 @@ class Conversation:
     def drain(self, end: End, id: int, reader: Reader) -> Json:
         end.drained = reader.varint()
         need(end.drained <= self.peer(end).highest, CONNECTION, f"no call has the id {end.drained} yet")
+        for call in self.peer(end).calls.values():
+            call.left_out = call.id > end.drained
         return {"last": end.drained, "why": reader.text()}
 
     def release(self, end: End, id: int, reader: Reader) -> Json:
@@ -103,7 +107,7 @@ class Conversation:
     def bind(self, end: End, id: int, reader: Reader) -> Json:
         need(id == len(end.slots), METHODS, f"BIND of slot {id} after {len(end.slots)} slots")
         flags, service, name, stated = reader.byte(), reader.text(), reader.text(), reader.take(16)
-        need(not flags & ~7 and (flags == ONEWAY or not flags & ONEWAY), METHODS, f"flags {flags}")
+        need(flags in METHOD_FLAGS, METHODS, f"flags {flags}")
         slot = Slot(service, name, flags, stated, find(self.methods, service, name))
         if slot.method and slot.method.flags != flags:
             need(not slot.is_ours(), METHODS, f"flags {flags}, in the description {slot.method.flags}")
@@ -124,7 +128,7 @@ class Conversation:
         if slot.verdict == DESCRIBE and slot.described:
             allowed = (COMPATIBLE, REFUSED)
         elif slot.verdict is None:
-            allowed = range(5) if any(slot.fingerprint) else (COMPATIBLE, UNKNOWN)
+            allowed = range(5) if any(slot.fingerprint) else (COMPATIBLE, REFUSED, UNKNOWN)
         else:
             allowed = ()
         need(verdict in allowed, METHODS, f"verdict {verdict} does not follow here")
@@ -152,6 +156,8 @@ class Conversation:
             need(kind != Kind.CANCEL, CALLS, "CANCEL from the callee")
             need(id not in caller.one_way, CALLS, f"{kind.name} for {id}, which is one-way")
         call = caller.calls.get(id)
+        left_out = call and call.left_out and end is not caller
+        need(not left_out, CONNECTION, f"{kind.name} for {id}, which was left out by DRAIN")
         return None if call and call.cancelled and end is caller else call
 
     def status(self, end: End, id: int, reader: Reader) -> Json:
@@ -161,7 +167,7 @@ class Conversation:
         end.unfinished.pop(id, None)
         if not call:
             return said | {"ignored": True}
-        call.close(call.caller_half, call.callee_half)
+        call.over()
         return said
 
     def cancel(self, end: End, id: int, reader: Reader) -> Json:
@@ -170,7 +176,6 @@ class Conversation:
         if not call:
             return {"ignored": True}
         call.cancelled = True
-        call.close(call.caller_half)
         return {}
 
     def credit(self, end: End, id: int, reader: Reader) -> Json:
@@ -190,10 +195,12 @@ class Conversation:
     def part(self, end: End, kind: Kind, flags: int, id: int, reader: Reader) -> Json | None:
         message, size = end.unfinished.pop(id, None), reader.left()
         need(not message or message.kind == kind, FRAMES, f"{kind.name} inside a message with MORE")
+        need(not (message and flags & EXTRAS), FRAMES, "extras stand in the first frame of a message")
         message = message or self.begin(end, kind, flags, id, reader)
         if kind == Kind.ITEM:
             self.spend(end, message, size)
         message.frames += 1
+        message.size += size
         message.body += reader.rest()
         if flags & MORE:
             end.unfinished[id] = message
@@ -206,7 +213,8 @@ class Conversation:
             json["slot"] = reader.varint()
             call = end.new_call(id, end.slot(json["slot"]))
             drained = self.peer(end).drained
-            if drained is not None and id > drained:
+            call.left_out = drained is not None and id > drained
+            if call.left_out:
                 json["not_started"] = True
         else:
             call = self.call(end, kind, id)
@@ -220,30 +228,28 @@ class Conversation:
         tagged = bool(flags & TAGGED)
         if call and not tagged and (kind != Kind.END or reader.left()):
             need(call.slot.verdict == EQUAL, METHODS, "tagless before BOUND with the verdict 0")
+            end.informed = True  # BOUND comes behind HELLO
         return Message(kind, tagged, call, json)
 
     def expect(self, end: End, kind: Kind, call: Call) -> None:
-        half, method, answers = call.half(end), call.slot.method, end is not call.caller
+        half, answers = call.half(end), end is not call.caller
         if kind == Kind.REPLY:
             need(not call.replied, CALLS, "a second REPLY")
             need(call.slot.verdict not in (REFUSED, UNKNOWN), METHODS, "a call of a refused slot is answered by STATUS")
-            void = method and not method.result
-            need(not (half.stream and void), STREAMS, "without a result the stream begins without REPLY")
         elif kind in (Kind.ITEM, Kind.END):
-            need(half.stream and half.open, STREAMS, f"{kind.name} without a stream that is open")
-            early = answers and method and method.result and not call.replied
-            need(not early, STREAMS, "the stream of the callee follows its REPLY")
+            need(half.stream and not half.ended, STREAMS, f"{kind.name} without a stream that is open")
+            need(call.replied or not answers, STREAMS, "the stream of the callee follows its REPLY")
+            need(kind == Kind.END or not (answers and call.failed), STREAMS, "an ITEM after an exception")
 
     def spend(self, end: End, message: Message, size: int) -> None:
-        peer = self.peer(end)
-        flows = [(end.flow, peer.takes("window"))]
-        if message.call:
-            flows.append((message.call.half(end).flow, peer.takes("stream_window")))
+        """Of a call that is over, only the credit of all streams together is left."""
+        peer, call = self.peer(end), message.call
+        flows = [(end.flow, peer.takes("window", end))]
+        if call:
+            flows.append((call.half(end).flow, peer.takes("stream_window", end)))
         for flow, window in flows:
-            if not message.frames and flow.left(window) >= window:
-                message.unbound.append(flow)
+            need(message.frames or flow.left(window) > 0, STREAMS, "an item is begun without credit")
             flow.sent += size
-            need(flow in message.unbound or flow.left(window) >= 0, STREAMS, "more items than credit")
 
     def extras(self, end: End, kind: Kind, id: int, reader: Reader) -> Json:
         bits, peer, json = reader.byte(), self.peer(end), {}
@@ -259,7 +265,8 @@ class Conversation:
         if bits & TARGET:
             json["target"] = self.target(end, id, reader.varint())
         if bits & WITH_HEADERS:
-            json["headers"] = [end.header(reader, peer.settings["header_table"]) for _ in range(reader.count())]
+            kept = peer.settings["header_table"] if peer.greeted else 0
+            json["headers"] = [end.header(reader, kept) for _ in range(reader.count())]
         return json
 
     def target(self, end: End, id: int, target: int) -> Json:
@@ -276,27 +283,43 @@ class Conversation:
         if message.body or kind != Kind.END:
             json |= {"encoding": "tagged" if message.tagged else "tagless"} | self.body(end, message)
         if call and kind == Kind.END:
-            call.close(call.half(end))
+            need(not (call.failed and message.body and end is not call.caller), STREAMS, "a second exception")
+            call.half(end).ended = True
         if call and kind == Kind.REPLY:
             call.replied = True
-            failed = any(name not in ("result", "0") for name in json.get("body", {}))
-            call.close(*[] if call.callee_half.stream and not failed else [call.callee_half])
+            call.failed = any(name not in ("result", "0") for name in json.get("body", {}))
+        if call and self.is_last(end, kind, call):
+            call.over()
         return json
+
+    def is_last(self, end: End, kind: Kind, call: Call) -> bool:
+        last = Kind.END if call.callee_half.stream else Kind.REPLY
+        return kind == last and end is not call.caller
 
     def body(self, end: End, message: Message) -> Json:
         call, body = message.call, bytes(message.body)
         compression = message.json.get("compression")
-        size, most = compression["size"] if compression else len(body), self.peer(end).takes("message")
+        size = max(message.size, compression["size"] if compression else 0)
+        most = self.peer(end).takes("message", end)
         raw = {"body_hex": body.hex()}
         if size > most:
             return raw | {"error": Broken(ERRORS, f"{size} bytes are more than the {most} that are taken").json()}
-        if compression or not call:
+        if not call:
+            return raw
+        try:
+            body = decompress(compression["method"], compression["size"], body) if compression else body
+        except Broken as error:
+            return raw | {"error": error.json()}
+        if body is None:
             return raw
         if not message.tagged and not call.slot.is_ours():
             return raw | {"note": "tagless, and the contract is not the one of this fingerprint"}
         method = call.slot.method if call.slot.verdict != REFUSED else None
         definition = method and method.body(message.kind.name, call.half(end).stream)
         try:
-            return {"body": decode(body, definition, message.tagged)}
+            value = decode(body, definition, message.tagged)
+            needed = message.kind == Kind.END or message.kind == Kind.REPLY and method and method.result
+            need(value or not needed, ERRORS, f"{message.kind.name} has a union without a value")
+            return {"body": value}
         except Broken as error:
             return raw | {"error": error.json()}

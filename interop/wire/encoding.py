@@ -27,12 +27,15 @@ def need(holds: bool, rule: str, what: str) -> None:
 
 
 TAGLESS, TAGGED = "encoding.md#tagless", "encoding.md#tagged"
+ARRAYS = "encoding.md#types-with-a-carrier"
 LIMITS, DESCRIPTIONS = "encoding.md#limits", "encoding.md#descriptions-and-fingerprints"
 IDENTITY = "encoding.md#families-and-references"
 
 VALUES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 FLOAT DOUBLE STRING BINARY UUID ENUM STRUCT LIST SET MAP OBJECT".split()
-# The last two are types in descriptions; tagged, they are structs.
-Code = IntEnum("Code", {name: code for code, name in enumerate(VALUES, 1)} | {"REF": 26, "FAMILY": 27})
+# Types in descriptions: tagged, they are others.
+DESCRIBED = {"CARRIED": 21, "ARRAY": 22, "REF": 26, "FAMILY": 27}
+Code = IntEnum("Code", {name: code for code, name in enumerate(VALUES, 1)} | DESCRIBED)
+WITH_CARRIER = (Code.CARRIED, Code.ARRAY)
 
 # Reserved ids of structs.
 AGAIN, NODE, TYPE = 32765, 32766, 32767
@@ -60,6 +63,8 @@ class Type:
     code: Code
     parts: list["Type"] = field(default_factory=list)
     definition: Definition | None = None
+    number: int = 0  # of a type with a carrier
+    extents: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -71,6 +76,61 @@ class Field:
 
 
 REQUIRED, OPTIONAL = 1, 2
+
+
+def struct_of(kind: int = STRUCT, **fields: Type) -> Type:
+    numbered = [Field(id, name, type) for id, (name, type) in enumerate(fields.items(), 1)]
+    return Type(Code.STRUCT, definition=Definition(kind, fields=numbered))
+
+
+TEXT, BLOB, SECONDS, NANOS = Type(Code.STRING), Type(Code.BINARY), Type(Code.I64), Type(Code.I32)
+DYNAMIC = Type(Code.CARRIED, number=7)
+
+# What goes over the wire, by the number in descriptions.
+CARRIERS = {
+    1: struct_of(seconds=SECONDS, nanos=NANOS),
+    2: struct_of(seconds=SECONDS, nanos=NANOS, offset=Type(Code.I32)),
+    3: Type(Code.I32),
+    4: struct_of(seconds=SECONDS, nanos=NANOS),
+    5: TEXT,
+    6: struct_of(type_url=TEXT, value=BLOB, encoding=Type(Code.I32)),
+    7: struct_of(
+        UNION,
+        null_value=Type(Code.ENUM),
+        number_value=Type(Code.DOUBLE),
+        string_value=TEXT,
+        bool_value=Type(Code.BOOL),
+        struct_value=struct_of(fields=Type(Code.MAP, [TEXT, DYNAMIC])),
+        list_value=struct_of(values=Type(Code.LIST, [DYNAMIC])),
+        int_value=Type(Code.I64),
+        uint_value=Type(Code.U64),
+        bytes_value=BLOB,
+        uuid_value=Type(Code.UUID),
+    ),
+}
+CARRIED = {name: number for number, name in enumerate("timestamp timestamp_tz date duration decimal any dynamic".split(), 1)}
+
+
+def carrier(type: Type) -> Type:
+    """The type that goes over the wire in the place of this one."""
+    if type.code == Code.CARRIED:
+        return CARRIERS[type.number]
+    if type.code == Code.ARRAY and 0 in type.extents:
+        return struct_of(extents=Type(Code.LIST, [Type(Code.U32)]), elements=Type(Code.LIST, type.parts))
+    if type.code == Code.ARRAY:
+        return Type(Code.LIST, type.parts)
+    return type
+
+
+def check_array(type: Type, value: Any) -> None:
+    """An array has the extents of its type, and as many elements as they make."""
+    if type.code == Code.ARRAY and 0 in type.extents:
+        extents = value.get("extents", [])
+        fits = len(extents) == len(type.extents) and all(a in (0, b) for a, b in zip(type.extents, extents))
+        fits = fits and math.prod(extents) == len(value.get("elements", []))
+        need(fits, ARRAYS, f"an array of {extents} with {len(value.get('elements', []))} elements")
+    elif type.code == Code.ARRAY:
+        need(len(value) == type.extents[0], ARRAYS, f"{len(value)} elements instead of {type.extents[0]}")
 
 
 class Reader:
@@ -125,9 +185,10 @@ class Reader:
         except UnicodeDecodeError as error:
             raise Broken("encoding.md", f"a text that is not UTF-8: {error}") from None
 
-    def code(self) -> Code:
+    def code(self, described: bool = False) -> Code:
         code = self.byte()
-        need(1 <= code <= len(VALUES), TAGGED, f"type {code} does not exist")
+        known = code in list(Code) and (described or code <= len(VALUES))
+        need(known, DESCRIPTIONS if described else TAGGED, f"type {code} does not exist")
         return Code(code)
 
     def node(self, number: int, definition: Definition) -> None:
@@ -194,6 +255,12 @@ def deeper(depth: int) -> int:
 
 
 def tagless(reader: Reader, type: Type, depth: int = 0) -> Any:
+    if type.code == Code.ARRAY and 0 not in type.extents:
+        return [tagless(reader, type.parts[0], deeper(depth)) for _ in range(type.extents[0])]
+    if type.code in WITH_CARRIER:
+        value = tagless(reader, carrier(type), depth)
+        check_array(type, value)
+        return value
     match type.code:
         case Code.LIST | Code.SET:
             return [tagless(reader, type.parts[0], deeper(depth)) for _ in range(reader.count())]
@@ -251,6 +318,10 @@ def tagless_union(reader: Reader, fields: list[Field], depth: int) -> dict[str, 
 
 def tagged(reader: Reader, code: Code, type: Type | None, depth: int = 0) -> Any:
     """A value of the type `code`; without `type`, the contract does not know it."""
+    if type and type.code in WITH_CARRIER:
+        value = tagged(reader, code, carrier(type), depth)
+        check_array(type, value)
+        return value
     type = type or Type(code)
     need(
         SAME.get(code, code) == SAME.get(type.code, type.code),

@@ -78,7 +78,7 @@ class Half:
     """One direction of a call; `stream` is the flag of the stream that it has, or 0."""
 
     stream: int
-    open: bool
+    ended: bool = False
     flow: Flow = field(default_factory=Flow)
 
 
@@ -90,30 +90,28 @@ class Call:
     caller_half: Half
     callee_half: Half
     replied: bool = False
+    failed: bool = False  # the REPLY was an exception
     cancelled: bool = False
+    left_out: bool = False  # by DRAIN
 
     def half(self, sender: "End") -> Half:
         return self.caller_half if sender is self.caller else self.callee_half
 
-    def close(self, *halves: Half) -> None:
-        for half in halves:
-            half.open = False
-        over = not (self.caller_half.open or self.callee_half.open)
-        if over and self.caller.calls.get(self.id) is self:
-            del self.caller.calls[self.id]
+    def over(self) -> None:
+        del self.caller.calls[self.id]
 
 
 @dataclass
 class Message:
-    """What may come in several frames; `unbound` are the windows that were full when an item began."""
+    """What may come in several frames."""
 
     kind: Kind
     tagged: bool
     call: Call | None
     json: Json
     body: bytearray = field(default_factory=bytearray)
+    size: int = 0  # of all payloads
     frames: int = 0
-    unbound: list[Flow] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -125,6 +123,7 @@ class End:
     opened: bool = False
     greeted: bool = False
     gone: bool = False
+    informed: bool = False  # it has surely read the HELLO of the other end
     settings: dict[str, int] = field(default_factory=lambda: dict(SETTINGS))
     slots: list[Slot] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
@@ -138,12 +137,12 @@ class End:
     pings: list[bytes] = field(default_factory=list)
     drained: int | None = None
 
-    def takes(self, setting: str) -> int:
-        """A client may not have read the server's HELLO yet: what the defaults allowed is no error."""
+    def takes(self, setting: str, sender: "End") -> int:
+        """What the defaults allow is no error of a sender that may not have read this end's HELLO yet."""
         value = self.settings[setting]
-        return max(value, SETTINGS[setting]) if self.name == "server" else value
+        return value if sender.informed else max(value, SETTINGS[setting])
 
-    def frames(self, most: "End") -> Iterator[tuple[int, int, bytes]]:
+    def frames(self, peer: "End") -> Iterator[tuple[int, int, bytes]]:
         if not self.opened:
             need(MAGIC.startswith(self.buffer[:4]), OPENING, f"begins with {self.buffer[:4].hex()}")
             self.opened = len(self.buffer) >= 4
@@ -151,7 +150,8 @@ class End:
                 del self.buffer[:4]
         while self.opened and len(self.buffer) >= 8:
             size = int.from_bytes(self.buffer[:3], "little")
-            need(size <= most.takes("frame"), OPENING, f"a frame of {size} bytes is larger than the other end takes")
+            most = peer.takes("frame", self)
+            need(size <= most, OPENING, f"a frame of {size} bytes is more than the other end takes")
             if len(self.buffer) < 8 + size:
                 break
             head, id, payload = self.buffer[3], int.from_bytes(self.buffer[4:8], "little"), self.buffer[8 : 8 + size]
@@ -168,10 +168,9 @@ class End:
         need(id not in self.calls, CALLS, f"id {id} is in use")
         lowest_free = all(lower in self.calls for lower in range(first, min(id, self.last), 2))
         need(id > self.last or lowest_free, CALLS, f"id {id} after {self.last}, and not the lowest that is free")
-        stream, one_way = slot.flags & CALLER_STREAM, slot.flags & ONEWAY
-        call = Call(id, slot, self, Half(stream, stream > 0), Half(slot.flags & CALLEE_STREAM, not one_way))
+        call = Call(id, slot, self, Half(slot.flags & CALLER_STREAM), Half(slot.flags & CALLEE_STREAM))
         self.last, self.highest = id, max(id, self.highest)
-        if one_way:
+        if slot.flags & ONEWAY:
             self.one_way.add(id)
         else:
             self.one_way.discard(id)

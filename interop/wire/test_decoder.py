@@ -15,7 +15,13 @@ CONTRACT = json.dumps(
             {"name": "log", "oneway": True},
             {"name": "sum", "caller_stream": {"item": "i32", "exceptions": ["1: Bad bad"]}, "result": "i64"},
             {"name": "count", "callee_stream": {"item": "i32", "exceptions": ["1: Bad bad"]}},
-            {"name": "open", "result": "string", "callee_stream": {"item": "i32"}},
+            {
+                "name": "open",
+                "result": "string",
+                "exceptions": ["1: Bad bad"],
+                "callee_stream": {"item": "i32", "exceptions": ["1: Bad bad"]},
+            },
+            {"name": "talk", "caller_stream": {"item": "string"}, "callee_stream": {"item": "string"}},
         ],
     }
 )
@@ -28,14 +34,23 @@ def bind(slot: int, name: str, flags: int, known: bool = True) -> str:
     return f"> 02 {slot} {flags:02x} 00 {len(name):02x} {name.encode().hex()} {stated}"
 
 
-HELLOS = ["> 01 0 01", "< 01 0 01 07 01"]  # the server decompresses zstd
+HELLOS = ["> 01 0 01", "< 01 0 01 07 03"]  # the server decompresses zstd and lz4
 ADD_BOUND = [*HELLOS, bind(0, "add", 0), "< 03 0 00 00"]
 CALLED = [*ADD_BOUND, "> 05 1 00 02000000"]
 LOG = [*HELLOS, bind(0, "log", 1), "> 45 1 00 00"]
 SUM = [*HELLOS, bind(0, "sum", 2), "< 03 0 00 00", "> 05 1 00 00"]
 COUNT = [*HELLOS, bind(0, "count", 4), "< 03 0 00 00", "> 05 1 00 00"]
+COUNTS = [*COUNT, "< 06 1 00"]
 OPEN = [*HELLOS, bind(0, "open", 4), "< 03 0 00 00", "> 05 1 00 00"]
-SMALL = ["> 01 0 01 0306", "< 01 0 01", *COUNT[2:]]  # the client takes 6 bytes of items at once
+OPENED = [*OPEN, "< 06 1 01 0161"]
+REFUSED = [*OPEN, "< 06 1 02 026e6f"]
+TALK = [*HELLOS, bind(0, "talk", 6), "< 03 0 00 00", "> 05 1 00 00"]
+TALKS = [*TALK, "< 06 1 00"]
+TALKED = [*TALKS, "> 0a 1", "< 0a 1"]
+SMALL = ["> 01 0 01 0306", "< 01 0 01", *COUNTS[2:]]  # the client takes 6 bytes of items on a stream
+FULL = [*SMALL, "< 09 1 05000000", "< 09 1 06000000"]
+TIGHT = ["> 01 0 01 0406", *FULL[1:]]  # on all streams together
+SLOW = ["> 01 0 01", "< 01 0 01 0301", *SUM[2:]]  # the server takes 1 byte of items on a stream
 OTHER = [*HELLOS, bind(0, "add", 0, known=False)]
 KEPT = "> c5 1 00 08 01 01 0161 0178 00"  # keeps the header a: x
 
@@ -65,11 +80,14 @@ GOOD = [
     ([*HELLOS, "> 0c 0 0102030405060708"], "< 0d 0 0102030405060708", {"kind": "PONG"}),
     (CALLED, "< 0e 0 01 00", {"kind": "DRAIN", "last": 1, "why": ""}),
     ([*CALLED, "< 0e 0 01 00"], "> 05 3 00 02000000", {"not_started": True}),
+    ([*TALKS, "< 0e 0 01 00"], "> 09 1 0161", {"body": {"item": "a"}}),
+    ([*SUM, "< 0e 0 00 00"], "> 09 1 05000000", {"kind": "ITEM"}),
     (HELLOS, "> 0f 7 8101", {"kind": "RELEASE", "id": 7, "count": 129}),
     (HELLOS, "< 10 0 0d 00", {"kind": "GOODBYE", "code": "INTERNAL"}),
     # extras
     (ADD_BOUND, "> c5 1 00 01 8002 00", {"deadline_us": 256, "body": {}}),
     (ADD_BOUND, "> c5 1 00 02 01 05 aabb", {"compression": {"method": "zstd", "size": 5}, "body_hex": "aabb"}),
+    (TALKS, "> 89 1 02 02 0b 20 0a61 0100 50 6161616161", {"body": {"item": "aaaaaaaaaa"}}),
     (ADD_BOUND, "> c5 1 00 04 0c 00", {"target": {"object": 6}}),
     (CALLED, "> c5 3 00 04 03 00", {"target": {"answer_of": 1}}),
     (ADD_BOUND, KEPT, {"headers": [{"name": "a", "value": "78", "number": 0}]}),
@@ -86,12 +104,44 @@ GOOD = [
     ([*SUM, "> 09 1 05000000"], "> 0a 1", {"kind": "END"}),
     (SUM, "> 0a 1 01 026e6f", {"kind": "END", "body": {"bad": {"why": "no"}}}),
     ([*SUM, "> 0a 1"], "< 06 1 01 0500000000000000", {"body": {"result": 5}}),
-    ([*COUNT, "< 09 1 05000000", "< 0a 1"], "< 0a 1", {"ignored": True}),
-    ([*OPEN, "< 06 1 01 0161"], "< 09 1 05000000", {"body": {"item": 5}}),
+    (SUM, "> 4a 1 30 2c026e6f 00 00", {"kind": "END", "encoding": "tagged", "body": {"bad": {"why": "no"}}}),
+    ([*SUM, "> 2a 1 01 02"], "> 0a 1 6e6f", {"kind": "END", "frames": 2, "body": {"bad": {"why": "no"}}}),
+    (SUM, "> 49 1 00", {"kind": "ITEM", "body": {}}),  # tagged, an item that has its default
+    ([*SUM, "> 29 1 0500", "< 0b 1 01", "> 29 1 00"], "> 09 1 00", {"frames": 3, "body": {"item": 5}}),
+    (SUM, "> c9 1 02 01 04 aabb", {"compression": {"method": "zstd", "size": 4}, "body_hex": "aabb"}),
+    (COUNT, "< 06 1 00", {"kind": "REPLY", "body": {}}),
+    (OPENED, "< 09 1 05000000", {"body": {"item": 5}}),
+    ([*OPENED, "< 09 1 05000000"], "< 0a 1 01 026e6f", {"kind": "END", "body": {"bad": {"why": "no"}}}),
+    (OPENED, "< 07 1 04 02 00", {"kind": "STATUS", "code": "DEADLINE_EXCEEDED"}),
+    (REFUSED, "< 0a 1", {"kind": "END", "id": 1}),
+    ([*TALK, "> 09 1 0161", "< 06 1 00", "> 09 1 0162"], "< 09 1 0141", {"body": {"item": "A"}}),
+    ([*TALKS, "> 0a 1"], "< 09 1 0141", {"body": {"item": "A"}}),
+    # of calls that are over, or were cancelled
+    ([*COUNTS, "< 09 1 05000000", "< 0a 1"], "< 0a 1", {"ignored": True}),
+    ([*SUM, "< 06 1 01 0500000000000000"], "> 09 1 05000000", {"ignored": True}),
+    ([*TALKS, "< 0a 1"], "> 09 1 0161", {"ignored": True}),
+    ([*TALKS, "< 0a 1"], "> 0a 1", {"ignored": True}),
+    ([*TALKS, "< 07 1 0d 02 00"], "> 09 1 0161", {"ignored": True}),
+    ([*TALKS, "> 08 1"], "> 09 1 0161", {"ignored": True}),
+    ([*TALKS, "> 08 1"], "< 09 1 0141", {"ignored": True, "body": {"item": "A"}}),
+    ([*TALK, "> 08 1", "< 06 1 00"], "< 0a 1", {"ignored": True}),
+    ([*TALKS, "> 29 1 02", "> 08 1"], "< 07 1 01 02 00", {"code": "CANCELLED"}),
+    ([*TALKS, "< 29 1 02", "< 07 1 0d 02 00"], "< 0b 1 01", {"kind": "CREDIT", "ignored": True}),
+    ([*TALKS, "> 29 1 02", "< 0a 1"], "> 09 1 0161", {"kind": "ITEM", "frames": 2}),
+    (TALKED, "> 05 1 00 00", {"kind": "CALL", "id": 1}),
+    ([*TALKED, "> c9 1 08 01 01 0161 0178 0161"], "> c5 3 00 08 01 02 00", {"headers": [
+        {"name": "a", "value": "78", "number": 0}]}),
+    # credit
     (SUM, "< 0b 1 8001", {"kind": "CREDIT", "id": 1, "bytes": 128}),
     (SUM, "< 0b 0 01", {"kind": "CREDIT", "id": 0, "bytes": 1}),
-    ([*SMALL, "< 09 1 05000000", "> 0b 1 02"], "< 09 1 06000000", {"body": {"item": 6}}),
-    (SMALL, "< 49 1 0400 feffffff0f 00", {"body": {"item": (1 << 31) - 1}}),  # the window is full
+    (SUM, "< 0b 1 ffffffffffffffffff01", {"bytes": (1 << 64) - 1}),
+    ([*SUM, "> 0a 1"], "< 0b 1 01", {"kind": "CREDIT", "bytes": 1}),
+    ([*SMALL, "< 09 1 05000000"], "< 09 1 06000000", {"body": {"item": 6}}),  # takes it below zero
+    (SMALL, "< 49 1 0400 feffffff0f 00", {"body": {"item": (1 << 31) - 1}}),
+    ([*FULL, "> 0b 1 03"], "< 09 1 07000000", {"body": {"item": 7}}),
+    ([*TIGHT, "> 0b 0 03"], "< 09 1 07000000", {"body": {"item": 7}}),
+    ([*FULL, "> 05 3 00 00", "< 06 3 00"], "< 09 3 05000000", {"id": 3, "body": {"item": 5}}),
+    ([*SLOW[:-1], "> 45 1 00 00", "> 49 1 04000a00"], "> 49 1 04000a00", {"body": {"item": 5}}),  # the default window
 ]  # fmt: skip
 
 # The frames so far, the one that breaks a rule, and the rule.
@@ -110,6 +160,8 @@ BAD = [
     (HELLOS, "> 0d 0 0102030405060708", "wire.md#the-connection"),
     ([*HELLOS, "> 10 0 01 00"], "> 0c 0 0102030405060708", "wire.md#the-connection"),
     (HELLOS, "> 0e 0 02 00", "wire.md#the-connection"),
+    (CALLED[:-1] + ["< 0e 0 00 00", "> 05 1 00 02000000"], "< 06 1 01 05000000", "wire.md#the-connection"),
+    ([*SUM, "< 0e 0 00 00"], "< 0b 1 01", "wire.md#the-connection"),
     (HELLOS, "> 10 0 11 00", "wire.md#errors"),
     (HELLOS, bind(1, "add", 0), "wire.md#methods"),
     (HELLOS, bind(0, "add", 1), "wire.md#methods"),
@@ -129,10 +181,42 @@ BAD = [
     (CALLED, "< 06 3 01 05000000", "wire.md#calls"),
     (LOG, "< 07 1 01 01 00", "wire.md#calls"),
     (CALLED, "< 09 1 05000000", "wire.md#streams"),
+    (HELLOS, bind(0, "count", 8), "wire.md#methods"),
+    (HELLOS, bind(0, "count", 5), "wire.md#methods"),
+    (HELLOS, bind(0, "count", 2), "wire.md#methods"),
+    ([*HELLOS, bind(0, "sum", 2), "> 45 1 00 00"], "> 09 1 05000000", "wire.md#methods"),
+    (CALLED, "> 09 1 05000000", "wire.md#streams"),
+    (CALLED, "< 0a 1", "wire.md#streams"),
+    (COUNT, "> 09 1 05000000", "wire.md#streams"),
+    (SUM, "< 09 1 05000000", "wire.md#streams"),
     ([*SUM, "> 0a 1"], "> 09 1 05000000", "wire.md#streams"),
+    ([*SUM, "> 0a 1"], "> 0a 1", "wire.md#streams"),
+    (SUM, "> 09 3 05000000", "wire.md#calls"),
     (OPEN, "< 09 1 05000000", "wire.md#streams"),
-    (COUNT, "< 06 1 00", "wire.md#streams"),
-    ([*SMALL, "< 09 1 05000000"], "< 09 1 06000000", "wire.md#streams"),
+    (COUNT, "< 09 1 05000000", "wire.md#streams"),
+    (COUNT, "< 0a 1", "wire.md#streams"),
+    (COUNTS, "< 06 1 00", "wire.md#calls"),
+    ([*TALK, "> 08 1"], "< 0a 1", "wire.md#streams"),
+    (REFUSED, "< 09 1 05000000", "wire.md#streams"),
+    (REFUSED, "< 0a 1 01 026e6f", "wire.md#streams"),
+    (SUM, "> 8a 1 08 00", "wire.md#frames"),
+    (SUM, "> 2b 1 01", "wire.md#frames"),
+    (SUM, "> c9 1 01 05 04000a00", "wire.md#frames"),
+    (SUM, "> 0b 1 01", "wire.md#streams"),
+    (COUNT, "< 0b 1 01", "wire.md#streams"),
+    (CALLED, "< 0b 1 01", "wire.md#streams"),
+    (SUM, "< 0b 3 01", "wire.md#calls"),
+    (SUM, "< 0b 1 01 00", "encoding.md#limits"),
+    (SUM, "< 0b 1 80", "encoding.md#limits"),
+    (FULL, "< 09 1 07000000", "wire.md#streams"),
+    (TIGHT, "< 09 1 07000000", "wire.md#streams"),
+    ([*FULL, "> 0b 1 02"], "< 09 1 07000000", "wire.md#streams"),  # no credit is left, and none is owed
+    ([*FULL, "> 0b 0 03"], "< 09 1 07000000", "wire.md#streams"),
+    ([*TIGHT, "> 0b 1 03"], "< 09 1 07000000", "wire.md#streams"),
+    ([*TIGHT, "> 05 3 00 00", "< 06 3 00"], "< 09 3 07000000", "wire.md#streams"),
+    ([*SLOW, "> 09 1 05000000"], "> 09 1 05000000", "wire.md#streams"),  # BOUND came behind HELLO
+    ([*SUM, "> 29 1 05"], "> c9 1 00", "wire.md#frames"),
+    ([HELLOS[0], bind(0, "log", 1)], "> c5 1 00 08 01 01 0161 0178 00", "wire.md#headers"),
     ([*SUM, "> 29 1 05"], "> 0a 1", "wire.md#frames"),
     (ADD_BOUND, "> c5 1 00 10", "wire.md#frames"),
     (ADD_BOUND, "> c5 1 00 08 01 02", "wire.md#headers"),
@@ -144,6 +228,20 @@ BAD = [
     (ADD_BOUND, "> 05 1 00 0200000000", "encoding.md#limits"),
     (CALLED, "< 06 1 03 00", "encoding.md#tagless"),
     (CALLED, "< 46 1 0500 0a 00", "encoding.md#tagged"),
+    (CALLED, "< 06 1 00", "wire.md#errors"),
+    (["> 01 0 01 0204", *CALLED[1:]], "< 06 1 01 05000000", "wire.md#errors"),
+    (SUM, "> 09 1 0500", "encoding.md#limits"),
+    (SUM, "> 09 1 0500000000", "encoding.md#limits"),
+    (SUM, "> 49 1 0c000135 00", "encoding.md#tagged"),
+    (SUM, "> 49 1 05000a00", "encoding.md#tagged"),
+    (OPENED, "< 49 1 04000a", "encoding.md#limits"),
+    (SUM, "> 0a 1 00", "wire.md#errors"),
+    (SUM, "> 4a 1 00", "wire.md#errors"),
+    (SUM, "> 0a 1 02 026e6f", "encoding.md#tagless"),
+    (TALKS, "> 89 1 02 02 0c 20 0a61 0100 50 6161616161", "wire.md#compression"),
+    (TALKS, "> 89 1 02 02 05 20 0a61 0100 50 6161616161", "wire.md#compression"),
+    (TALKS, "> 89 1 02 02 0b 20 0a61 0300 50 6161616161", "wire.md#compression"),
+    (TALKS, "< 0a 1 01 00", "encoding.md#tagless"),
 ]
 
 

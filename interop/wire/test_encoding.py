@@ -67,6 +67,25 @@ VALUES = [
     ("Person", "01 02 00 00 00 00", f"10 30 {NODE}00 1002 {AGAIN}00 00 3100 00 3100 00", SELF),
     ("Person", "00 02 01 00 00 00 02 01 01 0141 01",
      f"10 51 0210 30{NODE}00 1104 00 00 00 30{AGAIN}00 00 00 30{NODE}02 2c03436174 0c020141 2101 00 00", SHARED),
+    ("array<Bond, 2>", "01 00 00 00 02", f"11 0210 30{NODE}00 1104 00 00 00 30{AGAIN}00 00 00", SHARED["bonds"]),
+    ("timestamp", "ffffffffffffffff 0065cd1d", "10 2501 24 8094ebdc03 00", {"seconds": -1, "nanos": 500_000_000}),
+    ("timestamp_tz", "00" * 12 + "f0f1ffff", "10 2500 2400 249f38 00", {"seconds": 0, "nanos": 0, "offset": -3600}),
+    ("duration", "01" + "00" * 11, "10 2502 2400 00", {"seconds": 1, "nanos": 0}),
+    ("date", "02000000", "04 04", 2),
+    ("decimal", "06 2d31322e3530", "0c 06 2d31322e3530", "-12.50"),
+    ("any", "0141 01ff 01000000", "10 2c0141 2d01ff 2402 00", {"type_url": "A", "value": "ff", "encoding": 1}),
+    ("dynamic", "07 ffffffffffffffff", "10 e501 00", {"int_value": -1}),
+    ("dynamic", "06 01 04 01", "10 d0 31 01 10 8101 00 00 00", {"list_value": {"values": [{"bool_value": True}]}}),
+    ("array<i16, 2>", "0100 ffff", "11 02 03 0201", [1, -1]),
+    ("array<bool, 2, 1>", "01 00", "11 02 11 010101 010100", [[True], [False]]),
+    ("array<u8, *>", "01 07", "11 01 06 07", [7]),
+    ("array<u8, *, 2>", "01 0708", "11 01 11 02060708", [[7, 8]]),
+    (
+        "array<u8, 1, *>",
+        "02 01000000 02000000 02 0708",
+        "10 31020801 02 31 02 06 0708 00",
+        {"extents": [1, 2], "elements": [7, 8]},
+    ),
 ]
 
 BROKEN_VALUES = [
@@ -89,6 +108,10 @@ BROKEN_VALUES = [
     ("Bond", "00", "10 00"),  # a required reference to nothing
     ("Person", "01", f"10 30 {NODE}00 00 50 {NODE}00 00 00"),  # a number twice
     ("Person", "01", f"10 30 {AGAIN}00 3100 00"),  # fields behind a number
+    ("array<u8, 2>", "01", "11 01 06 01"),
+    ("array<u8, *, *>", "02 01000000 02000000 01 07", "10 31020801 02 31 01 06 07 00"),
+    ("array<u8, 2, *>", "02 01000000 01000000 01 07", "10 31020801 01 31 01 06 07 00"),
+    ("date", "00", "05 00"),
 ]
 
 
@@ -153,10 +176,16 @@ DESCRIPTIONS = [
         b"\1" + text("pet") + b"\0" + b"\1" + b"\2" + text("it") + b"\1\x1a\x1b\0" + b"\x10\1" + b"\0"
         + b"\3" + b"\4" + text("Animal") + b"\2\1\2" + b"\1" + text("Animal") + b"\1" + b"\2" + text("name") + b"\0\x0c"
         + b"\1" + text("Cat") + b"\2" + b"\2" + text("name") + b"\0\x0c" + b"\4" + text("hungry") + b"\1\1"),
+    ({"name": "push", "caller_stream": {"item": "list<Empty>", "exceptions": ["2: Empty e"]}, "result": "bool"},
+        b"\1" + text("push") + b"\2" + b"\0\1\0" + b"\x11\x10\0\1" + b"\4" + text("e") + b"\0\x10\0"
+        + b"\1" + b"\1" + text("Empty") + b"\0"),
     ({"name": "talk", "caller_stream": {"item": "u8"},
       "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
         b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
         + b"\1" + b"\1" + text("Empty") + b"\0"),
+    ({"name": "when", "parameters": ["1: timestamp_tz t", "2: array<float, *, *, 3> a"], "result": "dynamic"},
+        b"\1" + text("when") + b"\0" + b"\2" + b"\2" + text("t") + b"\0\x15\2"
+        + b"\4" + text("a") + b"\0\x16\2\0\0\x16\1\3\x0a" + b"\x15\7\0\0"),
 ]  # fmt: skip
 
 
@@ -178,6 +207,7 @@ class Contracts(unittest.TestCase):
         ping = DESCRIPTIONS[0][1].hex()
         rows = [
             "02" + ping[2:],  # version 2
+            *(ping[:12] + flags + ping[14:] for flags in ("08", "03", "02")),  # no such flag; one-way; no item
             ping + "00",
             ping[:-2] + "01 01 0141 00",  # a definition that nothing names
             ping[:-6] + "1000 00 00",  # a name that nothing defines
@@ -186,6 +216,8 @@ class Contracts(unittest.TestCase):
             ping[:-6] + "1a04 00 00",  # a reference to a number
             ping[:-6] + "1b00 00 01 04 0141 00",  # a family of nothing
             ping[:-6] + "1b00 00 01 04 0141 01 00",  # a family of itself
+            ping[:-6] + "1508 00 00",  # a type with a carrier that does not exist
+            ping[:-6] + "16020203 04 00 00",  # two fixed extents, which are two arrays
         ]
         for description in rows:
             with self.subTest(description=description), self.assertRaises(Broken):

@@ -2,9 +2,16 @@
 //! be compared.
 
 use dovetail_schema::{
-    Field, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
+    ArrayForm, Dimension, Field, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId,
+    TypeKind,
 };
 use std::collections::{BTreeMap, HashSet};
+
+/// The longest array that has a default in Rust's standard library.
+const MOST_OF_AN_EXTENT: u32 = 32;
+
+/// Elements of an array that can stand on the stack, however deep its struct is.
+const MOST_IN_PLACE: u64 = 256;
 
 /// The conclusions, one bit for each type.
 pub(crate) struct Facts<'a> {
@@ -13,7 +20,8 @@ pub(crate) struct Facts<'a> {
     families: BTreeMap<TypeId, Vec<TypeId>>,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number or a reference, and are not keyed.
+    /// Types that contain a floating point number, something that may be one, or a reference, and are not
+    /// keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
@@ -47,7 +55,7 @@ impl<'a> Facts<'a> {
         };
         facts.find_keys();
         facts.floating = facts.containing(|part| match part {
-            Part::Value(ty) => matches!(ty, Type::F32 | Type::F64),
+            Part::Value(ty) => matches!(ty, Type::F32 | Type::F64 | Type::Dynamic),
             Part::Ref => true,
             Part::Base(_) => false,
         });
@@ -96,7 +104,7 @@ impl<'a> Facts<'a> {
 
     /// True where a field of this type, inside `owner`, would make `owner` infinitely large.
     pub(crate) fn recursive(&self, owner: TypeId, ty: &Type) -> bool {
-        match self.schema.resolve(ty) {
+        match self.element(ty) {
             Type::Named(id) => self
                 .members(*id)
                 .into_iter()
@@ -111,7 +119,7 @@ impl<'a> Facts<'a> {
             && field.default.is_none()
             && field.sharing == Sharing::Value
             && !self.is_union(owner)
-            && match self.schema.resolve(&field.ty) {
+            && match self.element(&field.ty) {
                 Type::Named(id) => closes_circle(&self.filled, owner, *id),
                 _ => false,
             }
@@ -136,6 +144,36 @@ impl<'a> Facts<'a> {
             service.deprecated.is_some() || service.methods.iter().any(|m| m.deprecated.is_some())
         });
         types || services
+    }
+
+    /// What a type is made of where it stands: of arrays of fixed extents, the elements.
+    fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        match self.schema.resolve(ty) {
+            Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
+                self.element(item)
+            }
+            ty => ty,
+        }
+    }
+
+    /// True for an array of so many of what is inside that is too long to stand in its struct.
+    pub(crate) fn long(&self, extent: u32, item: &Type, inside: &[Dimension]) -> bool {
+        extent > MOST_OF_AN_EXTENT
+            || u64::from(extent) * self.in_place(item, inside) > MOST_IN_PLACE
+    }
+
+    /// How many elements an array has where it stands.
+    fn in_place(&self, item: &Type, dimensions: &[Dimension]) -> u64 {
+        match ArrayForm::of(dimensions) {
+            Some(ArrayForm::Fixed(extent, inside)) if !self.long(extent, item, inside) => {
+                u64::from(extent) * self.in_place(item, inside)
+            }
+            Some(_) => 1,
+            None => match self.schema.resolve(item) {
+                Type::Array(item, dimensions) => self.in_place(item, dimensions),
+                _ => 1,
+            },
+        }
     }
 
     fn struct_of(&self, id: TypeId) -> Option<&'a Struct> {
@@ -183,7 +221,7 @@ impl<'a> Facts<'a> {
                 };
                 let fields = def.fields.iter();
                 let values = fields.filter(|f| f.sharing == Sharing::Value && follow(def, f));
-                let held = values.flat_map(|field| match self.schema.resolve(&field.ty) {
+                let held = values.flat_map(|field| match self.element(&field.ty) {
                     Type::Named(target) => members(self, *target),
                     _ => Vec::new(),
                 });

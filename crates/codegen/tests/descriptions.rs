@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions families graphs hashed inheritance keys names recursion scalars streams unions
+    containers defaults docs enums exceptions families graphs hashed inheritance keys names recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -66,6 +66,7 @@ fn methods() {
         ("families", &[&zoo::ZOO]),
         ("graphs", &[&graphs::graphs::GRAPHS]),
         ("names", &[&odd::SERVICE_]),
+        ("rich", &[&rich::rich::CLOCK]),
         ("scalars", &[&scalars::scalars::ECHO]),
         ("streams", &[&streams::jobs::JOBS]),
     ];
@@ -158,7 +159,15 @@ fn types() {
         ("graphs", "Node", around::<graphs::graphs::AnyNode>()),
         row!(graphs::graphs::Link),
         row!(graphs::graphs::Leaf),
+        row!(graphs::graphs::Forest),
         row!(graphs::graphs::Target),
+        row!(rich::rich::Rich),
+        row!(rich::rich::Entry),
+        row!(rich::rich::Keys),
+        row!(rich::rich::Arrays),
+        row!(rich::rich::Long),
+        row!(rich::rich::Pair),
+        row!(rich::rich::Either),
         row!(scalars::scalars::Scalars),
         row!(scalars::scalars::Presence),
         row!(scalars::scalars::Empty),

@@ -15,7 +15,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names recursion scalars streams unions
+    containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names recursion rich scalars streams unions
 }
 
 use defaults::defaults as def;
@@ -60,6 +60,26 @@ fn doubles_in_keys_can_be_compared() {
     };
     assert_eq!(keys::keys::NAMES[&place], "Berlin");
     assert_eq!(keys::keys::Journey::default().length, 0.0_f64);
+}
+
+#[test]
+fn times_amounts_and_arrays() {
+    use rich::rich::*;
+    assert_eq!(LAST.to_string(), "2026-12-31T23:59:59.999999999Z");
+    assert_eq!(BERLIN.to_string(), "2026-11-20T23:47:36+01:00");
+    assert_eq!(BIRTHDAY.to_string(), "1969-02-28");
+    assert_eq!(TIMEOUT.to_string(), "-PT0.25S");
+    assert_eq!(PRICE.to_string(), "19.90");
+    assert_eq!(LARGE.to_string(), "-79228162514264337593543950335");
+    assert_eq!(FIXED[1], [4, 5, 6]);
+    assert_eq!(FREE[[1, 0]], 4);
+    let entry = Entry::default();
+    assert_eq!(entry.at.to_string(), "1969-12-31T23:59:59.5Z");
+    assert_eq!(entry.price.to_string(), "-12.50");
+    assert_eq!(Arrays::default().point, [1.0, 0.5, 0.0]);
+    assert_eq!(Arrays::default().mixed.extents(), [2, 0]);
+    // What a peer leaves out is the day 0, as it is for those that know only the number.
+    assert_eq!(Rich::default().day.to_string(), "1970-01-01");
 }
 
 #[test]

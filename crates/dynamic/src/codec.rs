@@ -2,11 +2,11 @@
 
 use crate::contract::Table;
 use crate::identity::{read_named, read_ref, write_named, write_ref};
-use crate::{Contract, MAX_DEPTH, Struct, Value, positional};
+use crate::{Contract, MAX_DEPTH, Struct, Value, array, positional};
 use dovetail_schema::{Type, TypeKind};
 use dovetail_wire::{
-    Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, NextField, Reader,
-    Uuid, Writer,
+    self as wire, Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind,
+    NextField, Reader, Uuid, Value as _, Writer,
 };
 
 /// A value with its type, on its way out.
@@ -44,11 +44,11 @@ impl Decode for TypedSlot<'_> {
     }
 }
 
-const MISTYPED: EncodeError = EncodeError::Unsupported {
+pub(crate) const MISTYPED: EncodeError = EncodeError::Unsupported {
     what: "a value that is not of the type that the contract says",
 };
 
-const SHAPELESS: EncodeError = EncodeError::Unsupported {
+pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
     what: "this type: no encoding of this version has a form for it",
 };
 
@@ -70,6 +70,8 @@ pub(crate) fn write<W: Writer + ?Sized>(
 ) -> Result<(), EncodeError> {
     match (contract.schema().resolve(ty), value) {
         (Type::Bool, Value::Bool(value)) => writer.bool(*value),
+        (Type::Date, Value::Date(value)) => value.write(writer),
+        (Type::Date, _) => Err(MISTYPED),
         (_, Value::Int(value)) => write_int(shape(contract, ty)?, *value, writer),
         (_, Value::UInt(value)) => write_uint(shape(contract, ty)?, *value, writer),
         (Type::F32, Value::Float(value)) => writer.f32(*value as f32),
@@ -77,6 +79,15 @@ pub(crate) fn write<W: Writer + ?Sized>(
         (Type::String, Value::String(value)) => writer.string(value),
         (Type::Bytes, Value::Bytes(value)) => writer.bytes(value),
         (Type::Uuid, Value::Uuid(value)) => writer.uuid(value.as_bytes()),
+        (Type::Timestamp { offset: false }, Value::Timestamp(value)) => value.write(writer),
+        (Type::Timestamp { offset: true }, Value::TimestampTz(value)) => value.write(writer),
+        (Type::Duration, Value::Duration(value)) => value.write(writer),
+        (Type::Decimal, Value::Decimal(value)) => value.write(writer),
+        (Type::Any, Value::Any(value)) => value.write(writer),
+        (Type::Dynamic, Value::Dynamic(value)) => value.write(writer),
+        (Type::Array(item, dimensions), value) => {
+            array::write(contract, (item, dimensions), value, writer, left)
+        }
         (Type::List(item), Value::List(items)) => {
             writer.begin_list(shape(contract, item)?, items.len())?;
             write_items(contract, item, items, writer, deeper(left)?)
@@ -238,6 +249,16 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         Type::String => Value::String(reader.string()?.into_owned()),
         Type::Bytes => Value::Bytes(reader.bytes()?),
         Type::Uuid => Value::Uuid(Uuid::from_bytes(reader.uuid()?)),
+        Type::Timestamp { offset: false } => Value::Timestamp(carried(reader)?),
+        Type::Timestamp { offset: true } => Value::TimestampTz(carried(reader)?),
+        Type::Date => Value::Date(carried(reader)?),
+        Type::Duration => Value::Duration(carried(reader)?),
+        Type::Decimal => Value::Decimal(carried(reader)?),
+        Type::Any => Value::Any(carried(reader)?),
+        Type::Dynamic => Value::Dynamic(carried(reader)?),
+        Type::Array(item, dimensions) => {
+            array::read(contract, (item, dimensions), old, reader, left)?
+        }
         Type::List(_) | Type::Set(_) | Type::Map(..) => {
             let left = left.checked_sub(1).ok_or_else(too_deep)?;
             read_container(contract, ty, old, reader, left)?
@@ -246,8 +267,15 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
             None => Value::Enum(reader.enumeration()?),
             Some(_) => read_named(contract, *id, old, None, reader, left)?,
         },
-        _ => return Err(DecodeError::malformed(SHAPELESS.to_string())),
+        Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),
     })
+}
+
+/// A value of a type that the wire has itself.
+fn carried<'de, T: wire::Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<T, DecodeError> {
+    let mut value = T::default();
+    value.read(reader)?;
+    Ok(value)
 }
 
 fn read_container<'de, R: Reader<'de> + ?Sized>(

@@ -1,6 +1,8 @@
+use crate::array;
 use dovetail_schema::{
     Field, Method, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
 };
+use dovetail_wire::description::Logical;
 use dovetail_wire::{self as wire, Kind};
 use std::collections::BTreeMap;
 
@@ -154,6 +156,20 @@ impl<'a> Table<'a> {
     }
 }
 
+/// A type that is another one on the wire, as descriptions call it.
+pub(crate) fn logical(ty: &Type) -> Option<Logical> {
+    Some(match ty {
+        Type::Timestamp { offset: false } => Logical::Timestamp,
+        Type::Timestamp { offset: true } => Logical::TimestampTz,
+        Type::Date => Logical::Date,
+        Type::Duration => Logical::Duration,
+        Type::Decimal => Logical::Decimal,
+        Type::Any => Logical::Any,
+        Type::Dynamic => Logical::Dynamic,
+        _ => return None,
+    })
+}
+
 fn kind(schema: &Schema, ty: &Type) -> Option<Kind> {
     Some(match schema.resolve(ty) {
         Type::Bool => Kind::Bool,
@@ -177,13 +193,8 @@ fn kind(schema: &Schema, ty: &Type) -> Option<Kind> {
             TypeKind::Enum(_) => Kind::Enum,
             _ => Kind::Struct,
         },
-        Type::Timestamp { .. }
-        | Type::Date
-        | Type::Duration
-        | Type::Decimal
-        | Type::Any
-        | Type::Dynamic
-        | Type::Array(..)
-        | Type::Object(_) => return None,
+        Type::Array(_, dimensions) => array::kind(dimensions)?,
+        Type::Object(_) => return None,
+        ty => logical(ty)?.kind(),
     })
 }

@@ -1,7 +1,10 @@
 //! Methods of a schema in the words by which two ends compare contracts.
 
-use crate::Contract;
-use dovetail_schema::{Field, Method, Presence, Sharing, Stream, Type, TypeId, TypeKind};
+use crate::contract::logical;
+use crate::{Contract, array};
+use dovetail_schema::{
+    ArrayForm, Dimension, Field, Method, Presence, Sharing, Stream, Type, TypeId, TypeKind,
+};
 use dovetail_wire::description::{
     self, Definition, FieldPresence, FieldType, Signature, StreamTypes,
 };
@@ -118,6 +121,7 @@ impl<'a> Walk<'a> {
             Type::List(item) => description::Type::List(boxed(item)?),
             Type::Set(item) => description::Type::Set(boxed(item)?),
             Type::Map(key, item) => description::Type::Map(boxed(key)?, boxed(item)?),
+            Type::Array(item, dimensions) => return self.array(item, dimensions),
             Type::Named(id) => {
                 let family = self.contract.family(*id).is_some();
                 let name = Name { id: *id, family };
@@ -127,13 +131,30 @@ impl<'a> Walk<'a> {
                     _ => description::Type::Struct(name),
                 }
             }
-            scalar => match self.contract.kind(scalar) {
-                Some(kind) => description::Type::Scalar(kind),
-                None => {
+            ty => match (logical(ty), self.contract.kind(ty)) {
+                (Some(logical), _) => description::Type::Logical(logical),
+                (_, Some(kind)) => description::Type::Scalar(kind),
+                _ => {
                     self.complete.set(false);
                     return None;
                 }
             },
+        })
+    }
+
+    fn array(&self, item: &Type, dimensions: &[Dimension]) -> Option<description::Type<Name>> {
+        let boxed = |inside| self.array(item, inside).map(Box::new);
+        Some(match ArrayForm::of(dimensions) {
+            None => return self.ty(item),
+            Some(ArrayForm::Fixed(extent, inside)) => {
+                description::Type::Array(vec![extent], boxed(inside)?)
+            }
+            Some(ArrayForm::List(inside)) => description::Type::List(boxed(inside)?),
+            Some(ArrayForm::Free(outside, inside)) => {
+                let extents = array::shape(outside).into_iter();
+                let extents = extents.map(|extent| extent.unwrap_or(0)).collect();
+                description::Type::Array(extents, boxed(inside)?)
+            }
         })
     }
 }

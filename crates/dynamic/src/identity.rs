@@ -1,15 +1,11 @@
 //! Structs that extend one another, and references: which struct it is, and which node.
 
-use crate::codec::{deeper, read_rest, too_deep, write_fields};
+use crate::codec::{MISTYPED, deeper, read_rest, too_deep, write_fields};
 use crate::{Contract, Struct, Value, positional};
 use dovetail_schema::{Type, TypeId};
 use dovetail_wire::{
     Begun, DecodeError, DecodeErrorKind, EncodeError, NODE_MEMORY, Numbered, Reader, Reference,
     UnknownValue, Writer, read_reference, reserved, write_reference, write_type,
-};
-
-const MISTYPED: EncodeError = EncodeError::Unsupported {
-    what: "a value that is not of the type that the contract says",
 };
 
 /// Writes a struct, or one that extends it. `begun` is true for one that has begun already, as a node.

@@ -11,6 +11,8 @@
 //! Nothing here does I/O or reads a clock, and every recursion is bounded by [`MAX_DEPTH`].
 #![forbid(unsafe_code)]
 
+mod any;
+mod array;
 mod call;
 mod codec;
 mod contract;

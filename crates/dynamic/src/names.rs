@@ -1,7 +1,6 @@
 //! Types and names as a person reads them.
 
 use dovetail_schema::{Dimension, Schema, Type};
-use std::fmt::Write as _;
 
 /// A type as Thrift's IDL writes it: `map<string, list<Point>>`.
 pub fn type_name(schema: &Schema, ty: &Type) -> String {
@@ -20,7 +19,8 @@ pub fn type_name(schema: &Schema, ty: &Type) -> String {
         Type::String => "string",
         Type::Bytes => "binary",
         Type::Uuid => "uuid",
-        Type::Timestamp { .. } => "timestamp",
+        Type::Timestamp { offset: false } => "timestamp",
+        Type::Timestamp { offset: true } => "timestamp_tz",
         Type::Date => "date",
         Type::Duration => "duration",
         Type::Decimal => "decimal",
@@ -43,15 +43,14 @@ pub fn type_name(schema: &Schema, ty: &Type) -> String {
 }
 
 fn array_name(schema: &Schema, item: &Type, dimensions: &[Dimension]) -> String {
-    let mut name = type_name(schema, item);
+    let mut name = format!("array<{}", type_name(schema, item));
     for dimension in dimensions {
-        // Writing to a String cannot fail.
-        let _ = match dimension {
-            Dimension::Fixed(extent) => write!(name, "[{extent}]"),
-            Dimension::Dynamic => write!(name, "[]"),
-        };
+        match dimension {
+            Dimension::Fixed(extent) => name += &format!(", {extent}"),
+            Dimension::Dynamic => name += ", *",
+        }
     }
-    name
+    name + ">"
 }
 
 /// The candidate that `wanted` was most likely meant to be, if any is close enough.

@@ -1,5 +1,7 @@
 use dovetail_schema::TypeId;
-use dovetail_wire::{Bytes, UnknownFields, Uuid};
+use dovetail_wire::{
+    Any, Bytes, Date, Decimal, Dynamic, SignedDuration, Timestamp, TimestampTz, UnknownFields, Uuid,
+};
 
 /// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
 /// an `i8` or an `i64`, and whether a `List` is a list or a set.
@@ -21,8 +23,24 @@ pub enum Value {
     Uuid(Uuid),
     /// The number of an enum's value, named or not.
     Enum(i32),
-    /// The elements of a list or set.
+    /// An instant.
+    Timestamp(Timestamp),
+    /// An instant with its offset from UTC.
+    TimestampTz(TimestampTz),
+    /// A day.
+    Date(Date),
+    /// A span of time.
+    Duration(SignedDuration),
+    /// A decimal number.
+    Decimal(Decimal),
+    /// A message with the name of its type.
+    Any(Box<Any>),
+    /// A value that brings its own shape.
+    Dynamic(Dynamic),
+    /// The elements of a list or set, or of an array whose outermost extent is fixed, or its only free one.
     List(Vec<Value>),
+    /// An array of two or more extents, the last of them free: the extents, and the elements row by row.
+    Array(Vec<u32>, Vec<Value>),
     /// The entries of a map, in the order in which they came.
     Map(Vec<(Value, Value)>),
     /// A struct, union or exception.

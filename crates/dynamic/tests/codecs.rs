@@ -221,8 +221,19 @@ fn what_does_not_fit_is_refused() {
             Value::Struct(Struct::from_iter([(9, Value::Int(1))])),
             "does not have",
         ),
+        (Type::Date, Value::Int(1), "not of the type"),
         (
-            list(Type::Date),
+            array(Type::I8, &[2]),
+            Value::List(vec![Value::Int(1)]),
+            "not of the type",
+        ),
+        (
+            array(Type::I8, &[0, 0]),
+            Value::Array(vec![1, 2], vec![Value::Int(1)]),
+            "not of the type",
+        ),
+        (
+            list(OBJECT),
             Value::List(vec![]),
             "no encoding of this version",
         ),

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 const CONTRACT: &str = "
     struct Animal { 1: string name }
-    struct Dog extends Animal { 2: i32 age, 3: list<Animal> friends }
+    struct Dog extends Animal { 2: i32 age, 3: list<Animal> friends, 4: optional timestamp born }
     struct Cat extends Animal { 2: required bool hungry }
     struct Person {
         1: string name,
@@ -22,6 +22,7 @@ const CONTRACT: &str = "
         5: optional Animal prey
     }
     struct Bond { 1: required ref Person to }
+    struct Show { 1: array<Bond, 2> pair, 2: array<Animal, *, *> cages, 3: any star }
     service People { void meet(1: ref Person one, 2: ref Person other) }
 ";
 
@@ -91,7 +92,9 @@ fn structs_that_extend_others() {
     check("Animal", json!({"name": "x"}), json!({"name": "x"}));
     check("Animal", json!({"#type": "Animal"}), json!({"name": ""}));
     check("Animal", cat(), cat());
-    let dog = json!({"#type": "Dog", "name": "Rex", "age": 3, "friends": [cat(), {"name": "y"}]});
+    let mut dog =
+        json!({"#type": "Dog", "name": "Rex", "age": 3, "friends": [cat(), {"name": "y"}]});
+    dog["born"] = json!("2026-11-20T00:00:00Z");
     check("Animal", dog.clone(), dog);
     let prey = json!({"name": "", "bonds": [], "prey": cat()});
     check("Person", prey.clone(), prey);
@@ -130,6 +133,26 @@ fn references() {
     let pet = json!({"#type": "Cat", "name": "Mimi", "hungry": false});
     let top = with(person("top"), "pet", pet);
     check("Person", top.clone(), top);
+}
+
+#[test]
+fn inside_arrays_and_any() {
+    let check = |pair, cages, star| {
+        let show = json!({"pair": pair, "cages": cages, "star": star});
+        check("Show", show.clone(), show);
+    };
+    let cat = json!({"#type": "Cat", "name": "Mimi", "hungry": true});
+    let person = json!({"name": "a", "bonds": [], "#node": 0});
+    let pair = json!([{"to": person}, {"to": {"#ref": 0}}]);
+    let any = json!({"@type": "Cat", "@encoding": "tagged", "name": "Tom", "hungry": false});
+    check(pair.clone(), json!([[cat, {"name": "x"}]]), any);
+    let any = json!({"@type": "Animal", "@encoding": "tagged", "#type": "Cat", "name": "Tom", "hungry": false});
+    check(pair.clone(), json!([[{"name": "x"}], [cat]]), any);
+    // The numbers inside are others.
+    let own = json!({"#node": 0, "name": "own", "friend": {"#ref": 0}, "bonds": []});
+    let any =
+        json!({"@type": "Person", "@encoding": "tagged", "name": "b", "friend": own, "bonds": []});
+    check(pair, json!([]), any);
 }
 
 #[test]

@@ -156,14 +156,125 @@ fn messages() {
         ),
         (named(TREE), json!([]), "expected Tree, found an array of 0"),
         (
+            OBJECT,
+            json!("today"),
+            "no encoding of this version carries the type Users",
+        ),
+        (
             Type::Date,
             json!("today"),
-            "no encoding of this version carries the type date",
+            "expected date, found the text \"today\"; it is written like \"2026-11-20\"",
+        ),
+        (
+            Type::Timestamp { offset: true },
+            json!("2026-11-20T23:47:36"),
+            "expected timestamp_tz, found the text \"2026-11-20T23:47:36\"; \
+             it is written like \"2026-11-20T23:47:36+01:00\"",
+        ),
+        (
+            Type::Decimal,
+            json!("1e99"),
+            "expected decimal, found the text \"1e99\"; \
+             it is written like \"-12.50\", with at most 28 digits",
+        ),
+        (
+            array(Type::I8, &[2]),
+            json!([1]),
+            "an array of 1, expected 2; the extent is part of the type",
+        ),
+        (
+            array(Type::I8, &[0, 0, 1]),
+            json!([[[1], [2]], [[3]]]),
+            "rows of different lengths in one array; all rows have the same length",
+        ),
+        (
+            array(Type::I8, &[2, 0]),
+            json!([[1], [2], [3]]),
+            "an array of 3 × 1 elements where the contract has 2 × *",
+        ),
+        (
+            array(Type::I8, &[0, 0]),
+            json!([["x"]]),
+            "[0]: expected i8, found the text \"x\"",
+        ),
+        (
+            Type::Any,
+            json!({"@type": "Nobody"}),
+            "the contract has no type \"Nobody\"; give its bytes as @value, in base64",
+        ),
+        (
+            Type::Any,
+            json!({"@type": "Oops", "@encoding": "morse"}),
+            "an encoding that nobody knows; one of protobuf, tagged, thrift-binary, \
+             thrift-compact, thrift-json",
+        ),
+        (
+            Type::Any,
+            json!({"@type": "Oops", "why": 1}),
+            "why: expected string, found 1",
         ),
     ];
     for (ty, input, expected) in rows {
         let error = from_json(&contract, &ty, &input).expect_err(&input.to_string());
         assert_eq!(error.to_string(), expected);
+    }
+}
+
+/// JSON, the type, and how the value is shown.
+#[test]
+fn rich_types() {
+    let contract = Contract::new(shared());
+    let rows = [
+        (
+            Type::Timestamp { offset: false },
+            json!("2026-11-20T23:47:36.5+01:00"),
+            json!("2026-11-20T22:47:36.5Z"),
+        ),
+        (
+            Type::Timestamp { offset: true },
+            json!("2026-11-20T23:47:36+01:00"),
+            json!("2026-11-20T23:47:36+01:00"),
+        ),
+        (Type::Duration, json!("-P1DT12H"), json!("-PT36H")),
+        (Type::Duration, json!("1h 30m"), json!("PT1H30M")),
+        (Type::Decimal, json!(19.5), json!("19.5")),
+        (Type::Decimal, json!("1.50E-3"), json!("0.00150")),
+        (array(Type::I8, &[0, 0]), json!([]), json!([])),
+        (array(Type::I8, &[2, 0]), json!([]), json!([])),
+        (
+            array(Type::I8, &[0, 0, 2]),
+            json!([[[1, 2]], [[3, 4]]]),
+            json!([[[1, 2]], [[3, 4]]]),
+        ),
+        (
+            Type::Dynamic,
+            json!({"a": [1, 1.5, null, true, "x"]}),
+            json!({"a": [1, 1.5, null, true, "x"]}),
+        ),
+        (
+            Type::Any,
+            json!({"@type": "type.googleapis.com/test.Point", "x": 1, "y": 2}),
+            json!({"@type": "type.googleapis.com/test.Point", "@encoding": "tagged", "x": 1, "y": 2}),
+        ),
+        (
+            Type::Any,
+            json!({"@type": "Point", "@encoding": "protobuf", "@value": "CAEQAg=="}),
+            json!({"@type": "Point", "@encoding": "protobuf", "x": 1, "y": 2}),
+        ),
+        (
+            Type::Any,
+            json!({"@type": "Point", "@encoding": "protobuf", "@value": "/w=="}),
+            json!({"@type": "Point", "@encoding": "protobuf", "@value": "/w=="}),
+        ),
+        (
+            map(Type::Date, Type::Decimal),
+            json!({"2026-11-20": "1.00"}),
+            json!({"2026-11-20": "1.00"}),
+        ),
+    ];
+    for (ty, input, expected) in rows {
+        let value = from_json(&contract, &ty, &input).unwrap();
+        assert_eq!(to_json(&contract, &ty, &value), expected);
     }
 }
 

@@ -5,6 +5,7 @@
 //! virtual clock, and foreign languages.
 #![forbid(unsafe_code)]
 
+mod compressors;
 mod headers;
 mod limits;
 mod name;

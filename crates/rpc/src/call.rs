@@ -206,11 +206,8 @@ impl Call {
         answer: &Result<T, E>,
     ) -> Result<(), Status> {
         let body = ReplyBody(answer);
-        let begun = streams.with(|locked| {
-            locked.machine.transmit(locked.out);
-            self.reply.accept(locked.out, &body, self.limits)
-        });
-        begun.unwrap_or(Ok(())).map_err(unencodable)
+        let begun = streams.append(|out| self.reply.accept(out, &body, self.limits));
+        begun.map_err(unencodable)
     }
 
     /// Answers with an exception, or a status, that no stream follows.

@@ -1,6 +1,9 @@
+use crate::link::Link;
+#[cfg(feature = "async")]
+use crate::{Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// What a handler can know of its call besides the parameters. Cheap to clone.
@@ -15,6 +18,24 @@ pub(crate) struct Caller {
     /// True where the threads of handlers may block: nothing else waits for them.
     #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "all threads may"))]
     pub(crate) may_block: bool,
+    /// The connection, where its wire can be called back on.
+    link: OnceLock<Weak<Link>>,
+}
+
+impl Caller {
+    pub(crate) fn new(peer: String, may_block: bool) -> Self {
+        Caller {
+            peer,
+            may_block,
+            link: OnceLock::new(),
+        }
+    }
+
+    /// Notes the connection by which it calls.
+    pub(crate) fn called_over(&self, link: &Arc<Link>) {
+        // There is only one.
+        let _ = self.link.set(Arc::downgrade(link));
+    }
 }
 
 pub(crate) struct CallInfo {
@@ -55,6 +76,21 @@ impl Context {
     /// A header that came with the call, over Dovetail's own wire, THeader or HTTP.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.call.headers.get(name)
+    }
+
+    /// A channel to the caller, on the connection by which it calls: for the services that it
+    /// [serves](crate::ChannelBuilder::serve). It may be kept longer than the call, as long as the connection is there.
+    ///
+    /// An error where the wire of the call is not Dovetail's own.
+    #[cfg(feature = "async")]
+    pub fn call_back(&self) -> Result<crate::Channel, Status> {
+        let link = self.call.caller.link.get();
+        let link = link.ok_or_else(|| {
+            let what = "calls from the server to its client need Dovetail's own wire";
+            Status::new(Code::Unimplemented, what)
+        })?;
+        let gone = || Status::new(Code::Unavailable, "the caller's connection has ended");
+        Ok(crate::Channel::over(link.upgrade().ok_or_else(gone)?))
     }
 
     /// Runs work that blocks or computes for long, without keeping other calls waiting: on an event loop it

@@ -1,9 +1,11 @@
 //! A call that has arrived, whatever the wire.
 
+use crate::link::Link;
 use crate::streams::StreamCall;
 use crate::{MethodKind, Status};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
@@ -56,8 +58,12 @@ impl From<thrift::IncomingCall> for Incoming {
     }
 }
 
-impl From<(dovetail::IncomingCall, Option<StreamCall>)> for Incoming {
-    fn from((call, streams): (dovetail::IncomingCall, Option<StreamCall>)) -> Self {
+impl Incoming {
+    /// A call over Dovetail's own wire.
+    pub(crate) fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Self {
+        let number = call.reply.call();
+        let streams = call.kind.streams();
+        let streams = streams.then(|| StreamCall::new(link.clone(), number));
         Incoming {
             target: Target::Route(call.route),
             oneway: call.kind.is_oneway(),
@@ -102,14 +108,6 @@ impl ReplyTo {
                 Ok(())
             }
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
-        }
-    }
-
-    /// True for a call with streams on a wire that has them.
-    pub(crate) fn has_streams(&self) -> bool {
-        match self {
-            ReplyTo::Thrift(_) => false,
-            ReplyTo::Dovetail { streams, .. } => streams.is_some(),
         }
     }
 

@@ -9,6 +9,7 @@ mod context;
 mod descriptor;
 mod exceptions;
 mod incoming;
+mod link;
 mod method;
 mod reply;
 mod server;
@@ -26,13 +27,17 @@ pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 pub use dovetail_protocol as protocol;
-pub use dovetail_protocol::dovetail::MethodKind;
+pub use dovetail_protocol::dovetail::{Compression, MethodKind};
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
+#[cfg(feature = "decimal")]
+pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{
-    Bytes, OrderedFloat, Ref, UnknownFields, Uuid, enumeration, extends, family, message, thrown,
-    union,
+    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, OrderedFloat, Ref, UnknownFields, Uuid,
+    enumeration, extends, family, message, thrown, union,
 };
+#[cfg(feature = "time")]
+pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use server::{Counters, Model, Running, Server, ServerLimits};

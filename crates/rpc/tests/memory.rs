@@ -173,13 +173,42 @@ fn rows() -> Vec<Row> {
             "decompresses to more than the limit of 67108864 bytes",
             150 * MIB,
         ),
+        #[cfg(feature = "zstd")]
         row(
             "a bomb of zstd",
             &compressed("binary+header:zstd"),
             "decompresses to more than the limit of 67108864 bytes",
             150 * MIB,
         ),
+        #[cfg(feature = "zstd")]
+        row(
+            "60 MiB of zstd, announced",
+            &packed(1, b"\x28\xb5\x2f\xfd\0\x58\x01\0\0"),
+            "it has 0 bytes where 62914560 were announced",
+            400 * KIB,
+        ),
+        #[cfg(feature = "lz4")]
+        row(
+            "60 MiB of lz4, announced",
+            &packed(2, b"\x10\0"),
+            "it has 1 bytes where 62914560 were announced",
+            400 * KIB,
+        ),
     ]
+}
+
+/// On Dovetail's own wire: a call with a few bytes that are said to have been more.
+#[cfg(any(feature = "lz4", feature = "zstd"))]
+fn packed(algorithm: u8, body: &[u8]) -> Vec<u8> {
+    let frame = |kind: u8, id: u8, payload: &[u8]| {
+        let head = [payload.len() as u8, 0, 0, kind, id, 0, 0, 0];
+        [&head, payload].concat()
+    };
+    let bind = [b"\0\0\x04blob".as_slice(), &[0; 16]].concat();
+    // Slot 0, the extras, 60 MiB.
+    let call = [&[0, 2, algorithm, 0x80, 0x80, 0x80, 0x1e][..], body].concat();
+    let frames = [frame(1, 0, &[1]), frame(2, 0, &bind), frame(0xc5, 1, &call)];
+    [&b"\xd7DVT"[..], &frames.concat()].concat()
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {

@@ -11,14 +11,15 @@
 
 mod annotation;
 mod service;
+pub mod text;
 mod types;
 mod value;
 
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
 pub use service::{Idempotency, Method, Service, Stream};
 pub use types::{
-    Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, Presence, Reserved,
-    Safety, Sharing, Struct, StructKind, Type, TypeDef, TypeKind,
+    ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, Presence,
+    Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef, TypeKind,
 };
 pub use value::Value;
 

@@ -98,6 +98,32 @@ pub enum Dimension {
     Dynamic,
 }
 
+/// What the outermost part of an array is, and the dimensions inside it; without any, that is the element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayForm<'a> {
+    /// So many of what is inside.
+    Fixed(u32, &'a [Dimension]),
+    /// Any number of what is inside: a list.
+    List(&'a [Dimension]),
+    /// Two or more dimensions that belong together, since the last of them is free.
+    Free(&'a [Dimension], &'a [Dimension]),
+}
+
+impl ArrayForm<'_> {
+    /// The form of an array of these dimensions; `None` where there are none.
+    pub fn of(dimensions: &[Dimension]) -> Option<ArrayForm<'_>> {
+        let free = |dimension: &Dimension| *dimension == Dimension::Dynamic;
+        match (dimensions.split_first()?, dimensions.iter().rposition(free)) {
+            ((Dimension::Fixed(extent), inside), None) => Some(ArrayForm::Fixed(*extent, inside)),
+            ((_, inside), None | Some(0)) => Some(ArrayForm::List(inside)),
+            (_, Some(last)) => {
+                let (outside, inside) = dimensions.split_at(last + 1);
+                Some(ArrayForm::Free(outside, inside))
+            }
+        }
+    }
+}
+
 /// The named numbers of an enum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Enum {

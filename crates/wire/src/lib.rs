@@ -16,8 +16,15 @@
 //! nesting depth, and bytes allocated for the values that it makes.
 #![forbid(unsafe_code)]
 
+mod any;
+mod array;
+#[cfg(feature = "time")]
+mod carrier;
 mod containers;
+#[cfg(feature = "decimal")]
+mod decimal;
 mod depth;
+mod dynamic;
 mod encoding;
 mod error;
 mod family;
@@ -33,6 +40,8 @@ mod positional;
 mod reader;
 mod reference;
 mod stack;
+#[cfg(feature = "time")]
+mod time;
 mod unknown;
 mod value;
 mod varint;
@@ -45,7 +54,14 @@ pub mod tagged;
 pub mod tagless;
 pub mod thrift;
 
+pub use any::{Any, UnpackError};
+pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
+#[doc(hidden)]
+pub use array::{check_shape, read_array, write_array, wrong_count};
 pub use bytes::Bytes;
+#[cfg(feature = "decimal")]
+pub use decimal::{Decimal, parse_decimal};
+pub use dynamic::{Dynamic, DynamicList, DynamicMap, NullValue};
 pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
@@ -69,6 +85,8 @@ pub use reference::{
 #[doc(hidden)]
 pub use reference::{read_required, write_required};
 pub use reserved::Begun;
+#[cfg(feature = "time")]
+pub use time::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
 pub use value::Value;

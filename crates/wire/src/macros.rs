@@ -7,7 +7,8 @@
 /// `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
 /// choose how protobuf writes its integers. `..name` is the field that keeps unknown fields; without it
-/// they are dropped. A type name too can be followed by `as "name"`.
+/// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
+/// every contract has, see [`Logical`](crate::description::Logical).
 ///
 /// ```
 /// use dovetail_wire::{Message, UnknownFields, message};
@@ -30,7 +31,7 @@
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($type:ident $(as $wire_name:literal)? {
+    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
         $($id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         $(..$($unknown:ident).+)?
     }) => {
@@ -142,7 +143,7 @@ macro_rules! message {
             }
         }
 
-        $crate::message_value!($type);
+        $crate::message_value!($type $($logical)?);
     };
 }
 
@@ -167,7 +168,7 @@ macro_rules! message {
 /// ```
 #[macro_export]
 macro_rules! union {
-    ($type:ident $(as $wire_name:literal)? {
+    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
         $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         ..$unknown:ident
     }) => {
@@ -273,7 +274,7 @@ macro_rules! union {
             }
         }
 
-        $crate::message_value!($type);
+        $crate::message_value!($type $($logical)?);
     };
 }
 
@@ -375,7 +376,7 @@ macro_rules! enumeration {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message_value {
-    ($type:ident) => {
+    ($type:ident $($logical:ident)?) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Struct;
 
@@ -396,7 +397,7 @@ macro_rules! message_value {
             }
 
             fn describe() -> $crate::description::Type<$crate::description::Named> {
-                $crate::description::Type::Struct($crate::description::Named::message::<$type>())
+                $crate::message_type!($type $($logical)?)
             }
 
             const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;
@@ -411,6 +412,18 @@ macro_rules! message_value {
                 $crate::Message::read_plain(self, bytes)
             }
         }
+    };
+}
+
+/// What a contract calls a message: a type of its own, or one that every contract has.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! message_type {
+    ($type:ident) => {
+        $crate::description::Type::Struct($crate::description::Named::message::<$type>())
+    };
+    ($type:ident $logical:ident) => {
+        $crate::description::Type::Logical($crate::description::Logical::$logical)
     };
 }
 

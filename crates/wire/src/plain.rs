@@ -95,9 +95,9 @@ pub(crate) fn check(valid: bool) -> Result<(), DecodeError> {
     }
 }
 
-/// Everything else has no bytes that mean nothing.
+/// Of plain values only these have bytes that mean nothing.
 #[cold]
 #[inline(never)]
 pub(crate) fn invalid() -> DecodeError {
-    DecodeError::malformed("a bool that is neither 0 nor 1")
+    DecodeError::malformed("a bool that is neither 0 nor 1, or a time out of range")
 }

@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, DecodeError>;
 ///
 /// ```text
 /// value   = scalar | list | map | struct
-/// list    = begin_list  (next_element → true, value)*        next_element → false   (sets alike)
+/// list    = begin_list  (next_element → true, value)*        next_element → false   (sets, arrays)
 /// map     = begin_map   (next_element → true, value, value)* next_element → false
 /// struct  = begin_struct (next_field → Known, value | next_field → Unknown, unknown_value)*
 ///           next_field → End
@@ -63,6 +63,12 @@ pub trait Reader<'de> {
 
     /// Begins a set whose elements take `element_size` bytes of memory each.
     fn begin_set(&mut self, element: Kind, element_size: usize) -> Result<Sequence> {
+        self.begin_list(element, element_size)
+    }
+    /// Begins an array of `len` elements, as the contract says, which take `element_size` bytes of memory
+    /// each beyond those of the array. The peer may have sent another number of them.
+    fn begin_array(&mut self, element: Kind, len: usize, element_size: usize) -> Result<Sequence> {
+        let _ = len;
         self.begin_list(element, element_size)
     }
     /// Reads an enum's number.

@@ -13,7 +13,7 @@ const NOT_POSITIONAL: EncodeError = EncodeError::Unsupported {
 ///
 /// ```text
 /// value   = scalar | list | map | struct
-/// list    = begin_list  value{len}        end_list         (sets alike, with begin_set and end_list)
+/// list    = begin_list  value{len}        end_list         (sets and arrays alike, with begin_set, begin_array)
 /// map     = begin_map  (value value){len} end_map          (key, then value)
 /// struct  = begin_struct (begin_field value end_field)* end_struct
 /// ```
@@ -67,6 +67,10 @@ pub trait Writer {
 
     /// Begins a set of `len` elements.
     fn begin_set(&mut self, element: Kind, len: usize) -> Result {
+        self.begin_list(element, len)
+    }
+    /// Begins an array of so many elements as the contract says, which ends as a list does.
+    fn begin_array(&mut self, element: Kind, len: usize) -> Result {
         self.begin_list(element, len)
     }
     /// Writes an enum's number.

@@ -6,7 +6,8 @@ mod zoo;
 
 use describe::from_hex;
 use dovetail_wire::{
-    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownFields, Uuid, Value,
+    Array, Bytes, Decimal, DecodeErrorKind, Dynamic, EncodeError, Encoding, Free, Limits, Ref,
+    UnknownFields, Uuid, Value,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -64,6 +65,8 @@ fn bombs_of_counts() {
             .map(|b| format!("{b:02x}"))
             .collect::<String>()
     };
+    type Grid = Array<i64, (Free, Free)>;
+    let extents = "ffffffff ffffffff";
     let rows: Vec<(
         Encoding,
         fn(Encoding, &Bytes, Limits) -> (DecodeErrorKind, usize),
@@ -145,6 +148,16 @@ fn bombs_of_counts() {
         (Tagged, refused::<Older>, format!("51 {HUGE} 05 00")),
         (Tagged, refused::<Older>, format!("53 {HUGE} 05 05 00")),
         (Tagged, refused::<Older>, format!("4d {HUGE} 00")),
+        (Tagless, refused::<Vec<[i64; 3]>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Vec<[String; 2]>>, format!("{HUGE} 0000")),
+        (Tagless, refused::<[String; 32]>, "01 61".into()),
+        (Tagless, refused::<Grid>, format!("{HUGE} 0000")),
+        (Tagless, refused::<Grid>, format!("02 {extents} {HUGE} 00")),
+        (Tagless, refused::<Dynamic>, format!("06 {HUGE} 0000")),
+        (Tagless, refused::<Decimal>, format!("{HUGE} 0000")),
+        (Tagged, refused::<[i64; 3]>, format!("{HUGE} 05 0000")),
+        (Tagged, refused::<Grid>, format!("31 {HUGE} 08 00")),
+        (Protobuf, refused::<Grid>, "0affffffff07 00".into()),
     ];
     for (encoding, refused, hex) in rows {
         let input = Bytes::from(from_hex(&hex));

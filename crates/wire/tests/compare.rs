@@ -282,6 +282,39 @@ fn circles_end() {
     );
 }
 
+/// What is the same on the wire, and means something else.
+#[test]
+fn carriers_are_not_what_they_carry() {
+    use dovetail_wire::*;
+    let all = [
+        ("timestamp", around::<Timestamp>()),
+        ("timestamp_tz", around::<TimestampTz>()),
+        ("date", around::<Date>()),
+        ("duration", around::<SignedDuration>()),
+        ("decimal", around::<Decimal>()),
+        ("any", around::<Any>()),
+        ("dynamic", around::<Dynamic>()),
+        ("array<i32, 3>", around::<[i32; 3]>()),
+        ("array<i64, 3>", around::<[i64; 3]>()),
+        ("array<array<i32, 3>, 4>", around::<[[i32; 3]; 4]>()),
+        ("array<i32, *, *>", around::<Array<i32, (Free, Free)>>()),
+        ("array<i32, 3, *>", around::<Array<i32, (Fixed<3>, Free)>>()),
+        ("list<i32>", around::<Vec<i32>>()),
+        ("i32", around::<i32>()),
+        ("string", around::<String>()),
+        ("Older", around::<zoo::Older>()),
+    ];
+    for (ours, here) in &all {
+        for (theirs, there) in &all {
+            let expected = match ours == theirs {
+                true => Ok(()),
+                false => Err(format!("`take.it` is {ours} here and {theirs} there")),
+            };
+            assert_eq!(compare(here, there).map_err(|e| e.to_string()), expected);
+        }
+    }
+}
+
 #[test]
 fn families_and_references() {
     let rows: [(Vec<u8>, Vec<u8>, Option<&str>); 6] = [

@@ -3,7 +3,10 @@
 
 mod zoo;
 
-use dovetail_wire::{Bytes, Encoding, Limits, UnknownFields, Uuid, Value};
+use dovetail_wire::{
+    Any, Array, Bytes, Date, Decimal, Dynamic, Encoding, Limits, LongArray, Offset, SignedDuration,
+    Timestamp, TimestampTz, UnknownFields, Uuid, Value,
+};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -330,6 +333,143 @@ fn optionals() -> impl Strategy<Value = Optionals> {
         )
 }
 
+fn instant() -> impl Strategy<Value = Timestamp> {
+    let (least, most) = (
+        Timestamp::MIN.as_nanosecond(),
+        Timestamp::MAX.as_nanosecond(),
+    );
+    let nanos = prop_oneof![-3_000_000_000..3_000_000_000_i128, least..=most];
+    nanos.prop_map(|nanos| Timestamp::from_nanosecond(nanos).unwrap())
+}
+
+fn local() -> impl Strategy<Value = TimestampTz> {
+    (instant(), -93_599..=93_599).prop_map(|(timestamp, offset)| TimestampTz {
+        timestamp,
+        offset: Offset::from_seconds(offset).unwrap(),
+    })
+}
+
+fn day() -> impl Strategy<Value = Date> {
+    // The first and the last day are 9999-12-31, before and after the year 0.
+    (-4_371_587..=2_932_896).prop_map(|days| Date::from_days(days).unwrap())
+}
+
+fn span() -> impl Strategy<Value = SignedDuration> {
+    let nanos = any::<i64>().prop_map(SignedDuration::from_nanos);
+    let ends = [SignedDuration::MIN, SignedDuration::MAX];
+    prop_oneof![nanos, prop::sample::select(ends.to_vec())]
+}
+
+fn decimal() -> impl Strategy<Value = Decimal> {
+    let most = (1_i128 << 96) - 1;
+    (-most..=most, 0..=28_u32)
+        .prop_map(|(number, scale)| Decimal::from_i128_with_scale(number, scale))
+}
+
+fn dynamic() -> impl Strategy<Value = Dynamic> {
+    let leaf = prop_oneof![
+        Just(Dynamic::NULL),
+        Just(Dynamic::default()),
+        any::<bool>().prop_map(Dynamic::from),
+        any::<i64>().prop_map(Dynamic::from),
+        any::<u64>().prop_map(Dynamic::from),
+        real().prop_map(Dynamic::from),
+        text().prop_map(Dynamic::from),
+        blob().prop_map(Dynamic::from),
+        uuid().prop_map(Dynamic::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Dynamic::from_iter),
+            vec((text(), inner), 0..3).prop_map(Dynamic::from_iter),
+        ]
+    })
+}
+
+fn rich() -> impl Strategy<Value = Rich> {
+    let any = (text(), blob(), 0..6).prop_map(|(type_name, value, encoding)| Any {
+        type_name,
+        value,
+        encoding,
+    });
+    let single = (instant(), local(), day(), span(), decimal(), any, dynamic());
+    let many = (
+        option::of(instant()),
+        vec(instant(), 0..20),
+        btree_map(day(), vec(span(), 0..3), 0..3),
+        btree_set(decimal(), 0..3),
+        vec(dynamic(), 0..3),
+    );
+    (single, many).prop_map(|(one, many)| Rich {
+        instant: one.0,
+        local: one.1,
+        day: one.2,
+        span: one.3,
+        price: one.4,
+        any: one.5,
+        dynamic: one.6,
+        maybe: many.0,
+        instants: many.1,
+        days: many.2,
+        prices: many.3,
+        dynamics: many.4,
+        unknown_fields: UnknownFields::default(),
+    })
+}
+
+fn arrays() -> impl Strategy<Value = Arrays> {
+    let fixed = (
+        [real(), real(), real()],
+        any::<[[i32; 2]; 3]>(),
+        [text(), text()],
+        vec([-1e9..1e9_f32, -1.0..1.0_f32, -1e-9..1e-9_f32], 0..9),
+        option::of([day(), day()]),
+        [instant(), instant()],
+    );
+    let grid = (0..4_usize, 0..4_usize).prop_flat_map(|(rows, columns)| {
+        let elements = vec(any::<i32>(), rows * columns);
+        elements.prop_map(move |elements| Array::new([rows, columns], elements).unwrap())
+    });
+    let table = vec([text(), text()], 0..4).prop_map(|rows| {
+        Array::new([2, rows.len()], rows.into_iter().flatten().collect()).unwrap()
+    });
+    let boxes = vec(any::<[u8; 2]>(), 0..4).prop_map(|elements| {
+        let rows = elements.len();
+        Array::new([rows, 1, usize::from(rows > 0)], elements).unwrap()
+    });
+    let long = (vec(any::<u8>(), 40), option::of(vec(vec(decimal(), 2), 33)));
+    (fixed, grid, table, boxes, long).prop_map(|(fixed, grid, table, boxes, long)| Arrays {
+        long: LongArray::new(long.0).unwrap(),
+        longer: long.1.map(|rows| {
+            let rows = rows.into_iter().map(|row| LongArray::new(row).unwrap());
+            LongArray::new(rows.collect()).unwrap()
+        }),
+        point: fixed.0,
+        matrix: fixed.1,
+        names: fixed.2,
+        points: fixed.3,
+        maybe: fixed.4,
+        moments: fixed.5,
+        grid,
+        table,
+        boxes,
+        unknown_fields: UnknownFields::default(),
+    })
+}
+
+fn moments() -> impl Strategy<Value = Vec<Moment>> {
+    let parts = (instant(), local(), day(), span(), any::<[[u16; 2]; 2]>());
+    let moment = parts.prop_map(|(instant, local, day, span, place)| Moment {
+        instant,
+        local,
+        day,
+        span,
+        place,
+        unknown_fields: UnknownFields::default(),
+    });
+    vec(moment, 0..20)
+}
+
 /// Round trip, every truncation of it (or some, of a long one), and one broken byte.
 fn check<T: Value + PartialEq + Debug>(
     value: &T,
@@ -389,7 +529,7 @@ mod survives {
 
     round_trips!(
         everything, containers, nested, keyed, tree, chain, choice, newer, unsigned, formats,
-        uuids, optionals
+        uuids, optionals, rich, arrays, moments
     );
 }
 

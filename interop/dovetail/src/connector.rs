@@ -42,6 +42,12 @@ macro_rules! ask {
 pub(crate) use ask;
 
 impl Connector {
+    /// A blocking channel, whatever kind of client was chosen.
+    pub(crate) fn channel(&self) -> Result<blocking::Channel, Status> {
+        let builder = blocking::Channel::builder(&self.address)?;
+        Ok(builder.wire(self.wire).build())
+    }
+
     /// A channel to the service, with a client around it.
     fn open<B, A>(&self, service: &str) -> Result<Client<B, A>, Status>
     where

@@ -16,12 +16,16 @@ fn generated_code_and_schema_agree() {
             include_str!("../../contract/shared.thrift"),
         ),
         ("uuid.thrift", include_str!("../../contract/uuid.thrift")),
+        (
+            "streams.thrift",
+            include_str!("../../contract/streams.thrift"),
+        ),
     ];
     let loader: MemoryLoader = files
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
         .into_iter()
         .collect();
-    let rows: [(&str, &[&ServiceDescriptor]); 2] = [
+    let rows: [(&str, &[&ServiceDescriptor]); 3] = [
         (
             "interop.thrift",
             &[
@@ -32,6 +36,10 @@ fn generated_code_and_schema_agree() {
             ],
         ),
         ("uuid.thrift", &[&crate::uuids::UUID_SERVICE]),
+        (
+            "streams.thrift",
+            &[&crate::flows::STREAMS, &crate::flows::NEWER_STREAMS],
+        ),
     ];
     for (file, services) in rows {
         let compiled = dovetail_idl::compile(file, &loader);

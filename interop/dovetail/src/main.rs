@@ -7,10 +7,12 @@ mod connector;
 #[cfg(test)]
 mod descriptions;
 mod handler;
+mod streams;
 mod uuid;
 mod values;
 
 dovetail::include_contract!("interop");
+dovetail::include_contract!("streams");
 dovetail::include_contract!("uuid");
 
 use case::{Case, Failure};
@@ -26,7 +28,7 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid
+CONTRACT: interop | uuid | streams; the last one has cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
@@ -62,7 +64,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 2] = [
+const CONTRACTS: [Contract; 3] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -78,6 +80,12 @@ const CONTRACTS: [Contract; 2] = [
         services: &[&uuids::UUID_SERVICE],
         cases: uuid::all,
         serve: |server| server.service(uuids::UuidServiceServer::new(uuid::Handler)),
+    },
+    Contract {
+        name: "streams",
+        services: &[&flows::STREAMS],
+        cases: streams::all,
+        serve: |server| server.service(flows::StreamsServer::new(streams::Handler)),
     },
 ];
 

@@ -254,7 +254,10 @@ def main():
     if options.command == "capabilities":
         print(json.dumps(capabilities(), indent=1))
     elif options.command == "golden":
+        import carriers  # protobuf's library takes its time
+
         golden.write_all(options.directory, options.directory)
+        carriers.write_all(options.directory, options.directory)
     elif options.command == "server":
         serve(options)
     else:

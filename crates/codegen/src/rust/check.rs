@@ -2,10 +2,15 @@
 
 use crate::Unsupported;
 use crate::facts::Facts;
-use dovetail_schema::{Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
+use dovetail_schema::{
+    Dimension, Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind,
+};
 
 /// Parameters and declared exceptions that the runtime's tables have room for.
 const MOST: usize = 32;
+
+/// Extents of an array that are part of its value, or stand before one that is.
+const MOST_EXTENTS: usize = 8;
 
 /// Everything in the schema that cannot be expressed.
 pub(super) fn unsupported(schema: &Schema, facts: &Facts<'_>) -> Vec<Unsupported> {
@@ -71,23 +76,34 @@ impl Check<'_> {
     }
 
     fn ty(&mut self, ty: &Type, at: &str) {
-        let what = match ty {
-            Type::List(item) | Type::Set(item) => return self.ty(item, at),
+        match ty {
+            Type::List(item) | Type::Set(item) => self.ty(item, at),
             Type::Map(key, value) => {
                 self.ty(key, at);
-                return self.ty(value, at);
+                self.ty(value, at);
             }
-            Type::Timestamp { .. } => "`timestamp`",
-            Type::Date => "`date`",
-            Type::Duration => "`duration`",
-            Type::Decimal => "`decimal`",
-            Type::Any => "`any`",
-            Type::Dynamic => "`dynamic`",
-            Type::Array(..) => "an array",
-            Type::Object(_) => "a reference to an object",
-            _ => return,
-        };
-        self.refuse(at, format!("{what} comes with Dovetail's own wire"));
+            Type::Array(item, dimensions) => {
+                self.array(dimensions, at);
+                self.ty(item, at);
+            }
+            Type::Object(_) => {
+                self.refuse(
+                    at,
+                    "a reference to an object comes with Dovetail's own wire",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn array(&mut self, dimensions: &[Dimension], at: &str) {
+        let free = |dimension: &Dimension| *dimension == Dimension::Dynamic;
+        let grouped = dimensions.iter().rposition(free).map_or(0, |last| last + 1);
+        if grouped > MOST_EXTENTS {
+            let text =
+                format!("an array has at most {MOST_EXTENTS} extents up to the last free one");
+            self.refuse(at, text);
+        }
     }
 
     fn throws(&mut self, throws: &[Field], owner: &str) {

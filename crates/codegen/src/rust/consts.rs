@@ -37,6 +37,7 @@ impl Module<'_> {
         match ty {
             Type::Named(id) => matches!(self.cx.schema[*id].kind, TypeKind::Enum(_)),
             Type::Bool | Type::Bytes | Type::Uuid => true,
+            Type::Timestamp { offset: false } | Type::Date | Type::Duration | Type::Decimal => true,
             _ => is_integer(ty) || is_float(ty),
         }
     }
@@ -66,6 +67,10 @@ impl Module<'_> {
             (_, Value::Bool(value)) => Expr::atom(value.to_string()),
             (_, Value::Int(value)) => Expr::atom(value.to_string()),
             (_, Value::Double(value)) => Expr::atom(format!("{value:?}")),
+            (
+                Type::Timestamp { .. } | Type::Date | Type::Duration | Type::Decimal,
+                Value::String(value),
+            ) => self.text_value(ty, value),
             (_, Value::String(value)) if value.is_empty() => {
                 Expr::atom(format!("{}::new()", self.name("String")))
             }
@@ -81,6 +86,9 @@ impl Module<'_> {
                 let number = u128::from_be_bytes(*value);
                 let literal = Expr::atom(format!("0x{number:032x}"));
                 Expr::call(format!("{}::from_u128", self.name("Uuid")), literal)
+            }
+            (Type::Array(item, dimensions), value) => {
+                self.array_value(item, dimensions, value, place)
             }
             (_, Value::List(items)) => self.list(ty, items, place),
             (_, Value::Map(entries)) => self.map(ty, entries, place),

@@ -4,6 +4,7 @@
 //! `namespace rs` or else its file. The file needs no formatter and no attribute of its own. What the
 //! items look like is shown in `docs/generated-rust.md`.
 
+mod array;
 mod check;
 mod consts;
 mod expr;

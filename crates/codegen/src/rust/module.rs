@@ -229,9 +229,17 @@ impl<'a> Module<'a> {
                 }
                 map
             }
+            Type::Timestamp { offset: false } => name("Timestamp"),
+            Type::Timestamp { offset: true } => name("TimestampTz"),
+            Type::Date => name("Date"),
+            Type::Duration => name("SignedDuration"),
+            Type::Decimal => name("Decimal"),
+            Type::Any => name("Any"),
+            Type::Dynamic => name("Dynamic"),
+            Type::Array(item, dimensions) => self.array(item, dimensions, place),
             Type::Named(id) => self.named_in(*id, place),
-            // `check` has refused them.
-            _ => "()".to_owned(),
+            // `check` has refused it.
+            Type::Object(_) => "()".to_owned(),
         }
     }
 

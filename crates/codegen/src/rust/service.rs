@@ -9,7 +9,7 @@ use super::names::{
 use super::streams::{CallShape, sink_param};
 use super::text::Text;
 use dovetail_schema::{
-    Field, Idempotency, Method, Presence, Service, Sharing, Type, TypeId, TypeKind,
+    ArrayForm, Field, Idempotency, Method, Presence, Service, Sharing, Type, TypeId, TypeKind,
 };
 use std::collections::HashSet;
 
@@ -561,6 +561,7 @@ impl Module<'_> {
         let by_value = match resolved {
             Type::Named(id) => matches!(self.cx.schema[*id].kind, TypeKind::Enum(_)),
             Type::Uuid | Type::Bool => true,
+            Type::Timestamp { .. } | Type::Date | Type::Duration | Type::Decimal => true,
             _ => super::items::is_integer(resolved) || super::module::is_float(resolved),
         };
         match resolved {
@@ -568,6 +569,13 @@ impl Module<'_> {
             _ if param.presence == Presence::Optional => (format!("&{ty}"), false),
             Type::String => ("&str".to_owned(), false),
             Type::List(item) => (format!("&[{}]", self.ty(item, Place::Value)), false),
+            Type::Array(item, dimensions) => match ArrayForm::of(dimensions) {
+                Some(ArrayForm::List(inside)) => {
+                    let element = self.array(item, inside, Place::Value);
+                    (format!("&[{element}]"), false)
+                }
+                _ => (format!("&{ty}"), false),
+            },
             _ => (format!("&{ty}"), false),
         }
     }

@@ -1,5 +1,6 @@
 use super::output::prints_as_text;
-use super::{JsonError, NODE, REF, TYPE};
+use super::text::{example, from_text};
+use super::{JsonError, NODE, REF, TYPE, array, shapeless};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value, closest, type_name};
 use base64::Engine as _;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value as Json};
 /// How deep a default that follows from another default is spelled out.
 const DEFAULTS_IN_DEFAULTS: usize = 4;
 
-type Result<T> = std::result::Result<T, JsonError>;
+pub(super) type Result<T> = std::result::Result<T, JsonError>;
 
 /// The value that JSON stands for.
 ///
@@ -82,11 +83,18 @@ fn argument(
     json: &Json,
     values: &mut Struct,
 ) -> Result<()> {
-    if !json.is_null() {
+    if !leaves_out(contract, field, json) {
         let value = field_value(contract, field, json, MAX_DEPTH);
         values.set(field.id, value.map_err(|e| e.within(&field.name))?);
     }
     Ok(())
+}
+
+/// True for a `null` that is not a value itself.
+fn leaves_out(contract: &Contract<'_>, field: &Field, json: &Json) -> bool {
+    let is_value = *contract.schema().resolve(&field.ty) == Type::Dynamic
+        && field.presence != Presence::Optional;
+    json.is_null() && !is_value
 }
 
 fn signature_help(contract: &Contract<'_>, method: &Method) -> String {
@@ -103,14 +111,22 @@ fn signature_help(contract: &Contract<'_>, method: &Method) -> String {
     }
 }
 
-fn convert(contract: &Contract<'_>, ty: &Type, json: &Json, left: usize) -> Result<Value> {
+/// One level deeper.
+pub(super) fn inside(left: usize) -> Result<usize> {
+    left.checked_sub(1)
+        .ok_or_else(|| JsonError::new(format!("nested deeper than {MAX_DEPTH} levels")))
+}
+
+pub(super) fn convert(
+    contract: &Contract<'_>,
+    ty: &Type,
+    json: &Json,
+    left: usize,
+) -> Result<Value> {
     let declared = ty;
     let ty = contract.schema().resolve(ty);
     let mismatch = || expected(contract, declared, json);
-    let nested = || {
-        let problem = format!("nested deeper than {MAX_DEPTH} levels");
-        left.checked_sub(1).ok_or_else(|| JsonError::new(problem))
-    };
+    let nested = || inside(left);
     match ty {
         Type::Bool => match json {
             Json::Bool(value) => Ok(Value::Bool(*value)),
@@ -134,12 +150,18 @@ fn convert(contract: &Contract<'_>, ty: &Type, json: &Json, left: usize) -> Resu
             _ => Err(mismatch()),
         },
         Type::Bytes => bytes(json, mismatch),
-        Type::Uuid => match json {
-            Json::String(text) => Uuid::try_parse(text)
-                .map(Value::Uuid)
-                .map_err(|_| mismatch()),
-            _ => Err(mismatch()),
-        },
+        Type::Uuid | Type::Timestamp { .. } | Type::Date | Type::Duration | Type::Decimal => {
+            text(ty, json).ok_or_else(|| match example(ty) {
+                Some(example) => mismatch().help(format!("it is written like {example}")),
+                None => mismatch(),
+            })
+        }
+        Type::Any => {
+            let any = shapeless::any_from_json(contract, json, nested()?)?;
+            Ok(Value::Any(Box::new(any)))
+        }
+        Type::Dynamic => shapeless::dynamic_from_json(json, left).map(Value::Dynamic),
+        Type::Array(item, dimensions) => array::from_json(contract, (item, dimensions), json, left),
         Type::List(item) | Type::Set(item) => match json {
             Json::Array(items) => list(contract, item, items, nested()?),
             _ => Err(mismatch()),
@@ -154,10 +176,18 @@ fn convert(contract: &Contract<'_>, ty: &Type, json: &Json, left: usize) -> Resu
             (_, Some(_), Json::Object(members)) => structure(contract, *id, members, nested()?),
             _ => Err(mismatch()),
         },
-        _ => Err(JsonError::new(format!(
+        Type::Object(_) => Err(JsonError::new(format!(
             "no encoding of this version carries the type {}",
             type_name(contract.schema(), ty)
         ))),
+    }
+}
+
+fn text(ty: &Type, json: &Json) -> Option<Value> {
+    match json {
+        Json::String(text) => from_text(ty, text),
+        Json::Number(number) if *ty == Type::Decimal => from_text(ty, &number.to_string()),
+        _ => None,
     }
 }
 
@@ -242,7 +272,7 @@ fn field_value(contract: &Contract<'_>, field: &Field, json: &Json, left: usize)
 }
 
 /// A struct, or the one that extends it whose name is given.
-fn structure(
+pub(super) fn structure(
     contract: &Contract<'_>,
     id: schema::TypeId,
     members: &Map<String, Json>,
@@ -284,7 +314,7 @@ fn object(
             let names = table.fields.iter().map(|f| f.name.as_str());
             return Err(no_such("field", name, type_name, names));
         };
-        if !json.is_null() {
+        if !leaves_out(contract, field, json) {
             let read = field_value(contract, field, json, left);
             value.set(field.id, read.map_err(|e| e.within(name))?);
         }
@@ -327,7 +357,7 @@ fn fill(contract: &Contract<'_>, field: &Field, value: &mut Struct, left: usize)
     Ok(())
 }
 
-fn zero(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
+pub(super) fn zero(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
     Some(match contract.schema().resolve(ty) {
         Type::Bool => Value::Bool(false),
         Type::I8 | Type::I16 | Type::I32 | Type::I64 => Value::Int(0),
@@ -338,12 +368,20 @@ fn zero(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
         Type::Uuid => Value::Uuid(Uuid::nil()),
         Type::List(_) | Type::Set(_) => Value::List(Vec::new()),
         Type::Map(..) => Value::Map(Vec::new()),
-        _ => return None,
+        Type::Timestamp { offset: false } => Value::Timestamp(Default::default()),
+        Type::Timestamp { offset: true } => Value::TimestampTz(Default::default()),
+        Type::Date => Value::Date(Default::default()),
+        Type::Duration => Value::Duration(Default::default()),
+        Type::Decimal => Value::Decimal(Default::default()),
+        Type::Any => Value::Any(Default::default()),
+        Type::Dynamic => Value::Dynamic(Default::default()),
+        Type::Array(item, dimensions) => return array::zero(contract, (item, dimensions)),
+        Type::Named(_) | Type::Object(_) => return None,
     })
 }
 
 /// A constant of the contract as a value.
-fn constant(
+pub(super) fn constant(
     contract: &Contract<'_>,
     ty: &Type,
     value: &schema::Value,
@@ -363,7 +401,8 @@ fn constant(
         (Type::F32 | Type::F64, schema::Value::Int(value)) => Value::Float(*value as f64),
         (_, schema::Value::Int(value)) => Value::Int((*value).try_into().map_err(|_| bad())?),
         (_, schema::Value::Double(value)) => Value::Float(*value),
-        (_, schema::Value::String(value)) => Value::String(value.clone()),
+        (Type::String, schema::Value::String(value)) => Value::String(value.clone()),
+        (ty, schema::Value::String(value)) => from_text(ty, value).ok_or_else(bad)?,
         (_, schema::Value::Bytes(value)) => Value::Bytes(value.clone().into()),
         (_, schema::Value::Uuid(value)) => Value::Uuid(Uuid::from_bytes(*value)),
         (_, schema::Value::Enum(_, number)) => Value::Enum(*number),
@@ -373,6 +412,9 @@ fn constant(
                 .map(|v| constant(contract, item, v, left))
                 .collect();
             Value::List(items?)
+        }
+        (Type::Array(item, dimensions), value) => {
+            array::constant(contract, (item, dimensions), value, left)?
         }
         (Type::Map(key, item), schema::Value::Map(entries)) => {
             let entry = |(k, v)| {
@@ -511,7 +553,7 @@ fn no_such<'a>(
     }
 }
 
-fn expected(contract: &Contract<'_>, ty: &Type, json: &Json) -> JsonError {
+pub(super) fn expected(contract: &Contract<'_>, ty: &Type, json: &Json) -> JsonError {
     let mut name = type_name(contract.schema(), ty);
     let resolved = contract.schema().resolve(ty);
     if resolved != ty {

@@ -1,4 +1,5 @@
-use super::{NODE, REF, TYPE};
+use super::text::to_text;
+use super::{NODE, REF, TYPE, array, shapeless};
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use dovetail_schema::{Method, Type, TypeId, TypeKind};
@@ -8,16 +9,28 @@ use std::collections::BTreeSet;
 
 /// The JSON form of a value. Never fails: what is not of its type, or too deep, is shown as `null`.
 pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
-    let mut again = BTreeSet::new();
-    find_again(value, &mut again);
-    convert(&Context { contract, again }, ty, value, MAX_DEPTH)
+    convert(&Context::of(contract, [value]), ty, value, MAX_DEPTH)
 }
 
 /// What all parts of a value are converted with.
-struct Context<'a> {
-    contract: &'a Contract<'a>,
+pub(super) struct Context<'a> {
+    pub(super) contract: &'a Contract<'a>,
     /// The nodes that references lead to again: only these need a number.
     again: BTreeSet<u64>,
+}
+
+impl<'a> Context<'a> {
+    /// For values that are sent together.
+    pub(super) fn of<'v>(
+        contract: &'a Contract<'a>,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Self {
+        let mut again = BTreeSet::new();
+        values
+            .into_iter()
+            .for_each(|value| find_again(value, &mut again));
+        Context { contract, again }
+    }
 }
 
 fn find_again(value: &Value, found: &mut BTreeSet<u64>) {
@@ -28,7 +41,7 @@ fn find_again(value: &Value, found: &mut BTreeSet<u64>) {
         Value::Struct(fields) | Value::Derived(_, fields) => {
             fields.iter().for_each(|(_, value)| find(value));
         }
-        Value::List(items) => items.iter().for_each(find),
+        Value::List(items) | Value::Array(_, items) => items.iter().for_each(find),
         Value::Map(entries) => entries.iter().for_each(|(key, value)| {
             find(key);
             find(value);
@@ -39,11 +52,7 @@ fn find_again(value: &Value, found: &mut BTreeSet<u64>) {
 
 /// The JSON form of a call's parameters: an object by name.
 pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Struct) -> Json {
-    let mut again = BTreeSet::new();
-    values
-        .iter()
-        .for_each(|(_, value)| find_again(value, &mut again));
-    let cx = Context { contract, again };
+    let cx = Context::of(contract, values.iter().map(|(_, value)| value));
     let mut object = Map::new();
     for field in &method.params {
         if let Some(value) = values.get(field.id) {
@@ -55,7 +64,7 @@ pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Stru
     Json::Object(object)
 }
 
-fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -> Json {
+pub(super) fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -> Json {
     let ty = cx.contract.schema().resolve(ty);
     match (ty, value) {
         (_, Value::Bool(value)) => json!(value),
@@ -64,12 +73,13 @@ fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -> Json {
         (_, Value::Float(value)) => float(ty, *value),
         (_, Value::String(value)) => json!(value),
         (_, Value::Bytes(value)) => json!(BASE64_STANDARD.encode(value)),
-        (_, Value::Uuid(value)) => json!(value.to_string()),
         (_, Value::Enum(number)) => match enum_name(cx.contract, ty, *number) {
             Some(name) => json!(name),
             None => json!(number),
         },
-        (Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Named(_), _) if left == 0 => {
+        (Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Named(_) | Type::Any, _)
+            if left == 0 =>
+        {
             Json::Null
         }
         (Type::List(item) | Type::Set(item), Value::List(items)) => items
@@ -91,7 +101,10 @@ fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -> Json {
             }
             json
         }
-        _ => Json::Null,
+        (Type::Array(item, dimensions), _) => array::to_json(cx, (item, dimensions), value, left),
+        (Type::Any, Value::Any(value)) => shapeless::any_to_json(cx.contract, value, left - 1),
+        (_, Value::Dynamic(value)) => shapeless::dynamic_to_json(value, left),
+        (_, value) => to_text(value).map_or(Json::Null, |text| json!(text)),
     }
 }
 
@@ -151,7 +164,8 @@ fn pairs(
 /// True for types of keys under which a map is an object.
 pub(super) fn prints_as_text(contract: &Contract<'_>, key: &Type) -> bool {
     match contract.schema().resolve(key) {
-        Type::F32 | Type::F64 | Type::List(_) | Type::Set(_) | Type::Map(..) => false,
+        Type::F32 | Type::F64 => false,
+        Type::List(_) | Type::Set(_) | Type::Map(..) | Type::Array(..) => false,
         Type::Named(id) => contract.table(*id).is_none(),
         _ => true,
     }
@@ -164,12 +178,11 @@ fn key_text(contract: &Contract<'_>, ty: &Type, key: &Value) -> Option<String> {
         Value::UInt(key) => key.to_string(),
         Value::String(key) => key.clone(),
         Value::Bytes(key) => BASE64_STANDARD.encode(key),
-        Value::Uuid(key) => key.to_string(),
         Value::Enum(key) => match enum_name(contract, contract.schema().resolve(ty), *key) {
             Some(name) => name.to_owned(),
             None => key.to_string(),
         },
-        _ => return None,
+        key => return to_text(key),
     })
 }
 
@@ -182,7 +195,7 @@ fn enum_name<'a>(contract: &Contract<'a>, ty: &Type, number: i32) -> Option<&'a 
     Some(&value.name)
 }
 
-fn float(ty: &Type, value: f64) -> Json {
+pub(super) fn float(ty: &Type, value: f64) -> Json {
     // The shortest digits that give the same `f32` again, not those of its widened form.
     let shown = match ty {
         Type::F32 => (value as f32).to_string().parse().unwrap_or(value),

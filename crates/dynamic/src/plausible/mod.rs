@@ -1,5 +1,6 @@
 //! Sample data that looks as if somebody had meant it.
 
+mod rich;
 mod words;
 
 use crate::{Contract, Reply, Struct, Value};
@@ -160,6 +161,14 @@ impl<'a> Plausible<'a> {
             Type::String => Value::String(words::text(name, &mut self.random)),
             Type::Bytes => Value::Bytes(self.bytes()),
             Type::Uuid => Value::Uuid(self.uuid()),
+            Type::Timestamp { offset: false } => Value::Timestamp(self.instant()),
+            Type::Timestamp { offset: true } => Value::TimestampTz(self.local()),
+            Type::Date => Value::Date(self.day()),
+            Type::Duration => Value::Duration(self.span()),
+            Type::Decimal => Value::Decimal(self.price()),
+            Type::Any => Value::Any(Box::new(self.any(depth))),
+            Type::Dynamic => Value::Dynamic(self.dynamic(name)),
+            Type::Array(item, dimensions) => self.array(item, dimensions, name, depth)?,
             Type::List(item) => Value::List(self.items(item, name, depth)),
             Type::Set(item) => Value::List(distinct(self.items(item, name, depth))),
             Type::Map(key, item) => Value::Map(self.entries(key, item, name, depth)),
@@ -173,7 +182,7 @@ impl<'a> Plausible<'a> {
                 }
                 _ => self.member_of_family(*id, name, depth)?,
             },
-            _ => return None,
+            Type::Object(_) => return None,
         })
     }
 

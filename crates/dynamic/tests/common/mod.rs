@@ -3,10 +3,13 @@
 
 use dovetail_dynamic::{Contract, Struct, Value};
 use dovetail_schema::{
-    Annotations, Enum, EnumValue, ExceptionTraits, Field, Method, Package, PackageId, Presence,
-    Reserved, Schema, Sharing, StructKind, Type, TypeDef, TypeId, TypeKind,
+    Annotations, ArrayForm, Dimension, Enum, EnumValue, ExceptionTraits, Field, Method, Package,
+    PackageId, Presence, Reserved, Schema, Service, ServiceId, Sharing, StructKind, Type, TypeDef,
+    TypeId, TypeKind,
 };
-use dovetail_wire::{Bytes, Uuid};
+use dovetail_wire::{
+    Any, Bytes, Date, Decimal, Dynamic, Offset, SignedDuration, Timestamp, TimestampTz, Uuid,
+};
 use proptest::prelude::*;
 
 pub const COLOR: TypeId = TypeId(0);
@@ -18,6 +21,9 @@ pub const OOPS: TypeId = TypeId(5);
 pub const USER: TypeId = TypeId(6);
 pub const LOOP: TypeId = TypeId(7);
 pub const USER_ID: TypeId = TypeId(8);
+
+/// A type that no encoding of this version carries.
+pub const OBJECT: Type = Type::Object(ServiceId(0));
 
 pub fn field(id: i32, name: &str, ty: Type) -> Field {
     Field {
@@ -60,6 +66,15 @@ pub fn list(item: Type) -> Type {
 
 pub fn map(key: Type, value: Type) -> Type {
     Type::Map(Box::new(key), Box::new(value))
+}
+
+/// An array of these extents, 0 for free ones.
+pub fn array(item: Type, extents: &[u32]) -> Type {
+    let dimension = |extent: &u32| match extent {
+        0 => Dimension::Dynamic,
+        extent => Dimension::Fixed(*extent),
+    };
+    Type::Array(Box::new(item), extents.iter().map(dimension).collect())
 }
 
 fn define(name: &str, kind: TypeKind) -> TypeDef {
@@ -180,6 +195,15 @@ pub fn schema() -> Schema {
             ..Package::default()
         }],
         types,
+        services: vec![Service {
+            package: PackageId(0),
+            name: "Users".to_owned(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+            extends: None,
+            methods: Vec::new(),
+        }],
         ..Schema::default()
     }
 }
@@ -219,6 +243,13 @@ pub fn any_type() -> impl Strategy<Value = Type> {
             Type::String,
             Type::Bytes,
             Type::Uuid,
+            Type::Timestamp { offset: false },
+            Type::Timestamp { offset: true },
+            Type::Date,
+            Type::Duration,
+            Type::Decimal,
+            Type::Any,
+            Type::Dynamic,
         ]),
         prop::sample::select(vec![COLOR, POINT, SHAPE, TREE, PIXEL, USER]).prop_map(Type::Named),
     ];
@@ -226,6 +257,8 @@ pub fn any_type() -> impl Strategy<Value = Type> {
         prop_oneof![
             inner.clone().prop_map(list),
             inner.clone().prop_map(|item| Type::Set(Box::new(item))),
+            (inner.clone(), prop::collection::vec(0..3_u32, 1..4))
+                .prop_map(|(item, extents)| array(item, &extents)),
             (inner.clone(), inner).prop_map(|(key, value)| map(key, value)),
         ]
     })
@@ -249,6 +282,40 @@ pub fn any_value(schema: &'static Schema, ty: &Type, depth: usize) -> BoxedStrat
         Type::Uuid => any::<u128>()
             .prop_map(|v| Value::Uuid(Uuid::from_u128(v)))
             .boxed(),
+        Type::Timestamp { offset: false } => any_instant().prop_map(Value::Timestamp).boxed(),
+        Type::Timestamp { offset: true } => (any_instant(), -1439..=1439)
+            .prop_map(|(timestamp, minutes)| {
+                let offset = Offset::from_seconds(60 * minutes).expect("an offset");
+                Value::TimestampTz(TimestampTz { timestamp, offset })
+            })
+            .boxed(),
+        Type::Date => (-4_371_587..=2_932_896)
+            .prop_map(|days| Value::Date(Date::from_days(days).expect("a day")))
+            .boxed(),
+        Type::Duration => (any::<i64>(), 0..1_000_000_000)
+            .prop_map(|(seconds, nanos)| {
+                Value::Duration(SignedDuration::new(
+                    seconds,
+                    nanos * seconds.signum() as i32,
+                ))
+            })
+            .boxed(),
+        Type::Decimal => (any::<i64>(), 0..=28_u32)
+            .prop_map(|(number, scale)| Value::Decimal(Decimal::new(number, scale)))
+            .boxed(),
+        Type::Any => (any::<Vec<u8>>(), 0..7)
+            .prop_map(|(value, encoding)| {
+                let type_name = "elsewhere.Unknown".to_owned();
+                let value = Bytes::from(value);
+                Value::Any(Box::new(Any {
+                    type_name,
+                    value,
+                    encoding,
+                }))
+            })
+            .boxed(),
+        Type::Dynamic => any_dynamic().prop_map(Value::Dynamic).boxed(),
+        Type::Array(item, dimensions) => any_array(schema, item, dimensions, depth),
         Type::List(item) | Type::Set(item) => {
             prop::collection::vec(any_value(schema, item, depth + 1), 0..3)
                 .prop_map(Value::List)
@@ -265,6 +332,65 @@ pub fn any_value(schema: &'static Schema, ty: &Type, depth: usize) -> BoxedStrat
         }
         Type::Named(id) => any_named(schema, *id, depth),
         other => panic!("{other:?} is no type of this test"),
+    }
+}
+
+fn any_instant() -> impl Strategy<Value = Timestamp> {
+    let (least, most) = (
+        Timestamp::MIN.as_nanosecond(),
+        Timestamp::MAX.as_nanosecond(),
+    );
+    (least..=most).prop_map(|nanos| Timestamp::from_nanosecond(nanos).expect("a timestamp"))
+}
+
+/// What JSON can say.
+fn any_dynamic() -> impl Strategy<Value = Dynamic> {
+    let leaf = prop_oneof![
+        Just(Dynamic::NULL),
+        any::<bool>().prop_map(Dynamic::from),
+        any::<i64>().prop_map(Dynamic::from),
+        (1 << 63..=u64::MAX).prop_map(Dynamic::from),
+        (-1e300..1e300).prop_map(Dynamic::from),
+        any::<String>().prop_map(Dynamic::from),
+    ];
+    leaf.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Dynamic::from_iter),
+            prop::collection::vec((any::<String>(), inner), 0..3).prop_map(Dynamic::from_iter),
+        ]
+    })
+}
+
+fn any_array(
+    schema: &'static Schema,
+    item: &Type,
+    dimensions: &[Dimension],
+    depth: usize,
+) -> BoxedStrategy<Value> {
+    use prop::collection::vec;
+    let inside = |inside| any_array(schema, item, inside, depth + 1);
+    match ArrayForm::of(dimensions) {
+        None => any_value(schema, item, depth),
+        Some(ArrayForm::Fixed(extent, rest)) => vec(inside(rest), extent as usize)
+            .prop_map(Value::List)
+            .boxed(),
+        Some(ArrayForm::List(rest)) => vec(inside(rest), 0..3).prop_map(Value::List).boxed(),
+        Some(ArrayForm::Free(outside, rest)) => {
+            // No rows of nothing: JSON does not show how many there are.
+            let extent = |dimension: &Dimension| match dimension {
+                Dimension::Fixed(extent) => *extent..=*extent,
+                Dimension::Dynamic => 1..=2,
+            };
+            let extents: Vec<_> = outside.iter().map(extent).collect();
+            let inside = inside(rest);
+            extents
+                .prop_flat_map(move |extents| {
+                    let count = extents.iter().product::<u32>() as usize;
+                    let elements = vec(inside.clone(), count);
+                    elements.prop_map(move |elements| Value::Array(extents.clone(), elements))
+                })
+                .boxed()
+        }
     }
 }
 
@@ -346,6 +472,9 @@ pub fn same(a: &Value, b: &Value) -> bool {
         (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
         (Value::List(a), Value::List(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Array(a, x), Value::Array(b, y)) => {
+            a == b && x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
         }
         (Value::Map(a), Value::Map(b)) => {
             a.len() == b.len()

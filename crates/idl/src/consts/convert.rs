@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::resolve::resolve;
 use crate::source::Span;
 use crate::{spelling, text_form};
-use dovetail_schema::{Dimension, Type, TypeId, TypeKind, Value};
+use dovetail_schema::{Dimension, Type, TypeId, TypeKind, Value, text};
 use std::collections::HashSet;
 
 impl<'a> Evaluator<'a, '_> {
@@ -70,15 +70,18 @@ impl<'a> Evaluator<'a, '_> {
                 Type::Decimal | Type::Date | Type::Duration | Type::Timestamp { .. },
             ) => {
                 let (valid, example) = match ty {
-                    Type::Decimal => (text_form::decimal(&value), "\"-12.50\""),
-                    Type::Date => (text_form::date(&value), "\"2026-11-20\""),
-                    Type::Duration => (text_form::duration(&value), "\"PT1.5S\" or \"P1DT12H\""),
+                    Type::Decimal => (text::decimal(&value).is_some(), "\"-12.50\""),
+                    Type::Date => (text::date(&value).is_some(), "\"2026-11-20\""),
+                    Type::Duration => (
+                        text::duration(&value).is_some(),
+                        "\"PT1.5S\" or \"P1DT12H\"",
+                    ),
                     Type::Timestamp { offset: false } => (
-                        text_form::timestamp(&value, true),
+                        text::timestamp(&value, true).is_some(),
                         "\"2026-11-20T22:47:36Z\"",
                     ),
                     _ => (
-                        text_form::timestamp(&value, false),
+                        text::timestamp(&value, false).is_some(),
                         "\"2026-11-20T23:47:36+01:00\"",
                     ),
                 };

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::{self, Edges};
 use crate::parser::MAX_DEPTH;
 use crate::resolve::{POISON, resolve};
-use dovetail_schema::{Presence, Sharing, StructKind, Type, TypeId, TypeKind};
+use dovetail_schema::{Dimension, Presence, Sharing, StructKind, Type, TypeId, TypeKind};
 
 impl Lower<'_, '_> {
     /// Refuses typedefs that lead back to themselves, and those that nest too deeply when followed.
@@ -144,6 +144,10 @@ impl Lower<'_, '_> {
         match resolve(&self.schema, ty)? {
             Type::Named(id) => {
                 matches!(self.schema[*id].kind, TypeKind::Struct(_)).then_some(id.0 as usize)
+            }
+            // One with a free extent can be empty.
+            Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
+                self.contained(item)
             }
             _ => None,
         }

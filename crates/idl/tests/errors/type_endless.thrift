@@ -15,3 +15,4 @@ struct C {
   2: optional A fine
   3: list<A> also_fine
 }
+struct Row { 1: required array<Row, 2, 3> rows 2: required array<Row, 2, *> fine }

@@ -4,14 +4,14 @@ use super::ProtocolError;
 use super::connection::Event;
 use super::contract::{Directory, MethodKind};
 use super::cursor::{Cursor, put_bytes, put_varint};
-use super::extras::Extras;
 use super::frame::{self, Flags, Frame, Kind};
 use super::incoming::{IncomingCall, ReplyTo};
+use super::message::{Message, Sending};
 use super::settings::Settings;
 use super::slots::{AnsweredMethods, MOST_HELD, State};
-use super::{message, status};
+use super::status;
 use crate::{ConnectionLimits, Execution};
-use dovetail_wire::Bytes;
+use dovetail_wire::Encoding;
 
 /// A call that has waited for a description; without an event where it has been refused.
 pub(super) struct Released {
@@ -81,13 +81,12 @@ impl Callee {
         Ok(released)
     }
 
-    /// Takes a call: its slot and extras have been read, `body` is what is left of the frame.
+    /// Takes a call, whose slot has been read.
     pub(super) fn call(
         &mut self,
-        frame: &Frame,
         slot: u64,
-        extras: Extras,
-        body: Bytes,
+        message: Message,
+        sending: Sending,
         (ours, peer): (&Settings, &Settings),
         out: &mut Vec<u8>,
     ) -> Result<Arrived, ProtocolError> {
@@ -95,29 +94,45 @@ impl Callee {
             // It is later than the last one that was promised: its caller sends it elsewhere.
             return Ok(Arrived::Refused);
         }
-        self.last = frame.id;
-        let tagged = frame.flags.has(Flags::TAGGED);
+        let Message {
+            call,
+            encoding,
+            extras,
+            body,
+        } = message;
+        self.last = call;
         let answered = self.methods.get_mut(slot)?;
+        let body = match body.decompress() {
+            Ok(body) => body,
+            Err(error) => {
+                if !answered.kind.is_oneway() {
+                    status::write(call, &status::undecodable_call(&error), out);
+                }
+                return Ok(Arrived::Refused);
+            }
+        };
         let call = IncomingCall {
             route: 0,
             kind: answered.kind,
             body,
-            encoding: message::encoding(tagged),
+            encoding,
             deadline: extras.deadline.or(match answered.kind.streams() {
                 true => None,
                 false => peer.deadline,
             }),
             headers: extras.headers,
             reply: ReplyTo {
-                call: frame.id,
+                call,
                 tagless: false,
-                frame: peer.frame,
+                sending,
             },
         };
         match &mut answered.state {
-            State::Found { tagless: false, .. } if !tagged => Err(ProtocolError::malformed(
-                "a tagless call where the contracts are not known to be equal",
-            )),
+            State::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {
+                Err(ProtocolError::malformed(
+                    "a tagless call where the contracts are not known to be equal",
+                ))
+            }
             State::Found { route, tagless } => Ok(Arrived::Runs(found(call, *route, *tagless))),
             State::Refused(status) => {
                 refuse(&call, status, out);

@@ -7,8 +7,9 @@ use super::cursor::{Cursor, put_varint};
 use super::extras;
 use super::frame::{self, Flags, Kind};
 use super::headers::HeaderTable;
+use super::message::{self, Sending};
 use super::slots::{CalledMethods, Verdict};
-use super::{message, status};
+use super::status;
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, Encode, Encoding, Limits};
 use std::collections::HashMap;
@@ -31,9 +32,8 @@ pub(super) struct Terms {
     pub(super) encoding: Limits,
     /// What HELLO has said of calls that do not bring their own.
     pub(super) deadline: Option<Duration>,
-    /// The other end's largest frame.
-    pub(super) frame: usize,
-    /// How many headers it keeps.
+    pub(super) sending: Sending,
+    /// How many headers the other end keeps.
     pub(super) headers: usize,
 }
 
@@ -115,23 +115,18 @@ impl Caller {
         let body_at = out.len();
         let tagged =
             message::body(body, tagless, terms.encoding, start, out).map_err(CallError::Encode)?;
+        let packed = terms.sending.compress(body_at, out);
         // The extras are written last and moved to the front: after an error, the table must not have
         // headers that were not sent.
-        let end = out.len();
-        extras::write(
-            deadline,
-            call.headers,
-            &mut self.headers,
-            terms.headers,
-            out,
-        );
-        let extras = out.len() - end;
-        out[body_at..].rotate_right(extras);
+        let (headers, table) = (call.headers, &mut self.headers);
+        let has_extras = extras::put_before(body_at, out, |out| {
+            extras::write(deadline, packed, headers, table, terms.headers, out);
+        });
         let flags = Flags::NONE
             .with(Flags::TAGGED, tagged)
-            .with(Flags::EXTRAS, extras > 0);
+            .with(Flags::EXTRAS, has_extras);
         let id = self.number();
-        frame::end_message(out, start, Kind::Call, flags, id, terms.frame);
+        frame::end_message(out, start, Kind::Call, flags, id, terms.sending.frame);
         if !kind.is_oneway() {
             self.waiting.insert(id, Waiting::Caller);
         }
@@ -199,9 +194,18 @@ impl Caller {
         call % 2 == self.next % 2
     }
 
+    /// True for a call whose answer is to come.
+    pub(super) fn awaits_answer(&self, call: u32) -> bool {
+        self.waiting.get(&call) == Some(&Waiting::Caller)
+    }
+
     /// The callee's stream has ended, and its call. False where the answer has not come.
     pub(super) fn ended(&mut self, call: u32) -> bool {
-        self.waiting.remove(&call) != Some(Waiting::Caller)
+        let waits = self.awaits_answer(call);
+        if !waits {
+            self.waiting.remove(&call);
+        }
+        !waits
     }
 
     /// Takes DRAIN: calls that the other end has not taken have not been started.

@@ -1,16 +1,18 @@
 use super::callee::{Arrived, Callee, Released};
 use super::caller::{Called, Caller, Terms};
+use super::compression::{Algorithms, Body, Compression};
 use super::contract::{Contract, Directory, MethodKind};
 use super::cursor::Cursor;
 use super::extras::{self, Extras};
 use super::frame::{self, Flags, Frame, Kind, PREFACE};
 use super::headers::HeaderTable;
 use super::incoming::IncomingCall;
+use super::message::{self, Message, Sending};
 use super::reassembly::{Added, Reassembly};
 use super::settings::Settings;
 use super::slots::MethodKey;
 use super::streams::{Directions, ItemEncoding, Streams, Taken};
-use super::{ProtocolError, message, status};
+use super::{ProtocolError, status};
 use crate::limits::credible;
 use crate::{Code, ConnectionLimits, Execution, Headers, Status};
 use bytes::BytesMut;
@@ -37,6 +39,8 @@ pub struct Options {
     pub encoding: Limits,
     /// The deadline of calls without streams that do not bring their own.
     pub deadline: Option<Duration>,
+    /// How messages are compressed, where the other end can undo it. Default: not at all.
+    pub compression: Option<Compression>,
 }
 
 /// A call to be made.
@@ -81,7 +85,7 @@ pub enum Event {
         /// How it is encoded.
         encoding: Encoding,
         /// The item: a struct with it as field 0.
-        body: Bytes,
+        body: Body,
         /// What is to be given back once somebody has [taken](Connection::taken) it.
         credit: usize,
     },
@@ -140,6 +144,7 @@ pub struct Connection {
     options: Options,
     ours: Settings,
     peer: Settings,
+    sending: Sending,
     opening: Opening,
     /// The other end's HELLO has come.
     greeted: bool,
@@ -178,14 +183,17 @@ impl Connection {
             frame: FRAME,
             message: options.limits.message_bytes,
             deadline: options.deadline,
+            compression: Algorithms::ours(),
             ..Settings::default()
         };
+        let peer = Settings::default();
         let mut control = PREFACE.to_vec();
         ours.write(&mut control);
         Connection {
             options,
             ours,
-            peer: Settings::default(),
+            sending: Sending::new(&peer, None),
+            peer,
             opening: Opening::Preface,
             greeted: false,
             needs: 1,
@@ -218,7 +226,7 @@ impl Connection {
         let terms = Terms {
             encoding: self.options.encoding,
             deadline: self.options.deadline,
-            frame: self.peer.frame,
+            sending: self.sending,
             // How many the other end keeps is not known before its HELLO.
             headers: match self.greeted {
                 true => self.peer.headers,
@@ -252,9 +260,8 @@ impl Connection {
         let start = frame::begin(out);
         let tagless = self.is_tagless(encoding);
         let tagged = message::body(item, tagless, self.options.encoding, start, out)?;
-        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
-        self.streams.sent(call, out.len() - frame::HEADER - start);
-        frame::end_message(out, start, Kind::Item, flags, call, self.peer.frame);
+        let bytes = self.sending.end(Kind::Item, call, tagged, start, out);
+        self.streams.sent(call, bytes);
         Ok(Sent::Yes)
     }
 
@@ -341,6 +348,11 @@ impl Connection {
         }
     }
 
+    /// True for a call of this end's, whatever became of it.
+    pub fn made(&self, call: u32) -> bool {
+        self.caller.made(call)
+    }
+
     /// True for a call of this end's that is not over, and that somebody waits for.
     pub fn is_open(&self, call: u32) -> bool {
         self.caller.is_open(call)
@@ -349,12 +361,6 @@ impl Connection {
     /// The calls of this end that wait for their answers. If the connection is lost, these may have run.
     pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         self.caller.pending()
-    }
-
-    /// True where the other end has said HELLO. A server says so before it starts a call: a connection that it
-    /// closes in order without has started none.
-    pub fn is_greeted(&self) -> bool {
-        self.greeted
     }
 
     /// True where the other end said that it takes no further calls.
@@ -483,6 +489,7 @@ impl Connection {
         match frame.kind {
             Kind::Hello => {
                 self.peer = Settings::read(payload)?;
+                self.sending = Sending::new(&self.peer, self.options.compression);
                 self.streams.greeted(self.peer.windows);
                 self.opening = Opening::Open;
                 self.greeted = true;
@@ -549,30 +556,33 @@ impl Connection {
 
     /// A frame of a call or of an answer.
     fn message(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
-        let most = self.ours.message;
         let kind = frame.kind;
-        match (self.partial.add(frame, most)?, kind) {
+        match (self.partial.add(frame, self.ours.message)?, kind) {
             (Added::Part, _) => Ok(None),
             (Added::Whole(frame), Kind::Call) => self.called(&frame),
             (Added::Whole(frame), Kind::Reply) => self.reply(&frame),
             (Added::Whole(frame), Kind::Item) => self.item_arrived(&frame),
             (Added::Whole(frame), _) => self.end_arrived(&frame),
-            (Added::TooLarge(frame), Kind::Call) => {
-                self.callee.too_large(&frame, most, &mut self.control)?;
-                Ok(None)
-            }
-            (Added::TooLarge(frame), kind) => {
-                if kind == Kind::Item {
-                    self.taken(frame.id, frame.payload.len());
-                }
-                Ok(self.break_off(frame.id, most))
-            }
+            (Added::TooLarge(frame), _) => self.too_large(&frame),
         }
     }
 
-    /// An answer, an item or an end is larger than this end takes.
-    fn break_off(&mut self, call: u32, most: usize) -> Option<Event> {
+    /// A message is larger than this end takes.
+    fn too_large(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
+        let most = self.ours.message;
+        if frame.kind == Kind::Call {
+            self.callee.too_large(frame, most, &mut self.control)?;
+            return Ok(None);
+        }
+        if frame.kind == Kind::Item {
+            self.taken(frame.id, frame.payload.len());
+        }
         let status = status::too_large(most, Execution::Finished);
+        Ok(self.break_off(frame.id, status))
+    }
+
+    /// An answer, an item or an end is not one that this end takes.
+    fn break_off(&mut self, call: u32, status: Status) -> Option<Event> {
         if self.caller.made(call) {
             if self.streams.receives(call) {
                 frame::put(Kind::Cancel, call, &[], &mut self.control);
@@ -588,11 +598,14 @@ impl Connection {
     fn called(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
         let mut fields = Cursor(&frame.payload);
         let slot = fields.varint()?;
-        let (extras, body) = self.extras(frame, fields)?;
+        let message = self.open(frame, fields)?;
+        if message.body.size() > self.ours.message {
+            return self.too_large(frame);
+        }
         let settings = (&self.ours, &self.peer);
         let arrived = self
             .callee
-            .call(frame, slot, extras, body, settings, &mut self.control)?;
+            .call(slot, message, self.sending, settings, &mut self.control)?;
         Ok(match arrived {
             Arrived::Runs(event) => {
                 if let Event::Call(call) = &event {
@@ -645,6 +658,9 @@ impl Connection {
     fn item_frame(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let (call, bytes) = (frame.id, frame.payload.len());
         let wanted = !matches!(self.streams.take(call), Taken::Dropped);
+        if wanted && self.caller.awaits_answer(call) {
+            return Err(ProtocolError::malformed("an item before its answer"));
+        }
         let begins = !self.partial.has(Kind::Item, call);
         self.streams.arrived(call, bytes, begins && wanted)?;
         if wanted {
@@ -652,18 +668,25 @@ impl Connection {
         }
         if begins && frame.flags.has(Flags::EXTRAS) {
             // The table of headers has to stay the same at both ends.
-            self.extras(&frame, Cursor(&frame.payload))?;
+            self.open(&frame, Cursor(&frame.payload))?;
         }
         self.taken(call, bytes);
         Ok(None)
     }
 
     fn item_arrived(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
-        let call = frame.id;
-        let (_, body) = self.extras(frame, Cursor(&frame.payload))?;
+        let Message {
+            call,
+            encoding,
+            body,
+            ..
+        } = self.open(frame, Cursor(&frame.payload))?;
+        if body.size() > self.ours.message {
+            return self.too_large(frame);
+        }
         let event = Event::Item {
             call,
-            encoding: message::encoding(frame.flags.has(Flags::TAGGED)),
+            encoding,
             body,
             credit: frame.payload.len(),
         };
@@ -706,22 +729,28 @@ impl Connection {
     }
 
     fn reply(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
-        let (extras, body) = self.extras(frame, Cursor(&frame.payload))?;
-        let encoding = message::encoding(frame.flags.has(Flags::TAGGED));
-        let streams = self.streams.receives(frame.id);
-        if !streams {
-            self.close(frame.id);
+        let Message {
+            call,
+            encoding,
+            extras,
+            body,
+        } = self.open(frame, Cursor(&frame.payload))?;
+        if body.size() > self.ours.message {
+            return self.too_large(frame);
         }
-        let answer = Ok((encoding, body));
-        Ok(self.caller.reply(frame.id, answer, extras.headers, streams))
+        let answer = match body.decompress() {
+            Ok(body) => Ok((encoding, body)),
+            Err(error) => return Ok(self.break_off(call, status::undecodable_answer(&error))),
+        };
+        let streams = self.streams.receives(call);
+        if !streams {
+            self.close(call);
+        }
+        Ok(self.caller.reply(call, answer, extras.headers, streams))
     }
 
-    /// The extras of a message, where it has any, and its body.
-    fn extras(
-        &mut self,
-        frame: &Frame,
-        mut fields: Cursor<'_>,
-    ) -> Result<(Extras, Bytes), ProtocolError> {
+    /// Takes a message apart; `fields` is what is left of it, extras first where it has any.
+    fn open(&mut self, frame: &Frame, mut fields: Cursor<'_>) -> Result<Message, ProtocolError> {
         let extras = match frame.flags.has(Flags::EXTRAS) {
             true => {
                 let header_bytes = self.options.limits.header_bytes;
@@ -730,7 +759,12 @@ impl Connection {
             false => Extras::default(),
         };
         let body = frame.payload.slice(frame.payload.len() - fields.0.len()..);
-        Ok((extras, body))
+        Ok(Message {
+            call: frame.id,
+            encoding: message::encoding(frame.flags.has(Flags::TAGGED)),
+            body: Body::new(body, extras.packed),
+            extras,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a message may say before its body. `docs/spec/wire.md`, "Frames".
 
 use super::ProtocolError;
+use super::compression::Packed;
 use super::cursor::{Cursor, put_varint};
 use super::headers::HeaderTable;
 use crate::Headers;
@@ -10,43 +11,60 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     pub(super) deadline: Option<Duration>,
+    pub(super) packed: Option<Packed>,
     pub(super) headers: Headers,
 }
 
 const DEADLINE: u8 = 1;
+const COMPRESSION: u8 = 2;
 const HEADERS: u8 = 8;
 
-/// True where there is something to say.
-pub(super) fn needed(deadline: Option<Duration>, headers: &Headers) -> bool {
-    deadline.is_some() || !headers.is_empty()
-}
-
-/// Appends extras, where there are any.
+/// Appends the extras of a call, where there are any.
 pub(super) fn write(
     deadline: Option<Duration>,
+    packed: Option<Packed>,
     headers: &Headers,
     table: &mut HeaderTable,
     entries: usize,
     out: &mut Vec<u8>,
 ) {
-    if !needed(deadline, headers) {
-        return;
-    }
     let has_headers = !headers.is_empty();
-    let mut bits = 0;
-    if deadline.is_some() {
-        bits |= DEADLINE;
-    }
-    if has_headers {
-        bits |= HEADERS;
+    let bits = [
+        (DEADLINE, deadline.is_some()),
+        (COMPRESSION, packed.is_some()),
+        (HEADERS, has_headers),
+    ];
+    let bits = bits
+        .into_iter()
+        .fold(0, |bits, (bit, set)| bits | (bit * u8::from(set)));
+    if bits == 0 {
+        return;
     }
     out.push(bits);
     if let Some(deadline) = deadline {
         put_varint(u64::try_from(deadline.as_micros()).unwrap_or(u64::MAX), out);
     }
+    if let Some(packed) = packed {
+        packed.write(out);
+    }
     if has_headers {
         table.write(headers, entries, out);
     }
+}
+
+/// Appends the extras of a message that is compressed, and nothing else.
+pub(super) fn write_packed(packed: Packed, out: &mut Vec<u8>) {
+    out.push(COMPRESSION);
+    packed.write(out);
+}
+
+/// Puts what is written before the body that stands in `out` from `body` on. False where that is nothing.
+pub(super) fn put_before(body: usize, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+    let end = out.len();
+    write(out);
+    let extras = out.len() - end;
+    out[body..].rotate_right(extras);
+    extras > 0
 }
 
 /// Reads extras from the front of a payload.
@@ -56,7 +74,7 @@ pub(super) fn read(
     header_bytes: usize,
 ) -> Result<Extras, ProtocolError> {
     let bits = fields.byte()?;
-    if bits & !(DEADLINE | HEADERS) != 0 {
+    if bits & !(DEADLINE | COMPRESSION | HEADERS) != 0 {
         return Err(ProtocolError::malformed(format!(
             "extras of the kinds {bits:#04x}"
         )));
@@ -64,6 +82,9 @@ pub(super) fn read(
     let mut extras = Extras::default();
     if bits & DEADLINE != 0 {
         extras.deadline = Some(Duration::from_micros(fields.varint()?));
+    }
+    if bits & COMPRESSION != 0 {
+        extras.packed = Some(Packed::read(fields)?);
     }
     if bits & HEADERS != 0 {
         extras.headers = table.read(fields, header_bytes)?;

@@ -1,6 +1,7 @@
 use super::contract::MethodKind;
-use super::frame::{self, Flags, Kind};
-use super::{message, status};
+use super::frame::{self, Kind};
+use super::message::{self, Sending};
+use super::status;
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::time::Duration;
@@ -30,8 +31,7 @@ pub struct IncomingCall {
 pub struct ReplyTo {
     pub(super) call: u32,
     pub(super) tagless: bool,
-    /// The caller's largest frame.
-    pub(super) frame: usize,
+    pub(super) sending: Sending,
 }
 
 impl ReplyTo {
@@ -50,8 +50,7 @@ impl ReplyTo {
     ) -> Result<(), EncodeError> {
         let start = frame::begin(out);
         let tagged = message::body(body, self.tagless, limits, start, out)?;
-        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
-        frame::end_message(out, start, Kind::Reply, flags, self.call, self.frame);
+        self.sending.end(Kind::Reply, self.call, tagged, start, out);
         Ok(())
     }
 

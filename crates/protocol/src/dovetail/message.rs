@@ -1,6 +1,65 @@
-//! Bodies of messages, in the encoding that both ends understand.
+//! Messages with their bodies, in the encoding that both ends understand.
 
+use super::compression::{Body, Compression, Packed};
+use super::extras::{self, Extras};
+use super::frame::{self, Flags, Kind};
+use super::settings::Settings;
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits};
+
+/// A message that has arrived, without what stands before the extras.
+pub(super) struct Message {
+    /// Of its call.
+    pub(super) call: u32,
+    pub(super) encoding: Encoding,
+    pub(super) extras: Extras,
+    pub(super) body: Body,
+}
+
+/// How messages are sent to the other end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    /// Its largest frame.
+    pub(super) frame: usize,
+    /// What this end wants, and the other one can undo.
+    pub(super) compression: Option<Compression>,
+}
+
+impl Sending {
+    pub(super) fn new(peer: &Settings, wanted: Option<Compression>) -> Self {
+        Sending {
+            frame: peer.frame,
+            compression: peer.compression.choose(wanted),
+        }
+    }
+
+    /// Compresses the body that stands in `out` from `start` on, where that makes it smaller.
+    pub(super) fn compress(&self, start: usize, out: &mut Vec<u8>) -> Option<Packed> {
+        self.compression?.apply(start, out)
+    }
+
+    /// Ends a reply or an item, of which the body has been appended behind the room for a header. Gives the bytes of
+    /// its payload.
+    pub(super) fn end(
+        &self,
+        kind: Kind,
+        call: u32,
+        tagged: bool,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let body = start + frame::HEADER;
+        let packed = self.compress(body, out);
+        if let Some(packed) = packed {
+            extras::put_before(body, out, |out| extras::write_packed(packed, out));
+        }
+        let payload = out.len() - body;
+        let flags = Flags::NONE
+            .with(Flags::TAGGED, tagged)
+            .with(Flags::EXTRAS, packed.is_some());
+        frame::end_message(out, start, kind, flags, call, self.frame);
+        payload
+    }
+}
 
 /// Appends a body: tagless where that is agreed on and possible. True where it is tagged. After an error
 /// `out` is as it was before `start`, where the message begins.

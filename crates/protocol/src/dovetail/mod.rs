@@ -12,6 +12,7 @@
 
 mod callee;
 mod caller;
+mod compression;
 mod connection;
 mod contract;
 mod cursor;
@@ -27,6 +28,7 @@ mod slots;
 mod status;
 mod streams;
 
+pub use compression::{Body, Compression, DecompressError};
 pub use connection::{CallError, Connection, Event, Options, OutgoingCall, Role, Sent};
 pub use contract::{Contract, Description, Directory, MethodKind, NoMethods};
 pub use error::ProtocolError;

@@ -1,6 +1,7 @@
 //! What ends tell each other when they open. `docs/spec/wire.md`, "Opening".
 
 use super::ProtocolError;
+use super::compression::Algorithms;
 use super::cursor::{Cursor, put_varint};
 use super::frame::{self, Kind};
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub(super) struct Settings {
     pub(super) deadline: Option<Duration>,
     /// How many headers it keeps.
     pub(super) headers: usize,
+    /// What it can decompress.
+    pub(super) compression: Algorithms,
 }
 
 /// Bytes of items that an end takes before it gives credit.
@@ -59,6 +62,7 @@ const STREAM_WINDOW: u64 = 3;
 const WINDOW: u64 = 4;
 const DEADLINE: u64 = 5;
 const HEADERS: u64 = 6;
+const COMPRESSION: u64 = 7;
 
 /// What holds until HELLO has come.
 impl Default for Settings {
@@ -69,6 +73,7 @@ impl Default for Settings {
             windows: Windows::default(),
             deadline: None,
             headers: MOST_HEADERS,
+            compression: Algorithms::default(),
         }
     }
 }
@@ -86,6 +91,7 @@ impl Settings {
             (WINDOW, self.windows.all as u64),
             (DEADLINE, u64::try_from(deadline).unwrap_or(u64::MAX)),
             (HEADERS, self.headers as u64),
+            (COMPRESSION, self.compression.0),
         ] {
             put_varint(key, out);
             put_varint(value, out);
@@ -116,6 +122,7 @@ impl Settings {
                 WINDOW => settings.windows.all = size.min(MOST_WINDOW),
                 DEADLINE => settings.deadline = (value > 0).then(|| Duration::from_micros(value)),
                 HEADERS => settings.headers = size.min(MOST_HEADERS),
+                COMPRESSION => settings.compression = Algorithms(value),
                 _ => {}
             }
         }

@@ -3,6 +3,7 @@
 //! The code is the number of [`Code`]; the execution is 1 (not started), 2 (may have run) or 3 (finished).
 
 use super::ProtocolError;
+use super::compression::DecompressError;
 use super::contract::MethodKind;
 use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
@@ -127,6 +128,16 @@ pub(super) fn cancelled() -> Status {
 pub(super) fn too_large(most: usize, execution: Execution) -> Status {
     let what = format!("a message of more than {most} bytes; `message_bytes` allows more");
     Status::new(Code::ResourceExhausted, what).with_execution(execution)
+}
+
+/// A call whose body is not what its caller announced.
+pub(super) fn undecodable_call(error: &DecompressError) -> Status {
+    not_started(Status::new(Code::InvalidArgument, error.to_string()))
+}
+
+/// An answer whose body is not what the callee announced.
+pub(super) fn undecodable_answer(error: &DecompressError) -> Status {
+    Status::new(Code::Internal, error.to_string()).with_execution(Execution::Finished)
 }
 
 /// A call too many of a method that has to be described first.

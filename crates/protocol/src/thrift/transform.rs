@@ -1,9 +1,12 @@
 //! What THeader does to the bytes of a message. Decompression never makes more than it is allowed to.
 
 use super::{ProtocolError, Transform};
+use crate::compressors::{Failure, Room, zstd};
 use dovetail_wire::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+
+/// zstd's default.
+const LEVEL: i32 = 3;
 
 /// Undoes one transform. The result grows as bytes come out, whatever the input claims.
 pub(crate) fn undo(
@@ -11,72 +14,37 @@ pub(crate) fn undo(
     input: &[u8],
     limit: usize,
 ) -> Result<Bytes, ProtocolError> {
+    let room = Room {
+        first: 2 * input.len(),
+        most: limit,
+    };
     let output = match transform {
-        Transform::Zlib => inflate(input, limit),
-        Transform::Zstd => unzstd(input, limit),
-    }?;
-    if output.len() > limit {
-        return Err(ProtocolError::DecompressedTooLarge { limit });
-    }
-    Ok(output.into())
+        Transform::Zlib => inflate(input, room),
+        Transform::Zstd => zstd::decompress(input, room),
+    };
+    output.map(Bytes::from).map_err(|failure| match failure {
+        Failure::TooLarge => ProtocolError::DecompressedTooLarge { limit },
+        Failure::Broken(why) => broken(transform, &why),
+    })
 }
 
-fn inflate(input: &[u8], limit: usize) -> Result<Vec<u8>, ProtocolError> {
+fn inflate(input: &[u8], room: Room) -> Result<Vec<u8>, Failure> {
     let mut stream = Decompress::new(true);
     let mut output = Vec::new();
     loop {
         let (read, made) = (stream.total_in(), output.len());
-        grow(&mut output, input.len(), limit)?;
+        room.grow(&mut output)?;
         // As much as has been read of it, so within it.
         let unread = &input[read as usize..];
         match stream.decompress_vec(unread, &mut output, FlushDecompress::None) {
-            Ok(Status::StreamEnd) => return Ok(output),
+            Ok(Status::StreamEnd) => return room.holds(output),
             Ok(_) if stream.total_in() == read && output.len() == made => {
-                return Err(broken(Transform::Zlib, "the stream ends too early"));
+                return Err(Failure::broken("the stream ends too early"));
             }
             Ok(_) => {}
-            Err(error) => return Err(broken(Transform::Zlib, &error.to_string())),
+            Err(error) => return Err(Failure::broken(error)),
         }
     }
-}
-
-fn unzstd(input: &[u8], limit: usize) -> Result<Vec<u8>, ProtocolError> {
-    let broken = |error: &dyn ToString| broken(Transform::Zstd, &error.to_string());
-    let mut decoder = Decoder::new().map_err(|error| broken(&error))?;
-    // The window is memory that a few bytes can ask for: no larger than a message may be.
-    let window = limit.clamp(1 << 20, 1 << 27).next_power_of_two().ilog2();
-    decoder
-        .set_parameter(DParameter::WindowLogMax(window))
-        .map_err(|error| broken(&error))?;
-    let mut unread = InBuffer::around(input);
-    let mut output = Vec::new();
-    loop {
-        let (read, made) = (unread.pos(), output.len());
-        grow(&mut output, input.len(), limit)?;
-        let mut room = OutBuffer::around_pos(&mut output, made);
-        let left = decoder
-            .run(&mut unread, &mut room)
-            .map_err(|error| broken(&error))?;
-        if left == 0 && unread.pos() == input.len() {
-            return Ok(output);
-        }
-        if unread.pos() == read && output.len() == made {
-            return Err(broken(&"the frame ends too early"));
-        }
-    }
-}
-
-/// Makes room for more output: at first for twice the input, then for as much as there is, and for one
-/// byte more than the limit, which tells that there is more.
-fn grow(output: &mut Vec<u8>, input: usize, limit: usize) -> Result<(), ProtocolError> {
-    let left = limit + 1 - output.len().min(limit + 1);
-    if left == 0 {
-        return Err(ProtocolError::DecompressedTooLarge { limit });
-    }
-    if output.len() == output.capacity() {
-        output.reserve_exact(output.len().max(2 * input).max(64).min(left));
-    }
-    Ok(())
 }
 
 #[cold]
@@ -91,9 +59,7 @@ fn broken(transform: Transform, why: &str) -> ProtocolError {
 pub(crate) fn apply(transform: Transform, out: &mut Vec<u8>, start: usize) -> bool {
     let compressed = match transform {
         Transform::Zlib => deflate(&out[start..]),
-        Transform::Zstd => {
-            zstd::bulk::compress(&out[start..], zstd::DEFAULT_COMPRESSION_LEVEL).ok()
-        }
+        Transform::Zstd => zstd::compress(&out[start..], LEVEL),
     };
     match compressed {
         Some(compressed) => {

@@ -260,7 +260,8 @@ fn parse_transport(name: &str) -> Result<Transport, ParseWireError> {
 fn parse_transform(name: &str) -> Result<Transform, ParseWireError> {
     Ok(match name {
         "zlib" => Transform::Zlib,
-        "zstd" => Transform::Zstd,
+        "zstd" if cfg!(feature = "zstd") => Transform::Zstd,
+        "zstd" => return Err(refuse(name, "`zlib`, or a build with the feature `zstd`")),
         _ => return Err(refuse(name, "`zlib` or `zstd`")),
     })
 }

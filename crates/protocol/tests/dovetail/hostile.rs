@@ -2,7 +2,7 @@
 
 use crate::pair::{Methods, nameless};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::{Connection, Options, Role};
+use dovetail_protocol::dovetail::{Connection, Event, Options, Role};
 use std::sync::Arc;
 
 /// Preface and HELLO of a client.
@@ -127,6 +127,18 @@ fn what_breaks_the_rules_is_named() {
             Err("extras of the kinds 0x40"),
         ),
         (
+            [bound(), frame(0xc5, 1, &[0, 2, 0, 5])].concat(),
+            Err("compressed with 0, which this end did not offer"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 2, 3, 5])].concat(),
+            Err("compressed with 3, which this end did not offer"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 2, 1])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
             [bound(), frame(0xc5, 1, &[0, 8, 1, 9])].concat(),
             Err("never kept"),
         ),
@@ -163,6 +175,161 @@ fn what_breaks_the_rules_is_named() {
             }
         }
     }
+}
+
+/// A frame of zstd: so many blocks of 128 KiB, each of one byte again and again.
+fn zstd_zeros(blocks: usize) -> Vec<u8> {
+    // The magic number, a header without a size, a window of 2 MiB.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x58];
+    for block in 1..=blocks {
+        let head = 128 << 10 << 3 | 1 << 1 | u32::from(block == blocks);
+        frame.extend_from_slice(&head.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
+/// A block of lz4: so many zeros.
+fn lz4_zeros(length: usize) -> Vec<u8> {
+    // A literal, copied again and again, and five literals, as the format demands.
+    let copied = length - 1 - 5 - 19;
+    let mut block = vec![0x1f, 0, 1, 0];
+    block.resize(block.len() + copied / 255, 255);
+    block.extend([(copied % 255) as u8, 0x50, 0, 0, 0, 0, 0]);
+    block
+}
+
+#[test]
+fn a_body_that_is_not_what_was_announced_concerns_its_call() {
+    const KIB: usize = 1 << 10;
+    let cut = |mut bytes: Vec<u8>, off: usize| {
+        bytes.truncate(bytes.len() - off);
+        bytes
+    };
+    let broken = |mut bytes: Vec<u8>, at: usize, byte: u8| {
+        bytes[at] = byte;
+        bytes
+    };
+    // Algorithm, the size that is announced, the body, and what its sender is told; nothing where all is well.
+    let rows: [(u8, u64, Vec<u8>, &str); 17] = [
+        (1, 256 << 10, zstd_zeros(2), ""),
+        (
+            1,
+            255 << 10,
+            zstd_zeros(2),
+            "more than the 261120 bytes that were announced",
+        ),
+        (
+            1,
+            257 << 10,
+            zstd_zeros(2),
+            "it has 262144 bytes where 263168 were announced",
+        ),
+        (1, 0, zstd_zeros(1), "more than the 0 bytes"),
+        (1, 100, zstd_zeros(500), "more than the 100 bytes"),
+        (1, 60 << 20, zstd_zeros(2), "it has 262144 bytes where"),
+        (
+            1,
+            256 << 10,
+            cut(zstd_zeros(2), 1),
+            "the frame ends too early",
+        ),
+        (1, 0, Vec::new(), "the frame ends too early"),
+        (
+            1,
+            128 << 10,
+            [zstd_zeros(1), vec![0]].concat(),
+            "bytes follow the frame",
+        ),
+        (
+            1,
+            128 << 10,
+            broken(zstd_zeros(1), 0, 0),
+            "zstd cannot decompress the body",
+        ),
+        // A window of gigabytes.
+        (
+            1,
+            128 << 10,
+            broken(zstd_zeros(1), 5, 0xa8),
+            "zstd cannot decompress the body",
+        ),
+        (2, 1_000, lz4_zeros(1_000), ""),
+        (
+            2,
+            999,
+            lz4_zeros(1_000),
+            "more than the 999 bytes that were announced",
+        ),
+        (
+            2,
+            60 << 20,
+            lz4_zeros(1_000),
+            "it has 1000 bytes where 62914560 were announced",
+        ),
+        (
+            2,
+            1_000,
+            cut(lz4_zeros(1_000), 3),
+            "lz4 cannot decompress the body",
+        ),
+        (
+            2,
+            1_000,
+            broken(lz4_zeros(1_000), 2, 2),
+            "lz4 cannot decompress the body",
+        ),
+        (2, 0, Vec::new(), "lz4 cannot decompress the body"),
+    ];
+    for (algorithm, size, body, told) in rows {
+        let what = format!("{algorithm}, {size}, {} bytes", body.len());
+        let mut payload = vec![0, 2, algorithm];
+        payload.extend(varint(size));
+        payload.extend(body);
+        let next = frame(0x45, 3, &[0, 7]);
+        let (said, calls) = answers(&[bound(), frame(0xc5, 1, &payload), next].concat());
+        assert!(said.contains(told), "{what}: {said}");
+        let sizes: Vec<usize> = match told {
+            "" => vec![size as usize, 1],
+            _ => vec![1],
+        };
+        assert_eq!(calls, sizes, "{what}");
+    }
+    for size in [(64 << 20) + 1, u64::MAX] {
+        let payload = [&[0, 2, 1][..], &varint(size), &zstd_zeros(1)].concat();
+        let (said, calls) = answers(&[bound(), frame(0xc5, 1, &payload)].concat());
+        assert!(
+            said.contains("a message of more than 67108864 bytes"),
+            "{said}"
+        );
+        assert!(calls.is_empty());
+    }
+    assert!(lz4_zeros(200 * KIB).len() < KIB);
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// What a server says, readable where it is text, and the sizes of the bodies of the calls that it starts.
+fn answers(bytes: &[u8]) -> (String, Vec<usize>) {
+    let mut server = Connection::new(Role::Server, Options::default());
+    let methods = Methods(vec![Arc::new(nameless("m"))]);
+    let mut input = BytesMut::from(bytes);
+    let (mut said, mut calls) = (Vec::new(), Vec::new());
+    while let Some(event) = server.receive(&mut input, &methods).unwrap() {
+        if let Event::Call(call) = event {
+            calls.push(call.body.len());
+        }
+    }
+    server.transmit(&mut said);
+    (String::from_utf8_lossy(&said).into_owned(), calls)
 }
 
 #[test]

@@ -191,6 +191,11 @@ impl Pair {
         &mut self.up.sent
     }
 
+    /// What waits to be carried to the client.
+    pub(crate) fn sent_by_server(&mut self) -> &mut Vec<u8> {
+        &mut self.down.sent
+    }
+
     fn serve(&mut self) {
         loop {
             match self.server.receive(&mut self.up.arrived, &self.methods) {
@@ -230,6 +235,7 @@ fn note(streams: &mut HashMap<u32, Arrived>, event: Event) {
         } => {
             let stream = streams.entry(call).or_default();
             assert!(stream.end.is_none(), "{call} goes on behind its end");
+            let body = body.decompress().expect("an honest peer");
             stream.items.push(decode(encoding, &body));
             stream.untaken.push(credit);
         }

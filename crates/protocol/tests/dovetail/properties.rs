@@ -1,8 +1,9 @@
 //! Random operations on both ends, in any order, in pieces of any size: every call has exactly one outcome.
 
+use crate::compression::any_options;
 use crate::pair::{Methods, Pair, decode, described, nameless};
-use dovetail_protocol::dovetail::{CallError, Options};
-use dovetail_protocol::{Code, ConnectionLimits, Execution, Headers, Status};
+use dovetail_protocol::dovetail::CallError;
+use dovetail_protocol::{Code, Execution, Headers, Status};
 use dovetail_wire::Bytes;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -59,10 +60,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn every_call_has_one_outcome(operations in operations(), piece in 1_usize..5_000) {
-        // Larger than any message here: nothing is refused for its size.
-        let limits = ConnectionLimits::default();
-        let options = Options { limits, ..Options::default() };
+    fn every_call_has_one_outcome(
+        operations in operations(),
+        [client, server] in any_options(),
+        piece in 1_usize..5_000,
+    ) {
         let contracts = [
             nameless("plain"),
             described("equal", b"the same"),
@@ -70,9 +72,9 @@ proptest! {
             nameless("missing"),
         ]
         .map(Arc::new);
-        let server = [nameless("plain"), described("equal", b"the same"), nameless("note")];
-        let methods = Methods(server.map(Arc::new).to_vec());
-        let mut pair = Pair::new(methods, options.clone(), options);
+        let known = [nameless("plain"), described("equal", b"the same"), nameless("note")];
+        let methods = Methods(known.map(Arc::new).to_vec());
+        let mut pair = Pair::new(methods, client, server);
         let (mut called, mut abandoned) = (HashMap::new(), HashSet::new());
         let (mut expected, mut notes) = (HashMap::new(), 0);
         let mut drained = false;

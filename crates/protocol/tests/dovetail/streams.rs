@@ -1,7 +1,8 @@
 //! Streams: items come in order and once, no more of them than there is credit, and each stream ends once.
 
+use crate::compression::any_options;
 use crate::pair::{Methods, Pair, described, nameless};
-use dovetail_protocol::dovetail::{Options, Role, Sent};
+use dovetail_protocol::dovetail::{Role, Sent};
 use dovetail_protocol::{Code, Execution, Headers, Status};
 use dovetail_wire::Bytes;
 use proptest::prelude::*;
@@ -88,7 +89,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn streams_keep_order_and_credit(operations in operations(), piece in 1_usize..5_000) {
+    fn streams_keep_order_and_credit(
+        operations in operations(),
+        [client, server] in any_options(),
+        piece in 1_usize..5_000,
+    ) {
         let methods = || [
             described("download", b"the same"),
             described("upload", b"the same"),
@@ -96,7 +101,7 @@ proptest! {
             nameless("plain"),
         ].map(Arc::new);
         let (ours, theirs) = (methods(), methods());
-        let mut pair = Pair::new(Methods(theirs.to_vec()), Options::default(), Options::default());
+        let mut pair = Pair::new(Methods(theirs.to_vec()), client, server);
         let mut calls: HashMap<u32, Call> = HashMap::new();
         let (mut order, mut lengths) = (Vec::new(), HashMap::new());
         let mut abandoned = HashSet::new();

@@ -1,23 +1,27 @@
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
 use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
-use super::{Body, Retries, decode, decode_into};
-use crate::streams::{Answer, Link, Locked, Sender, StreamCall, Streamed, Upload};
-use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
+use super::{Body, Called, Retries, decode, decode_into};
+use crate::link::{Link, Queued as Driver};
+use crate::server::{Calls, Local};
+use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
+use crate::{Address, Code, Exceptions, Execution, Method, Status, Wire, buffers};
 use bytes::BytesMut;
-use dovetail_wire::{Decode, Encode, FieldValue, Limits, WriteParams};
+use dovetail_protocol::dovetail::Directory;
+use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::Notify;
+use tokio::runtime::{Builder, Handle};
 use tokio::task::yield_now;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 /// An async connection to a server. Cheap to clone; safe to share between tasks.
@@ -37,7 +41,15 @@ pub struct ChannelBuilder {
     options: Options,
 }
 
-struct Shared {
+/// What is called.
+enum Shared {
+    /// A server, on connections that are made when they are needed.
+    Server(Server),
+    /// The other end of a connection that is there.
+    Caller(Arc<Link>),
+}
+
+struct Server {
     address: Address,
     places: Vec<Place>,
     next: AtomicUsize,
@@ -46,12 +58,25 @@ struct Shared {
 /// Where a connection goes, and why there is none.
 #[derive(Default)]
 struct Place {
-    connection: Mutex<Option<Arc<Connection>>>,
+    connection: Mutex<Option<Arc<Link>>>,
     dial: tokio::sync::Mutex<Dial>,
 }
 
 impl Channel {
     handle!();
+
+    /// A channel over a connection that is there.
+    pub(crate) fn over(link: Arc<Link>) -> Self {
+        let options = Options {
+            wire: Wire::Dovetail,
+            decoding: link.limits,
+            ..Options::default()
+        };
+        Channel {
+            shared: Arc::new(Shared::Caller(link)),
+            options: Arc::new(options),
+        }
+    }
 
     /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
@@ -98,12 +123,12 @@ impl Channel {
     ) -> Result<O, E> {
         let limit = self.options.timeout;
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
-        let opened = timeout(limit, async {
+        let opened = in_time(limit, async {
             let mut retries = Retries::new(method.idempotent);
             loop {
                 let call = self.open(method, &params).await?;
                 match poll_fn(|context| call.poll_answer(context)).await {
-                    Err(status) if retries.again(&status) => {}
+                    Err(status) if self.redials() && retries.again(&status) => {}
                     body => return Ok::<_, Status>((call, body)),
                 }
             }
@@ -146,7 +171,7 @@ impl Channel {
     ) -> Result<StreamCall, Status> {
         let limit = self.options.timeout;
         let late = || too_late(method.name, limit, Execution::NotSent);
-        timeout(limit, self.open(method, params))
+        in_time(limit, self.open(method, params))
             .await
             .unwrap_or_else(|_| Err(late()))
     }
@@ -158,14 +183,11 @@ impl Channel {
         params: &impl WriteParams,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
-        let link = StreamLink {
-            connection: self.connection().await?,
-            limits: self.options.decoding,
-        };
-        match link.connection.queue(self.outgoing(method, &params))? {
+        let link = self.connection().await?;
+        match link.queue(self.outgoing(method, &params))? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
-                let call = StreamCall::new(Arc::new(link), call as u32);
+                let call = StreamCall::new(link, call as u32);
                 Ok(call.named(method.name))
             }
             _ => Err(Status::new(Code::Internal, "a call without an answer")),
@@ -211,7 +233,7 @@ impl Channel {
     ) -> Result<Option<Body>, Status> {
         let limit = self.options.timeout;
         let late = || too_late(call.name, limit, Execution::MayHaveRun);
-        timeout(limit, self.attempt(call, idempotent))
+        in_time(limit, self.attempt(call, idempotent))
             .await
             .unwrap_or_else(|_| Err(late()))
     }
@@ -225,24 +247,32 @@ impl Channel {
         let mut retries = Retries::new(idempotent);
         loop {
             match self.connection().await?.call(call).await {
-                Err(status) if retries.again(&status) => {}
+                Err(status) if self.redials() && retries.again(&status) => {}
                 result => return result,
             }
         }
     }
 
-    async fn connection(&self) -> Result<Arc<Connection>, Status> {
-        let places = &self.shared.places;
-        let turn = self.shared.next.fetch_add(1, Ordering::Relaxed) % places.len();
-        let place = &places[turn];
+    /// True where a lost connection is replaced by another one.
+    fn redials(&self) -> bool {
+        matches!(&*self.shared, Shared::Server(_))
+    }
+
+    async fn connection(&self) -> Result<Arc<Link>, Status> {
+        let server = match &*self.shared {
+            Shared::Server(server) => server,
+            Shared::Caller(link) => return Ok(link.clone()),
+        };
+        let turn = server.next.fetch_add(1, Ordering::Relaxed) % server.places.len();
+        let place = &server.places[turn];
         match place.usable() {
             Some(connection) => Ok(connection),
-            None => self.dial(place).await,
+            None => self.dial(place, &server.address).await,
         }
     }
 
     /// Connects; one caller at a time, the others wait for what it gets.
-    async fn dial(&self, place: &Place) -> Result<Arc<Connection>, Status> {
+    async fn dial(&self, place: &Place, address: &Address) -> Result<Arc<Link>, Status> {
         let mut dial = place.dial.lock().await;
         if let Some(connection) = place.usable() {
             return Ok(connection);
@@ -250,13 +280,9 @@ impl Channel {
         // A server that goes down waits for its clients to let go.
         *lock(&place.connection) = None;
         dial.check(Instant::now())?;
-        let target = self.shared.address.to_string();
+        let target = address.to_string();
         let patience = self.options.connect_timeout.min(self.options.timeout);
-        let made = timeout(
-            patience,
-            Connection::start(&self.shared.address, &self.options),
-        )
-        .await;
+        let made = in_time(patience, connect(address, &self.options)).await;
         match made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(connection) => {
                 dial.succeeded();
@@ -270,12 +296,24 @@ impl Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Channel({}, {})", self.shared.address, self.options.wire)
+        let target = match &*self.shared {
+            Shared::Server(server) => server.address.to_string(),
+            Shared::Caller(link) => link.target.clone(),
+        };
+        write!(f, "Channel({target}, {})", self.options.wire)
     }
 }
 
 impl ChannelBuilder {
     settings!();
+
+    /// Serves these services to the server that is called, on the connections that the calls make: it calls back
+    /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire. Of the server that is given,
+    /// services and limits count.
+    pub fn serve(mut self, services: crate::Server) -> Self {
+        self.options.local = Some(Local::new(services));
+        self
+    }
 
     /// The channel. It connects with the first call.
     #[must_use]
@@ -283,11 +321,11 @@ impl ChannelBuilder {
         let places = (0..self.options.connections)
             .map(|_| Place::default())
             .collect();
-        let shared = Shared {
+        let shared = Shared::Server(Server {
             address: self.address,
             places,
             next: AtomicUsize::new(0),
-        };
+        });
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(self.options),
@@ -296,73 +334,18 @@ impl ChannelBuilder {
 }
 
 impl Place {
-    fn usable(&self) -> Option<Arc<Connection>> {
+    fn usable(&self) -> Option<Arc<Link>> {
         let connection = lock(&self.connection);
         connection
             .as_ref()
-            .filter(|connection| !lock(&connection.table).broken())
+            .filter(|connection| !connection.lock().broken())
             .cloned()
     }
 }
 
-/// A connection as the streams of one channel's calls use it.
-struct StreamLink {
-    connection: Arc<Connection>,
-    limits: Limits,
-}
-
-impl StreamLink {
-    /// Something may have been queued.
-    fn flush(&self) {
-        self.connection.queued.notify_one();
-    }
-}
-
-impl Link for StreamLink {
-    fn with(&self, work: &mut dyn FnMut(&mut Locked<'_>)) {
-        let mut table = lock(&self.connection.table);
-        if let Some((machine, inboxes, out)) = table.locked() {
-            work(&mut Locked {
-                machine,
-                inboxes,
-                out,
-            });
-        }
-        table.transmit();
-        let queued = !table.out.is_empty();
-        drop(table);
-        if queued {
-            self.flush();
-        }
-    }
-
-    fn leave(&self, call: u32) {
-        lock(&self.connection.table).leave(call);
-        self.flush();
-    }
-
-    fn close(&self, call: u32) {
-        lock(&self.connection.table).close(call);
-        self.flush();
-    }
-
-    fn limits(&self) -> Limits {
-        self.limits
-    }
-}
-
-struct Connection {
-    target: String,
-    table: Mutex<Table<Waker>>,
-    /// Something is queued, or the connection is no longer wanted.
-    queued: Arc<Notify>,
-    /// Notified when callers that wait for their turn may have it.
-    turn: Notify,
-}
-
 /// The answer to a call. A call whose future is dropped before is given up.
 struct Pending<'a> {
-    connection: &'a Connection,
+    link: &'a Link,
     call: u64,
     done: bool,
 }
@@ -371,7 +354,7 @@ impl Future for Pending<'_> {
     type Output = Result<Body, Status>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut table = lock(&self.connection.table);
+        let mut table = self.link.lock();
         if let Some(reply) = table.take(self.call) {
             drop(table);
             self.done = true;
@@ -382,7 +365,7 @@ impl Future for Pending<'_> {
                 waiter.clone_from(context.waker());
                 Poll::Pending
             }
-            None => Poll::Ready(Err(lost(&self.connection.target, &"it was given up"))),
+            None => Poll::Ready(Err(lost(&self.link.target, &"it was given up"))),
         }
     }
 }
@@ -390,45 +373,14 @@ impl Future for Pending<'_> {
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.done {
-            lock(&self.connection.table).abandon(self.call);
-            self.connection.turn.notify_waiters();
             // The server may have to be told.
-            self.connection.queued.notify_one();
+            self.link.with(|table| table.abandon(self.call));
+            self.link.turn.notify_waiters();
         }
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.queued.notify_one();
-    }
-}
-
-impl Connection {
-    async fn start(address: &Address, options: &Options) -> io::Result<Arc<Self>> {
-        let queued = Arc::new(Notify::new());
-        let connection = Arc::new(Connection {
-            target: address.to_string(),
-            table: Mutex::new(Table::new(options)),
-            queued: queued.clone(),
-            turn: Notify::new(),
-        });
-        let weak = Arc::downgrade(&connection);
-        match address {
-            Address::Tcp(place) => {
-                let stream = TcpStream::connect(place).await?;
-                stream.set_nodelay(true)?;
-                let (receiver, sender) = stream.into_split();
-                tokio::spawn(run(receiver, sender, weak, queued));
-            }
-            Address::Unix(path) => {
-                let (receiver, sender) = UnixStream::connect(path).await?.into_split();
-                tokio::spawn(run(receiver, sender, weak, queued));
-            }
-        }
-        Ok(connection)
-    }
-
+impl Link {
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.
     async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Body>, Status> {
         let call = loop {
@@ -443,7 +395,7 @@ impl Connection {
             None => Ok(None),
             Some(call) => {
                 let answer = Pending {
-                    connection: self,
+                    link: self,
                     call,
                     done: false,
                 };
@@ -454,66 +406,115 @@ impl Connection {
 
     /// `None` where the call has to wait for its turn.
     fn queue(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Queued>, Status> {
-        let mut table = lock(&self.table);
         // Whoever waits says so when it is polled.
-        let queued = table.call(call, || Waker::noop().clone())?;
-        drop(table);
-        if queued.is_some() {
-            self.queued.notify_one();
-        }
-        Ok(queued)
+        self.with(|table| table.call(call, || Waker::noop().clone()))
     }
 
     fn fail(&self, why: &Status) {
-        lock(&self.table).fail(why);
+        self.lock().fail(why);
         self.turn.notify_waiters();
     }
 
-    /// Takes in what was received.
-    fn take_in(&self, received: io::Result<usize>) -> Result<(), Status> {
+    /// Takes in what was received. Gives what the server calls.
+    fn take_in(
+        &self,
+        received: io::Result<usize>,
+        directory: &dyn Directory,
+    ) -> (Vec<Called>, Result<(), Status>) {
         let target = &self.target;
-        let mut table = lock(&self.table);
-        let understood = match received {
+        match received {
             Ok(0) => {
-                table.end().map_err(|fault| lost(target, &fault))?;
-                let why = lost(target, &"the server closed it");
-                Err(why.with_execution(table.left_behind()))
+                let mut table = self.lock();
+                let why = match table.end() {
+                    Ok(()) => lost(target, &"the server closed it"),
+                    Err(fault) => lost(target, &fault),
+                };
+                (Vec::new(), Err(why))
             }
-            Ok(_) => table.receive().map_err(|fault| misbehaved(target, &fault)),
-            Err(e) => Err(lost(target, &e)),
-        };
-        if !table.out.is_empty() {
-            // The wire itself has something to say.
-            self.queued.notify_one();
+            Ok(_) => {
+                let (called, understood) = self.with(|table| table.receive(directory));
+                let misbehaved = |fault| misbehaved(target, &fault);
+                (called, understood.map_err(misbehaved))
+            }
+            Err(e) => (Vec::new(), Err(lost(target, &e))),
         }
-        understood
     }
+}
+
+async fn connect(address: &Address, options: &Options) -> io::Result<Arc<Link>> {
+    let queued = Arc::new(Driver::default());
+    let table = Table::new(options);
+    let link = Link::new(address.to_string(), table, options.decoding, queued.clone());
+    let link = Arc::new(link);
+    let (weak, local) = (Arc::downgrade(&link), options.local.clone());
+    match address {
+        Address::Tcp(place) => {
+            let stream = TcpStream::connect(place).await?;
+            stream.set_nodelay(true)?;
+            let (receiver, sender) = stream.into_split();
+            tokio::spawn(run(receiver, sender, weak, queued, local));
+        }
+        Address::Unix(path) => {
+            let (receiver, sender) = UnixStream::connect(path).await?.into_split();
+            tokio::spawn(run(receiver, sender, weak, queued, local));
+        }
+    }
+    Ok(link)
+}
+
+/// Waits no longer than this. A caller without a runtime, as handlers under
+/// [`Model::ThreadPerConnection`](crate::Model) are, borrows a clock.
+async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let borrowed = match Handle::try_current() {
+        Ok(_) => None,
+        Err(_) => clock(),
+    };
+    let timed = {
+        let _entered = borrowed.as_ref().map(Handle::enter);
+        timeout(limit, future)
+    };
+    timed.await
+}
+
+/// A runtime on a thread of its own, which does nothing but wake.
+fn clock() -> Option<Handle> {
+    static CLOCK: OnceLock<Option<Handle>> = OnceLock::new();
+    let start = || {
+        let runtime = Builder::new_current_thread().enable_time().build().ok()?;
+        let handle = runtime.handle().clone();
+        let wake = move || runtime.block_on(std::future::pending::<()>());
+        let thread = std::thread::Builder::new().name("dovetail clock".to_owned());
+        thread.spawn(wake).ok()?;
+        Some(handle)
+    };
+    CLOCK.get_or_init(start).clone()
 }
 
 /// The task of a connection: ends when the connection is lost, or when no channel holds it any longer.
 async fn run(
     mut receiver: impl AsyncRead + Unpin,
     mut sender: impl AsyncWrite + Unpin,
-    connection: Weak<Connection>,
-    queued: Arc<Notify>,
+    link: Weak<Link>,
+    queued: Arc<Driver>,
+    local: Option<Local>,
 ) {
     let sending = async {
         let mut out = Vec::new();
         loop {
-            queued.notified().await;
-            let Some(connection) = connection.upgrade() else {
+            queued.0.notified().await;
+            let Some(link) = link.upgrade() else {
                 return;
             };
-            if lock(&connection.table).crowded() {
+            if link.lock().crowded() {
                 // Whoever else is about to call comes along: tokio runs this task before them.
                 yield_now().await;
             }
             // The two buffers take turns.
-            std::mem::swap(&mut lock(&connection.table).out, &mut out);
+            std::mem::swap(&mut link.lock().out, &mut out);
             let sent = sender.write_all(&out).await;
             buffers::sent(&mut out);
             if let Err(e) = sent {
-                lock(&connection.table).cut(&lost(&connection.target, &e));
+                link.lock().cut(&lost(&link.target, &e));
                 // What the server had to say before is still to be received.
                 return std::future::pending().await;
             }
@@ -521,10 +522,11 @@ async fn run(
     };
     let receiving = async {
         let mut input = BytesMut::new();
+        let calls = Calls::new(local);
         loop {
-            let needs = match connection.upgrade() {
-                Some(connection) => {
-                    let mut table = lock(&connection.table);
+            let needs = match link.upgrade() {
+                Some(link) => {
+                    let mut table = link.lock();
                     // What is left of a message stays at the front.
                     std::mem::swap(&mut table.input, &mut input);
                     table.needs()
@@ -533,14 +535,18 @@ async fn run(
             };
             input.reserve(needs.max(RECEIVED));
             let received = receiver.read_buf(&mut input).await;
-            let Some(connection) = connection.upgrade() else {
+            let Some(link) = link.upgrade() else {
                 return;
             };
-            std::mem::swap(&mut lock(&connection.table).input, &mut input);
-            if let Err(why) = connection.take_in(received) {
-                return connection.fail(&why);
+            std::mem::swap(&mut link.lock().input, &mut input);
+            let (called, understood) = link.take_in(received, calls.directory());
+            for called in called {
+                calls.take_in(called, &link);
             }
-            connection.turn.notify_waiters();
+            if let Err(why) = understood {
+                return link.fail(&why);
+            }
+            link.turn.notify_waiters();
         }
     };
     tokio::select! {

@@ -2,12 +2,12 @@
 
 use super::options::Options;
 use super::table::Outgoing;
-use crate::{Code, Execution, Status, Wire};
+use crate::{Code, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, CallError, Connection, Contract, Event, MethodKey, MethodKind, NoMethods, OutgoingCall,
-    Role,
+    self, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey, MethodKind,
+    OutgoingCall, Role,
 };
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
@@ -31,6 +31,14 @@ pub(super) enum Arrival {
         call: Option<u32>,
         event: Event,
     },
+    Called(Called),
+}
+
+/// What the other end calls.
+pub(crate) enum Called {
+    Call(IncomingCall),
+    /// The caller of this call has gone.
+    Cancelled(u32),
 }
 
 impl From<thrift::IncomingReply> for Arrival {
@@ -64,12 +72,21 @@ impl Machine {
                     limits: options.client.limits,
                     encoding: options.client.encoding,
                     deadline: Some(options.timeout),
+                    compression: options.compression,
                 };
                 Machine::Dovetail {
                     machine: Box::new(Connection::new(Role::Client, own)),
                     service: Name::new(options.client.service.as_deref().unwrap_or_default()),
                 }
             }
+        }
+    }
+
+    /// That of a connection that this end has accepted.
+    pub(super) fn accepted(machine: Connection) -> Self {
+        Machine::Dovetail {
+            machine: Box::new(machine),
+            service: Name::default(),
         }
     }
 
@@ -123,25 +140,31 @@ impl Machine {
     }
 
     /// What has arrived next; `None` where more must be received first.
-    pub(super) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Arrival>, Fault> {
+    pub(super) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        directory: &dyn Directory,
+    ) -> Result<Option<Arrival>, Fault> {
         match self {
             Machine::Thrift(machine) => Ok(machine.receive(input)?.map(Arrival::from)),
-            Machine::Dovetail { machine, .. } => loop {
-                let Some(event) = machine.receive(input, &NoMethods)? else {
+            Machine::Dovetail { machine, .. } => {
+                let Some(event) = machine.receive(input, directory)? else {
                     return Ok(None);
                 };
-                let call = match event {
+                Ok(Some(match event {
                     Event::Reply { call, result, .. } => {
                         let call = call.into();
-                        return Ok(Some(Arrival::Reply(Reply { call, result })));
+                        Arrival::Reply(Reply { call, result })
                     }
-                    Event::Item { call, .. } | Event::End { call, .. } => Some(call),
-                    Event::Credit { call } => call,
-                    // Servers find no method here to call.
-                    Event::Call(_) | Event::Cancelled { .. } => continue,
-                };
-                return Ok(Some(Arrival::Stream { call, event }));
-            },
+                    Event::Item { call, .. } | Event::End { call, .. } => Arrival::Stream {
+                        call: Some(call),
+                        event,
+                    },
+                    Event::Credit { call } => Arrival::Stream { call, event },
+                    Event::Call(call) => Arrival::Called(Called::Call(call)),
+                    Event::Cancelled { call } => Arrival::Called(Called::Cancelled(call)),
+                }))
+            }
         }
     }
 
@@ -167,14 +190,6 @@ impl Machine {
                 machine.closed(input)?;
                 Ok(None)
             }
-        }
-    }
-
-    /// What is known of the calls that wait, where the server closes the connection in order.
-    pub(super) fn left_behind(&self) -> Execution {
-        match self {
-            Machine::Dovetail { machine, .. } if !machine.is_greeted() => Execution::NotStarted,
-            _ => Execution::MayHaveRun,
         }
     }
 

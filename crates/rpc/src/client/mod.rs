@@ -14,6 +14,9 @@ pub use options::Backoff;
 #[cfg(feature = "async")]
 pub use channel::{Channel, ChannelBuilder};
 
+pub(crate) use machine::Called;
+pub(crate) use table::Table;
+
 use crate::Status;
 use crate::reply::ReplySlot;
 use crate::{Code, Exceptions, Execution};

@@ -1,6 +1,7 @@
 use crate::Wire;
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
+use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::thrift::{self, ClientOptions, Protocol, Transport};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ pub(crate) struct Options {
     pub(crate) wire: Wire,
     pub(crate) client: ClientOptions,
     pub(crate) decoding: dovetail_wire::Limits,
+    pub(crate) compression: Option<Compression>,
     pub(crate) timeout: Duration,
     /// Of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,
@@ -19,6 +21,9 @@ pub(crate) struct Options {
     pub(crate) polling: Polling,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    /// What this end serves to the other one.
+    #[cfg(feature = "async")]
+    pub(crate) local: Option<crate::server::Local>,
 }
 
 /// How long to leave a server alone that could not be reached: `first`, then twice as long each time up to
@@ -59,6 +64,7 @@ impl Default for Options {
             wire: thrift::Wire::new(Protocol::Binary, Transport::Framed).into(),
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
+            compression: None,
             timeout: Duration::from_secs(30),
             stream_timeout: None,
             connect_timeout: Duration::from_secs(5),
@@ -67,6 +73,8 @@ impl Default for Options {
             polling: Polling::default(),
             backoff: Backoff::default(),
             headers: Headers::new(),
+            #[cfg(feature = "async")]
+            local: None,
         }
     }
 }
@@ -188,6 +196,13 @@ macro_rules! settings {
         ) -> Self {
             self.options.client.limits = connection;
             self.options.decoding = decoding;
+            self
+        }
+
+        /// Compresses the calls and items that are sent, on Dovetail's own wire, once the server has said that it
+        /// can decompress them. Over THeader the wire says it: `"binary+header:zstd"`. Default: not at all.
+        pub fn compression(mut self, compression: crate::Compression) -> Self {
+            self.options.compression = Some(compression);
             self
         }
 

@@ -1,13 +1,13 @@
 //! The calls of one connection that wait for their replies: what blocking and async clients have in common.
 
 use super::Body;
-use super::machine::{Arrival, Fault, Machine, Reply};
+use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::options::Options;
-use crate::streams::{Inboxes, Next, Wake};
+use crate::streams::{Inboxes, Next, Wake, ended};
 use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
 use dovetail_protocol::Headers;
-use dovetail_protocol::dovetail::Connection;
+use dovetail_protocol::dovetail::{Connection, Directory};
 use dovetail_wire::Encode;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -79,14 +79,23 @@ impl Hasher for IdHasher {
 
 impl<W: Wake> Table<W> {
     pub(crate) fn new(options: &Options) -> Self {
+        Self::with_machine(Machine::new(options), options.calls)
+    }
+
+    /// A connection of Dovetail's own wire that this end has accepted.
+    pub(crate) fn accepted(machine: Connection) -> Self {
+        Self::with_machine(Machine::accepted(machine), Options::default().calls)
+    }
+
+    fn with_machine(machine: Machine, most: usize) -> Self {
         Table {
-            machine: Machine::new(options),
+            machine,
             out: Vec::new(),
             input: BytesMut::new(),
             calls: HashMap::default(),
             streams: Inboxes::default(),
             open: 0,
-            most: options.calls,
+            most,
             broken: None,
         }
     }
@@ -140,17 +149,47 @@ impl<W: Wake> Table<W> {
         self.broken.is_some() || self.machine.closing() || !self.machine.exclusive()
     }
 
-    /// Takes the replies that have arrived, and wakes those who wait for them.
-    pub(crate) fn receive(&mut self) -> Result<(), Fault> {
+    /// Takes what has arrived, and wakes those who wait for it. Gives what the other end calls.
+    pub(crate) fn receive(
+        &mut self,
+        directory: &dyn Directory,
+    ) -> (Vec<Called>, Result<(), Fault>) {
+        let mut input = std::mem::take(&mut self.input);
+        let mut all = Vec::new();
         let received = loop {
-            match self.machine.receive(&mut self.input) {
-                Ok(Some(arrival)) => self.take_in(arrival),
+            match self.advance(&mut input, directory) {
+                Ok(Some(called)) => all.push(called),
                 Ok(None) => break Ok(()),
                 Err(fault) => break Err(fault),
             }
         };
-        self.machine.transmit(&mut self.out);
-        received
+        self.input = input;
+        self.transmit();
+        (all, received)
+    }
+
+    /// The same up to the next call of the other end's.
+    pub(crate) fn advance(
+        &mut self,
+        input: &mut BytesMut,
+        directory: &dyn Directory,
+    ) -> Result<Option<Called>, Fault> {
+        loop {
+            match self.machine.receive(input, directory)? {
+                None => return Ok(None),
+                Some(Arrival::Called(called)) => {
+                    match &called {
+                        Called::Call(call) if call.kind.streams() => {
+                            self.streams.open(call.reply.call());
+                        }
+                        Called::Call(_) => {}
+                        Called::Cancelled(call) => self.streams.fail(*call, &ended()),
+                    }
+                    return Ok(Some(called));
+                }
+                Some(arrival) => self.take_in(arrival),
+            }
+        }
     }
 
     /// The peer has closed the connection, which can be the end of a reply.
@@ -176,9 +215,13 @@ impl<W: Wake> Table<W> {
                 }
                 call
             }
+            Arrival::Called(_) => None,
         };
         if let Some(call) = call
-            && self.machine.own().is_some_and(|own| !own.is_open(call))
+            && self
+                .machine
+                .own()
+                .is_some_and(|own| own.made(call) && !own.is_open(call))
         {
             self.finished(call);
         }
@@ -189,9 +232,14 @@ impl<W: Wake> Table<W> {
         self.open -= usize::from(self.streams.finished(call));
     }
 
-    /// The connection as its streams use it; `None` where its wire has none.
-    pub(crate) fn locked(&mut self) -> Option<(&mut Connection, &mut Inboxes<W>, &mut Vec<u8>)> {
+    /// The connection as streams use it; `None` where its wire has none.
+    pub(crate) fn own(&mut self) -> Option<(&mut Connection, &mut Inboxes<W>, &mut Vec<u8>)> {
         Some((self.machine.own()?, &mut self.streams, &mut self.out))
+    }
+
+    /// The machine of Dovetail's own wire.
+    pub(crate) fn machine(&mut self) -> Option<&mut Connection> {
+        self.machine.own()
     }
 
     /// What comes next on the stream of a call; see [`Inboxes::next`].
@@ -209,11 +257,16 @@ impl<W: Wake> Table<W> {
         self.machine.transmit(&mut self.out);
     }
 
-    /// The caller has lost interest in a call with streams.
+    /// A caller has lost interest in a call with streams, or a handler in its caller's items.
     pub(crate) fn leave(&mut self, call: u32) {
-        if self.streams.finished(call) {
+        let Some(machine) = self.machine.own() else {
+            return;
+        };
+        if !machine.made(call) {
+            self.streams.ignore(call, machine);
+        } else if self.streams.finished(call) {
             self.open -= 1;
-            self.machine.abandon(call.into());
+            machine.abandon(call);
             self.streams.fail(call, &given_up());
         }
         self.transmit();
@@ -249,11 +302,6 @@ impl<W: Wake> Table<W> {
     #[cfg(feature = "async")]
     pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut W> {
         self.calls.get_mut(&call).map(|entry| &mut entry.waiter)
-    }
-
-    /// What is known of the calls that wait, where the server closes the connection in order.
-    pub(crate) fn left_behind(&self) -> Execution {
-        self.machine.left_behind()
     }
 
     /// How much to receive next.

@@ -1,13 +1,16 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::Shared;
-use super::link::{Flush, StreamLink};
+use crate::client::{Called, Table};
+use crate::context::Caller;
 use crate::incoming::Incoming;
+use crate::link::{Flush, Link};
 use crate::{Code, Execution, Status};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Options, Role};
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What has arrived on a connection.
@@ -25,11 +28,14 @@ pub(super) enum Arrival {
     Cancelled(u32),
 }
 
+/// What peers are told of a drain.
+const GOING_DOWN: &str = "the server is shutting down";
+
 /// The machine of a connection.
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
-    Dovetail(Arc<StreamLink>),
+    Dovetail(Arc<Link>),
 }
 
 /// Why a connection cannot go on.
@@ -51,13 +57,14 @@ impl Machine {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
+        caller: &Caller,
         driver: &Arc<dyn Flush>,
     ) -> Result<Option<Arrival>, Fault> {
         if let Machine::Detecting = self {
             let Some(first) = input.first() else {
                 return Ok(None);
             };
-            *self = Self::detect(*first, shared, driver);
+            *self = Self::detect(*first, shared, caller, driver);
         }
         match self {
             Machine::Detecting => Ok(None),
@@ -65,11 +72,19 @@ impl Machine {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
-            Machine::Dovetail(link) => link.receive(input, shared).map_err(|_| Fault::Dovetail),
+            Machine::Dovetail(link) => {
+                let called = link.lock().advance(input, &shared.router);
+                Ok(called
+                    .map_err(|_| Fault::Dovetail)?
+                    .map(|called| match called {
+                        Called::Call(call) => Arrival::Call(Incoming::over(call, link)),
+                        Called::Cancelled(call) => Arrival::Cancelled(call),
+                    }))
+            }
         }
     }
 
-    fn detect(first: u8, shared: &Shared, driver: &Arc<dyn Flush>) -> Self {
+    fn detect(first: u8, shared: &Shared, caller: &Caller, driver: &Arc<dyn Flush>) -> Self {
         if !Connection::detects(first) {
             let machine = ServerConnection::new(shared.options.clone());
             return Machine::Thrift(Box::new(machine));
@@ -78,9 +93,21 @@ impl Machine {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
             deadline: None,
+            compression: shared.compression,
         };
-        let machine = Connection::new(Role::Server, options);
-        Machine::Dovetail(Arc::new(StreamLink::new(machine, shared, driver.clone())))
+        let mut machine = Connection::new(Role::Server, options);
+        if shared.draining.load(Ordering::SeqCst) {
+            // It came too late: none of its calls is started.
+            machine.drain(GOING_DOWN);
+        }
+        let link = Arc::new(Link::new(
+            caller.peer.clone(),
+            Table::accepted(machine),
+            shared.limits.message,
+            driver.clone(),
+        ));
+        caller.called_over(&link);
+        Machine::Dovetail(link)
     }
 
     /// How much to receive next.
@@ -88,7 +115,7 @@ impl Machine {
         match self {
             Machine::Detecting => 1,
             Machine::Thrift(machine) => machine.needs(),
-            Machine::Dovetail(link) => link.machine(|machine| machine.needs()),
+            Machine::Dovetail(link) => own(link, |machine| machine.needs()).unwrap_or(1),
         }
     }
 
@@ -102,7 +129,6 @@ impl Machine {
     }
 
     /// True where the peer tells answers apart and may cancel calls, so that it is listened to at all times.
-    #[cfg(feature = "async")]
     pub(super) fn is_multiplexed(&self) -> bool {
         matches!(self, Machine::Dovetail(_))
     }
@@ -117,7 +143,7 @@ impl Machine {
     /// What the wire itself has to say, in whatever place: before answers at the beginning.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
         if let Machine::Dovetail(link) = self {
-            link.machine(|machine| machine.transmit(out));
+            own(link, |machine| machine.transmit(out));
         }
     }
 
@@ -125,7 +151,9 @@ impl Machine {
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         if let Machine::Dovetail(link) = self {
-            link.transmit(out);
+            let mut table = link.lock();
+            table.transmit();
+            out.append(&mut table.out);
         }
     }
 
@@ -142,8 +170,8 @@ impl Machine {
             Machine::Detecting => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
             Machine::Dovetail(link) => {
-                let closed = link.machine(|machine| machine.closed(input));
-                closed.map_err(|_| Fault::Dovetail)
+                let closed = own(link, |machine| machine.closed(input));
+                closed.unwrap_or(Ok(())).map_err(|_| Fault::Dovetail)
             }
         }
     }
@@ -159,18 +187,18 @@ impl Machine {
             }
             Machine::Dovetail(link) => {
                 let why = error.to_string();
-                link.machine(|machine| machine.fail(Code::DeadlineExceeded, &why));
+                own(link, |machine| machine.fail(Code::DeadlineExceeded, &why));
                 Fault::Dovetail
             }
         }
     }
 
-    /// The peer has gone: handlers that wait for what it sends need not.
+    /// The peer has gone: handlers that wait for it need not.
     pub(super) fn lost(&self) {
         if let Machine::Dovetail(link) = self {
             let what = "the caller's connection has ended";
             let why = Status::new(Code::Unavailable, what);
-            link.lost(&why.with_execution(Execution::MayHaveRun));
+            link.lock().fail(&why.with_execution(Execution::MayHaveRun));
         }
     }
 
@@ -178,12 +206,17 @@ impl Machine {
     pub(super) fn drain(&mut self) -> bool {
         match self {
             Machine::Thrift(_) => false,
-            // What may have been sent meanwhile is not read, and was not started.
-            Machine::Detecting => true,
+            // Only a peer whose wire is known can be told.
+            Machine::Detecting => false,
             Machine::Dovetail(link) => {
-                link.machine(|machine| machine.drain("the server is shutting down"));
+                own(link, |machine| machine.drain(GOING_DOWN));
                 true
             }
         }
     }
+}
+
+/// Runs this on the machine of Dovetail's own wire.
+fn own<R>(link: &Link, work: impl FnOnce(&mut Connection) -> R) -> Option<R> {
+    link.lock().machine().map(work)
 }

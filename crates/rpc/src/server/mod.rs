@@ -4,7 +4,8 @@ mod counters;
 #[cfg(feature = "async")]
 mod event_loop;
 mod limits;
-mod link;
+#[cfg(feature = "async")]
+mod local;
 mod machine;
 mod router;
 mod running;
@@ -13,10 +14,13 @@ mod threads;
 
 pub use counters::Counters;
 pub use limits::ServerLimits;
+#[cfg(feature = "async")]
+pub(crate) use local::{Calls, Local};
 
 use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
 use crate::{Address, Service};
 use counters::{SharedCounters, count};
+use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
 use router::Router;
 use std::io;
@@ -87,6 +91,7 @@ pub struct Server {
     services: Vec<Box<dyn Service>>,
     model: Model,
     limits: ServerLimits,
+    compression: Option<Compression>,
     polling: Polling,
     protocols: Vec<&'static dyn CustomProtocol>,
     sockets: Vec<SocketListener>,
@@ -99,6 +104,7 @@ impl Default for Server {
             services: Vec::new(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
+            compression: None,
             polling: Polling::default(),
             protocols: Vec::new(),
             sockets: Vec::new(),
@@ -129,6 +135,13 @@ impl Server {
     /// Changes what peers may cost.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Compresses the answers and items that are sent, on Dovetail's own wire, to clients that say that they can
+    /// decompress them. Over THeader answers are compressed as calls are. Default: not at all.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
         self
     }
 
@@ -174,9 +187,9 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// Starts serving.
-    pub fn start(self) -> io::Result<Running> {
-        let shared = Arc::new(Shared {
+    /// What its drivers share.
+    fn into_shared(self) -> Arc<Shared> {
+        Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
                 custom: self.protocols,
@@ -184,29 +197,40 @@ impl Server {
             }),
             router: Router::new(self.services),
             limits: self.limits,
+            compression: self.compression,
             counters: SharedCounters::default(),
             waiting: AtomicUsize::new(0),
             polling: self.polling,
             draining: AtomicBool::new(false),
+            accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),
             guests: Mutex::default(),
             left: Condvar::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
-        });
+        })
+    }
+
+    /// Starts serving.
+    pub fn start(mut self) -> io::Result<Running> {
+        let (sockets, others) = (
+            std::mem::take(&mut self.sockets),
+            std::mem::take(&mut self.others),
+        );
+        let model = self.model;
         let mut running = Running {
             addresses: Vec::new(),
             listeners: Vec::new(),
             threads: Vec::new(),
-            shared,
+            shared: self.into_shared(),
             #[cfg(feature = "async")]
             loops: Vec::new(),
         };
-        for listener in &self.sockets {
+        for listener in &sockets {
             running.addresses.push(listener.local().clone());
         }
-        let sockets: Vec<Arc<SocketListener>> = self.sockets.into_iter().map(Arc::new).collect();
-        match self.model {
+        let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
+        match model {
             Model::ThreadPerConnection => {
                 for listener in sockets {
                     running.accept_on_thread(listener)?;
@@ -221,7 +245,7 @@ impl Server {
             }
         }
         // After the loops, whose timers and tasks the handlers may use.
-        for listener in self.others {
+        for listener in others {
             running.accept_on_thread(listener)?;
         }
         Ok(running)
@@ -253,11 +277,14 @@ struct Shared {
     options: Arc<ServerOptions>,
     router: Router,
     limits: ServerLimits,
+    compression: Option<Compression>,
     counters: SharedCounters,
     /// Calls whose handlers wait.
     waiting: AtomicUsize,
     polling: Polling,
     draining: AtomicBool,
+    /// Those who accept connections.
+    accepting: AtomicUsize,
     next_guest: AtomicU64,
     guests: Mutex<Vec<Seat>>,
     /// Notified when a connection has ended.
@@ -303,6 +330,24 @@ impl Shared {
 
     fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who accepts connections, counted as long as this exists.
+struct Accepts(Arc<Shared>);
+
+impl Accepts {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.accepting.fetch_add(1, Ordering::SeqCst);
+        Accepts(shared.clone())
+    }
+}
+
+impl Drop for Accepts {
+    fn drop(&mut self) {
+        let _guests = self.0.guests();
+        self.0.accepting.fetch_sub(1, Ordering::SeqCst);
+        self.0.left.notify_all();
     }
 }
 
@@ -400,7 +445,8 @@ impl Running {
 
     fn wait_until_empty(&self, deadline: Instant) -> bool {
         let mut guests = self.shared.guests();
-        while !guests.is_empty() {
+        // Who accepts may still have guests to bring.
+        while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -414,9 +460,13 @@ impl Running {
     fn accept_on_thread(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
         self.listeners.push(listener.clone());
         let shared = self.shared.clone();
-        let accept = thread::Builder::new().name("dovetail accept".to_owned());
-        self.threads
-            .push(accept.spawn(move || threads::accept(&*listener, &shared))?);
+        let accepts = Accepts::new(&shared);
+        let accept = move || {
+            threads::accept(&*listener, &shared);
+            drop(accepts);
+        };
+        let thread = thread::Builder::new().name("dovetail accept".to_owned());
+        self.threads.push(thread.spawn(accept)?);
         Ok(())
     }
 }

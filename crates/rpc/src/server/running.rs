@@ -6,6 +6,8 @@ use super::router::Route;
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Status};
+#[cfg(feature = "async")]
+use futures_util::future::{Abortable, Aborted};
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -135,6 +137,37 @@ fn panicked() -> Status {
 pub(super) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Vec<u8> {
     reply.fail(&mut out, status);
     out
+}
+
+/// How a call whose handler waits is answered where that does not do it.
+#[cfg(feature = "async")]
+pub(super) struct Waiting {
+    pub(super) reply: ReplyTo,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// The answer of a handler that waits: its own, or that its caller has gone or its deadline passed.
+#[cfg(feature = "async")]
+pub(super) async fn outcome(
+    shared: &Shared,
+    answer: Abortable<impl Future<Output = Vec<u8>>>,
+    Waiting { reply, deadline }: Waiting,
+) -> Vec<u8> {
+    let outcome = match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), answer).await,
+        None => Ok(answer.await),
+    };
+    match outcome {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(Aborted)) => {
+            count(&shared.counters.cancelled_calls);
+            refusal(&reply, &cancelled(), Vec::new())
+        }
+        Err(_) => {
+            count(&shared.counters.late_calls);
+            refusal(&reply, &too_late(), Vec::new())
+        }
+    }
 }
 
 /// The time of a call is over; nothing is known of its execution.

@@ -1,13 +1,13 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
-use super::Shared;
 use super::counters::count;
-use super::link::Flush;
 use super::machine::{Arrival, Fault, Machine};
 use super::running::RunningCall;
+use super::{LINGER, Shared};
 use crate::buffers;
 use crate::context::Caller;
 use crate::incoming::Incoming;
+use crate::link::Flush;
 use bytes::BytesMut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -72,10 +72,14 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
-        let received = self
-            .machine
-            .receive(&mut self.input, self.shared, &self.driver);
+        let received =
+            self.machine
+                .receive(&mut self.input, self.shared, &self.caller, &self.driver);
         self.machine.transmit_at_once(out);
+        if !self.ends() && self.is_draining() && self.machine.is_multiplexed() {
+            // A peer whose wire has just become known can be told.
+            self.drain();
+        }
         match received {
             Ok(arrival) => {
                 let arrival = arrival?;
@@ -119,6 +123,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a thread that may wait does with a call there is room for.
+    #[cfg(feature = "async")]
     pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Vec<u8> + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
@@ -158,6 +163,7 @@ impl<'a> Session<'a> {
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
     /// to be received for a while; see [`LINGER`](super::LINGER).
     pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
+        self.machine.lost();
         self.machine.transmit_at_once(out);
         if let Some(End::Broken(fault)) = &self.end {
             self.machine.goodbye(fault, out);
@@ -168,6 +174,9 @@ impl<'a> Session<'a> {
     /// How long to wait for the peer, from now.
     pub(super) fn patience(&mut self) -> Duration {
         let limits = &self.shared.limits;
+        if self.is_leaving() {
+            return LINGER;
+        }
         if self.is_idle() {
             return match self.welcome {
                 true => limits.idle,
@@ -185,8 +194,22 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn is_draining(&self) -> bool {
+        self.shared.draining.load(Ordering::SeqCst)
+    }
+
+    /// True where the server goes down and nothing has come yet: a peer that is about to call should be told
+    /// so, and cannot be before its wire is known.
+    pub(super) fn is_leaving(&self) -> bool {
+        !self.ends() && self.is_draining() && matches!(self.machine, Machine::Detecting)
+    }
+
     /// The peer let the time pass that [`patience`](Self::patience) gave it.
     pub(super) fn timed_out(&mut self) {
+        if self.is_leaving() {
+            self.end = Some(End::Closed);
+            return;
+        }
         let counters = &self.shared.counters;
         match self.is_idle() {
             true => {
@@ -202,9 +225,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The server goes down while the connection is idle.
+    pub(super) fn going_down(&mut self) {
+        if !self.is_leaving() {
+            self.closed();
+        }
+    }
+
     /// The peer has closed its side, or this end wants to close while the connection is idle.
     pub(super) fn closed(&mut self) {
-        if self.shared.draining.load(Ordering::SeqCst) && !self.drains() && self.drain() {
+        if self.is_draining() && !self.drains() && self.drain() {
             return;
         }
         match self.machine.end(&mut self.input) {
@@ -226,9 +256,13 @@ impl<'a> Session<'a> {
     }
 
     /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
-    #[cfg(feature = "async")]
     pub(super) fn is_multiplexed(&self) -> bool {
         self.machine.is_multiplexed()
+    }
+
+    /// The connection is lost: handlers that wait for the peer need not.
+    pub(super) fn lost(&self) {
+        self.machine.lost();
     }
 
     fn fail(&mut self, fault: Fault) {

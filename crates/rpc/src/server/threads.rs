@@ -2,19 +2,22 @@
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
 
 use super::counters::count;
-use super::link::{Flush, StreamLink};
 use super::machine::Arrival;
+use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
 use super::{LINGER, Shared};
 use crate::block_on::block_on;
 use crate::context::Caller;
 use crate::incoming::Incoming;
-use crate::transport::{Listener, Receiver, Stream};
+use crate::link::{Flush, Link};
+use crate::transport::{Listener, Receiver, Stream, Wait};
 use crate::{Code, Execution, Status};
 use std::io;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// Accepts until the listener is closed.
@@ -57,76 +60,183 @@ pub(super) fn serve(
     shared: &Arc<Shared>,
     welcome: bool,
 ) -> io::Result<()> {
-    let caller = Caller {
-        peer: stream.peer(),
-        may_block: true,
-    };
+    let caller = Caller::new(stream.peer(), true);
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),
         sending: Mutex::new(()),
     });
-    let mut session = Session::new(shared, caller, welcome, sender.clone());
-    let mut out = Outbox::default();
-    let mut receiver = Receiver::new(shared.polling);
-    let mut streaming = Streaming::default();
-    if shared.draining.load(Ordering::SeqCst) {
-        session.closed();
-    }
-    loop {
-        while let Some(arrival) = session.next(&mut out.bytes) {
-            let Arrival::Call(call) = arrival else {
-                // Other calls run one after the other here: it has been answered, or is still to be started.
-                continue;
-            };
-            if session.greets() {
-                sender.send(&mut out)?;
-            }
-            let buffer = out.buffer();
-            out.put(match call.reply.has_streams() {
-                true => streaming.start(&session, call, buffer),
-                false => block_on(session.start(call, buffer)),
-            });
-            if out.is_full() {
-                sender.send(&mut out)?;
-            }
-        }
-        if session.ends() && (!session.drains() || streaming.are_done()) {
-            break;
-        }
-        session.transmit(&mut out.bytes);
-        sender.send(&mut out)?;
-        receiver.relax(&mut session.input);
-        // Calls with streams may go on without a word.
-        let waits = streaming.are_done() || !session.is_idle();
-        let patience = match waits {
-            true => session.patience(),
-            false => STREAMING,
+    let mut connection = Connection {
+        shared,
+        session: Session::new(shared, caller, welcome, sender.clone()),
+        sender: &sender,
+        receiver: Receiver::new(shared.polling),
+        out: Outbox::default(),
+    };
+    thread::scope(|scope| {
+        let mut aside = Aside {
+            scope,
+            threads: Vec::new(),
         };
-        let needs = session.needs();
-        match receiver.receive(
-            &**stream,
-            &mut session.input,
-            needs,
-            Instant::now() + patience,
-        ) {
-            Ok(0) => session.closed(),
+        let served = connection.serve(&mut aside);
+        if served.is_err() {
+            // Nobody is left to be waited for.
+            connection.session.lost();
+        }
+        aside.wait();
+        served
+    })?;
+    let lingers = connection.session.farewell(&mut connection.out.bytes);
+    sender.send(&mut connection.out)?;
+    if lingers {
+        linger(&**stream, &mut connection.receiver);
+    }
+    Ok(())
+}
+
+/// One connection, as its own thread sees it.
+struct Connection<'a> {
+    shared: &'a Arc<Shared>,
+    session: Session<'a>,
+    sender: &'a Sender,
+    receiver: Receiver,
+    out: Outbox,
+}
+
+/// How often a connection whose handlers wait looks whether they still do.
+const ASIDE: Duration = Duration::from_secs(1);
+
+impl<'a> Connection<'a> {
+    /// Receives and answers, until no further call is taken.
+    fn serve<'scope>(&mut self, aside: &mut Aside<'scope, '_>) -> io::Result<()>
+    where
+        'a: 'scope,
+    {
+        if self.shared.draining.load(Ordering::SeqCst) {
+            self.session.going_down();
+        }
+        loop {
+            while let Some(arrival) = self.session.next(&mut self.out.bytes) {
+                let Arrival::Call(call) = arrival else {
+                    // A thread that is in a handler cannot be stopped.
+                    continue;
+                };
+                if self.session.greets() {
+                    self.sender.send(&mut self.out)?;
+                }
+                self.start(call, aside);
+                if self.out.is_full() {
+                    self.sender.send(&mut self.out)?;
+                }
+            }
+            if self.session.ends() && (!self.session.drains() || aside.is_empty()) {
+                return Ok(());
+            }
+            self.session.transmit(&mut self.out.bytes);
+            self.sender.send(&mut self.out)?;
+            self.receive(aside)?;
+        }
+    }
+
+    /// Runs a handler in place; one that waits gets a thread where the peer tells answers apart, so that this
+    /// one can receive what it may wait for.
+    fn start<'scope>(&mut self, call: Incoming, aside: &mut Aside<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        let reply = call.reply.clone();
+        let mut running = self.session.start(call, self.out.buffer());
+        let mut now = Context::from_waker(Waker::noop());
+        let most = self.shared.limits.calls_per_connection;
+        let answer = match Pin::new(&mut running).poll(&mut now) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending if self.session.is_multiplexed() && aside.len() < most => {
+                match aside.run(running, self.sender) {
+                    Ok(()) => return,
+                    Err(error) => refusal(&reply, &no_thread(&error), Vec::new()),
+                }
+            }
+            Poll::Pending => block_on(running),
+        };
+        self.out.put(answer);
+    }
+
+    /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
+    fn receive_late(&mut self) {
+        let deadline = Instant::now() + LINGER;
+        let mut piece = [0; 4096];
+        while Instant::now() < deadline {
+            if let Ok(received @ 1..) = self.sender.stream.recv(&mut piece, Wait::Poll) {
+                let received = piece.get(..received).unwrap_or_default();
+                return self.session.input.extend_from_slice(received);
+            }
+            thread::sleep(LATE);
+        }
+        self.session.closed();
+    }
+
+    fn receive(&mut self, aside: &mut Aside<'_, '_>) -> io::Result<()> {
+        self.receiver.relax(&mut self.session.input);
+        // It is this end that makes the peer wait where handlers do.
+        let waits_for_peer = aside.is_empty() || !self.session.is_idle();
+        let patience = match waits_for_peer {
+            true => self.session.patience(),
+            false => ASIDE,
+        };
+        let needs = self.session.needs();
+        let deadline = Instant::now() + patience;
+        let stream = &*self.sender.stream;
+        let input = &mut self.session.input;
+        match self.receiver.receive(stream, input, needs, deadline) {
+            // The receiving side was shut down to wake this thread; what comes can still be read.
+            Ok(0) if self.session.is_leaving() => self.receive_late(),
+            Ok(0) => self.session.closed(),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
-                if waits {
-                    session.timed_out();
+                if waits_for_peer {
+                    self.session.timed_out();
                 }
             }
             Err(e) => return Err(e),
         }
+        Ok(())
     }
-    streaming.wait();
-    let lingers = session.farewell(&mut out.bytes);
-    sender.send(&mut out)?;
-    if lingers {
-        linger(&**stream, &mut receiver);
+}
+
+/// How often a connection of which the receiving side is shut down is looked at.
+const LATE: Duration = Duration::from_millis(5);
+
+/// The handlers of a connection that wait, each on a thread.
+struct Aside<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    threads: Vec<ScopedJoinHandle<'scope, ()>>,
+}
+
+impl<'scope> Aside<'scope, '_> {
+    /// Goes on with a call.
+    fn run(&mut self, running: RunningCall<'scope>, sender: &'scope Sender) -> io::Result<()> {
+        let run = move || sender.send_or_shut_down(&block_on(running));
+        let thread = thread::Builder::new().name("dovetail call".to_owned());
+        self.threads.push(thread.spawn_scoped(self.scope, run)?);
+        Ok(())
     }
-    Ok(())
+
+    /// How many still wait.
+    fn len(&mut self) -> usize {
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.len()
+    }
+
+    fn is_empty(&mut self) -> bool {
+        self.len() == 0
+    }
+
+    fn wait(self) {
+        for thread in self.threads {
+            // It has answered for its panic.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Lets the peer read what it was told last; see [`LINGER`].
@@ -138,50 +248,13 @@ fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
     {}
 }
 
-/// How often a connection whose calls with streams go on looks whether they do.
-const STREAMING: Duration = Duration::from_secs(1);
-
-/// The calls with streams of a connection: each has a thread, so that this one can receive for it.
-#[derive(Default)]
-struct Streaming(Vec<JoinHandle<()>>);
-
-impl Streaming {
-    /// Starts a call; gives its answer where it is refused.
-    fn start(&mut self, session: &Session<'_>, call: Incoming, buffer: Vec<u8>) -> Vec<u8> {
-        self.0.retain(|thread| !thread.is_finished());
-        if session.no_room().is_some() {
-            return block_on(session.start(call, buffer));
-        }
-        let (start, reply) = (session.starter(), call.reply.clone());
-        let run = move || drop(start(call));
-        let thread = thread::Builder::new().name("dovetail stream".to_owned());
-        match thread.spawn(run) {
-            Ok(thread) => self.0.push(thread),
-            Err(error) => {
-                let what = format!("no thread for a call with streams: {error}");
-                let status = Status::new(Code::ResourceExhausted, what);
-                reply.fail(
-                    &mut Vec::new(),
-                    &status.with_execution(Execution::NotStarted),
-                );
-            }
-        }
-        buffer
-    }
-
-    fn are_done(&self) -> bool {
-        self.0.iter().all(JoinHandle::is_finished)
-    }
-
-    fn wait(self) {
-        for thread in self.0 {
-            // It has answered for its panic.
-            let _ = thread.join();
-        }
-    }
+#[cold]
+fn no_thread(error: &io::Error) -> Status {
+    let what = format!("no thread for a handler that waits: {error}");
+    Status::new(Code::ResourceExhausted, what).with_execution(Execution::MayHaveRun)
 }
 
-/// The sending side of a connection, which its calls with streams share.
+/// The sending side of a connection, which its calls share.
 struct Sender {
     stream: Arc<dyn Stream>,
     shared: Arc<Shared>,
@@ -205,6 +278,23 @@ impl Sender {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// For threads beside the one of the connection.
+    fn send_or_shut_down(&self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let sending = self.lock();
+            let sent = self.send_all(bytes);
+            drop(sending);
+            self.shut_down_after(&sent);
+        }
+    }
+
+    /// Whoever receives finds out.
+    fn shut_down_after(&self, sent: &io::Result<()>) {
+        if sent.is_err() {
+            self.stream.shutdown();
+        }
+    }
+
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + self.shared.limits.transfer;
         self.stream
@@ -218,13 +308,12 @@ impl Sender {
 }
 
 impl Flush for Sender {
-    fn flush(&self, link: &StreamLink) {
-        let _sending = self.lock();
-        let mut out = Vec::new();
-        link.transmit(&mut out);
-        if self.send_all(&out).is_err() {
-            // Whoever receives finds out.
-            self.stream.shutdown();
-        }
+    fn flush(&self, link: &Link) {
+        // Nobody else sends between taking and sending.
+        let sending = self.lock();
+        let out = std::mem::take(&mut link.lock().out);
+        let sent = self.send_all(&out);
+        drop(sending);
+        self.shut_down_after(&sent);
     }
 }

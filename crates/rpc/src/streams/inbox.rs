@@ -2,7 +2,7 @@
 
 use super::ended;
 use crate::Status;
-use dovetail_protocol::dovetail::{Connection, Event};
+use dovetail_protocol::dovetail::{self, Connection, Event};
 use dovetail_wire::{Bytes, Encoding};
 use std::collections::{HashMap, VecDeque};
 use std::task::Waker;
@@ -21,6 +21,9 @@ impl Wake for Waker {
 /// An encoded value.
 pub(crate) type Body = (Encoding, Bytes);
 
+/// An item as it came.
+pub(crate) type Item = (Encoding, dovetail::Body);
+
 /// What has arrived for the calls with streams of a connection, and who waits for it.
 pub(crate) struct Inboxes<W> {
     calls: HashMap<u32, Inbox<W>>,
@@ -30,7 +33,7 @@ struct Inbox<W> {
     /// The answer, at the caller's end.
     answer: Option<Result<Body, Status>>,
     /// Items with their credit.
-    items: VecDeque<(Body, usize)>,
+    items: VecDeque<(Item, usize)>,
     end: Option<Result<Option<Body>, Status>>,
     /// A call of this end's that is not over.
     open: bool,
@@ -46,7 +49,7 @@ struct Inbox<W> {
 
 /// What comes next on a stream.
 pub(crate) enum Next {
-    Item(Body),
+    Item(Item),
     /// The end, with the exception of the contract's that it came with.
     End(Result<Option<Body>, Status>),
 }

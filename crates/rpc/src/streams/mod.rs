@@ -23,36 +23,17 @@ pub use answer::{Answer, Streamed, Upload};
 #[cfg(feature = "async")]
 pub use sender::Sender;
 
+use crate::client::Table;
 use crate::exceptions::Exceptions;
+use crate::link::Link;
 use crate::reply::{ReplyBody, ReplySlot};
 use crate::{Code, Execution, Status};
 use dovetail_protocol::dovetail::{Connection, Sent};
 use dovetail_wire::{Bytes, EncodeError, Encoding, Field, FieldValue, Limits};
+use inbox::Item;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-
-/// A connection of Dovetail's own wire, as its streams use it.
-pub(crate) trait Link: Send + Sync {
-    /// Runs this with the connection locked, unless it is lost and forgotten. What is queued is sent afterwards.
-    fn with(&self, work: &mut dyn FnMut(&mut Locked<'_>));
-
-    /// A client has lost interest in a call, or a handler in its caller's items.
-    fn leave(&self, call: u32);
-
-    /// Nobody has to do with the call any longer.
-    fn close(&self, call: u32);
-
-    /// What decoding an item may cost.
-    fn limits(&self) -> Limits;
-}
-
-/// A connection while it is locked.
-pub(crate) struct Locked<'a> {
-    pub(crate) machine: &'a mut Connection,
-    pub(crate) inboxes: &'a mut Inboxes<Waker>,
-    pub(crate) out: &'a mut Vec<u8>,
-}
 
 /// A call with streams, at either end. Its handles share it; with the last of them it is closed.
 #[derive(Clone)]
@@ -62,19 +43,19 @@ pub(crate) struct StreamCall {
 }
 
 struct Inner {
-    link: Arc<dyn Link>,
+    link: Arc<Link>,
     call: u32,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.link.close(self.call);
+        self.link.with(|table| table.close(self.call));
     }
 }
 
 impl StreamCall {
     /// A call whose inbox is open.
-    pub(crate) fn new(link: Arc<dyn Link>, call: u32) -> Self {
+    pub(crate) fn new(link: Arc<Link>, call: u32) -> Self {
         StreamCall {
             inner: Arc::new(Inner { link, call }),
             method: "",
@@ -100,33 +81,35 @@ impl StreamCall {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        self.inner.link.limits()
+        self.inner.link.limits
     }
 
-    /// See [`Link::leave`].
+    /// A client has lost interest in the call, or a handler in its caller's items.
     pub(crate) fn leave(&self) {
-        self.inner.link.leave(self.inner.call);
+        self.with(|table| table.leave(self.inner.call));
     }
 
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Locked<'_>) -> R) -> Option<R> {
-        let (mut work, mut result) = (Some(work), None);
-        self.inner.link.with(&mut |locked| {
-            if let Some(work) = work.take() {
-                result = Some(work(locked));
-            }
-        });
-        result
+    fn with<R>(&self, work: impl FnOnce(&mut Table<Waker>) -> R) -> R {
+        self.inner.link.with(work)
+    }
+
+    /// Does something to the connection, where its wire has streams.
+    fn own<R>(
+        &self,
+        work: impl FnOnce(&mut Connection, &mut Inboxes<Waker>, &mut Vec<u8>) -> R,
+    ) -> Option<R> {
+        self.with(|table| {
+            let (machine, inboxes, out) = table.own()?;
+            Some(work(machine, inboxes, out))
+        })
     }
 
     /// The answer, at the caller's end.
     #[cfg(feature = "async")]
     pub(crate) fn poll_answer(&self, context: &Context<'_>) -> Poll<Result<inbox::Body, Status>> {
-        let answer = self.with(|locked| locked.inboxes.take_answer(self.number(), context.waker()));
-        match answer {
-            Some(Some(answer)) => Poll::Ready(answer),
-            Some(None) => Poll::Pending,
-            None => Poll::Ready(Err(ended())),
-        }
+        let call = self.number();
+        let answer = self.with(|table| table.streams.take_answer(call, context.waker()));
+        answer.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Appends an item as soon as there is credit for it.
@@ -136,49 +119,37 @@ impl StreamCall {
         context: &Context<'_>,
     ) -> Poll<Result<(), Status>> {
         let call = self.number();
-        let polled = self.with(
-            |Locked {
-                 machine,
-                 inboxes,
-                 out,
-             }| {
-                match machine.item(call, &item_of(&(item,)), out) {
+        let polled =
+            self.own(
+                |machine, inboxes, out| match machine.item(call, &item_of(&(item,)), out) {
                     Ok(Sent::Yes) => Poll::Ready(Ok(())),
                     Ok(Sent::NoCredit) if inboxes.wait_to_send(call, context.waker()) => {
                         Poll::Pending
                     }
                     Ok(Sent::NoCredit | Sent::Ended) => Poll::Ready(Err(inboxes.why_ended(call))),
                     Err(error) => Poll::Ready(Err(unencodable(self.method(), &error))),
-                }
-            },
-        );
+                },
+            );
         polled.unwrap_or_else(|| Poll::Ready(Err(ended())))
     }
 
     /// True where the other end has gone; else who asks is woken when it goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         let call = self.number();
-        self.with(|locked| locked.inboxes.is_over(call, context.waker()))
-            .unwrap_or(true)
+        self.with(|table| table.streams.is_over(call, context.waker()))
     }
 
     /// Answers the call for good, unless that has been done.
     pub(crate) fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let call = self.number();
-        self.with(
-            |Locked {
-                 machine,
-                 inboxes,
-                 out,
-             }| {
-                if inboxes.finished(call) {
-                    machine.transmit(out);
-                    write(out);
-                    machine.answered(call);
-                    inboxes.fail(call, &ended());
-                }
-            },
-        );
+        self.own(|machine, inboxes, out| {
+            if inboxes.finished(call) {
+                machine.transmit(out);
+                write(out);
+                machine.answered(call);
+                inboxes.fail(call, &ended());
+            }
+        });
     }
 
     /// Sends an item as soon as there is credit for it.
@@ -189,10 +160,24 @@ impl StreamCall {
         poll_fn(move |context| self.poll_send(&item, context))
     }
 
+    /// What comes next on the other end's stream.
+    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Next> {
+        let next = self.with(|table| table.next(self.number(), context.waker()));
+        next.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Appends something of the call's.
+    pub(crate) fn append<R>(&self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        self.with(|table| {
+            table.transmit();
+            write(&mut table.out)
+        })
+    }
+
     /// Ends this end's stream.
     pub(crate) fn end(&self) {
         let call = self.number();
-        self.with(|locked| locked.machine.end(call, locked.out));
+        self.own(|machine, _, out| machine.end(call, out));
     }
 
     /// Ends this end's stream with an exception that the contract declares for it; gives the status where it is
@@ -203,7 +188,7 @@ impl StreamCall {
         }
         let answer: Result<(), E> = Err(exception);
         let (call, body) = (self.number(), ReplyBody(&answer));
-        let ended = self.with(|locked| locked.machine.end_with(call, &body, locked.out));
+        let ended = self.own(|machine, _, out| machine.end_with(call, &body, out));
         let ended = ended.unwrap_or(Ok(()));
         ended.map_err(|error| unencodable(self.method(), &error))
     }
@@ -230,12 +215,14 @@ pub(crate) fn item_of<'a, T: FieldValue>(
 /// Decodes an item.
 pub(crate) fn decode_item<T: FieldValue>(
     method: &str,
-    (encoding, body): &(Encoding, Bytes),
+    (encoding, body): Item,
     limits: Limits,
 ) -> Result<T, Status> {
+    let body = body.decompress();
+    let body = body.map_err(|error| undecodable(method, &error.to_string()))?;
     let mut item = (T::default(),);
     let mut params = (&mut item, const { &[item_field::<T>()] as &[_] });
-    match encoding.decode(&mut params, body, limits) {
+    match encoding.decode(&mut params, &body, limits) {
         Ok(read) if read == body.len() => Ok(item.0),
         Ok(read) => Err(undecodable(
             method,

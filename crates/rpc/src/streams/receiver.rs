@@ -1,5 +1,5 @@
 use super::inbox::Next;
-use super::{StreamCall, decode_exception, decode_item, ended};
+use super::{StreamCall, decode_exception, decode_item};
 use crate::{Exceptions, Status};
 use dovetail_wire::FieldValue;
 use futures_core::Stream;
@@ -38,17 +38,12 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
             return Poll::Ready(None);
         }
         let call = &self.call;
-        let next = call.with(|locked| {
-            locked
-                .inboxes
-                .next(call.number(), locked.machine, context.waker())
-        });
-        let Some(next) = next.unwrap_or_else(|| Some(Next::End(Err(ended())))) else {
+        let Poll::Ready(next) = call.poll_next(context) else {
             return Poll::Pending;
         };
         let limits = call.limits();
         let item = match next {
-            Next::Item(body) => Some(decode_item(call.method(), &body, limits).map_err(E::from)),
+            Next::Item(body) => Some(decode_item(call.method(), body, limits).map_err(E::from)),
             Next::End(Ok(None)) => None,
             Next::End(Ok(Some(body))) => Some(Err(decode_exception(call.method(), &body, limits))),
             Next::End(Err(status)) => Some(Err(status.into())),

@@ -195,11 +195,11 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
 impl Listener for SocketListener {
     fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
-        let accepted = self.socket.accept();
-        if self.closed.load(Ordering::SeqCst) {
-            return Ok(None);
-        }
-        let (socket, peer) = accepted?;
+        let (socket, peer) = match self.socket.accept() {
+            Ok(accepted) => accepted,
+            Err(_) if self.closed.load(Ordering::SeqCst) => return Ok(None),
+            Err(e) => return Err(e),
+        };
         Ok(Some(Arc::new(Socket::new(
             socket,
             describe(peer.as_socket()),

@@ -3,8 +3,13 @@
 
 mod fixture;
 
+#[cfg(feature = "async")]
+mod callbacks;
 mod clients;
+#[cfg(all(feature = "lz4", feature = "zstd"))]
+mod compression;
 mod concurrency;
+mod cuts;
 mod drain;
 mod handlers;
 mod hostile;

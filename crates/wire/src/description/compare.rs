@@ -301,6 +301,10 @@ impl Comparison<'_> {
             (Type::Enum(_), Type::Scalar(Kind::I32)) => true,
             (Type::Scalar(Kind::I32), Type::Enum(_)) => true,
             (Type::Scalar(ours), Type::Scalar(theirs)) => ours == theirs,
+            (Type::Logical(ours), Type::Logical(theirs)) => ours == theirs,
+            (Type::Array(extents, ours), Type::Array(others, theirs)) => {
+                extents == others && self.same(ours, theirs)
+            }
             _ => false,
         }
     }
@@ -393,6 +397,20 @@ fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {
             spell(parsed, key, text);
             text.push_str(", ");
             spell(parsed, value, text);
+            text.push('>');
+        }
+        Type::Logical(logical) => text.push_str(logical.name()),
+        Type::Array(extents, item) => {
+            text.push_str("array<");
+            spell(parsed, item, text);
+            // What is longer is not shown.
+            for extent in extents.iter().take(SHOWN) {
+                text.push_str(", ");
+                match extent {
+                    0 => text.push('*'),
+                    extent => text.push_str(&extent.to_string()),
+                }
+            }
             text.push('>');
         }
         Type::Ref(target) => {

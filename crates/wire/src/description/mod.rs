@@ -5,10 +5,12 @@
 //! have identities, and get their numbers here, in the order in which they are met.
 
 mod compare;
+mod logical;
 mod named;
 mod parse;
 
 pub use compare::{Incompatible, compare};
+pub use logical::Logical;
 pub use named::Named;
 
 use crate::tagged::code;
@@ -19,6 +21,10 @@ use std::hash::Hash;
 
 /// The version of the form.
 const VERSION: u8 = 1;
+
+/// The codes of types that are another one on the wire, besides those of the tagged encoding.
+const LOGICAL: u8 = 21;
+const ARRAY: u8 = 22;
 
 const STRUCT: u8 = 1;
 const UNION: u8 = 2;
@@ -49,6 +55,10 @@ pub enum Type<N> {
     Enum(N),
     /// A struct, union or exception.
     Struct(N),
+    /// A type that every contract has, and that is another one on the wire.
+    Logical(Logical),
+    /// An array of these extents, 0 for those that are part of the value.
+    Array(Vec<u32>, Box<Type<N>>),
     /// A struct or exception, or one that extends it.
     Family(N),
     /// A reference to one of these, whose identity is kept.
@@ -236,12 +246,22 @@ impl<N: Copy + Eq + Hash> Text<N> {
 
     fn ty(&mut self, ty: &Type<N>) {
         self.out.push(match ty {
+            Type::Logical(_) => LOGICAL,
+            Type::Array(..) => ARRAY,
             Type::Ref(_) => REF_TYPE,
             Type::Family(_) => FAMILY_TYPE,
             _ => code(ty.kind()),
         });
         match ty {
             Type::Scalar(_) => {}
+            Type::Logical(logical) => self.out.push(*logical as u8),
+            Type::Array(extents, item) => {
+                self.count(extents.len());
+                extents
+                    .iter()
+                    .for_each(|extent| self.count(*extent as usize));
+                self.ty(item);
+            }
             Type::List(item) | Type::Set(item) | Type::Ref(item) => self.ty(item),
             Type::Map(key, value) => {
                 self.ty(key);
@@ -296,6 +316,9 @@ impl<N> Type<N> {
             Self::Map(..) => Kind::Map,
             Self::Enum(_) => Kind::Enum,
             Self::Struct(_) | Self::Family(_) | Self::Ref(_) => Kind::Struct,
+            Self::Logical(logical) => logical.kind(),
+            Self::Array(extents, _) if extents.contains(&0) => Kind::Struct,
+            Self::Array(..) => Kind::List,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A description, as a peer sent it, back into words. It is as bad as any input.
 
 use super::{
-    CLIENT_STREAM, Definition, ENUM, FAMILY, FAMILY_TYPE, FieldPresence, FieldType, ONE_WAY,
-    REF_TYPE, SERVER_STREAM, STRUCT, Signature, StreamTypes, Type, UNION, VERSION,
+    ARRAY, CLIENT_STREAM, Definition, ENUM, FAMILY, FAMILY_TYPE, FieldPresence, FieldType, LOGICAL,
+    Logical, ONE_WAY, REF_TYPE, SERVER_STREAM, STRUCT, Signature, StreamTypes, Type, UNION,
+    VERSION,
 };
 use crate::input::Input;
 use crate::tagged::kind;
@@ -195,12 +196,17 @@ impl<'a> Text<'a> {
             return malformed("a type of too many containers inside one another");
         };
         let code = self.input.byte()?;
-        match code {
+        let kind = match code {
+            LOGICAL => return self.logical().map(Type::Logical),
+            ARRAY => {
+                let extents = self.many(Self::number)?;
+                return Ok(Type::Array(extents, Box::new(self.ty_inside(left)?)));
+            }
             REF_TYPE => return self.reference(left),
             FAMILY_TYPE => return self.named(Class::Family).map(Type::Family),
-            _ => {}
-        }
-        let Some(kind) = kind(code) else {
+            _ => kind(code),
+        };
+        let Some(kind) = kind else {
             return malformed("a type that is none");
         };
         Ok(match kind {
@@ -214,6 +220,12 @@ impl<'a> Text<'a> {
             Kind::Struct => Type::Struct(self.named(Class::Struct)?),
             scalar => Type::Scalar(scalar),
         })
+    }
+
+    fn logical(&mut self) -> Result<Logical, DecodeError> {
+        let number = self.input.byte()?;
+        let known = Logical::ALL.into_iter().find(|one| *one as u8 == number);
+        known.ok_or_else(|| DecodeError::malformed("a type that is none"))
     }
 
     /// The type that a reference leads to.

@@ -60,6 +60,17 @@ impl<'de> Reader<'de> {
     #[inline]
     fn begin(&mut self, wire_size: usize, memory_size: usize) -> Result<Sequence, DecodeError> {
         let count = self.length()?;
+        self.enter(count, wire_size, memory_size)
+    }
+
+    /// Checks a count of elements of these sizes, and goes inside.
+    #[inline]
+    fn enter(
+        &mut self,
+        count: usize,
+        wire_size: usize,
+        memory_size: usize,
+    ) -> Result<Sequence, DecodeError> {
         self.input
             .count(count, wire_size, memory_size, &mut self.budget)?;
         self.budget.enter()?;
@@ -143,6 +154,16 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     #[inline]
     fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
         self.begin(wire_size(element), size)
+    }
+
+    #[inline]
+    fn begin_array(
+        &mut self,
+        element: Kind,
+        len: usize,
+        size: usize,
+    ) -> Result<Sequence, DecodeError> {
+        self.enter(len, wire_size(element), size)
     }
 
     #[inline]

@@ -129,6 +129,11 @@ impl crate::Writer for Writer<'_> {
     }
 
     #[inline]
+    fn begin_array(&mut self, _: Kind, _: usize) -> Result<(), EncodeError> {
+        self.depth.enter()
+    }
+
+    #[inline]
     fn begin_map(&mut self, key: Kind, value: Kind, len: usize) -> Result<(), EncodeError> {
         self.begin(len, wire_size(key) + wire_size(value))
     }

@@ -299,6 +299,10 @@ structs! {
     }
 }
 
+mod rich;
+#[allow(unused_imports)] // Not every test knows them.
+pub use rich::*;
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     Number(i32),

@@ -13,6 +13,13 @@ struct Link {
 
 struct Leaf extends Node {
   4: optional ref Leaf self
+  5: timestamp fallen
+}
+
+struct Forest {
+  1: array<Link, 2> pair
+  2: array<Node, *, *> grid
+  3: any tallest
 }
 
 union Target {

@@ -8,8 +8,8 @@
 )]
 pub mod graphs {
     use ::dovetail::{
-        Call, Context, HandlerFuture, Ref, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, extends, family, if_async, message, union,
+        Any, Array, Call, Context, Free, HandlerFuture, Ref, Service, ServiceDescriptor, Status,
+        Timestamp, UnknownFields, descriptor, extends, family, if_async, message, union,
     };
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};
@@ -67,6 +67,7 @@ pub mod graphs {
     pub struct Leaf {
         pub base: Node,
         pub self_: Ref<Leaf>,
+        pub fallen: Timestamp,
     }
 
     message!(Leaf {
@@ -74,10 +75,26 @@ pub mod graphs {
         2 base.parent: Ref<AnyNode>,
         3 base.children: Vec<Link>,
         4 self_ as "self": Ref<Leaf>,
+        5 fallen: Timestamp,
         ..base.unknown_fields
     });
 
     extends!(Leaf: Node);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Forest {
+        pub pair: [Link; 2],
+        pub grid: Array<AnyNode, (Free, Free)>,
+        pub tallest: Any,
+        pub unknown_fields: UnknownFields,
+    }
+
+    message!(Forest {
+        1 pair: [Link; 2],
+        2 grid: Array<AnyNode, (Free, Free)>,
+        3 tallest: Any,
+        ..unknown_fields
+    });
 
     #[derive(Clone, Debug, PartialEq)]
     pub enum Target {

@@ -22,6 +22,7 @@ use super::{Body, Retries, decode, decode_into};
 use crate::streams::Wake;
 use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
+use dovetail_protocol::dovetail::NoMethods;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::io;
@@ -536,15 +537,13 @@ impl Connection {
     fn take_in(&self, state: &mut State, received: io::Result<usize>) {
         let outcome = match received {
             Ok(0) => match state.table.end() {
-                Ok(()) => {
-                    let why = lost(&self.target, &"the server closed it");
-                    Err(why.with_execution(state.table.left_behind()))
-                }
+                Ok(()) => Err(lost(&self.target, &"the server closed it")),
                 Err(error) => Err(lost(&self.target, &error)),
             },
             Ok(_) => state
                 .table
-                .receive()
+                .receive(&NoMethods)
+                .1
                 .map_err(|fault| misbehaved(&self.target, &fault)),
             Err(error) => Err(lost(&self.target, &error)),
         };

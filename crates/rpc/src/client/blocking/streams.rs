@@ -153,7 +153,7 @@ impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
         let Inner { method, limits, .. } = *self.call.0;
         let next = self.call.wait(None, |table, call, me| table.next(call, me));
         let item = match next {
-            Ok(Next::Item(body)) => Some(decode_item(method, &body, limits).map_err(E::from)),
+            Ok(Next::Item(body)) => Some(decode_item(method, body, limits).map_err(E::from)),
             Ok(Next::End(Ok(None))) => None,
             Ok(Next::End(Ok(Some(body)))) => Some(Err(decode_exception(method, &body, limits))),
             Ok(Next::End(Err(status))) | Err(status) => Some(Err(status.into())),
@@ -197,7 +197,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
     pub fn send(&mut self, item: &T) -> Result<(), Status> {
         let method = self.call.0.method;
         self.call.wait(None, |table, call, me| {
-            let (machine, inboxes, out) = table.locked()?;
+            let (machine, inboxes, out) = table.own()?;
             match machine.item(call, &item_of(&(item,)), out) {
                 Ok(Sent::Yes) => Some(Ok(())),
                 Ok(Sent::NoCredit) if inboxes.wait_to_send(call, me) => None,
@@ -212,7 +212,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         self.done = true;
         // Where the connection is lost, the answer says so.
         let _ = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.locked()?;
+            let (machine, _, out) = table.own()?;
             machine.end(call, out);
             Some(())
         });
@@ -225,7 +225,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         }
         let (method, answer) = (self.call.0.method, Err(exception));
         let ended = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.locked()?;
+            let (machine, _, out) = table.own()?;
             Some(machine.end_with(call, &ReplyBody::<(), E>(&answer), out))
         })?;
         self.done = ended.is_ok();

@@ -6,8 +6,8 @@ use super::stream::Stream;
 use super::{Phase, Site};
 use crate::context::Caller;
 use crate::incoming::Incoming;
+use crate::link::Queued;
 use crate::server::counters::count;
-use crate::server::link::{Flush, StreamLink};
 use crate::server::machine::Arrival;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Guest, LINGER, Shared};
@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::{error::Elapsed, timeout};
 
 /// Serves a connection until either end closes it.
@@ -27,10 +27,7 @@ pub(super) async fn serve(
     peer: String,
     guest: Guest,
 ) -> io::Result<()> {
-    let caller = Caller {
-        peer,
-        may_block: site.pooled,
-    };
+    let caller = Caller::new(peer, site.pooled);
     let queued = Arc::new(Queued::default());
     let mut connection = Connection {
         shared: &site.shared,
@@ -63,16 +60,6 @@ struct Connection<'a> {
     flight: Flight<'a>,
     out: Outbox,
     experience: Experience,
-}
-
-/// Notified when calls with streams have something to be sent.
-#[derive(Default)]
-struct Queued(Notify);
-
-impl Flush for Queued {
-    fn flush(&self, _: &StreamLink) {
-        self.0.notify_one();
-    }
 }
 
 /// What a connection waits for.
@@ -192,7 +179,9 @@ impl<'a> Connection<'a> {
             false => self.session.patience(),
         };
         let receives = (!self.session.ends() || self.session.drains()) && self.has_room();
-        let drains = !self.session.ends() && (idle || self.session.is_multiplexed());
+        let drains = !self.session.ends()
+            && !self.session.is_leaving()
+            && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
         let receive = self
             .stream
@@ -210,7 +199,8 @@ impl<'a> Connection<'a> {
                 self.out.put(answer);
                 self.take_answers();
             }
-            Event::Received(Ok(Ok(0))) | Event::Drain => self.session.closed(),
+            Event::Received(Ok(Ok(0))) => self.session.closed(),
+            Event::Drain => self.session.going_down(),
             Event::Received(Ok(received)) => drop(received?),
             Event::Received(Err(_)) => self.session.timed_out(),
         }

@@ -2,9 +2,8 @@
 
 use crate::incoming::{Incoming, ReplyTo};
 use crate::server::Shared;
-use crate::server::counters::count;
-use crate::server::running::{cancelled, refusal, too_late};
-use futures_util::future::{AbortHandle, Aborted, abortable};
+use crate::server::running::{Waiting, outcome};
+use futures_util::future::{AbortHandle, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -12,7 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::task::unconstrained;
-use tokio::time::timeout_at;
 
 /// An answer that is being made, and the number under which its caller may cancel it.
 type Answer<'a> = Pin<Box<dyn Future<Output = (Option<u32>, Vec<u8>)> + 'a>>;
@@ -51,25 +49,12 @@ impl<'a> Flight<'a> {
         if let Some(call) = call {
             self.cancels.insert(call, cancel);
         }
+        let waiting = Waiting { reply, deadline };
         // Not counted against the budget of the connection's task: once that is used up, tokio would let every
         // one of these wake itself without end until the task has been left.
         self.running.push(Box::pin(unconstrained(async move {
-            let outcome = match deadline {
-                Some(deadline) => timeout_at(deadline.into(), answer).await,
-                None => Ok(answer.await),
-            };
+            let answer = outcome(shared, answer, waiting).await;
             drop(place);
-            let answer = match outcome {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(Aborted)) => {
-                    count(&shared.counters.cancelled_calls);
-                    refusal(&reply, &cancelled(), Vec::new())
-                }
-                Err(_) => {
-                    count(&shared.counters.late_calls);
-                    refusal(&reply, &too_late(), Vec::new())
-                }
-            };
             (call, answer)
         })));
     }

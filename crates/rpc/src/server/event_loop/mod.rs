@@ -7,13 +7,13 @@ mod spares;
 mod stream;
 
 use super::counters::count;
-use super::{ACCEPT_PAUSE, Model, Shared};
+use super::{ACCEPT_PAUSE, Accepts, Model, Shared};
 use crate::transport::{Listener as _, SocketListener};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use stream::Stream;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -108,9 +108,10 @@ fn start_loop(
             LocalSet::new().block_on(&runtime, async move {
                 for (socket, open) in sockets {
                     let site = site.clone();
+                    let accepts = Accepts::new(&site.shared);
                     tokio::task::spawn_local(async move {
                         site.accept(socket).await;
-                        drop(open);
+                        drop((open, accepts));
                     });
                 }
                 let mut told = site.told.clone();
@@ -165,6 +166,34 @@ impl Acceptor {
     }
 }
 
+impl Acceptor {
+    /// The connections that nobody has accepted yet. tokio may not have heard of them.
+    fn late(self) -> io::Result<Vec<(Stream, String)>> {
+        let mut late = Vec::new();
+        match self {
+            Acceptor::Tcp(listener) => {
+                let listener = listener.into_std()?;
+                while let Ok((stream, peer)) = listener.accept() {
+                    stream.set_nonblocking(true)?;
+                    stream.set_nodelay(true)?;
+                    late.push((Stream::Tcp(TcpStream::from_std(stream)?), peer.to_string()));
+                }
+            }
+            Acceptor::Unix(listener) => {
+                let listener = listener.into_std()?;
+                while let Ok((stream, _)) = listener.accept() {
+                    stream.set_nonblocking(true)?;
+                    late.push((
+                        Stream::Unix(UnixStream::from_std(stream)?),
+                        "unix".to_owned(),
+                    ));
+                }
+            }
+        }
+        Ok(late)
+    }
+}
+
 impl Site {
     async fn accept(self, socket: socket2::Socket) {
         let Ok(acceptor) = Acceptor::new(socket) else {
@@ -174,7 +203,7 @@ impl Site {
         loop {
             let accepted = tokio::select! {
                 accepted = acceptor.accept() => accepted,
-                _ = told.wait_for(|phase| *phase != Phase::Serving) => return,
+                _ = told.wait_for(|phase| *phase != Phase::Serving) => break,
             };
             match accepted {
                 Ok((stream, peer)) => self.welcome(stream, peer),
@@ -184,6 +213,10 @@ impl Site {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
+        }
+        // Who has connected by now is told that the server goes down.
+        for (stream, peer) in acceptor.late().unwrap_or_default() {
+            self.welcome(stream, peer);
         }
     }
 

@@ -1,0 +1,276 @@
+//! A server that calls its client, on the connection that the client made.
+
+use crate::fixture::{LONG, MODELS, address, until};
+use dovetail::{
+    Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server,
+    ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+descriptor!(static MOUTH = "Mouth" {
+    say(1 text: String, 2 times: i32) -> i32;
+    subscribe();
+    listen() -> i64;
+    disturb() -> bool;
+});
+
+const SAY: usize = 0;
+const SUBSCRIBE: usize = 1;
+const LISTEN: usize = 2;
+const DISTURB: usize = 3;
+
+descriptor!(static EAR = "Ear" {
+    hear(1 text: String) -> i32;
+    notice(1 number: i32) [oneway];
+    dictate(1 to: i32) -> (), stream<i32>;
+    wait();
+});
+
+const HEAR: usize = 0;
+const NOTICE: usize = 1;
+const DICTATE: usize = 2;
+const WAIT: usize = 3;
+
+/// What the server has.
+#[derive(Clone, Default)]
+struct Mouth(Arc<Mutex<Vec<Channel>>>);
+
+impl Mouth {
+    fn subscribers(&self) -> Vec<Channel> {
+        self.0.lock().expect("no panic").clone()
+    }
+}
+
+impl Service for Mouth {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &MOUTH
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        match method {
+            SAY => call.unary(
+                (String::new(), 0),
+                |context: Context, (text, times): (String, i32)| async move {
+                    let channel = context.call_back()?;
+                    let mut sum = 0;
+                    for _ in 0..times {
+                        let heard: Result<i32, Status> =
+                            channel.call(&EAR.methods[HEAR], (&text,)).await;
+                        sum += heard?;
+                    }
+                    Ok::<i32, Status>(sum)
+                },
+            ),
+            SUBSCRIBE => call.unary((), |context: Context, ()| async move {
+                let channel = context.call_back()?;
+                self.0.lock().expect("no panic").push(channel);
+                Ok::<(), Status>(())
+            }),
+            LISTEN => call.unary((), |context: Context, ()| async move {
+                let channel = context.call_back()?;
+                let opened: Result<Receiver<i32>, Status> =
+                    channel.stream(&EAR.methods[DICTATE], (&10_000,)).await;
+                let (mut items, mut sum) = (opened?, 0);
+                while let Some(item) = items.next().await {
+                    sum += i64::from(item?);
+                }
+                Ok::<i64, Status>(sum)
+            }),
+            DISTURB => call.unary((), |context: Context, ()| async move {
+                let channel = context.call_back()?.with_timeout(Duration::from_millis(50));
+                let waited: Result<(), Status> = channel.call(&EAR.methods[WAIT], ()).await;
+                let late = waited.is_err_and(|status| status.code() == Code::DeadlineExceeded);
+                Ok::<bool, Status>(late)
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+/// What the client serves.
+#[derive(Clone, Default)]
+struct Ear(Arc<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    sum: AtomicUsize,
+    waiting: AtomicUsize,
+}
+
+struct Waits(Arc<Heard>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Service for Ear {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &EAR
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        match method {
+            HEAR => call.unary((String::new(),), |_: Context, (text,)| async move {
+                tokio::task::yield_now().await;
+                Ok::<_, Status>(text.len() as i32)
+            }),
+            NOTICE => call.unary((0,), |_: Context, (number,): (i32,)| async move {
+                self.0.sum.fetch_add(number as usize, Ordering::SeqCst);
+                Ok::<_, Status>(())
+            }),
+            DICTATE => call.stream((0,), |_: Context, (to,): (i32,)| async move {
+                Ok::<_, Status>(Items::<i32>::iter(0..to))
+            }),
+            WAIT => call.unary((), |_: Context, ()| async move {
+                self.0.waiting.fetch_add(1, Ordering::SeqCst);
+                let _waits = Waits(self.0.clone());
+                std::future::pending::<Result<(), Status>>().await
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+fn start(mouth: &Mouth, model: Model) -> Running {
+    Server::new()
+        .service(mouth.clone())
+        .model(model)
+        .listen("tcp://127.0.0.1:0")
+        .expect("a port")
+        .start()
+        .expect("a server")
+}
+
+fn channel(running: &Running, ear: &Ear) -> Channel {
+    let builder = Channel::builder(&address(running)).expect("an address");
+    let services = Server::new().service(ear.clone());
+    builder.wire(Wire::Dovetail).serve(services).build()
+}
+
+async fn ended(running: Running) -> bool {
+    let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
+    ended.expect("no panic")
+}
+
+async fn until_async(what: &'static str, condition: impl Fn() -> bool + Send + 'static) {
+    let waited = tokio::task::spawn_blocking(move || until(what, condition)).await;
+    waited.expect("no panic");
+}
+
+#[tokio::test]
+async fn a_handler_calls_its_caller() {
+    for model in MODELS {
+        let (mouth, ear) = (Mouth::default(), Ear::default());
+        let running = start(&mouth, *model);
+        let channel = channel(&running, &ear);
+        let say = |text: &'static str, times: i32| {
+            let channel = channel.clone();
+            async move {
+                channel
+                    .call::<_, i32, Status>(&MOUTH.methods[SAY], (text, &times))
+                    .await
+            }
+        };
+        assert_eq!(say("hello", 100).await, Ok(500), "{model:?}");
+        // Several at a time.
+        let all = futures_util::future::join_all((0..2).map(|_| say("abc", 50))).await;
+        assert_eq!(all, vec![Ok(150); 2], "{model:?}");
+        let sum: Result<i64, Status> = channel.call(&MOUTH.methods[LISTEN], ()).await;
+        assert_eq!(sum, Ok(10_000 * 9_999 / 2), "{model:?}");
+        // A call back that is given up stops the client's handler.
+        let late: Result<bool, Status> = channel.call(&MOUTH.methods[DISTURB], ()).await;
+        assert_eq!(late, Ok(true), "{model:?}");
+        let heard = ear.0.clone();
+        until_async("the client's handler has ended", move || {
+            heard.waiting.load(Ordering::SeqCst) == 0
+        })
+        .await;
+        drop(channel);
+        assert!(ended(running).await, "{model:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_serves_nothing_says_so() {
+    let running = start(&Mouth::default(), Model::EventLoops(Some(1)));
+    let builder = Channel::builder(&address(&running)).expect("an address");
+    let channel = builder.wire(Wire::Dovetail).build();
+    let said: Result<i32, Status> = channel.call(&MOUTH.methods[SAY], ("x", &1)).await;
+    let status = said.expect_err("nobody listens");
+    assert_eq!(status.code(), Code::Unimplemented);
+    let thrift = Channel::connect(&address(&running)).expect("an address");
+    let said: Result<i32, Status> = thrift.call(&MOUTH.methods[SAY], ("x", &1)).await;
+    let status = said.expect_err("Thrift knows no such thing");
+    assert!(status.message().contains("own wire"), "{status}");
+    drop((channel, thrift));
+    assert!(ended(running).await);
+}
+
+#[tokio::test]
+async fn a_thousand_clients_are_called() {
+    const CLIENTS: usize = 1_000;
+    let (mouth, ear) = (Mouth::default(), Ear::default());
+    let running = start(&mouth, Model::EventLoops(Some(2)));
+    let mut channels = Vec::new();
+    for _ in 0..CLIENTS {
+        let channel = channel(&running, &ear);
+        let subscribed: Result<(), Status> = channel.call(&MOUTH.methods[SUBSCRIBE], ()).await;
+        assert_eq!(subscribed, Ok(()));
+        channels.push(channel);
+    }
+    let subscribers = mouth.subscribers();
+    assert_eq!(subscribers.len(), CLIENTS);
+    for number in 1..=10 {
+        for subscriber in &subscribers {
+            let sent = subscriber.notify(&EAR.methods[NOTICE], (&number,)).await;
+            assert_eq!(sent, Ok(()));
+        }
+    }
+    let heard = ear.0.clone();
+    until_async("all have heard", move || {
+        heard.sum.load(Ordering::SeqCst) == CLIENTS * 55
+    })
+    .await;
+    // Who has gone is called no more.
+    drop(channels);
+    let gone = mouth.subscribers();
+    until_async("the connections have ended", move || {
+        gone.iter().all(|subscriber| {
+            let sent = subscriber.notify(&EAR.methods[NOTICE], (&0,));
+            futures_util::FutureExt::now_or_never(sent).is_some_and(|sent| sent.is_err())
+        })
+    })
+    .await;
+    assert!(ended(running).await);
+}
+
+#[tokio::test]
+async fn a_server_cannot_flood_its_client() {
+    let (mouth, ear) = (Mouth::default(), Ear::default());
+    let running = start(&mouth, Model::EventLoops(Some(1)));
+    let builder = Channel::builder(&address(&running)).expect("an address");
+    let limits = ServerLimits {
+        calls_per_connection: 10,
+        ..ServerLimits::default()
+    };
+    let services = Server::new().service(ear.clone()).limits(limits);
+    let channel = builder.wire(Wire::Dovetail).serve(services).build();
+    let subscribed: Result<(), Status> = channel.call(&MOUTH.methods[SUBSCRIBE], ()).await;
+    assert_eq!(subscribed, Ok(()));
+    let subscriber = mouth.subscribers().remove(0);
+    let subscriber = subscriber.with_timeout(Duration::from_millis(300));
+    let calls = (0..30).map(|_| subscriber.call::<_, (), Status>(&EAR.methods[WAIT], ()));
+    let outcomes = futures_util::future::join_all(calls).await;
+    let refused = |outcome: &&Result<(), Status>| {
+        outcome
+            .as_ref()
+            .is_err_and(|status| status.code() == Code::ResourceExhausted)
+    };
+    assert_eq!(outcomes.iter().filter(refused).count(), 20);
+    drop((channel, mouth, subscriber));
+    assert!(ended(running).await);
+}

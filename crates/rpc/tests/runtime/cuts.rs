@@ -1,0 +1,215 @@
+//! A connection that is lost behind each of its frames, in either direction: every call has one outcome, and what
+//! that says of its execution is true.
+
+use crate::fixture::{LONG, address};
+use dovetail::{
+    Call, Context, Execution, HandlerFuture, Items, Model, Receiver, Server, Service,
+    ServiceDescriptor, Status, Wire, blocking, descriptor,
+};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+descriptor!(static ONCE = "Once" {
+    run(1 token: i32) -> i32;
+    items(1 token: i32) -> (), stream<i32>;
+    gather(1 token: i32) -> i32, sink<i32>;
+});
+
+const RUN: usize = 0;
+const ITEMS: usize = 1;
+const GATHER: usize = 2;
+
+/// How often the handler of each token ran.
+#[derive(Clone, Default)]
+struct Once(Arc<Mutex<HashMap<i32, usize>>>);
+
+impl Once {
+    fn note(&self, token: i32) {
+        *self.0.lock().expect("no panic").entry(token).or_default() += 1;
+    }
+
+    fn runs(&self, token: i32) -> usize {
+        let runs = self.0.lock().expect("no panic");
+        runs.get(&token).copied().unwrap_or_default()
+    }
+}
+
+impl Service for Once {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &ONCE
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        match method {
+            RUN => call.unary((0,), |_: Context, (token,)| async move {
+                self.note(token);
+                Ok::<_, Status>(token)
+            }),
+            ITEMS => call.stream((0,), |_: Context, (token,)| async move {
+                self.note(token);
+                Ok::<_, Status>(Items::<i32>::iter(0..3))
+            }),
+            GATHER => call.upload((0,), |_: Context, (token,), mut items| async move {
+                self.note(token);
+                let items: &mut Receiver<i32> = &mut items;
+                let mut sum = 0;
+                while let Some(item) = items.next().await {
+                    sum += item?;
+                }
+                Ok::<_, Status>(sum)
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+/// Where the first connection is cut: behind so many frames in one of the directions.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    up: bool,
+    frames: usize,
+}
+
+/// Carries connections to a server, and cuts the first one.
+fn proxy(server: SocketAddr, cut: Cut) -> io::Result<(SocketAddr, Arc<AtomicUsize>)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let carried = Arc::new(AtomicUsize::new(0));
+    let counted = carried.clone();
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().enumerate() {
+            let (Ok(client), Ok(server)) = (client, TcpStream::connect(server)) else {
+                return;
+            };
+            for (up, from, to) in [(true, &client, &server), (false, &server, &client)] {
+                let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else {
+                    return;
+                };
+                let left = (number == 0 && cut.up == up).then_some(cut.frames);
+                let counted = (number == 0 && cut.up == up).then(|| counted.clone());
+                thread::spawn(move || carry(from, to, left, counted));
+            }
+        }
+    });
+    Ok((address, carried))
+}
+
+/// Carries frames until the end, or until so many have been carried.
+fn carry(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    left: Option<usize>,
+    counted: Option<Arc<AtomicUsize>>,
+) {
+    let mut frames = 0;
+    let mut next = || -> io::Result<Vec<u8>> {
+        let mut frame = vec![0; if frames == 0 { 4 } else { 8 }];
+        from.read_exact(&mut frame)?;
+        if frames > 0 {
+            let length = u32::from_le_bytes([frame[0], frame[1], frame[2], 0]) as usize;
+            frame.resize(8 + length, 0);
+            from.read_exact(&mut frame[8..])?;
+        }
+        frames += 1;
+        Ok(frame)
+    };
+    for number in 0.. {
+        if left == Some(number) {
+            // Behind the last frame there is nothing, not even an orderly end.
+            let _ = to.shutdown(Shutdown::Both);
+            break;
+        }
+        match next() {
+            Ok(frame) if to.write_all(&frame).is_ok() => {}
+            _ => break,
+        }
+        if let Some(counted) = &counted {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+    let _ = from.shutdown(Shutdown::Both);
+}
+
+type Gather = blocking::Upload<i32, i32>;
+
+/// Four calls, one after the other; each with its outcome.
+fn calls(channel: &blocking::Channel) -> Vec<Result<i32, Status>> {
+    let run = |token: i32| channel.call(&ONCE.methods[RUN], (&token,));
+    let items = |token: i32| -> Result<i32, Status> {
+        let items: Result<blocking::Receiver<i32>, Status> =
+            channel.stream(&ONCE.methods[ITEMS], (&token,));
+        let items: Vec<i32> = items?.collect::<Result<_, _>>()?;
+        assert_eq!(items, [0, 1, 2]);
+        Ok(token)
+    };
+    let gather = |token: i32| -> Result<i32, Status> {
+        let (mut items, answer): Gather = channel.upload(&ONCE.methods[GATHER], (&token,))?;
+        // Where the connection is lost, the answer says so.
+        let sent = (0..3).all(|item| items.send(&item).is_ok());
+        items.finish();
+        let sum = answer.wait()?;
+        assert!(sent && sum == 3);
+        Ok(token)
+    };
+    vec![run(0), items(1), gather(2), run(3)]
+}
+
+#[test]
+fn a_connection_cut_behind_each_of_its_frames() {
+    for up in [true, false] {
+        let mut frames = 0;
+        loop {
+            let cut = Cut { up, frames };
+            let once = Once::default();
+            let running = Server::new()
+                .service(once.clone())
+                .model(Model::ThreadPerConnection)
+                .listen("tcp://127.0.0.1:0")
+                .expect("a port")
+                .start()
+                .expect("a server");
+            let server = address(&running);
+            let server = server
+                .trim_start_matches("tcp://")
+                .parse()
+                .expect("an address");
+            let (place, carried) = proxy(server, cut).expect("a proxy");
+            let builder = blocking::Channel::builder(&format!("tcp://{place}"));
+            let channel = builder.expect("an address").wire(Wire::Dovetail).build();
+            let outcomes = calls(&channel);
+            drop(channel);
+            assert!(running.shutdown(LONG), "{cut:?}");
+            for (token, outcome) in (0..).zip(&outcomes) {
+                let runs = once.runs(token);
+                assert!(runs <= 1, "{cut:?}: {token} ran {runs} times");
+                match outcome {
+                    Ok(result) => assert_eq!((*result, runs), (token, 1), "{cut:?}"),
+                    Err(status) => match status.execution() {
+                        Execution::NotSent | Execution::NotStarted => {
+                            assert_eq!(runs, 0, "{cut:?}: {status}");
+                        }
+                        Execution::MayHaveRun => {}
+                        Execution::Finished => panic!("{cut:?}: {status}"),
+                    },
+                }
+            }
+            // One connection was lost, with at most one call on it.
+            assert!(
+                outcomes.iter().filter(|outcome| outcome.is_err()).count() <= 1,
+                "{cut:?}"
+            );
+            if carried.load(Ordering::SeqCst) < frames {
+                // It had fewer: all of them have been tried.
+                assert!(outcomes.iter().all(Result::is_ok), "{cut:?}");
+                break;
+            }
+            frames += 1;
+        }
+        assert!(frames > 8, "{frames} frames are no conversation");
+    }
+}

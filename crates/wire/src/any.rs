@@ -1,0 +1,139 @@
+use crate::{DecodeError, EncodeError, Encoding, Message, Value, message};
+use bytes::Bytes;
+use std::fmt;
+
+/// A message of any type: its name, its bytes, and their encoding. The first two fields are those of
+/// `google.protobuf.Any`, so that protobuf's libraries read one whose value is in protobuf.
+///
+/// ```
+/// use dovetail_wire::{Any, message};
+///
+/// #[derive(Debug, Default, PartialEq)]
+/// struct Origin {
+///     host: String,
+/// }
+///
+/// message!(Origin { 1 host: String, });
+///
+/// let any = Any::pack(&Origin { host: "here".to_owned() })?;
+/// assert!(any.is::<Origin>());
+/// assert_eq!(any.unpack::<Origin>()?.host, "here");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Any {
+    /// The name of the type, as in `Origin`, `shared.Origin` or `type.googleapis.com/shared.Origin`.
+    pub type_name: String,
+    /// The message.
+    pub value: Bytes,
+    /// The encoding of the message, one of [`Any::ENCODINGS`]; 0 is protobuf, which is what an `Any` of
+    /// protobuf's libraries has.
+    pub encoding: i32,
+}
+
+message!(Any [Any] {
+    1 type_name as "type_url": String,
+    2 value: Bytes,
+    3 encoding: i32,
+});
+
+impl Any {
+    /// The encodings that a value can be in, by number: those that say which fields come.
+    pub const ENCODINGS: [Encoding; 5] = [
+        Encoding::Protobuf,
+        Encoding::Tagged,
+        Encoding::ThriftBinary,
+        Encoding::ThriftCompact,
+        Encoding::ThriftJson,
+    ];
+
+    /// A message under the name of its type, in Dovetail's tagged encoding, which carries every message.
+    pub fn pack<M: Message + Value>(message: &M) -> Result<Self, EncodeError> {
+        Self::pack_in(Encoding::Tagged, M::NAME, message)
+    }
+
+    /// A message in one of [`Any::ENCODINGS`], under a name that may say more than that of its type: protobuf's
+    /// libraries want `type.googleapis.com/` in front of a full name.
+    pub fn pack_in<M: Message + Value>(
+        encoding: Encoding,
+        type_name: &str,
+        message: &M,
+    ) -> Result<Self, EncodeError> {
+        let number = Self::ENCODINGS
+            .iter()
+            .position(|known| known.name() == encoding.name())
+            .ok_or(EncodeError::Unsupported {
+                what: "a message by itself, without the contract that it is read with",
+            })?;
+        Ok(Any {
+            type_name: type_name.to_owned(),
+            value: encoding.to_bytes(message)?.into(),
+            encoding: number as i32,
+        })
+    }
+
+    /// The name of the type without what stands before the last slash.
+    pub fn name(&self) -> &str {
+        let name = self.type_name.rsplit('/').next();
+        name.unwrap_or(&self.type_name)
+    }
+
+    /// The encoding of the value; `None` for a number without meaning.
+    pub fn encoding(&self) -> Option<Encoding> {
+        let number = usize::try_from(self.encoding).ok()?;
+        Self::ENCODINGS.get(number).copied()
+    }
+
+    /// True where the name is that of this type, whatever package stands before it.
+    pub fn is<M: Message>(&self) -> bool {
+        let rest = self.name().strip_suffix(M::NAME);
+        rest.is_some_and(|package| package.is_empty() || package.ends_with('.'))
+    }
+
+    /// The message, if it is of this type.
+    pub fn unpack<M: Message + Value>(&self) -> Result<M, UnpackError> {
+        if !self.is::<M>() {
+            return Err(UnpackError::Type {
+                expected: M::NAME,
+                found: self.type_name.clone(),
+            });
+        }
+        let encoding = self.encoding();
+        let encoding = encoding.ok_or(UnpackError::Encoding(self.encoding))?;
+        encoding.from_bytes(&self.value).map_err(UnpackError::Value)
+    }
+}
+
+/// Why an [`Any`] is not the message that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnpackError {
+    /// It is of another type.
+    Type {
+        /// The type that was asked for.
+        expected: &'static str,
+        /// The type that it has.
+        found: String,
+    },
+    /// Its encoding has a number without meaning.
+    Encoding(i32),
+    /// Its value is no message of its type.
+    Value(DecodeError),
+}
+
+impl fmt::Display for UnpackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type { expected, found } => {
+                write!(
+                    f,
+                    "expected a value of the type {expected}, found {found:?}"
+                )
+            }
+            Self::Encoding(number) => write!(f, "no encoding has the number {number}"),
+            Self::Value(problem) => problem.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for UnpackError {}

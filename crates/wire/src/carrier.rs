@@ -1,0 +1,73 @@
+//! Types that travel as another one, their carrier, which every peer can read.
+
+use crate::description::Logical;
+use crate::{DecodeError, Value};
+
+/// A type with a carrier. [`carried!`] makes it a [`Value`].
+pub(crate) trait Carried: Sized {
+    /// What goes over the wire.
+    type Carrier: Value;
+    /// What a contract calls the type.
+    const LOGICAL: Logical;
+
+    fn to_carrier(&self) -> Self::Carrier;
+
+    /// Fails for what the carrier can say and the type cannot.
+    fn from_carrier(carrier: Self::Carrier) -> Result<Self, DecodeError>;
+}
+
+/// Implements [`Value`] for types with a carrier.
+macro_rules! carried {
+    ($($type:ty),*) => {$(
+        impl $crate::Value for $type {
+            const KIND: $crate::Kind = <<$type as Carried>::Carrier as $crate::Value>::KIND;
+
+            #[inline]
+            fn write<W: $crate::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> Result<(), $crate::EncodeError> {
+                $crate::Value::write(&self.to_carrier(), writer)
+            }
+
+            #[inline]
+            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> Result<(), $crate::DecodeError> {
+                let mut carrier = self.to_carrier();
+                $crate::Value::read(&mut carrier, reader)?;
+                *self = Self::from_carrier(carrier)?;
+                Ok(())
+            }
+
+            fn describe() -> $crate::description::Type<$crate::description::Named> {
+                $crate::description::Type::Logical(Self::LOGICAL)
+            }
+
+            const PLAIN: Option<usize> = <<$type as Carried>::Carrier as $crate::Value>::PLAIN;
+
+            #[inline]
+            fn write_plain(&self, room: &mut [u8]) -> bool {
+                $crate::Value::write_plain(&self.to_carrier(), room)
+            }
+
+            #[inline]
+            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+                let mut carrier = <$type as Carried>::Carrier::default();
+                if !$crate::Value::read_plain(&mut carrier, bytes) {
+                    return false;
+                }
+                match Self::from_carrier(carrier) {
+                    Ok(value) => {
+                        *self = value;
+                        true
+                    }
+                    Err(_) => false,
+                }
+            }
+        }
+    )*};
+}
+
+pub(crate) use carried;
