@@ -163,7 +163,7 @@ impl<'a> Session<'a> {
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
     /// to be received for a while; see [`LINGER`](super::LINGER).
     pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
-        self.machine.lost();
+        self.lost();
         self.machine.transmit_at_once(out);
         if let Some(End::Broken(fault)) = &self.end {
             self.machine.goodbye(fault, out);
@@ -269,6 +269,13 @@ impl<'a> Session<'a> {
         count(&self.shared.counters.protocol_errors);
         self.end = Some(End::Broken(fault));
         self.machine.lost();
+    }
+}
+
+impl Drop for Session<'_> {
+    /// However it ended: who keeps a channel to the caller is told.
+    fn drop(&mut self) {
+        self.lost();
     }
 }
 
