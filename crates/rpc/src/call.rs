@@ -83,7 +83,7 @@ impl Call {
         }
     }
 
-    /// The same for a method that answers with a stream: [`Items`], or a result and those.
+    /// The same for a method that answers with a stream: [`Items`](crate::Items), or a result and those.
     pub fn stream<'a, P, O, E, F>(
         self,
         initial: P,
