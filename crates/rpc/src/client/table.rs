@@ -357,9 +357,7 @@ impl<W: Wake> Table<W> {
         let mut waiting = self.calls.values().filter(|entry| entry.reply.is_none());
         match waiting.next() {
             Some(entry) => entry.waiter.wake(),
-            None => {
-                self.streams.wake_any();
-            }
+            None => self.streams.wake_any(),
         }
     }
 

@@ -10,7 +10,7 @@ use dovetail_protocol::dovetail::{Directory, NoMethods};
 use futures_util::future::{AbortHandle, abortable};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The services of an end that made the connection.
 #[derive(Clone)]
@@ -31,6 +31,8 @@ impl fmt::Debug for Local {
 /// The calls of the other end on one connection. They end with it.
 pub(crate) struct Calls {
     local: Option<Local>,
+    /// Made with the first call.
+    caller: OnceLock<Arc<Caller>>,
     running: Arc<Running>,
 }
 
@@ -48,6 +50,7 @@ impl Calls {
     pub(crate) fn new(local: Option<Local>) -> Self {
         Calls {
             local,
+            caller: OnceLock::new(),
             running: Arc::default(),
         }
     }
@@ -83,8 +86,12 @@ impl Calls {
             reply: call.reply.clone(),
             deadline: call.deadline,
         };
-        let caller = Arc::new(Caller::new(link.target.clone(), false));
-        caller.called_over(&link);
+        let caller = self.caller.get_or_init(|| {
+            let caller = Caller::new(link.target.clone(), false);
+            caller.called_over(&link);
+            Arc::new(caller)
+        });
+        let caller = caller.clone();
         let most = shared.limits.calls_per_connection;
         let room = running.lock().len() < most;
         let theirs = shared.clone();

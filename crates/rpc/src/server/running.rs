@@ -100,6 +100,13 @@ impl Shared {
     }
 }
 
+impl RunningCall<'_> {
+    /// How it is answered where the handler does not do it.
+    pub(super) fn reply(&self) -> &ReplyTo {
+        &self.reply
+    }
+}
+
 impl Future for RunningCall<'_> {
     type Output = Vec<u8>;
 

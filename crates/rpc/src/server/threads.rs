@@ -144,13 +144,13 @@ impl<'a> Connection<'a> {
     where
         'a: 'scope,
     {
-        let reply = call.reply.clone();
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         let most = self.shared.limits.calls_per_connection;
         let answer = match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => answer,
             Poll::Pending if self.session.is_multiplexed() && aside.len() < most => {
+                let reply = running.reply().clone();
                 match aside.run(running, self.sender) {
                     Ok(()) => return,
                     Err(error) => refusal(&reply, &no_thread(&error), Vec::new()),

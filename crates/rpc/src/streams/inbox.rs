@@ -242,13 +242,15 @@ impl<W: Wake> Inboxes<W> {
         self.calls.remove(&call);
     }
 
-    /// Wakes somebody who waits; false where nobody does.
-    pub(crate) fn wake_any(&self) -> bool {
+    /// Wakes somebody who waits.
+    pub(crate) fn wake_any(&self) {
         let mut waiting = self
             .calls
             .values()
             .flat_map(|inbox| [&inbox.reader, &inbox.writer])
             .flatten();
-        waiting.next().inspect(|waiter| waiter.wake()).is_some()
+        if let Some(waiter) = waiting.next() {
+            waiter.wake();
+        }
     }
 }
