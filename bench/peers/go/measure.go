@@ -51,7 +51,8 @@ func (self *caller) warmUp(load load) error {
 	if err := self.check(load.workload); err != nil {
 		return err
 	}
-	for range load.warmup - 1 {
+	start := time.Now()
+	for i := 1; i < load.warmup && time.Since(start) < load.limit; i++ {
 		if err := self.call(); err != nil {
 			return err
 		}
@@ -85,18 +86,19 @@ func (c *callers) measure() figures {
 		if c.rate > 0 {
 			return self.openLoop(start.Add(c.gap(i)), c.gap(c.clients))
 		}
-		return self.closedLoop()
+		return self.closedLoop(c.limit)
 	})
 	after := usage()
 	c.each(func(_ int, self *caller) error { return self.check(c.workload) })
+	latency := c.latency()
 	return figures{
-		Calls:               c.calls,
+		Calls:               latency.Count,
 		ElapsedNs:           c.elapsed(),
 		CPUNs:               cpuTime(after) - cpuTime(before),
 		VoluntarySwitches:   after.Nvcsw - before.Nvcsw,
 		InvoluntarySwitches: after.Nivcsw - before.Nivcsw,
 		PeakRSSKb:           after.Maxrss,
-		Latency:             c.latency(),
+		Latency:             latency,
 	}
 }
 
@@ -105,17 +107,21 @@ func (c *callers) gap(calls int) time.Duration {
 	return time.Duration(float64(calls) / c.rate * float64(time.Second))
 }
 
-// closedLoop makes one call after the other.
-func (self *caller) closedLoop() error {
+// closedLoop makes one call after the other, until the limit.
+func (self *caller) closedLoop(limit time.Duration) error {
 	self.start = time.Now()
-	for i := range self.latencies {
+	self.end = self.start
+	made := 0
+	for made < len(self.latencies) && (made == 0 || self.end.Sub(self.start) < limit) {
 		start := time.Now()
 		if err := self.call(); err != nil {
 			return err
 		}
-		self.latencies[i] = time.Since(start)
+		self.end = time.Now()
+		self.latencies[made] = self.end.Sub(start)
+		made++
 	}
-	self.end = time.Now()
+	self.latencies = self.latencies[:made]
 	return nil
 }
 

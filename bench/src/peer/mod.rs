@@ -134,6 +134,12 @@ fn floor(wait: Wait, unix: bool) -> Box<dyn System> {
     Box::new(Floor { wait, unix })
 }
 
+/// The names of the systems of this program.
+#[cfg(test)]
+pub(crate) fn names() -> Vec<&'static str> {
+    entries().iter().map(|entry| entry.name).collect()
+}
+
 pub(crate) fn run(options: &Options) -> ExitCode {
     harness::run(options, &entries())
 }

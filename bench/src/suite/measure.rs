@@ -82,7 +82,7 @@ pub(super) fn measure(options: &Options) -> Result<Report> {
         let name = format!("{} {system}", scenario.name);
         options.only.is_match(&name) && (hosts.local().is_some() || !plan::needs_one_host(system))
     });
-    let rounds = if options.full { 5 } else { 2 };
+    let rounds = if options.full { 5 } else { 3 };
     let timeout = Duration::from_secs(options.timeout);
     let mut counter = Counter::new(options.full && hosts.local().is_some(), timeout);
     missing.extend(counter.missing());

@@ -216,6 +216,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::counts::Counts;
 
     fn row(system: &str, clients: usize, calls_per_s: f64, mean_us: f64) -> Row {
         Row {
@@ -305,5 +306,30 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");
         let missing = Targets::read(Path::new(file)).map(|targets| targets.judge(&[]));
         assert!(missing.is_ok_and(|ratios| ratios.len() > 10));
+    }
+
+    #[test]
+    fn a_quick_run_holds_all_of_our_own_file() {
+        const PEERS: &str = "thrift-cpp thrift-cpp-64k thrift-cpp-compact-64k thrift-cpp-nonblocking thrift-go \
+                             thrift-go-framed grpc-cpp grpc-cpp-callback grpc-go grpc-java tonic volo volo-multiplex \
+                             tarpc capnp-cpp";
+        let systems = crate::peer::names();
+        let systems = || systems.iter().copied().chain(PEERS.split_whitespace());
+        let quick = crate::suite::plan::quick().unwrap_or_else(|error| panic!("{error}"));
+        let rows: Vec<Row> = quick
+            .iter()
+            .flat_map(|scenario| {
+                let systems = systems().filter(|system| scenario.suits(system));
+                let row = |system| Row::new(&scenario.steps[0][0], system, &[], &Counts::default());
+                systems.map(row).collect::<Vec<_>>()
+            })
+            .collect();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");
+        let targets = Targets::read(Path::new(file)).unwrap_or_else(|error| panic!("{error}"));
+        for ratio in targets.judge(&rows) {
+            let (name, case) = (&ratio.name, &ratio.case);
+            let is_held = matches!(ratio.outcome, Outcome::Measured { .. });
+            assert!(is_held, "{name}: {case}: {:?}", ratio.outcome);
+        }
     }
 }

@@ -1,4 +1,5 @@
 use super::plan::Case;
+use regex::Regex;
 use std::time::Duration;
 
 /// What is measured in one go, by the same servers: a case, or a load that changes over time.
@@ -8,6 +9,8 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     /// Cases that run side by side, one step after the other.
     pub(crate) steps: Vec<Vec<Case>>,
+    /// Those that are of interest here; all, if there are none.
+    pub(crate) systems: Option<Regex>,
     /// How long after one step the next one begins.
     pub(crate) step: Duration,
 }
@@ -18,6 +21,7 @@ impl Scenario {
         Scenario {
             name: format!("{} {}", case.workload, case.case),
             steps: vec![vec![case]],
+            systems: None,
             step: Duration::ZERO,
         }
     }
@@ -48,7 +52,9 @@ impl Scenario {
 
     /// Whether a system can do all of it, and is of interest there.
     pub(crate) fn suits(&self, system: &str) -> bool {
-        self.cases().all(|case| case.suits(system))
+        let wanted = self.systems.as_ref();
+        wanted.is_none_or(|systems| systems.is_match(system))
+            && self.cases().all(|case| case.suits(system))
     }
 
     /// How long it takes at least.

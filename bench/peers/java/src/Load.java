@@ -1,9 +1,20 @@
 package dev.dovetail.bench;
 
-/** What a client is to do; the rate is in calls per second. */
-record Load(Work work, int clients, int connections, int calls, int warmup, double rate) {
+/**
+ * What a client is to do; the rate is in calls per second, and after the limit, in nanoseconds, no caller begins another
+ * call.
+ */
+record Load(Work work, int clients, int connections, int calls, int warmup, double rate, long limit) {
+  /** Longer than any run. */
+  static final long UNLIMITED = Long.MAX_VALUE;
+
   /** The rate where each call follows the one before. */
   static final double CLOSED = 0;
+
+  /** How long a caller warms up at most: compiling takes longer than what is measured then. */
+  long warmupLimit() {
+    return limit == UNLIMITED ? UNLIMITED : 10 * limit;
+  }
 
   /** How many of the calls one of the clients makes. */
   int share(int client) {
