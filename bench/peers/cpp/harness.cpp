@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <latch>
 #include <limits>
@@ -159,7 +160,18 @@ struct Usage {
     rusage used;
     getrusage(RUSAGE_SELF, &used);
     auto ns = [](timeval time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; };
-    return {ns(used.ru_utime) + ns(used.ru_stime), used.ru_nvcsw, used.ru_nivcsw, used.ru_maxrss};
+    return {ns(used.ru_utime) + ns(used.ru_stime), used.ru_nvcsw, used.ru_nivcsw, peak()};
+  }
+
+ private:
+  // Not of getrusage, which counts what the process was before it became this program.
+  static int64_t peak() {
+    std::ifstream status("/proc/self/status");
+    int64_t kb = 0;
+    for (std::string word; status >> word;) {
+      if (word == "VmHWM:") status >> kb;
+    }
+    return kb;
   }
 };
 

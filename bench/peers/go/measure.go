@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -97,7 +99,7 @@ func (c *callers) measure() figures {
 		CPUNs:               cpuTime(after) - cpuTime(before),
 		VoluntarySwitches:   after.Nvcsw - before.Nvcsw,
 		InvoluntarySwitches: after.Nivcsw - before.Nivcsw,
-		PeakRSSKb:           after.Maxrss,
+		PeakRSSKb:           peakRSS(),
 		Latency:             latency,
 	}
 }
@@ -159,6 +161,19 @@ func usage() (used syscall.Rusage) {
 		fail(err)
 	}
 	return used
+}
+
+// peakRSS is not that of getrusage, which counts what the process was before it became this program.
+func peakRSS() (kb int64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		fail(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(peak, &kb); err != nil {
+		fail(err)
+	}
+	return kb
 }
 
 func cpuTime(used syscall.Rusage) int64 { return used.Utime.Nano() + used.Stime.Nano() }

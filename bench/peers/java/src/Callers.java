@@ -71,7 +71,7 @@ final class Callers {
   }
 
   private void run(int index, Caller caller) throws Exception {
-    caller.warmUp(Math.max(load.warmup(), load.work().callsToCompile() / load.clients()), load.warmupLimit());
+    caller.warmUp(Math.max(load.warmup(), load.work().callsToCompile() / load.clients()), load.limit());
     ready.countDown();
     go.await();
     if (load.rate() == Load.CLOSED) {

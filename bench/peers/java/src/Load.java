@@ -11,11 +11,6 @@ record Load(Work work, int clients, int connections, int calls, int warmup, doub
   /** The rate where each call follows the one before. */
   static final double CLOSED = 0;
 
-  /** How long a caller warms up at most: compiling takes longer than what is measured then. */
-  long warmupLimit() {
-    return limit == UNLIMITED ? UNLIMITED : 10 * limit;
-  }
-
   /** How many of the calls one of the clients makes. */
   int share(int client) {
     return calls / clients + (client < calls % clients ? 1 : 0);
