@@ -1,5 +1,7 @@
 //! What is measured.
 
+use super::counts::Counts;
+use super::report::{Missing, Row};
 use super::scenario::Scenario;
 use super::{Options, Result};
 use crate::agent::contract::Load;
@@ -30,6 +32,7 @@ impl Case {
         let raw = system.starts_with("floor");
         match system {
             "direct" => self.clients == 1,
+            _ if self.limit.is_some() && NEEDS_FULL.contains(&system) => false,
             _ if self.servers > 1 && !calls_at_once(system) => false,
             // A system call for each value: only to explain what one article measured.
             "thrift-cpp-unbuffered" => self.workload == "db_work" && !self.is_shared(),
@@ -101,6 +104,9 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
             .split('-')
             .any(|part| matches!(part, "unix" | "shm" | "local" | "inproc"))
 }
+
+/// What is not warm before a round of a quick run would be over: its compiler takes seconds.
+const NEEDS_FULL: &[&str] = &["grpc-java"];
 
 /// Whether a caller of a system can wait for several answers.
 fn calls_at_once(system: &str) -> bool {
@@ -190,6 +196,36 @@ pub(super) fn quick() -> Result<Vec<Scenario>> {
         })
     };
     lines.map(scenario).collect()
+}
+
+/// What a quick run leaves out, by name.
+pub(super) fn left_out(options: &Options, systems: &[&str]) -> Result<Vec<Missing>> {
+    if options.full || !options.profile.is_empty() {
+        return Ok(Vec::new());
+    }
+    let title = |case: &Case| Row::new(case, "", &[], &Counts::default()).title();
+    let cases = LINES.iter().filter(|line| line.5 == NONE);
+    let cases: Vec<String> = cases.map(|line| title(&case(line, None))).collect();
+    let mut missing = vec![only_full("cases", &cases.join("; "))];
+    for scenario in quick()? {
+        for case in scenario.cases() {
+            let unlimited = Case {
+                limit: None,
+                ..*case
+            };
+            let others = systems.iter().copied();
+            let others = others.filter(|system| unlimited.suits(system) && !scenario.suits(system));
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() {
+                missing.push(only_full(&title(case), &others.join(", ")));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+fn only_full(place: &str, what: &str) -> Missing {
+    Missing::new(place, &format!("only --full has {what}"))
 }
 
 fn case(line: &Line, limit: Option<Duration>) -> Case {
