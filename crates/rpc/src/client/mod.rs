@@ -8,6 +8,8 @@ mod table;
 
 #[cfg(feature = "async")]
 mod channel;
+#[cfg(feature = "async")]
+mod task;
 
 pub use options::Backoff;
 

@@ -206,6 +206,12 @@ macro_rules! settings {
             self
         }
 
+        /// Chooses when whoever waits for an answer polls before it sleeps.
+        pub fn polling(mut self, polling: crate::transport::Polling) -> Self {
+            self.options.polling = polling;
+            self
+        }
+
         /// The path that is posted to, over HTTP. Default `/`.
         pub fn http_path(mut self, path: &str) -> Self {
             self.options.client.http.path = path.to_owned();

@@ -20,7 +20,7 @@ use super::options::{Options, handle, settings};
 use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
 use crate::streams::Wake;
-use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
+use crate::transport::{Connector, Receiver as Reader, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
 use dovetail_protocol::dovetail::NoMethods;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
@@ -265,12 +265,6 @@ impl fmt::Debug for Channel {
 
 impl ChannelBuilder {
     settings!();
-
-    /// Chooses when a waiting caller polls before it sleeps.
-    pub fn polling(mut self, polling: Polling) -> Self {
-        self.options.polling = polling;
-        self
-    }
 
     /// The channel. It connects with the first call.
     #[must_use]
