@@ -85,7 +85,7 @@ impl Channel {
     }
 
     /// Calls a method and waits for its answer.
-    pub async fn call<P: WriteParams, T: FieldValue, E: Exceptions>(
+    pub async fn call<P: WriteParams, T: FieldValue + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
@@ -93,7 +93,10 @@ impl Channel {
         let params = (&params, method.params);
         let call = self.outgoing(method, &params);
         let body = self.exchange(call, method.idempotent).await;
-        decode(method.name, body, self.options.decoding)
+        let Options {
+            recycled, decoding, ..
+        } = &*self.options;
+        decode(method.name, body, recycled.take(), *decoding)
     }
 
     /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it returns when

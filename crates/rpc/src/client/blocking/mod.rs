@@ -83,14 +83,17 @@ impl Channel {
     }
 
     /// Calls a method and waits for its answer.
-    pub fn call<P: WriteParams, T: FieldValue, E: Exceptions>(
+    pub fn call<P: WriteParams, T: FieldValue + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
         let body = self.exchange(self.outgoing(method, &params), method.idempotent);
-        decode(method.name, body, self.options.decoding)
+        let Options {
+            recycled, decoding, ..
+        } = &*self.options;
+        decode(method.name, body, recycled.take(), *decoding)
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
