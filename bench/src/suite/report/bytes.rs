@@ -60,5 +60,5 @@ fn calls(report: &Report) -> Vec<&str> {
 /// The floors have the bytes of Thrift binary, and what adds to a blob is the same for all sizes.
 fn is_shown(row: &Row) -> bool {
     let is_floor = Kind::of(&row.system) == Kind::Floor;
-    row.wire_bytes.is_some() && !is_floor && row.workload != "get_blob"
+    row.wire_bytes.is_some() && !is_floor && !row.call.starts_with("get_blob")
 }

@@ -98,11 +98,11 @@ fn steps(report: &Report, profile: &str) -> Vec<Plot> {
         let is_it = |row: &Row| row.workload == profile && row.call == call;
         let steps = rows.iter().filter(|row| is_it(row));
         let names: BTreeMap<usize, String> = steps
-            .filter_map(|row| Some((row.step?, step_name(row))))
+            .filter_map(|row| Some((row.step?, step_name(row.step?, row))))
             .collect();
         Plot {
             title: format!("{profile}: {what} latency of {call} in each step, logarithmic scale"),
-            x_label: "steps",
+            x_label: "step, and calls that are due",
             x_name: Box::new(move |step| names.get(&(step as usize)).cloned().unwrap_or_default()),
             x_scale: Scale::Linear,
             y_label: "time of a call",
@@ -119,11 +119,12 @@ fn steps(report: &Report, profile: &str) -> Vec<Plot> {
     calls.into_iter().flat_map(both).collect()
 }
 
-fn step_name(row: &Row) -> String {
+/// `2: 500/s`, or `2: 500/s × 4` where each call goes to four servers.
+fn step_name(step: usize, row: &Row) -> String {
     let rate = row.rate.unwrap_or(0.0);
     match row.servers {
-        0 | 1 => format!("{rate}/s"),
-        servers => format!("{rate}/s × {servers}"),
+        0 | 1 => format!("{step}: {rate}/s"),
+        servers => format!("{step}: {rate}/s × {servers}"),
     }
 }
 
