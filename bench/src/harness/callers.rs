@@ -121,7 +121,9 @@ impl Part {
             let response = client.call(&self.request).await?;
             ended = Instant::now();
             latency.record((ended - due).as_nanos() as u64)?;
-            last = Some(response);
+            if let Some(done) = last.replace(response) {
+                client.recycle(done);
+            }
             if ended - began >= self.limit {
                 break;
             }
