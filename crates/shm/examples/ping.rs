@@ -1,0 +1,204 @@
+//! What shared memory costs: round trips, and transfers beside a copy of the same bytes in one process.
+//!
+//! ```text
+//! cargo run --release -p dovetail-shm --example ping [SECONDS]
+//! ```
+//!
+//! The server is a second process of this program. `SECONDS` is the time of each figure, 1 by default.
+#![allow(clippy::unwrap_used)]
+
+#[cfg(not(all(target_os = "linux", not(loom))))]
+fn main() {}
+
+#[cfg(all(target_os = "linux", not(loom)))]
+fn main() {
+    program::run();
+}
+
+#[cfg(all(target_os = "linux", not(loom)))]
+mod program {
+    use dovetail_shm::{Connection, Error, Handshake, Receiver, Settings};
+    use std::hint::{black_box, spin_loop};
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    const MESSAGE: usize = 64;
+
+    pub(crate) fn run() {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["echo", waits] => echo(waits == "sleeps").unwrap(),
+            ["sink", length] => sink(length.parse().unwrap()).unwrap(),
+            [seconds] => measure(seconds.parse().unwrap()),
+            _ => measure(1.0),
+        }
+    }
+
+    fn measure(seconds: f64) {
+        let time = Duration::from_secs_f64(seconds);
+        println!("round trips of {MESSAGE} bytes, two processes:");
+        for waits in ["polls", "sleeps"] {
+            println!("  {waits:8} {:8.2} µs", round_trip(waits, time));
+        }
+        println!("transfers, the receiver copies the bytes out and confirms, Gb/s:");
+        println!(
+            "  {:>10} {:>8} {:>8} {:>8} {:>8}",
+            "bytes", "ring", "chunks", "in place", "memcpy"
+        );
+        for length in [100_000, 16 << 20] {
+            let [ring, chunks, in_place] = [Blob::Ring, Blob::Chunks, Blob::InPlace]
+                .map(|blob| gigabits(length, transfers(blob, length, time), time));
+            let memcpy = gigabits(length, copies(length, time), time);
+            println!("  {length:10} {ring:8.1} {chunks:8.1} {in_place:8.1} {memcpy:8.1}");
+        }
+    }
+
+    fn gigabits(length: usize, count: u32, time: Duration) -> f64 {
+        length as f64 * 8.0 * f64::from(count) / time.as_secs_f64() / 1e9
+    }
+
+    /// Starts a server, whose standard input is the socket.
+    fn start(arguments: [&str; 2]) -> Connection {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        Command::new(std::env::current_exe().unwrap())
+            .args(arguments)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let handshake = Handshake::connect(ours, &Settings::default()).unwrap();
+        handshake.finish(deadline).unwrap()
+    }
+
+    fn accept() -> Result<Connection, Error> {
+        let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        Handshake::accept(socket, &Settings::default()).finish(deadline)
+    }
+
+    /// Receives at least a byte, and polls for that for up to 50 µs before it sleeps; or does not poll.
+    fn read(receiver: &mut Receiver, buffer: &mut [u8], sleeps: bool) -> Result<usize, Error> {
+        let start = Instant::now();
+        while !sleeps && start.elapsed() < Duration::from_micros(50) {
+            for _ in 0..100 {
+                match receiver.try_read(buffer) {
+                    Err(Error::WouldBlock) => spin_loop(),
+                    result => return result,
+                }
+            }
+        }
+        receiver.read(buffer, None)
+    }
+
+    /// Fills the buffer; false at the end of the stream.
+    fn read_all(receiver: &mut Receiver, buffer: &mut [u8], sleeps: bool) -> Result<bool, Error> {
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            match read(receiver, rest, sleeps)? {
+                0 => return Ok(false),
+                count => rest = rest.split_at_mut(count).1,
+            }
+        }
+        Ok(true)
+    }
+
+    fn echo(sleeps: bool) -> Result<(), Error> {
+        let mut connection = accept()?;
+        let mut message = [0; MESSAGE];
+        while read_all(&mut connection.receiver, &mut message, sleeps)? {
+            connection.sender.write_all(&[&message], None)?;
+        }
+        Ok(())
+    }
+
+    /// Microseconds: the median of groups of round trips.
+    fn round_trip(waits: &str, time: Duration) -> f64 {
+        const GROUP: u32 = 100;
+        let mut connection = start(["echo", waits]);
+        let sleeps = waits == "sleeps";
+        let mut message = [7; MESSAGE];
+        let mut groups = Vec::new();
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            let start = Instant::now();
+            for _ in 0..GROUP {
+                connection.sender.write_all(&[&message], None).unwrap();
+                read_all(&mut connection.receiver, &mut message, sleeps).unwrap();
+            }
+            groups.push(start.elapsed() / GROUP);
+        }
+        groups.sort();
+        groups[groups.len() / 2].as_secs_f64() * 1e6
+    }
+
+    /// Receives blobs, and confirms each with a byte.
+    fn sink(length: usize) -> Result<(), Error> {
+        let mut connection = accept()?;
+        let mut blob = vec![0; length];
+        while read_all(&mut connection.receiver, &mut blob, false)? {
+            black_box(&mut blob);
+            connection.sender.write_all(&[b"k"], None)?;
+        }
+        Ok(())
+    }
+
+    /// How a blob is sent.
+    #[derive(Clone, Copy)]
+    enum Blob {
+        /// Through the ring.
+        Ring,
+        /// Copied into chunks.
+        Chunks,
+        /// In chunks as they are, as if it had been made there.
+        InPlace,
+    }
+
+    /// How many blobs have been confirmed within the time.
+    fn transfers(blob: Blob, length: usize, time: Duration) -> u32 {
+        let mut connection = start(["sink", &length.to_string()]);
+        let bytes = vec![7; length];
+        let mut count = 0;
+        let start = Instant::now();
+        while start.elapsed() < time {
+            match blob {
+                Blob::Ring => connection.sender.write_all(&[&bytes], None).unwrap(),
+                Blob::Chunks => send_chunks(&mut connection, &bytes, true),
+                Blob::InPlace => send_chunks(&mut connection, &bytes, false),
+            }
+            read_all(&mut connection.receiver, &mut [0], false).unwrap();
+            count += 1;
+        }
+        count
+    }
+
+    /// In chunks as long as there are free ones, through the ring where there are none.
+    fn send_chunks(connection: &mut Connection, bytes: &[u8], copies: bool) {
+        let sender = &mut connection.sender;
+        for piece in bytes.chunks(Settings::default().chunk as usize) {
+            let mut chunk = sender.try_chunk();
+            if chunk.is_none() {
+                sender.write_all(&[piece], None).unwrap();
+            }
+            while let Some(mut filled) = chunk {
+                if copies {
+                    filled[..piece.len()].copy_from_slice(piece);
+                }
+                chunk = sender.try_send(filled, piece.len()).unwrap();
+            }
+        }
+    }
+
+    fn copies(length: usize, time: Duration) -> u32 {
+        let (from, mut to) = (vec![7u8; length], vec![0; length]);
+        let mut count = 0;
+        let start = Instant::now();
+        while start.elapsed() < time {
+            to.copy_from_slice(black_box(&from));
+            black_box(&mut to);
+            count += 1;
+        }
+        count
+    }
+}
