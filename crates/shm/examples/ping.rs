@@ -17,7 +17,7 @@ fn main() {
 
 #[cfg(all(target_os = "linux", not(loom)))]
 mod program {
-    use dovetail_shm::{Connection, Error, Handshake, Receiver, Settings};
+    use dovetail_shm::{Connection, Error, Handshake, Receiver, Sender, Settings};
     use std::hint::{black_box, spin_loop};
     use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::net::UnixStream;
@@ -78,18 +78,42 @@ mod program {
         Handshake::accept(socket, &Settings::default()).finish(deadline)
     }
 
-    /// Receives at least a byte, and polls for that for up to 50 µs before it sleeps; or does not poll.
-    fn read(receiver: &mut Receiver, buffer: &mut [u8], sleeps: bool) -> Result<usize, Error> {
-        let start = Instant::now();
-        while !sleeps && start.elapsed() < Duration::from_micros(50) {
-            for _ in 0..100 {
-                match receiver.try_read(buffer) {
+    /// Tries for up to 50 µs before it sleeps; or sleeps at once.
+    fn patiently<H>(
+        half: &mut H,
+        sleeps: bool,
+        mut attempt: impl FnMut(&mut H) -> Result<usize, Error>,
+        wait: fn(&mut H, Option<Instant>) -> Result<(), Error>,
+    ) -> Result<usize, Error> {
+        loop {
+            let start = Instant::now();
+            let mut looks = 0;
+            while looks == 0 || !sleeps && start.elapsed() < Duration::from_micros(50) {
+                match attempt(half) {
                     Err(Error::WouldBlock) => spin_loop(),
                     result => return result,
                 }
+                looks += 1;
             }
+            wait(half, None)?;
         }
-        receiver.read(buffer, None)
+    }
+
+    fn read(receiver: &mut Receiver, buffer: &mut [u8], sleeps: bool) -> Result<usize, Error> {
+        patiently(
+            receiver,
+            sleeps,
+            |half| half.try_read(buffer),
+            Receiver::wait,
+        )
+    }
+
+    fn write_all(sender: &mut Sender, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let written = patiently(sender, false, |half| half.try_write(&[bytes]), Sender::wait)?;
+            bytes = bytes.split_at(written).1;
+        }
+        Ok(())
     }
 
     /// Fills the buffer; false at the end of the stream.
@@ -163,7 +187,7 @@ mod program {
         let start = Instant::now();
         while start.elapsed() < time {
             match blob {
-                Blob::Ring => connection.sender.write_all(&[&bytes], None).unwrap(),
+                Blob::Ring => write_all(&mut connection.sender, &bytes).unwrap(),
                 Blob::Chunks => send_chunks(&mut connection, &bytes, true),
                 Blob::InPlace => send_chunks(&mut connection, &bytes, false),
             }
@@ -179,7 +203,7 @@ mod program {
         for piece in bytes.chunks(Settings::default().chunk as usize) {
             let mut chunk = sender.try_chunk();
             if chunk.is_none() {
-                sender.write_all(&[piece], None).unwrap();
+                write_all(sender, piece).unwrap();
             }
             while let Some(mut filled) = chunk {
                 if copies {

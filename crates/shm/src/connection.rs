@@ -435,22 +435,21 @@ impl Receiver {
             return Ok(Received::Bytes(0));
         };
         self.sleeper.end(&self.end.own.words().receiver_sleep);
-        let end = &self.end;
-        match record {
+        let received = match record {
             Record::Inline(_) => {
-                let head = &end.own.words().head.position;
-                let (count, gave_room) = self.consumer.take(&end.peer, buffer, head);
-                if gave_room {
-                    end.ring_sender();
-                }
-                Ok(Received::Bytes(count))
+                let head = &self.end.own.words().head.position;
+                Received::Bytes(self.consumer.take(&self.end.peer, buffer, head))
             }
-            Record::Chunk { index, length } => {
-                let end = end.clone();
-                end.ring_sender();
-                Ok(Received::Chunk(Chunk { end, index, length }))
-            }
+            Record::Chunk { index, length } => Received::Chunk(Chunk {
+                end: self.end.clone(),
+                index,
+                length,
+            }),
+        };
+        if self.consumer.is_half_empty() {
+            self.end.ring_sender();
         }
+        Ok(received)
     }
 
     /// The next record; `None` at the end.

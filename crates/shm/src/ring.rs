@@ -266,27 +266,23 @@ impl Consumer {
         Ok(Some(record))
     }
 
-    /// Takes bytes out of the inline record that [`next`](Self::next) has found. True where that was all of
-    /// it: its room was given back.
-    pub(crate) fn take(
-        &mut self,
-        source: &impl Source,
-        into: &mut [u8],
-        head: &Word,
-    ) -> (usize, bool) {
+    /// Takes bytes out of the inline record that [`next`](Self::next) has found; its room is given back with the
+    /// last of them.
+    pub(crate) fn take(&mut self, source: &impl Source, into: &mut [u8], head: &Word) -> usize {
         let Some((length, taken)) = self.open else {
-            return (0, false);
+            return 0;
         };
         let count = into.len().min((length - taken) as usize);
         let (into, _) = into.split_at_mut(count);
         self.get(source, HEADER + taken, into);
         let taken = taken + count as u32;
-        let done = taken == length;
-        self.open = (!done).then_some((length, taken));
-        if done {
+        if taken < length {
+            self.open = Some((length, taken));
+        } else {
+            self.open = None;
             self.advance(Record::Inline(length), head);
         }
-        (count, done)
+        count
     }
 
     /// Reads bytes of the record that begins at the head, around the end of the ring where need be.
@@ -296,6 +292,12 @@ impl Consumer {
         let (now, later) = into.split_at_mut(here);
         source.read(start, now);
         source.read(0, later);
+    }
+
+    /// Whether a writer that waits for room is to be woken: not for each record, or it would soon sleep again. At
+    /// the latest it is, where everything was taken out.
+    pub(crate) fn is_half_empty(&self) -> bool {
+        self.tail.wrapping_sub(self.head) <= self.bounds.ring / 2
     }
 
     fn advance(&mut self, record: Record, head: &Word) {

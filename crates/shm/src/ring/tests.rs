@@ -75,7 +75,7 @@ impl Ring {
             None => Ok(Vec::new()),
             Some(_) => {
                 let taken = self.consumer.take(&&self.memory, &mut bytes, &self.head);
-                bytes.truncate(taken.0);
+                bytes.truncate(taken);
                 Ok(bytes)
             }
         }
