@@ -4,7 +4,8 @@
 //! cargo run --release -p dovetail-shm --example ping [SECONDS]
 //! ```
 //!
-//! The server is a second process of this program. `SECONDS` is the time of each figure, 1 by default.
+//! The server is a second process of this program, on a core of its own. `SECONDS` is the time of each figure, 1 by
+//! default.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(not(all(target_os = "linux", not(loom))))]
@@ -18,13 +19,19 @@ fn main() {
 #[cfg(all(target_os = "linux", not(loom)))]
 mod program {
     use dovetail_shm::{Connection, Error, Handshake, Receiver, Sender, Settings};
+    use rustix::thread::{CpuSet, futex, sched_setaffinity};
     use std::hint::{black_box, spin_loop};
     use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::net::UnixStream;
     use std::process::{Command, Stdio};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::thread;
     use std::time::{Duration, Instant};
 
     const MESSAGE: usize = 64;
+
+    /// The longest poll.
+    const LONGEST: Duration = Duration::from_micros(50);
 
     pub(crate) fn run() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,11 +43,23 @@ mod program {
         }
     }
 
+    /// Stays on one core, if there is such a core.
+    fn pin(core: usize) {
+        let mut set = CpuSet::new();
+        set.set(core);
+        // Without it the figures vary more.
+        let _ = sched_setaffinity(None, &set);
+    }
+
     fn measure(seconds: f64) {
+        pin(0);
         let time = Duration::from_secs_f64(seconds);
-        println!("round trips of {MESSAGE} bytes, two processes:");
+        println!(
+            "round trips of {MESSAGE} bytes, and of nothing but a number between two threads, µs:"
+        );
         for waits in ["polls", "sleeps"] {
-            println!("  {waits:8} {:8.2} µs", round_trip(waits, time));
+            let (ours, floor) = (round_trip(waits, time), floor(waits == "sleeps", time));
+            println!("  {waits:8} {ours:8.2} {floor:8.2}");
         }
         println!("transfers, the receiver copies the bytes out and confirms, Gb/s:");
         println!(
@@ -73,27 +92,34 @@ mod program {
     }
 
     fn accept() -> Result<Connection, Error> {
+        pin(1);
         let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
         let deadline = Instant::now() + Duration::from_secs(10);
         Handshake::accept(socket, &Settings::default()).finish(deadline)
     }
 
-    /// Tries for up to 50 µs before it sleeps; or sleeps at once.
+    /// Tries for [`LONGEST`] before it sleeps; or sleeps at once.
     fn patiently<H>(
         half: &mut H,
         sleeps: bool,
         mut attempt: impl FnMut(&mut H) -> Result<usize, Error>,
         wait: fn(&mut H, Option<Instant>) -> Result<(), Error>,
     ) -> Result<usize, Error> {
+        // Looking costs less than asking for the time.
+        const LOOKS: usize = 50;
         loop {
-            let start = Instant::now();
-            let mut looks = 0;
-            while looks == 0 || !sleeps && start.elapsed() < Duration::from_micros(50) {
-                match attempt(half) {
-                    Err(Error::WouldBlock) => spin_loop(),
-                    result => return result,
+            let mut start = None;
+            while start.is_none_or(|start: Instant| start.elapsed() < LONGEST) {
+                for _ in 0..if sleeps { 1 } else { LOOKS } {
+                    match attempt(half) {
+                        Err(Error::WouldBlock) => spin_loop(),
+                        result => return result,
+                    }
                 }
-                looks += 1;
+                if sleeps {
+                    break;
+                }
+                start = start.or_else(|| Some(Instant::now()));
             }
             wait(half, None)?;
         }
@@ -137,20 +163,77 @@ mod program {
         Ok(())
     }
 
-    /// Microseconds: the median of groups of round trips.
+    /// Microseconds of a round trip.
     fn round_trip(waits: &str, time: Duration) -> f64 {
-        const GROUP: u32 = 100;
         let mut connection = start(["echo", waits]);
         let sleeps = waits == "sleeps";
         let mut message = [7; MESSAGE];
+        median(time, || {
+            connection.sender.write_all(&[&message], None).unwrap();
+            read_all(&mut connection.receiver, &mut message, sleeps).unwrap();
+        })
+    }
+
+    /// A number that is passed on, with as much around it that nothing else is in its cache line.
+    #[repr(align(128))]
+    struct Number(AtomicU32);
+
+    impl Number {
+        fn pass(&self, value: u32, sleeps: bool) {
+            self.0.store(value, Ordering::Release);
+            if sleeps {
+                futex::wake(&self.0, futex::Flags::empty(), 1).unwrap();
+            }
+        }
+
+        fn wait(&self, value: u32, sleeps: bool) {
+            loop {
+                let now = self.0.load(Ordering::Acquire);
+                match now {
+                    now if now == value => return,
+                    now if sleeps => drop(futex::wait(&self.0, futex::Flags::empty(), now, None)),
+                    _ => spin_loop(),
+                }
+            }
+        }
+    }
+
+    /// Microseconds of the least that could be a round trip on this machine, now.
+    fn floor(sleeps: bool, time: Duration) -> f64 {
+        let over = AtomicBool::new(false);
+        let [there, back] = [0; 2].map(|_| Number(AtomicU32::new(0)));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                pin(1);
+                let mut value = 0;
+                while !over.load(Ordering::Relaxed) {
+                    value += 1;
+                    there.wait(value, sleeps);
+                    back.pass(value, sleeps);
+                }
+            });
+            let mut value = 0;
+            let mut pass = || {
+                value += 1;
+                there.pass(value, sleeps);
+                back.wait(value, sleeps);
+            };
+            let floor = median(time, &mut pass);
+            over.store(true, Ordering::Relaxed);
+            // It may wait for this one already.
+            there.pass(value + 1, sleeps);
+            floor
+        })
+    }
+
+    /// Microseconds: the median of groups of runs.
+    fn median(time: Duration, mut run: impl FnMut()) -> f64 {
+        const GROUP: u32 = 100;
         let mut groups = Vec::new();
         let begin = Instant::now();
         while begin.elapsed() < time {
             let start = Instant::now();
-            for _ in 0..GROUP {
-                connection.sender.write_all(&[&message], None).unwrap();
-                read_all(&mut connection.receiver, &mut message, sleeps).unwrap();
-            }
+            (0..GROUP).for_each(|_| run());
             groups.push(start.elapsed() / GROUP);
         }
         groups.sort();
