@@ -78,17 +78,19 @@ mod program {
         length as f64 * 8.0 * f64::from(count) / time.as_secs_f64() / 1e9
     }
 
-    /// Starts a server, whose standard input is the socket.
-    fn start(arguments: [&str; 2]) -> Connection {
+    /// Starts a server, whose standard input is the socket, for as long as it is used.
+    fn with_server<T>(arguments: [&str; 2], body: impl FnOnce(&mut Connection) -> T) -> T {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        Command::new(std::env::current_exe().unwrap())
+        let mut server = Command::new(std::env::current_exe().unwrap())
             .args(arguments)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .spawn()
             .unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         let handshake = Handshake::connect(ours, &Settings::default()).unwrap();
-        handshake.finish(deadline).unwrap()
+        let result = body(&mut handshake.finish(deadline).unwrap());
+        server.wait().unwrap();
+        result
     }
 
     fn accept() -> Result<Connection, Error> {
@@ -165,12 +167,13 @@ mod program {
 
     /// Microseconds of a round trip.
     fn round_trip(waits: &str, time: Duration) -> f64 {
-        let mut connection = start(["echo", waits]);
         let sleeps = waits == "sleeps";
         let mut message = [7; MESSAGE];
-        median(time, || {
-            connection.sender.write_all(&[&message], None).unwrap();
-            read_all(&mut connection.receiver, &mut message, sleeps).unwrap();
+        with_server(["echo", waits], |connection| {
+            median(time, || {
+                connection.sender.write_all(&[&message], None).unwrap();
+                read_all(&mut connection.receiver, &mut message, sleeps).unwrap();
+            })
         })
     }
 
@@ -264,20 +267,21 @@ mod program {
 
     /// How many blobs have been confirmed within the time.
     fn transfers(blob: Blob, length: usize, time: Duration) -> u32 {
-        let mut connection = start(["sink", &length.to_string()]);
         let bytes = vec![7; length];
-        let mut count = 0;
-        let start = Instant::now();
-        while start.elapsed() < time {
-            match blob {
-                Blob::Ring => write_all(&mut connection.sender, &bytes).unwrap(),
-                Blob::Chunks => send_chunks(&mut connection, &bytes, true),
-                Blob::InPlace => send_chunks(&mut connection, &bytes, false),
+        with_server(["sink", &length.to_string()], |connection| {
+            let mut count = 0;
+            let start = Instant::now();
+            while start.elapsed() < time {
+                match blob {
+                    Blob::Ring => write_all(&mut connection.sender, &bytes).unwrap(),
+                    Blob::Chunks => send_chunks(connection, &bytes, true),
+                    Blob::InPlace => send_chunks(connection, &bytes, false),
+                }
+                read_all(&mut connection.receiver, &mut [0], false).unwrap();
+                count += 1;
             }
-            read_all(&mut connection.receiver, &mut [0], false).unwrap();
-            count += 1;
-        }
-        count
+            count
+        })
     }
 
     /// In chunks as long as there are free ones, through the ring where there are none.

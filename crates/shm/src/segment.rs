@@ -17,7 +17,10 @@ use crate::volatile;
 use crate::word::Word;
 use crate::words::{Header, Words};
 use memmap2::{Advice, MmapOptions, MmapRaw};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs};
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, memfd_create,
+};
+use rustix::io::Errno;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -51,8 +54,7 @@ impl OwnSegment {
     /// Makes a segment. The descriptor is for the peer, the ring for the one that writes into it.
     pub(crate) fn create(bounds: Bounds) -> Result<(OwnedFd, Arc<Self>, OutputRing), Error> {
         let length = to_length(bounds.total())?;
-        let fd =
-            rustix::fs::memfd_create("dovetail", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        let fd = create_memfd()?;
         rustix::fs::ftruncate(&fd, bounds.total())?;
         let map = MmapOptions::new().len(length).map_raw(&fd)?;
         keep_from_children(&map)?;
@@ -81,9 +83,7 @@ impl OwnSegment {
     }
 
     pub(crate) fn words(&self) -> &Words {
-        // SAFETY: the mapping is writable, page aligned and longer than `Words`, which consists of atomics that
-        // are valid whatever they hold; it lives as long as `self`. This process only uses the first page so.
-        unsafe { &*self.map.as_ptr().cast::<Words>() }
+        words(&self.map)
     }
 
     /// The right to write a chunk, unless somebody has it.
@@ -184,29 +184,17 @@ impl PeerSegment {
         let length = check_file(fd, largest)?;
         let map = MmapOptions::new().len(length).map_raw_read_only(fd)?;
         keep_from_children(&map)?;
-        let mut segment = PeerSegment {
-            map,
-            // Until the header was read, the segment is its first page.
-            bounds: Bounds {
-                ring: 0,
-                chunk: 0,
-                chunks: 0,
-            },
-        };
-        segment.bounds = read_header(&segment.words().header, length)?;
-        Ok(segment)
+        let bounds = read_header(&words(&map).header, length)?;
+        Ok(PeerSegment { map, bounds })
     }
 
     pub(crate) fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// The words, which this process can only read.
+    /// The words, which this process can only observe.
     pub(crate) fn words(&self) -> &Words {
-        // SAFETY: the mapping is page aligned and at least a page long, and lives as long as `self`; `Words` are
-        // atomics, valid whatever they hold, and only `observe` is called on these, a relaxed load of 4 bytes,
-        // which is defined on memory that cannot be written. The page is used in no other way.
-        unsafe { &*self.map.as_ptr().cast::<Words>() }
+        words(&self.map)
     }
 
     /// Copies bytes of a chunk out; what lies beyond its end is left out. Returns how many were copied.
@@ -231,6 +219,25 @@ impl PeerSegment {
 impl Source for PeerSegment {
     fn read(&self, at: u32, into: &mut [u8]) {
         self.read(u64::from(PAGE) + u64::from(at), into);
+    }
+}
+
+/// The first page of a segment, whoever writes it.
+fn words(map: &MmapRaw) -> &Words {
+    assert!(map.len() >= size_of::<Words>());
+    // SAFETY: the mapping begins at a page and is long enough, as was just checked, and lives as long as the
+    // result. `Words` are atomics: valid whatever they hold, and whoever writes them meanwhile; the page is used
+    // in no other way. Where it is mapped read-only, only `observe` is called, a relaxed load of 4 bytes, which
+    // is defined there.
+    unsafe { &*map.as_ptr().cast::<Words>() }
+}
+
+fn create_memfd() -> Result<OwnedFd, Error> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    match memfd_create("dovetail", flags | MemfdFlags::NOEXEC_SEAL) {
+        // Before Linux 6.3.
+        Err(Errno::INVAL) => Ok(memfd_create("dovetail", flags)?),
+        fd => Ok(fd?),
     }
 }
 

@@ -120,3 +120,6 @@ pub(crate) fn wait<B: Bed>(
     sleeper.end(sleep);
     result
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

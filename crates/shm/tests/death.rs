@@ -79,20 +79,22 @@ mod program {
     }
 
     pub(crate) fn run() {
-        kills_leave_nothing_behind();
+        let longest = kills_leave_nothing_behind();
         waiting_costs_nothing();
-        println!("test result: ok. {KILLS} peers killed");
+        println!("test result: ok. {KILLS} peers killed, each noticed within {longest:?}");
     }
 
-    fn kills_leave_nothing_behind() {
+    /// Returns how long it took at most until the other end knew.
+    fn kills_leave_nothing_behind() -> Duration {
         let (mut bystander, mut connection) = connect();
         let before = resources();
+        let mut longest = Duration::ZERO;
         for round in 0..KILLS {
             // Moments from before the handshake until long after it, in an order that has no rhythm.
             let moment = Duration::from_micros(u64::from(round * 7919 % KILLS) * 40);
             match round % 10 {
                 0 => kill_in_handshake(moment),
-                _ => kill_in_conversation(moment, round % 2 == 0),
+                _ => longest = longest.max(kill_in_conversation(moment, round % 2 == 0)),
             }
             assert_eq!(resources(), before, "round {round}");
             converse(&mut connection, round as u8).unwrap();
@@ -102,6 +104,7 @@ mod program {
         let after = resources();
         assert_eq!(after.mappings, 0);
         assert_eq!(after.descriptors, before.descriptors - 2);
+        longest
     }
 
     fn kill_in_handshake(moment: Duration) {
@@ -122,8 +125,8 @@ mod program {
         }
     }
 
-    /// Both directions are full of messages when it happens; or both wait.
-    fn kill_in_conversation(moment: Duration, busy: bool) {
+    /// Both directions are full of messages when it happens; or both wait. Returns how long it took to know.
+    fn kill_in_conversation(moment: Duration, busy: bool) -> Duration {
         let (mut child, connection) = connect();
         let Connection {
             mut sender,
@@ -156,11 +159,13 @@ mod program {
             child.wait().unwrap();
             let killed = Instant::now();
             let ends: [Result<(), Error>; 2] = [sends.join().unwrap(), receives.join().unwrap()];
-            assert!(killed.elapsed() < Duration::from_secs(5));
+            let noticed = killed.elapsed();
+            assert!(noticed < Duration::from_secs(5));
             for end in ends {
                 assert!(matches!(end, Err(Error::PeerGone)), "{end:?}");
             }
-        });
+            noticed
+        })
     }
 
     /// A message there and back.
