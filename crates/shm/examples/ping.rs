@@ -61,7 +61,9 @@ mod program {
             let (ours, floor) = (round_trip(waits, time), floor(waits == "sleeps", time));
             println!("  {waits:8} {ours:8.2} {floor:8.2}");
         }
-        println!("transfers, the receiver copies the bytes out and confirms, Gb/s:");
+        println!(
+            "transfers; the receiver copies the bytes out and confirms; memcpy is one copy; Gb/s:"
+        );
         println!(
             "  {:>10} {:>8} {:>8} {:>8} {:>8}",
             "bytes", "ring", "chunks", "in place", "memcpy"
@@ -254,28 +256,33 @@ mod program {
         Ok(())
     }
 
-    /// How a blob is sent.
+    /// How a blob is sent, whose bytes are new each time.
     #[derive(Clone, Copy)]
     enum Blob {
-        /// Through the ring.
+        /// Made in a buffer, and through the ring.
         Ring,
-        /// Copied into chunks.
+        /// Made in a buffer, and copied into chunks.
         Chunks,
-        /// In chunks as they are, as if it had been made there.
+        /// Made in the chunks.
         InPlace,
     }
 
     /// How many blobs have been confirmed within the time.
     fn transfers(blob: Blob, length: usize, time: Duration) -> u32 {
-        let bytes = vec![7; length];
+        let mut bytes = vec![7; length];
         with_server(["sink", &length.to_string()], |connection| {
             let mut count = 0;
             let start = Instant::now();
             while start.elapsed() < time {
+                if !matches!(blob, Blob::InPlace) {
+                    bytes.fill(count as u8);
+                }
                 match blob {
                     Blob::Ring => write_all(&mut connection.sender, &bytes).unwrap(),
-                    Blob::Chunks => send_chunks(connection, &bytes, true),
-                    Blob::InPlace => send_chunks(connection, &bytes, false),
+                    Blob::Chunks => {
+                        send_chunks(connection, &bytes, |to, from| to.copy_from_slice(from));
+                    }
+                    Blob::InPlace => send_chunks(connection, &bytes, |to, _| to.fill(count as u8)),
                 }
                 read_all(&mut connection.receiver, &mut [0], false).unwrap();
                 count += 1;
@@ -285,7 +292,7 @@ mod program {
     }
 
     /// In chunks as long as there are free ones, through the ring where there are none.
-    fn send_chunks(connection: &mut Connection, bytes: &[u8], copies: bool) {
+    fn send_chunks(connection: &mut Connection, bytes: &[u8], fill: impl Fn(&mut [u8], &[u8])) {
         let sender = &mut connection.sender;
         for piece in bytes.chunks(Settings::default().chunk as usize) {
             let mut chunk = sender.try_chunk();
@@ -293,9 +300,7 @@ mod program {
                 write_all(sender, piece).unwrap();
             }
             while let Some(mut filled) = chunk {
-                if copies {
-                    filled[..piece.len()].copy_from_slice(piece);
-                }
+                fill(&mut filled[..piece.len()], piece);
                 chunk = sender.try_send(filled, piece.len()).unwrap();
             }
         }
