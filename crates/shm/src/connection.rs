@@ -231,7 +231,10 @@ impl Sender {
         }
         match all - parts.left() {
             0 if all > 0 => Err(self.no_room()),
-            written => Ok(self.progress(written)),
+            written => {
+                self.wake_up();
+                Ok(written)
+            }
         }
     }
 
@@ -274,13 +277,14 @@ impl Sender {
         }
         self.pool.sent(chunk.index());
         self.end.ring_receiver();
-        self.progress(());
+        self.wake_up();
         Ok(None)
     }
 
     /// Waits until there is room, or another reason to try again; `TimedOut` at the deadline, `None` waits for
     /// ever. It never polls.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Error> {
+        self.check()?;
         let (end, producer) = (&*self.end, &mut self.producer);
         let (own, peer) = (end.own.words(), end.peer.words());
         let ended = || end.line_ended(&end.sending_over);
@@ -297,6 +301,7 @@ impl Sender {
     /// Prepares for an event loop to wait. True where there is no room yet: then the descriptor becomes readable
     /// once it is worth while to try again, and then [`disarm`](Self::disarm) comes first.
     pub fn arm(&mut self) -> Result<bool, Error> {
+        self.check()?;
         let end = &*self.end;
         let sleep = &end.own.words().sender_sleep;
         self.sleeper.begin(sleep, Sleep::Line);
@@ -309,7 +314,7 @@ impl Sender {
 
     /// Ends what [`arm`](Self::arm) began, and takes the wake-ups off the descriptor.
     pub fn disarm(&mut self) {
-        self.progress(());
+        self.wake_up();
         if !self.end.senders.drain() {
             self.end.line_ended(&self.end.sending_over);
         }
@@ -338,10 +343,9 @@ impl Sender {
         }
     }
 
-    /// Nobody waits after this.
-    fn progress<T>(&mut self, what: T) -> T {
+    /// The peer need not wake this end any more.
+    fn wake_up(&mut self) {
         self.sleeper.end(&self.end.own.words().sender_sleep);
-        what
     }
 }
 
@@ -470,9 +474,7 @@ impl Receiver {
     }
 
     fn look(&mut self) -> Result<Option<Record>, Error> {
-        if let Some(how) = self.broken {
-            return Err(Error::Misbehaved(how));
-        }
+        self.check()?;
         let (own, peer) = (self.end.own.words(), &self.end.peer);
         let tail = &peer.words().tail.position;
         let next = self.consumer.next(peer, tail, &own.head.position);
@@ -482,6 +484,7 @@ impl Receiver {
     /// Waits until there is something, or another reason to try again; `TimedOut` at the deadline, `None` waits
     /// for ever. It never polls.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Error> {
+        self.check()?;
         let (end, consumer) = (&*self.end, &mut self.consumer);
         let (own, peer) = (end.own.words(), end.peer.words());
         let has_chunk = self.chunk.is_some();
@@ -499,6 +502,7 @@ impl Receiver {
     /// Prepares for an event loop to wait. True where there is nothing yet: then the descriptor becomes readable
     /// once it is worth while to try again, and then [`disarm`](Self::disarm) comes first.
     pub fn arm(&mut self) -> Result<bool, Error> {
+        self.check()?;
         let end = &*self.end;
         let sleep = &end.own.words().receiver_sleep;
         self.sleeper.begin(sleep, Sleep::Line);
@@ -518,6 +522,11 @@ impl Receiver {
         if !self.end.receivers.drain() {
             self.end.line_ended(&self.end.receiving_over);
         }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.broken
+            .map_or(Ok(()), |how| Err(Error::Misbehaved(how)))
     }
 }
 

@@ -59,33 +59,36 @@ impl Record {
 
 /// Slices as one run of bytes.
 pub(crate) struct Parts<'a> {
-    slices: &'a [&'a [u8]],
-    /// What is left of the first slice begins here.
-    at: usize,
+    /// What is left of the first slice.
+    first: &'a [u8],
+    /// The other ones.
+    rest: &'a [&'a [u8]],
+    /// The bytes of all of them.
+    left: usize,
 }
 
 impl<'a> Parts<'a> {
     pub(crate) fn new(slices: &'a [&'a [u8]]) -> Self {
-        Parts { slices, at: 0 }
+        Parts {
+            first: &[],
+            rest: slices,
+            left: slices.iter().map(|slice| slice.len()).sum(),
+        }
     }
 
     pub(crate) fn left(&self) -> usize {
-        self.slices.iter().map(|slice| slice.len()).sum::<usize>() - self.at
+        self.left
     }
 
     /// The next bytes that lie together, at most so many; none at the end.
     fn take(&mut self, most: usize) -> &'a [u8] {
-        while let [first, rest @ ..] = self.slices {
-            let left = first.get(self.at..).unwrap_or_default();
-            if left.is_empty() {
-                (self.slices, self.at) = (rest, 0);
-                continue;
-            }
-            let taken = left.get(..most).unwrap_or(left);
-            self.at += taken.len();
-            return taken;
+        while let ([], [next, rest @ ..]) = (self.first, self.rest) {
+            (self.first, self.rest) = (next, rest);
         }
-        &[]
+        let (taken, first) = self.first.split_at(most.min(self.first.len()));
+        self.first = first;
+        self.left -= taken.len();
+        taken
     }
 }
 
