@@ -7,6 +7,8 @@ mod codecs;
 mod contracts;
 mod machines;
 mod own_wire;
+#[cfg(target_os = "linux")]
+mod shared_memory;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
 
@@ -33,6 +35,8 @@ pub const TARGETS: &[Target] = &[
     ("own-client", own_wire::client),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
+    #[cfg(target_os = "linux")]
+    ("shared-memory", shared_memory::segment),
 ];
 
 /// The target with this name.

@@ -23,6 +23,7 @@ const STAGES: &[Stage] = &[
     ("unit and integration tests", || {
         stage::command(&["cargo", "test", "--workspace", "--quiet"])
     }),
+    ("every order of shared accesses", every_order),
     ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
@@ -60,6 +61,14 @@ fn lint() -> Outcome {
         other => return other,
     }
     stage::command(&["cargo", "doc", "--workspace", "--no-deps", "--quiet"])
+}
+
+/// The algorithms of shared memory under loom. Another flag for all crates: they are built beside the others.
+fn every_order() -> Outcome {
+    let test = ["cargo", "test", "--quiet", "--package", "dovetail-shm"];
+    let loom = ["env", "RUSTFLAGS=--cfg loom"];
+    let place = ["--lib", "--target-dir", "target/loom"];
+    stage::command(&[&loom[..], &test, &place].concat())
 }
 
 /// The promise of the blocking client: no async runtime in its dependency tree.

@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dynamic", &["schema", "wire"]),
     ("protocol", &["wire"]),
     ("rpc", &["wire", "protocol"]),
+    ("shm", &[]),
     ("build", &["schema", "idl", "codegen"]),
     (
         "cli",
@@ -41,7 +42,11 @@ const IMPURE: &[&str] = &[
 ];
 
 /// The files that may contain `unsafe`, each block with its `SAFETY:` comment.
-const UNSAFE: &[&str] = &["bench/src/peer/floor/ring.rs"];
+const UNSAFE: &[&str] = &[
+    "bench/src/peer/floor/ring.rs",
+    "crates/shm/src/segment.rs",
+    "crates/shm/src/volatile.rs",
+];
 
 /// The one module of each wire that maps its codes to `Code`.
 const CODE_MAPS: &[&str] = &[
