@@ -9,29 +9,21 @@
 //! assert_eq!(compiled.schema.unwrap().types[0].name, "Hello");
 //! ```
 //!
-//! Reading order: [`compile`] below names the phases; each is a module.
+//! Reading order: what all languages share is here (places in files, diagnostics); each language is a module.
 #![forbid(unsafe_code)]
 
-mod ast;
-mod consts;
 mod diagnostic;
 mod graph;
-mod lexer;
-mod load;
-mod lower;
-mod parser;
 mod render;
-mod resolve;
 mod source;
 mod spelling;
-mod text_form;
+mod thrift;
 
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use render::render;
 pub use source::{FileId, LoadError, Loader, MemoryLoader, Source, Span, beside};
 pub use spelling::spell;
 
-use diagnostic::Sink;
 use dovetail_schema::Schema;
 
 /// What became of a file and all that it includes.
@@ -56,19 +48,5 @@ impl Compiled {
 ///
 /// Never panics, whatever the files contain; time and memory grow with their size.
 pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {
-    let mut sink = Sink::default();
-    let Some(program) = load::load(path, loader, &mut sink) else {
-        return Compiled {
-            schema: None,
-            diagnostics: sink.finish(),
-            sources: Vec::new(),
-        };
-    };
-    let schema = lower::lower(&program, &mut sink);
-    let schema = (sink.errors() == 0).then_some(schema);
-    Compiled {
-        schema,
-        diagnostics: sink.finish(),
-        sources: program.sources,
-    }
+    thrift::compile(path, loader)
 }

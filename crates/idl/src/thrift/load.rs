@@ -1,10 +1,10 @@
 //! From one path to all files that belong to it: lexes, parses, follows includes.
 
-use crate::ast::{self, Header};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::graph::{self, Edges};
 use crate::source::{FileId, LoadError, Loader, Source, Span, stem};
-use crate::{lexer, parser};
+use crate::thrift::ast::{self, Header};
+use crate::thrift::{lexer, parser};
 use std::collections::HashMap;
 
 /// A file and what it includes.

@@ -1,9 +1,9 @@
 //! What the wire has to say of structs beside their fields must not be taken for something else.
 
 use super::Lower;
-use crate::ast::DefinitionKind;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::resolve;
+use crate::thrift::ast::DefinitionKind;
+use crate::thrift::resolve::resolve;
 use dovetail_schema::{Field, RESERVED_IDS, Sharing, Type, TypeId, TypeKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

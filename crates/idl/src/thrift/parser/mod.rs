@@ -10,10 +10,10 @@ mod field;
 mod hints;
 mod service;
 
-use crate::ast::{Attributes, File, Name};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::lexer::{Doc, Lexed, Tok, Token};
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{Attributes, File, Name};
+use crate::thrift::lexer::{Doc, Lexed, Tok, Token};
 
 /// How deep types and constants may nest.
 pub(crate) const MAX_DEPTH: usize = 64;

@@ -1,10 +1,10 @@
 //! Annotations of both kinds.
 
 use super::{Lower, Owner, Pending, Place};
-use crate::ast::{Annotation, Attributes, ConstExpr, ConstKind};
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Symbol, resolve};
 use crate::source::FileId;
+use crate::thrift::ast::{Annotation, Attributes, ConstExpr, ConstKind};
+use crate::thrift::resolve::{Symbol, resolve};
 use dovetail_schema::{self as schema, Annotations, Type, TypeId, TypeKind};
 
 impl<'a> Lower<'a, '_> {

@@ -1,9 +1,9 @@
 //! Fields of structs, parameters, declared exceptions; and what is reserved.
 
 use super::{Parsed, Parser, is_keyword};
-use crate::ast::{Attributes, Field, Name, Requiredness, Reserved};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Tok;
+use crate::thrift::ast::{Attributes, Field, Name, Requiredness, Reserved};
+use crate::thrift::lexer::Tok;
 
 impl Parser<'_> {
     pub(super) fn field(&mut self, close: Tok) -> Parsed<Field> {

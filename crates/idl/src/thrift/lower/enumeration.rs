@@ -1,9 +1,9 @@
 //! Enums, and what structs and enums reserve.
 
 use super::{Lower, Owner};
-use crate::ast::{EnumValue, Int, Name, Reserved, StructBody};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{EnumValue, Int, Name, Reserved, StructBody};
 use dovetail_schema::{self as schema, TypeId, TypeKind};
 use std::collections::HashMap;
 

@@ -2,9 +2,10 @@
 
 use super::Evaluator;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::resolve;
 use crate::source::Span;
-use crate::{spelling, text_form};
+use crate::spelling;
+use crate::thrift::resolve::resolve;
+use crate::thrift::text_form;
 use dovetail_schema::{Dimension, Type, TypeId, TypeKind, Value, text};
 use std::collections::HashSet;
 

@@ -1,11 +1,11 @@
 //! Types that contain themselves.
 
 use super::Lower;
-use crate::ast::DefinitionKind;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{self, Edges};
-use crate::parser::MAX_DEPTH;
-use crate::resolve::{POISON, resolve};
+use crate::thrift::ast::DefinitionKind;
+use crate::thrift::parser::MAX_DEPTH;
+use crate::thrift::resolve::{POISON, resolve};
 use dovetail_schema::{Dimension, Presence, Sharing, StructKind, Type, TypeId, TypeKind};
 
 impl Lower<'_, '_> {

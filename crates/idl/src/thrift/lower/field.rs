@@ -1,10 +1,10 @@
 //! Fields: ids, names, presence.
 
 use super::{FieldList, Lower, Owner, Pending, Place, poisoned};
-use crate::ast::{self, Requiredness};
 use crate::diagnostic::Diagnostic;
-use crate::resolve::resolve;
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{self, Requiredness};
+use crate::thrift::resolve::resolve;
 use dovetail_schema::{Field, Presence, Sharing, StructKind, Type, TypeKind};
 use std::collections::HashMap;
 

@@ -5,12 +5,12 @@
 
 mod convert;
 
-use crate::ast::{ConstExpr, ConstKind, DefinitionKind, Name};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::lower::{Pending, Place};
-use crate::parser::MAX_DEPTH;
-use crate::resolve::{ConstantSymbol, Names, nearest, resolve};
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{ConstExpr, ConstKind, DefinitionKind, Name};
+use crate::thrift::lower::{Pending, Place};
+use crate::thrift::parser::MAX_DEPTH;
+use crate::thrift::resolve::{ConstantSymbol, Names, nearest, resolve};
 use dovetail_schema::{
     ConstantId, Dimension, Field, Presence, Schema, Struct, StructKind, Type, TypeId, TypeKind,
     Value,

@@ -1,9 +1,9 @@
 //! Names: what every file defines, and what a name in a file means.
 
-use crate::ast::{Definition, DefinitionKind, Name};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::load::Program;
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{Definition, DefinitionKind, Name};
+use crate::thrift::load::Program;
 use dovetail_schema::{ConstantId, PackageId, Schema, ServiceId, Type, TypeId, TypeKind};
 use std::collections::HashMap;
 

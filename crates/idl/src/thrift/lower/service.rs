@@ -1,10 +1,10 @@
 //! Services.
 
 use super::{FieldList, Lower, Owner};
-use crate::ast::{self, DefinitionKind, Name};
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Defined, Symbol};
 use crate::source::{FileId, Span};
+use crate::thrift::ast::{self, DefinitionKind, Name};
+use crate::thrift::resolve::{Defined, Symbol};
 use dovetail_schema::{Method, Service, ServiceId, Stream};
 use std::collections::HashMap;
 

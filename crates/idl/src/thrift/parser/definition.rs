@@ -1,13 +1,13 @@
 //! Headers and definitions.
 
 use super::{Parsed, Parser};
-use crate::ast::{
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::thrift::ast::{
     Attributes, Definition, DefinitionKind, EnumValue, File, Header, Name, StructBody,
     StructKeyword, TypeExpr, TypeKind,
 };
-use crate::diagnostic::Diagnostic;
-use crate::lexer::Tok;
-use crate::source::Span;
+use crate::thrift::lexer::Tok;
 use dovetail_schema::{ErrorKind, ExceptionTraits, Fault, Safety, Type};
 
 impl Parser<'_> {

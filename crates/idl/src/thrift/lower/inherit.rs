@@ -1,11 +1,11 @@
 //! What structs and services inherit must not clash with what they add.
 
 use super::Lower;
-use crate::ast::DefinitionKind;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{self, Edges};
-use crate::resolve::Defined;
 use crate::source::{FileId, Span};
+use crate::thrift::ast::DefinitionKind;
+use crate::thrift::resolve::Defined;
 use dovetail_schema::{LONGEST_CHAIN, ServiceId, StructKind, TypeId, TypeKind};
 use std::collections::HashMap;
 

@@ -12,15 +12,15 @@ mod inherit;
 mod recursion;
 mod service;
 
-use crate::ast::{
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::source::{FileId, stem};
+use crate::thrift::ast::{
     Annotation, ConstExpr, DefinitionKind, Header, Name, StructBody, StructKeyword, TypeExpr,
     TypeKind as AstType,
 };
-use crate::consts;
-use crate::diagnostic::{Diagnostic, Sink};
-use crate::load::Program;
-use crate::resolve::{Defined, Names, POISON, Symbol, resolve};
-use crate::source::{FileId, stem};
+use crate::thrift::consts;
+use crate::thrift::load::Program;
+use crate::thrift::resolve::{Defined, Names, POISON, Symbol, resolve};
 use annotation::untyped;
 use dovetail_schema::{
     self as schema, Annotations, ConstantId, Schema, ServiceId, Type, TypeId, TypeKind, Value,

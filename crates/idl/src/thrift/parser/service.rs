@@ -1,10 +1,12 @@
 //! Services and methods.
 
 use super::{Parsed, Parser};
-use crate::ast::{Attributes, DefinitionKind, Field, Method, Name, Returns, Stream, TypeExpr};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Tok;
 use crate::source::Span;
+use crate::thrift::ast::{
+    Attributes, DefinitionKind, Field, Method, Name, Returns, Stream, TypeExpr,
+};
+use crate::thrift::lexer::Tok;
 use dovetail_schema::Idempotency;
 
 impl Parser<'_> {

@@ -1,7 +1,7 @@
 //! What to write instead: the second half of a syntax error.
 
 use super::{Parser, is_keyword};
-use crate::lexer::Tok;
+use crate::thrift::lexer::Tok;
 
 impl Parser<'_> {
     /// Advice for a token that stands where `what` was expected.

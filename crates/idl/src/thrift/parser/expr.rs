@@ -1,11 +1,11 @@
 //! Types, constants, strings and annotations.
 
 use super::{MAX_DEPTH, Parsed, Parser, Reported};
-use crate::ast::{
+use crate::diagnostic::Diagnostic;
+use crate::thrift::ast::{
     Annotation, ConstExpr, ConstKind, Int, Text, TypeExpr, TypeKind, TypedAnnotation,
 };
-use crate::diagnostic::Diagnostic;
-use crate::lexer::Tok;
+use crate::thrift::lexer::Tok;
 use dovetail_schema::{Dimension, Type};
 
 impl Parser<'_> {
