@@ -14,6 +14,7 @@
 
 mod diagnostic;
 mod graph;
+pub mod proto;
 mod render;
 mod source;
 mod spelling;

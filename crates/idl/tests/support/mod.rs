@@ -55,9 +55,33 @@ pub fn tests(directory: &str) -> PathBuf {
 
 /// The names of the `.thrift` files in a directory, sorted.
 pub fn thrift_files(directory: &Path) -> Vec<String> {
+    files(directory, ".thrift")
+}
+
+/// The names of the files in a directory that end so, sorted.
+pub fn files(directory: &Path, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".thrift")).collect();
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(ending)).collect();
+    names.sort();
+    names
+}
+
+/// The same for all directories below, as paths.
+pub fn files_below(root: &Path, ending: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.to_str().is_some_and(|path| path.ends_with(ending)) {
+                let name = path.strip_prefix(root).unwrap();
+                names.push(name.to_str().unwrap().to_owned());
+            }
+        }
+    }
     names.sort();
     names
 }
