@@ -103,6 +103,12 @@ fn shipped() {
     }
 }
 
+/// What we refuse although the compiler takes it, and why.
+const STRICTER: &[(&str, &str)] = &[(
+    "lex_utf8.proto",
+    "the default value of a string is text, which the compiler leaves to its generators to find out",
+)];
+
 /// What we refuse is refused by the compiler, too.
 #[test]
 fn refused() {
@@ -111,7 +117,8 @@ fn refused() {
     };
     let root = tests("proto/errors");
     let folders = folder_list(&root, &[".".to_owned()]);
-    let all = files(&root, ".proto");
+    let mut all = files(&root, ".proto");
+    all.retain(|name| !STRICTER.iter().any(|(file, _)| file == name));
     let requests: String = all
         .iter()
         .map(|name| format!("{name} {folders} -\n"))

@@ -1,6 +1,7 @@
 //! Names to what they stand for, file by file, imports first. Then each file's options are interpreted, and it
 //! is checked.
 
+use super::check::extension::Ranges;
 use super::descriptor::{Field, File, Kind, Label, Message};
 use super::load::Program;
 use super::symbols::{Clash, SymbolKind, Symbols, Unresolved, View, join, prefixes};
@@ -24,6 +25,8 @@ pub(super) struct Linker<'a> {
     pub(super) used: HashSet<usize>,
     /// Extensions by message and number: file and path.
     pub(super) extensions: HashMap<(String, i32), (usize, Vec<i32>)>,
+    /// Those of messages that have been extended.
+    ranges: HashMap<String, Rc<Ranges>>,
     /// True where an unknown name proves nothing, since files are missing or broken.
     damaged: bool,
     pub(super) sink: &'a mut Sink,
@@ -41,6 +44,7 @@ pub(super) fn link(program: &mut Program, sink: &mut Sink) {
         view: View::default(),
         used: HashSet::new(),
         extensions: HashMap::new(),
+        ranges: HashMap::new(),
         sink,
     };
     for &index in &program.order {
@@ -61,7 +65,7 @@ impl Linker<'_> {
         self.files[index].file = file;
         options::interpret(self);
         check::file(self);
-        if index == 0 {
+        if index == 0 && self.sink.errors() == 0 {
             self.unused_imports();
         }
     }
@@ -286,7 +290,14 @@ impl Linker<'_> {
                 let message = format!("`{full}` is {}, not {what}", symbol.kind.word());
                 self.error("E1403", span, message, &format!("name {what}"));
             }
-            Err(why) => self.unresolved(name, span, what, why, wanted),
+            // Perhaps it is something else.
+            Err(why) => match self.symbols.resolve(scope, name, &self.view, |_| true) {
+                Ok((full, symbol)) if why == Unresolved::Unknown => {
+                    let message = format!("`{full}` is {}, not {what}", symbol.kind.word());
+                    self.error("E1403", span, message, &format!("name {what}"));
+                }
+                _ => self.unresolved(name, span, what, why, wanted),
+            },
         }
         None
     }
@@ -348,6 +359,16 @@ impl Linker<'_> {
         walk::message(&self.files[symbol.file].file, &symbol.path)
     }
 
+    /// The numbers that a message gives to extensions.
+    pub(super) fn ranges_of(&mut self, name: &str, message: &Message) -> Rc<Ranges> {
+        if let Some(known) = self.ranges.get(name) {
+            return Rc::clone(known);
+        }
+        let ranges = Rc::new(Ranges::of(message));
+        self.ranges.insert(name.to_owned(), Rc::clone(&ranges));
+        ranges
+    }
+
     fn unused_imports(&mut self) {
         let file = &self.parsed().file;
         let imports = &self.imports[self.current];
@@ -359,7 +380,7 @@ impl Linker<'_> {
             let public = file.public.contains(&(at as i32));
             let mut open = vec![target];
             let mut seen = HashSet::new();
-            let mut used = public || self.damaged;
+            let mut used = public;
             while let Some(next) = open.pop() {
                 used |= self.used.contains(&next);
                 if seen.insert(next) {

@@ -1,7 +1,10 @@
 //! What the tests share: files of this machine, and golden files.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+pub mod mutation;
+
 use dovetail_idl::{LoadError, Loader, Source, beside};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -100,6 +103,29 @@ pub fn golden(path: &Path, actual: &str) -> Result<(), String> {
             path.display()
         )),
     }
+}
+
+/// The codes of diagnostics that occur in the sources below a directory.
+pub fn codes_in(sources: &Path) -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    let mut directories = vec![sources.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(path).unwrap();
+            for word in text.split('"') {
+                let digits = word.strip_prefix(['E', 'W']).unwrap_or_default();
+                if digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                    codes.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    codes
 }
 
 /// Fails with everything that went wrong.

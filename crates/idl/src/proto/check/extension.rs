@@ -1,6 +1,6 @@
 //! Extensions: what they extend lets them.
 
-use super::super::descriptor::{Edition, Field, Kind, Label, OptionValue, Options};
+use super::super::descriptor::{Edition, Field, File, Kind, Label, Message, OptionValue};
 use super::super::link::{Linker, is_singular};
 use super::super::symbols::join;
 use super::super::syntax::below;
@@ -8,6 +8,8 @@ use super::super::walk;
 use super::{Around, field, message};
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 pub(super) fn all(linker: &mut Linker<'_>, extensions: &[Field], around: Around<'_>, tag: i32) {
     for (at, extension) in extensions.iter().enumerate() {
@@ -42,7 +44,26 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
             "use `google.protobuf.Any`",
         );
     }
-    let Some(range) = range(linker, extension, &extendee, path) else {
+    let Some((file, message)) = extended(linker, &extendee) else {
+        return;
+    };
+    let Some(message) = walk::message(&file, &message) else {
+        return;
+    };
+    if message::is_message_set(message)
+        && (!is_singular(extension) || extension.kind != Some(Kind::Message))
+    {
+        let text = "an extension of a message set is an optional message";
+        linker.error("E1505", linker.span(path, 4), text, "wrap it in a message");
+    }
+    let ranges = linker.ranges_of(&extendee, message);
+    let Some(range) = ranges.containing(extension.number) else {
+        let text = format!(
+            "`{extendee}` has no extension with the number {}",
+            extension.number
+        );
+        let help = "choose a number out of its `extensions` statements";
+        linker.error("E1505", linker.span(path, 3), text, help);
         return;
     };
     let key = (extendee.clone(), extension.number);
@@ -59,79 +80,81 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
             .also(FileId(file as u32), span, "the other one");
         linker.sink.push(error.help("choose another number"));
     }
-    if let Some(range) = range {
-        declarations(linker, extension, around, path, &range);
+    let range = &message.extension_ranges[range].options;
+    let strict = range.get("verification").and_then(OptionValue::int) == Some(0);
+    match ranges.declaration(extension.number) {
+        Some((range, at)) => {
+            let option = &message.extension_ranges[range].options.fields[at].value;
+            declaration(linker, extension, around, path, option);
+        }
+        None if strict || range.get("declaration").is_some() => {
+            let text = format!(
+                "the number {} is not declared for an extension",
+                extension.number
+            );
+            let help = "add a `declaration` to the range, or choose a declared number";
+            linker.error("E1505", linker.span(path, 3), text, help);
+        }
+        None => {}
     }
 }
 
-/// The options of the range that an extension's number is in; the outer `None` where there is no such range.
-fn range(
-    linker: &mut Linker<'_>,
-    extension: &Field,
-    extendee: &str,
-    path: &[i32],
-) -> Option<Option<Options>> {
-    let span = linker.span(path, 3);
-    let symbol = linker.symbols.get(extendee)?;
-    let message = walk::message(&linker.files[symbol.file].file, &symbol.path)?;
-    let at = message::has_extension(message, extension.number);
-    let options = at
-        .and_then(|at| message.extension_ranges.get(at))
-        .map(|range| range.options.clone());
-    let message_set = message::is_message_set(message);
-    if message_set && (!is_singular(extension) || extension.kind != Some(Kind::Message)) {
-        let text = "an extension of a message set is an optional message";
-        linker.error("E1505", linker.span(path, 4), text, "wrap it in a message");
+/// The file that has a message, and its path there.
+fn extended(linker: &Linker<'_>, name: &str) -> Option<(Rc<File>, Vec<i32>)> {
+    let symbol = linker.symbols.get(name)?;
+    Some((
+        Rc::clone(&linker.files[symbol.file].file),
+        symbol.path.clone(),
+    ))
+}
+
+/// The numbers that a message gives to extensions, made for finding.
+#[derive(Debug, Default)]
+pub(in crate::proto) struct Ranges {
+    /// First, one past the last, and the range's index; by number.
+    all: Vec<(i32, i32, usize)>,
+    /// By number: the range, and which of its options declares the extension.
+    declared: HashMap<i128, (usize, usize)>,
+}
+
+impl Ranges {
+    pub(in crate::proto) fn of(message: &Message) -> Ranges {
+        let mut ranges = Ranges::default();
+        for (at, range) in message.extension_ranges.iter().enumerate() {
+            ranges.all.push((range.start, range.end, at));
+            for (option, set) in range.options.fields.iter().enumerate() {
+                if let ("declaration", OptionValue::Message(inner)) =
+                    (set.name.as_str(), &set.value)
+                    && let Some(number) = inner.get("number").and_then(OptionValue::int)
+                {
+                    ranges.declared.insert(number, (at, option));
+                }
+            }
+        }
+        ranges.all.sort_unstable();
+        ranges
     }
-    if options.is_none() {
-        let text = format!(
-            "`{extendee}` has no extension with the number {}",
-            extension.number
-        );
-        linker.error(
-            "E1505",
-            span,
-            text,
-            "choose a number out of its `extensions` statements",
-        );
-        return None;
+
+    fn containing(&self, number: i32) -> Option<usize> {
+        let after = self.all.partition_point(|(start, ..)| *start <= number);
+        let (_, end, at) = self.all[..after].last()?;
+        (number < *end).then_some(*at)
     }
-    Some(options.filter(|options| !options.fields.is_empty()))
+
+    fn declaration(&self, number: i32) -> Option<(usize, usize)> {
+        self.declared.get(&number.into()).copied()
+    }
 }
 
 /// A range can say by name which extensions it takes.
-fn declarations(
+fn declaration(
     linker: &mut Linker<'_>,
     extension: &Field,
     around: Around<'_>,
     path: &[i32],
-    range: &Options,
+    declaration: &OptionValue,
 ) {
-    let all = || range.fields.iter().filter(|set| set.name == "declaration");
-    let strict = range.get("verification").and_then(OptionValue::int) == Some(0);
-    if all().next().is_none() && !strict {
-        return;
-    }
-    let inner = |set: &super::super::descriptor::OptionField| match &set.value {
-        OptionValue::Message(inner) => Some(inner.clone()),
-        _ => None,
-    };
-    let number = |options: &Options| options.get("number").and_then(OptionValue::int);
-    let own = all()
-        .filter_map(inner)
-        .find(|options| number(options) == Some(extension.number.into()));
-    let span = linker.span(path, 3);
-    let Some(own) = own else {
-        let text = format!(
-            "the number {} is not declared for an extension",
-            extension.number
-        );
-        linker.error(
-            "E1505",
-            span,
-            text,
-            "add a `declaration` to the range, or choose a declared number",
-        );
+    let OptionValue::Message(own) = declaration else {
         return;
     };
     let full = format!(".{}", join(around.scope, &extension.name));
@@ -156,6 +179,7 @@ fn declarations(
         () => None,
     };
     if let Some(wrong) = wrong {
+        let span = linker.span(path, 3);
         linker.error(
             "E1505",
             span,

@@ -169,7 +169,7 @@ fn implicit(
         && is_singular(field)
         && field.oneof.is_none()
         && field.extendee.is_empty();
-    if implicit && field.default.is_some() {
+    if implicit && field.default.is_some() && edition != Edition::Proto3 {
         let message = "a field without presence has no default value";
         linker.error(
             "E1506",

@@ -297,6 +297,10 @@ fn json_names(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) {
             if custom && !customized && !first_custom {
                 continue;
             }
+            // That has been said of the name itself.
+            if message.fields[first].name == field.name {
+                continue;
+            }
             let strict = customized || first_custom || around.features.json;
             json_clash(
                 linker,
@@ -333,14 +337,6 @@ fn json_clash(
     linker
         .sink
         .push(diagnostic.help("rename one, or give it a `json_name`"));
-}
-
-/// True where a range of extensions contains this number.
-pub(super) fn has_extension(message: &Message, number: i32) -> Option<usize> {
-    message
-        .extension_ranges
-        .iter()
-        .position(|range| (range.start..range.end).contains(&number))
 }
 
 /// True for a message that holds other messages by number only.

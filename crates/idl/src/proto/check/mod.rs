@@ -1,7 +1,7 @@
 //! What a file may not say although every name in it means something.
 
 mod enumeration;
-mod extension;
+pub(super) mod extension;
 mod field;
 mod message;
 mod style;

@@ -4,6 +4,7 @@ use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
 use crate::proto::descriptor::{Edition, File, Visibility};
 use crate::proto::lexer::Tok;
+use crate::source::Span;
 
 impl Parser<'_> {
     pub(super) fn file(&mut self, file: &mut File) {
@@ -24,6 +25,7 @@ impl Parser<'_> {
                 continue;
             }
             let before = self.at;
+            self.statement_start = before;
             if self.statement(file).is_err() {
                 if self.at == before && self.tok() != Tok::CloseBrace {
                     self.advance();
@@ -98,6 +100,9 @@ impl Parser<'_> {
             Some("oneof" | "reserved" | "extensions" | "optional" | "required" | "repeated") => {
                 Err(self.unexpected("a definition", "this belongs into a `message`"))
             }
+            _ if self.tok() == Tok::CloseBrace => {
+                Err(self.unexpected("a definition", "this `}` closes nothing"))
+            }
             _ => Err(self.unexpected(
                 "a definition",
                 "a file has `message`, `enum`, `service`, `extend`, `import`, `package` and `option`",
@@ -157,12 +162,9 @@ impl Parser<'_> {
         }
         file.package = self.dotted("the name of the package", false)?;
         if file.package.len() > 511 || file.package.split('.').count() > 100 {
-            self.error(
-                "E1206",
-                self.previous(),
-                "this package has too long a name",
-                "shorten it",
-            );
+            let message = "this package has too long a name";
+            self.error("E1206", self.previous(), message, "shorten it");
+            file.package.clear();
         }
         self.end_of(Tok::Semicolon, "`;`", Some(place))
     }
@@ -198,10 +200,7 @@ impl Parser<'_> {
             }
             let span = p.span();
             let path = p.string("the path of a file, in quotes")?;
-            if file.dependencies.contains(&path) {
-                let message = format!("`{path}` is imported twice");
-                p.error("E1301", span, message, "remove one of the two lines");
-            }
+            p.imported(&path, span);
             file.dependencies.push(path);
             p.end_of(Tok::Semicolon, "`;`", Some(place))
         })
@@ -218,14 +217,17 @@ impl Parser<'_> {
             p.advance();
             let span = p.span();
             let path = p.string("the path of a file, in quotes")?;
-            let all = || file.option_dependencies.iter().chain(&file.dependencies);
-            if all().any(|known| *known == path) {
-                let message = format!("`{path}` is imported twice");
-                p.error("E1301", span, message, "remove one of the two lines");
-            }
+            p.imported(&path, span);
             file.option_dependencies.push(path);
             p.end_of(Tok::Semicolon, "`;`", Some(place))
         })
+    }
+
+    fn imported(&mut self, path: &str, span: Span) {
+        if !self.imports.insert(path.to_owned()) {
+            let message = format!("`{path}` is imported twice");
+            self.error("E1301", span, message, "remove one of the two lines");
+        }
     }
 
     /// A string that is text, of one or more tokens.

@@ -28,9 +28,11 @@ impl Parser<'_> {
 
     pub(super) fn message_block(&mut self, message: &mut Message, place: usize) -> Parsed<()> {
         let open = self.span();
-        self.end_of(Tok::OpenBrace, "`{`", Some(place))?;
         let options = self.options.len();
-        let result = self.deeper(|p| p.block(open, |p| p.message_statement(message)));
+        let result = self.deeper(|p| {
+            p.end_of(Tok::OpenBrace, "`{`", Some(place))?;
+            p.block(open, |p| p.message_statement(message))
+        });
         self.synthetic_oneofs(message);
         let message_set = self.options[options..].iter().any(|option| {
             option.owner == self.path

@@ -19,6 +19,7 @@ use super::lexer::{Lexed, Tok, Token};
 use super::syntax::{Parsed as ParsedFile, Pending, Places};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
+use std::collections::HashSet;
 
 /// How deep messages and values of options may nest; protobuf's own compiler goes no deeper.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -46,8 +47,10 @@ pub(super) fn parse(
         path: Vec::new(),
         depth: 0,
         reported_at: None,
+        statement_start: 0,
         edition: Edition::Proto2,
         gap: Gap::default(),
+        imports: HashSet::new(),
         places: Places::default(),
         options: Vec::new(),
         sink,
@@ -76,9 +79,13 @@ struct Parser<'a> {
     depth: usize,
     /// Where the last syntax error was; a second one at the same token says nothing new.
     reported_at: Option<usize>,
+    /// The first token of the current statement.
+    statement_start: usize,
     edition: Edition,
     /// The comments after the last declaration.
     gap: Gap,
+    /// The imported paths.
+    imports: HashSet<String>,
     places: Places,
     options: Vec<Pending>,
     sink: &'a mut Sink,
@@ -179,7 +186,7 @@ impl<'a> Parser<'a> {
             _ => format!("`{}`", self.slice(self.span())),
         };
         // What is missing at the end of a line is missing there, not at the start of the next one.
-        let place = match self.starts_line() && self.at > 0 {
+        let place = match self.starts_line() && self.at > self.statement_start {
             true => Span {
                 start: self.previous().end,
                 end: self.previous().end,
@@ -307,6 +314,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let before = self.at;
+            self.statement_start = before;
             if statement(self).is_err() {
                 if self.at == before {
                     self.advance();
@@ -331,7 +339,10 @@ impl<'a> Parser<'a> {
                 Tok::OpenBrace => depth += 1,
                 Tok::CloseBrace => {
                     depth -= 1;
-                    if depth == 0 {
+                    let after = self.token(1).tok;
+                    // A value in braces is no block.
+                    let ends = !matches!(after, Tok::CloseBracket | Tok::Comma | Tok::Semicolon);
+                    if depth == 0 && ends {
                         self.eat_end(Tok::CloseBrace);
                         return;
                     }

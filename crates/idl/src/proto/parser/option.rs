@@ -59,7 +59,13 @@ impl Parser<'_> {
             name.push(self.name_part()?);
         }
         self.expect(Tok::Equals, "`=`")?;
-        let value = self.option_value()?;
+        let start = self.at;
+        let value = self.option_value().inspect_err(|_| {
+            // Recovery skips braces as a whole.
+            if self.lexed.tokens[start].tok == Tok::OpenBrace {
+                self.at = start;
+            }
+        })?;
         if statement {
             self.end_of(Tok::Semicolon, "`;`", Some(place))?;
         }
