@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     ("own-client", own_wire::client),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
+    ("proto-idl", contracts::proto),
 ];
 
 /// The target with this name.

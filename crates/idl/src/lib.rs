@@ -45,9 +45,13 @@ impl Compiled {
     }
 }
 
-/// Compiles the file that `loader` knows as `path`, with everything it includes.
+/// Compiles the file that `loader` knows as `path`, with everything it includes. A name that ends in `.proto` is
+/// read as protobuf's language, every other one as Thrift's.
 ///
 /// Never panics, whatever the files contain; time and memory grow with their size.
 pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {
-    thrift::compile(path, loader)
+    match path.ends_with(".proto") {
+        true => proto::compile(path, loader),
+        false => thrift::compile(path, loader),
+    }
 }

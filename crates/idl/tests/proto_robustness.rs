@@ -172,7 +172,7 @@ fn quickly(what: &str, text: String) {
 
 #[test]
 fn deep() {
-    let many = 50_000;
+    let many = 20_000;
     let note = "import \"google/protobuf/descriptor.proto\"; message N { optional N n = 1; } \
                 extend google.protobuf.FileOptions { optional N note = 50000; }";
     quickly("messages", "message M {".repeat(many));
@@ -215,7 +215,7 @@ fn deep() {
 
 #[test]
 fn large() {
-    let many = 20_000;
+    let many = 8_000;
     let lines = |line: &dyn Fn(usize) -> String| (0..many).map(line).collect::<String>();
     let extensions = "import \"google/protobuf/descriptor.proto\"; message R { repeated int32 r = 1; } \
                       extend google.protobuf.FileOptions { repeated int32 r = 50000; optional R m = 50001; }";
@@ -324,7 +324,7 @@ fn large() {
             lines(&|n| format!(
                 "optional int32 e{n} = {};\n",
                 if n % 2 == 0 {
-                    39_999 - 2 * n % 100
+                    15_999 - 2 * n % 100
                 } else {
                     2 * n + 1
                 }

@@ -12,6 +12,7 @@ mod lexer;
 mod link;
 mod literal;
 mod load;
+mod lower;
 mod number;
 mod options;
 mod parser;
@@ -21,6 +22,7 @@ mod syntax;
 mod walk;
 mod well_known;
 
+use crate::Compiled;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{Loader, Source};
 use descriptor::{File, FileSet};
@@ -57,6 +59,16 @@ pub fn describe(path: &str, loader: &dyn Loader) -> Described {
         files,
         diagnostics: sink.finish(),
         sources: program.sources,
+    }
+}
+
+/// Compiles a `.proto` file with everything that it imports.
+pub(crate) fn compile(path: &str, loader: &dyn Loader) -> Compiled {
+    let described = describe(path, loader);
+    Compiled {
+        schema: described.files.as_ref().map(lower::lower),
+        diagnostics: described.diagnostics,
+        sources: described.sources,
     }
 }
 

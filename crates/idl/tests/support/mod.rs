@@ -4,6 +4,8 @@
 pub mod mutation;
 
 use dovetail_idl::{LoadError, Loader, Source, beside};
+use dovetail_schema::Schema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -126,6 +128,45 @@ pub fn codes_in(sources: &Path) -> BTreeSet<String> {
         }
     }
     codes
+}
+
+/// The schema as lines of JSON: short enough to read, and to compare.
+pub fn schema_lines(schema: &Schema) -> String {
+    fn all<T: Serialize>(what: &str, items: &[T], out: &mut String) {
+        for item in items {
+            let mut json = serde_json::to_value(item).unwrap();
+            shorten(&mut json);
+            out.push_str(&format!("{what} {json}\n"));
+        }
+    }
+    let mut out = String::new();
+    all("package", &schema.packages, &mut out);
+    all("type", &schema.types, &mut out);
+    all("service", &schema.services, &mut out);
+    all("constant", &schema.constants, &mut out);
+    out
+}
+
+/// Leaves out what is the way it is nearly everywhere.
+fn shorten(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Object(fields) => {
+            fields.values_mut().for_each(shorten);
+            fields.retain(|key, value| match value {
+                serde_json::Value::Null => false,
+                serde_json::Value::Array(items) => !items.is_empty(),
+                serde_json::Value::Object(fields) => !fields.is_empty() || key == "value",
+                serde_json::Value::String(text) => !matches!(
+                    text.as_str(),
+                    "Default" | "Value" | "Unknown" | "Unspecified"
+                ),
+                serde_json::Value::Bool(value) => *value || key != "oneway",
+                _ => true,
+            });
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(shorten),
+        _ => {}
+    }
 }
 
 /// Fails with everything that went wrong.

@@ -1,7 +1,7 @@
 //! Files that every protobuf compiler brings along: the well-known types, and what options and features are
 //! declared with. Written anew: names, numbers and types only.
 
-use crate::source::Source;
+use crate::source::{BUILT_IN, Source};
 
 /// Declares options.
 pub(super) const DESCRIPTOR: &str = "google/protobuf/descriptor.proto";
@@ -55,7 +55,7 @@ const FILES: &[(&str, &str)] = &[
 pub(super) fn source(path: &str) -> Option<Source> {
     let (name, text) = FILES.iter().find(|(known, _)| *known == path)?;
     Some(Source {
-        name: format!("<built in>/{name}"),
+        name: format!("{BUILT_IN}{name}"),
         text: (*text).to_owned(),
     })
 }

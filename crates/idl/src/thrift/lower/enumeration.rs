@@ -70,6 +70,7 @@ impl<'a> Lower<'a, '_> {
         }
         if let TypeKind::Enum(def) = &mut self.schema.types[id.0 as usize].kind {
             *def = schema::Enum {
+                closed: false,
                 values: lowered,
                 reserved,
             };

@@ -87,6 +87,7 @@ impl<'a> Lower<'a, '_> {
                 presence: self.presence(file, field, context),
                 default: None,
                 sharing,
+                protobuf: Default::default(),
                 doc: field.attributes.doc.clone(),
                 annotations,
                 deprecated,
