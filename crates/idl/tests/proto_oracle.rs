@@ -45,7 +45,7 @@ fn check(root: &Path, include: &[String], names: &[String]) {
         requests.push_str(&format!("{name} {folders} {}\n", target.display()));
     }
     failures.extend(ask(&environment, &requests).err());
-    println!("{} files", names.len());
+    println!("{}: {} files", root.display(), names.len());
     report(failures);
 }
 
@@ -83,7 +83,7 @@ fn torture() {
     check(&root, &[".".to_owned()], &files(&root, ".proto"));
 }
 
-/// The files that Python packages ship, protobuf's own among them.
+/// The files that Python packages and Go modules ship, protobuf's own among them.
 #[test]
 fn shipped() {
     let Some(environment) = environment() else {
@@ -100,6 +100,17 @@ fn shipped() {
         let mut names = support::files_below(&python, ".proto");
         names.retain(|name| !name.starts_with("grpc_tools/"));
         check(&python, &[".".to_owned()], &names);
+    }
+    // What is beside the compiler are packages with files of all languages.
+    for package in std::fs::read_dir(environment.parent().unwrap()).unwrap() {
+        let root = package.unwrap().path();
+        let names = match root.ends_with("protoc") {
+            true => Vec::new(),
+            false => support::files_below(&root, ".proto"),
+        };
+        // Every project has its own folder that imports begin at.
+        let folders = [".", "src", "proto"].map(str::to_owned);
+        check(&root, &folders, &names);
     }
 }
 
