@@ -1,7 +1,7 @@
-//! The Thrift front end: from `.thrift` text to a [`Schema`], or to messages that say what to change.
+//! The front ends: from `.thrift` or `.proto` text to a [`Schema`], or to messages that say what to change.
 //!
 //! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md` describes
-//! both. The crate is pure: it reads files only through the [`Loader`] that it is given.
+//! both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`. The crate is pure: it reads files only through the [`Loader`] that it is given.
 //!
 //! ```
 //! let files = dovetail_idl::MemoryLoader::from_iter([("hello.thrift", "struct Hello { 1: string name }")]);
