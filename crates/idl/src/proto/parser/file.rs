@@ -11,13 +11,13 @@ impl Parser<'_> {
         self.comments(None, None);
         let whole = self.places.add(&[], self.span());
         self.gap.trailing = None;
-        if self.is_word("syntax") || self.is_word("edition") {
-            if self
+        let dialect = self.is_word("syntax") || self.is_word("edition");
+        if dialect
+            && self
                 .located(&[12], |p, place| p.dialect(file, place))
                 .is_err()
-            {
-                self.skip_statement();
-            }
+        {
+            self.skip_statement();
         }
         self.edition = file.edition;
         while self.tok() != Tok::End {
