@@ -8,9 +8,17 @@ use dovetail_wire::{Field, Kind};
 
 /// The bytes as a `.thrift` file, invalid UTF-8 replaced.
 pub(crate) fn thrift(data: &[u8]) {
+    check("fuzz.thrift", data);
+}
+
+/// The same as a `.proto` file.
+pub(crate) fn proto(data: &[u8]) {
+    check("fuzz.proto", data);
+}
+
+fn check(name: &str, data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let loader = MemoryLoader::from_iter([("fuzz.thrift", &*text)]);
-    let compiled = compile("fuzz.thrift", &loader);
+    let compiled = compile(name, &MemoryLoader::from_iter([(name, &*text)]));
     let shown = compiled.render(false);
     assert!(
         compiled.schema.is_some() || !shown.is_empty(),

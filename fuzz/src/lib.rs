@@ -35,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("own-client", own_wire::client),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
+    ("proto-idl", contracts::proto),
     #[cfg(target_os = "linux")]
     ("shared-memory", shared_memory::segment),
 ];

@@ -1,4 +1,5 @@
-//! Fetches the `.thrift` files that other projects ship, for `cargo test -p dovetail-idl --test shipped`.
+//! Fetches the `.thrift` and `.proto` files that other projects ship, and protobuf's own compiler, for the tests
+//! `shipped` and `proto_oracle` of `dovetail-idl`.
 //!
 //! They are other people's files: they stay below `target/` and are never committed. Each comes from the
 //! package's own registry, through that registry's own client.
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A package with `.thrift` files in it.
+/// A package with `.thrift` or `.proto` files in it.
 struct Package {
     name: &'static str,
     version: &'static str,
@@ -35,6 +36,22 @@ const PACKAGES: &[Package] = &[
         version: "v0.25.0",
         registry: Registry::Go,
     },
+    // Files for every corner of protobuf's language, editions among them; services of two projects.
+    Package {
+        name: "google.golang.org/protobuf",
+        version: "v1.36.11",
+        registry: Registry::Go,
+    },
+    Package {
+        name: "google.golang.org/grpc",
+        version: "v1.78.0",
+        registry: Registry::Go,
+    },
+    Package {
+        name: "connectrpc.com/conformance",
+        version: "v1.0.6",
+        registry: Registry::Go,
+    },
     Package {
         name: "thriftpy2",
         version: "0.7.1",
@@ -52,6 +69,9 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
+/// Protobuf's own compiler, as a Python package, and files of Google's services.
+const COMPILER: &[&str] = &["grpcio-tools==1.85.1", "googleapis-common-protos==1.76.0"];
+
 /// Fetches all packages into `target/peer-idl`.
 pub(crate) fn run() -> Result<(), String> {
     fetch(&stage::root().join("target/peer-idl"))
@@ -60,15 +80,9 @@ pub(crate) fn run() -> Result<(), String> {
 /// The stage of the tests: every file that could be fetched compiles.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
-    let test = [
-        "cargo",
-        "test",
-        "--quiet",
-        "--package",
-        "dovetail-idl",
-        "--test",
-        "shipped",
-    ];
+    let tests = ["--test", "shipped", "--test", "proto_oracle"];
+    let test = ["cargo", "test", "--quiet", "--package", "dovetail-idl"];
+    let test = [&test[..], &tests].concat();
     match (stage::command(&test), fetched) {
         (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
         (outcome, _) => outcome,
@@ -85,16 +99,36 @@ fn fetch(dir: &Path) -> Result<(), String> {
         let label = format!("{} {}", package.name, package.version);
         let target = dir.join(label.trim().replace(['/', ' '], "-"));
         match source(package, &scratch).and_then(|source| copy(&source, &target)) {
-            Ok(0) => problems.push(format!("{label}: no .thrift files in it")),
+            Ok(0) => problems.push(format!("{label}: no contracts in it")),
             Ok(count) => println!("{label}: {count} files"),
             Err(problem) => problems.push(format!("{label}: {problem}")),
         }
     }
     let _ = fs::remove_dir_all(&scratch);
+    if let Err(problem) = compiler(&dir.join("protoc")) {
+        problems.push(format!("protobuf's compiler: {problem}"));
+    }
     match problems.is_empty() {
         true => Ok(()),
         false => Err(problems.join("\n")),
     }
+}
+
+/// Makes a Python environment with the compiler, unless it is there.
+fn compiler(environment: &Path) -> Result<(), String> {
+    let here = stage::root();
+    if !environment.join("bin/pip").exists() {
+        output(
+            Command::new("python3")
+                .args(["-m", "venv"])
+                .arg(environment),
+            &here,
+        )?;
+    }
+    let pip = environment.join("bin/pip");
+    let install = ["install", "--quiet", "--disable-pip-version-check"];
+    output(Command::new(pip).args(install).args(COMPILER), &here)?;
+    Ok(())
 }
 
 /// A directory with the contents of a package.
@@ -179,7 +213,7 @@ fn output(command: &mut Command, directory: &Path) -> Result<String, String> {
     }
 }
 
-/// Copies the `.thrift` files below one directory to another one, keeping their places.
+/// Copies the contracts below one directory to another one, keeping their places.
 fn copy(source: &Path, target: &Path) -> Result<usize, String> {
     let mut count = 0;
     let mut directories = vec![source.to_owned()];
@@ -192,7 +226,7 @@ fn copy(source: &Path, target: &Path) -> Result<usize, String> {
                 directories.push(path);
             } else if path
                 .extension()
-                .is_some_and(|extension| extension == "thrift")
+                .is_some_and(|extension| extension == "thrift" || extension == "proto")
             {
                 let place = target.join(path.strip_prefix(source).unwrap_or(&path));
                 let parent = place.parent().unwrap_or(target);

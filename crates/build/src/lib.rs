@@ -85,7 +85,8 @@ impl Config {
         let compiled = dovetail_idl::compile(&contract, &self.loader);
         // The contract itself is the first of its sources, unless it could not be read.
         println!("cargo::rerun-if-changed={contract}");
-        for source in compiled.sources.iter().skip(1) {
+        let files = compiled.sources.iter().skip(1);
+        for source in files.filter(|source| !source.is_built_in()) {
             println!("cargo::rerun-if-changed={}", source.name);
         }
         let schema = match &compiled.schema {

@@ -18,6 +18,15 @@ pub(crate) struct Includes {
     dirs: Vec<PathBuf>,
 }
 
+impl Includes {
+    /// The same, and more folders after them.
+    pub(crate) fn and<'a>(&self, folders: impl Iterator<Item = &'a PathBuf>) -> Includes {
+        Includes {
+            dirs: self.dirs.iter().chain(folders).cloned().collect(),
+        }
+    }
+}
+
 /// What was found wrong, and shown, so far. A file that several others include is shown once.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {

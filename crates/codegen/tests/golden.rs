@@ -19,10 +19,15 @@ fn golden_dirs() -> Vec<PathBuf> {
     dirs
 }
 
-/// Compiles `input.thrift` among these files.
+/// Compiles `input.thrift` or `input.proto` among these files.
 fn schema(files: impl IntoIterator<Item = (String, String)>) -> Schema {
+    let files: Vec<(String, String)> = files.into_iter().collect();
+    let root = match files.iter().any(|(name, _)| name == "input.proto") {
+        true => "input.proto",
+        false => "input.thrift",
+    };
     let loader: MemoryLoader = files.into_iter().collect();
-    let compiled = dovetail_idl::compile("input.thrift", &loader);
+    let compiled = dovetail_idl::compile(root, &loader);
     let messages = compiled.render(false);
     compiled.schema.unwrap_or_else(|| panic!("{messages}"))
 }
@@ -35,7 +40,10 @@ fn schema_in(dir: &Path) -> Schema {
     let files = fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let contracts = files.filter(|path| path.extension().is_some_and(|e| e == "thrift"));
+    let contracts = files.filter(|path| {
+        path.extension()
+            .is_some_and(|e| e == "thrift" || e == "proto")
+    });
     schema(contracts.map(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         (name, fs::read_to_string(path).unwrap())

@@ -1,6 +1,6 @@
 use crate::array;
 use dovetail_schema::{
-    Field, Method, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
+    Field, IntFormat, Method, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
 };
 use dovetail_wire::description::Logical;
 use dovetail_wire::{self as wire, Kind};
@@ -112,6 +112,11 @@ impl<'a> Table<'a> {
     fn push(&mut self, schema: &'a Schema, field: &'a Field) {
         let mut row = wire::Field::new(field.id, &field.name, Kind::Bool);
         row.required = field.presence == Presence::Required;
+        row.format = match field.protobuf.format {
+            IntFormat::Varint => wire::IntFormat::Varint,
+            IntFormat::ZigZag => wire::IntFormat::ZigZag,
+            IntFormat::Fixed => wire::IntFormat::Fixed,
+        };
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }

@@ -16,7 +16,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// A stable id such as `E0302`; `docs/idl.md` lists them.
+    /// A stable id such as `E0302`; `docs/idl.md` and `docs/proto.md` list them.
     pub code: &'static str,
     /// What is wrong, in one line.
     pub message: String,

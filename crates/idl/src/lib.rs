@@ -1,7 +1,7 @@
-//! The Thrift front end: from `.thrift` text to a [`Schema`], or to messages that say what to change.
+//! The front ends: from `.thrift` or `.proto` text to a [`Schema`], or to messages that say what to change.
 //!
 //! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md` describes
-//! both. The crate is pure: it reads files only through the [`Loader`] that it is given.
+//! both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`. The crate is pure: it reads files only through the [`Loader`] that it is given.
 //!
 //! ```
 //! let files = dovetail_idl::MemoryLoader::from_iter([("hello.thrift", "struct Hello { 1: string name }")]);
@@ -9,29 +9,22 @@
 //! assert_eq!(compiled.schema.unwrap().types[0].name, "Hello");
 //! ```
 //!
-//! Reading order: [`compile`] below names the phases; each is a module.
+//! Reading order: what all languages share is here (places in files, diagnostics); each language is a module.
 #![forbid(unsafe_code)]
 
-mod ast;
-mod consts;
 mod diagnostic;
 mod graph;
-mod lexer;
-mod load;
-mod lower;
-mod parser;
+pub mod proto;
 mod render;
-mod resolve;
 mod source;
 mod spelling;
-mod text_form;
+mod thrift;
 
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use render::render;
 pub use source::{FileId, LoadError, Loader, MemoryLoader, Source, Span, beside};
 pub use spelling::spell;
 
-use diagnostic::Sink;
 use dovetail_schema::Schema;
 
 /// What became of a file and all that it includes.
@@ -52,23 +45,13 @@ impl Compiled {
     }
 }
 
-/// Compiles the file that `loader` knows as `path`, with everything it includes.
+/// Compiles the file that `loader` knows as `path`, with everything it includes. A name that ends in `.proto` is
+/// read as protobuf's language, every other one as Thrift's.
 ///
 /// Never panics, whatever the files contain; time and memory grow with their size.
 pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {
-    let mut sink = Sink::default();
-    let Some(program) = load::load(path, loader, &mut sink) else {
-        return Compiled {
-            schema: None,
-            diagnostics: sink.finish(),
-            sources: Vec::new(),
-        };
-    };
-    let schema = lower::lower(&program, &mut sink);
-    let schema = (sink.errors() == 0).then_some(schema);
-    Compiled {
-        schema,
-        diagnostics: sink.finish(),
-        sources: program.sources,
+    match path.ends_with(".proto") {
+        true => proto::compile(path, loader),
+        false => thrift::compile(path, loader),
     }
 }

@@ -12,6 +12,16 @@ pub struct Source {
     pub text: String,
 }
 
+/// What stands before the names of files that no [`Loader`] has to bring.
+pub(crate) const BUILT_IN: &str = "<built in>/";
+
+impl Source {
+    /// True for a file that comes with this crate, such as protobuf's own.
+    pub fn is_built_in(&self) -> bool {
+        self.name.starts_with(BUILT_IN)
+    }
+}
+
 /// The place of a [`Source`] in [`Compiled::sources`](crate::Compiled::sources).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);

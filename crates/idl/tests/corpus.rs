@@ -5,9 +5,7 @@
 mod support;
 
 use dovetail_idl::{Severity, compile};
-use dovetail_schema::Schema;
-use serde::Serialize;
-use support::{Below, golden, report, tests, thrift_files};
+use support::{Below, golden, report, schema_lines, tests, thrift_files};
 
 fn check(directory: &str) {
     let loader = Below::new(tests("corpus"));
@@ -26,48 +24,9 @@ fn check(directory: &str) {
         let path = tests("corpus")
             .join(directory)
             .join(name.replace(".thrift", ".jsonl"));
-        failures.extend(golden(&path, &lines(schema)).err());
+        failures.extend(golden(&path, &schema_lines(schema)).err());
     }
     report(failures);
-}
-
-/// The schema as lines of JSON: short enough to read, and to compare.
-fn lines(schema: &Schema) -> String {
-    fn all<T: Serialize>(what: &str, items: &[T], out: &mut String) {
-        for item in items {
-            let mut json = serde_json::to_value(item).unwrap();
-            shorten(&mut json);
-            out.push_str(&format!("{what} {json}\n"));
-        }
-    }
-    let mut out = String::new();
-    all("package", &schema.packages, &mut out);
-    all("type", &schema.types, &mut out);
-    all("service", &schema.services, &mut out);
-    all("constant", &schema.constants, &mut out);
-    out
-}
-
-/// Leaves out what is the way it is nearly everywhere.
-fn shorten(json: &mut serde_json::Value) {
-    match json {
-        serde_json::Value::Object(fields) => {
-            fields.values_mut().for_each(shorten);
-            fields.retain(|key, value| match value {
-                serde_json::Value::Null => false,
-                serde_json::Value::Array(items) => !items.is_empty(),
-                serde_json::Value::Object(fields) => !fields.is_empty() || key == "value",
-                serde_json::Value::String(text) => !matches!(
-                    text.as_str(),
-                    "Default" | "Value" | "Unknown" | "Unspecified"
-                ),
-                serde_json::Value::Bool(value) => *value || key != "oneway",
-                _ => true,
-            });
-        }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(shorten),
-        _ => {}
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod support;
 
 use dovetail_idl::{Severity, compile};
 use std::collections::BTreeSet;
-use support::{Below, golden, report, tests, thrift_files};
+use support::{Below, codes_in, golden, report, tests, thrift_files};
 
 fn check(directory: &str, expect: Severity) -> BTreeSet<&'static str> {
     let loader = Below::new(tests(directory).parent().unwrap());
@@ -73,26 +73,11 @@ fn all_codes_are_documented() {
     );
 }
 
-/// The codes that occur in the sources of this crate.
+/// The codes that are those of all languages, and of this one.
 fn all_codes() -> BTreeSet<String> {
-    let mut codes = BTreeSet::new();
-    let mut directories = vec![tests("../src")];
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-                continue;
-            }
-            let text = std::fs::read_to_string(path).unwrap();
-            for word in text.split('"') {
-                let digits = word.strip_prefix(['E', 'W']).unwrap_or_default();
-                if digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                    codes.insert(word.to_owned());
-                }
-            }
-        }
-    }
+    let mut codes = codes_in(&tests("../src"));
+    let others = codes_in(&tests("../src/proto"));
+    codes.retain(|code| !others.contains(code));
     codes
 }
 

@@ -7,6 +7,7 @@ mod support;
 use dovetail_idl::{Compiled, MemoryLoader, compile};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
+use support::mutation::mutated;
 use support::{tests, thrift_files};
 
 /// Compiles a text that may be anything, and looks at all that comes out.
@@ -132,43 +133,6 @@ fn corpus() -> Vec<String> {
     files.collect()
 }
 
-/// Files of the corpus with pieces cut out, doubled, swapped or replaced.
-fn mutated() -> impl Strategy<Value = String> {
-    let edit = (
-        0..4usize,
-        any::<prop::sample::Index>(),
-        any::<prop::sample::Index>(),
-        0..WORDS.len(),
-    );
-    let edits = prop::collection::vec(edit, 1..6);
-    (prop::sample::select(corpus()), edits).prop_map(|(mut text, edits)| {
-        for (kind, from, to, word) in edits {
-            let boundaries: Vec<usize> = (0..=text.len())
-                .filter(|at| text.is_char_boundary(*at))
-                .collect();
-            let (a, b) = (
-                boundaries[from.index(boundaries.len())],
-                boundaries[to.index(boundaries.len())],
-            );
-            let (a, b) = (a.min(b), a.max(b));
-            match kind {
-                0 => text.replace_range(a..b.min(text.len()), ""),
-                1 => {
-                    let piece = text[a..b].to_owned();
-                    text.insert_str(b, &piece);
-                }
-                2 => text.insert_str(a, WORDS[word]),
-                _ => {
-                    let moved = text[a..b].to_owned();
-                    text.replace_range(a..b, "");
-                    text.push_str(&moved);
-                }
-            }
-        }
-        text
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
@@ -188,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn any_mutation(text in mutated()) {
+    fn any_mutation(text in mutated(corpus(), WORDS)) {
         check(&text);
     }
 }

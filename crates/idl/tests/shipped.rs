@@ -7,7 +7,7 @@ mod support;
 use dovetail_idl::compile;
 use std::collections::BTreeMap;
 use std::path::Path;
-use support::{Below, report};
+use support::{Below, files_below, report};
 
 /// Files that are not valid contracts, by a part of their path, and why.
 const REFUSED: &[(&str, &str)] = &[
@@ -59,7 +59,7 @@ fn peers_files_compile() {
     for package in packages {
         let package = package.unwrap();
         let mut loader = Below::new(package.path());
-        let files = files_below(&package.path());
+        let files = files_below(&package.path(), ".thrift");
         // Every project has its own include directories; any directory with files may be one.
         let directory = |file: &String| {
             file.rsplit_once('/')
@@ -104,31 +104,4 @@ fn peers_files_compile() {
         println!("{package}: {compiled} files compile, {refused} are refused for good reason");
     }
     report(failures);
-}
-
-/// Paths of `.thrift` files, relative to a directory, sorted.
-fn files_below(root: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut directories = vec![root.to_owned()];
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "thrift")
-            {
-                found.push(
-                    path.strip_prefix(root)
-                        .unwrap()
-                        .to_str()
-                        .unwrap()
-                        .to_owned(),
-                );
-            }
-        }
-    }
-    found.sort();
-    found
 }

@@ -1,6 +1,6 @@
 //! The intermediate representation of a Dovetail contract.
 //!
-//! Front ends (`.thrift`, later `.proto` and Rust traits) make a [`Schema`]; generators, exporters, the
+//! Front ends (`.thrift`, `.proto`, later Rust traits) make a [`Schema`]; generators, exporters, the
 //! breaking check, reflection and descriptions of methods read it. It is plain data: no syntax tree, no
 //! spans, no files, no I/O. It can be serialized with serde and compared.
 //!
@@ -18,8 +18,8 @@ mod value;
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
 pub use service::{Idempotency, Method, Service, Stream};
 pub use types::{
-    ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, Presence,
-    Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef, TypeKind,
+    ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, IntFormat,
+    Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef, TypeKind,
 };
 pub use value::Value;
 
@@ -159,11 +159,10 @@ impl Schema {
         let root = self.root()?;
         let at = items.iter().position(|item| {
             let (package, own) = key(item);
-            match name.rsplit_once('.') {
-                // Several files may share a name: all of them are looked at.
-                Some((wanted, name)) => self[package].name == wanted && own == name,
-                None => package == root && own == name,
-            }
+            // Several files may share a name: all of them are looked at.
+            let rest = name.strip_prefix(self[package].name.as_str());
+            let qualified = rest.and_then(|rest| rest.strip_prefix('.')) == Some(own);
+            qualified || (package == root && own == name)
         })?;
         Some(at as u32)
     }
@@ -208,6 +207,9 @@ impl Schema {
     /// The name of a type with its package in front, as in `shared.SharedStruct`.
     pub fn qualified_name(&self, id: TypeId) -> String {
         let def = &self[id];
-        format!("{}.{}", self[def.package].name, def.name)
+        match self[def.package].name.as_str() {
+            "" => def.name.clone(),
+            package => format!("{package}.{}", def.name),
+        }
     }
 }

@@ -23,7 +23,7 @@ pub struct TypeDef {
 pub enum TypeKind {
     /// Another name for a type (`typedef`).
     Alias(Type),
-    /// A set of named numbers. Open: a value without a name is kept as its number.
+    /// A set of named numbers.
     Enum(Enum),
     /// A struct, union or exception.
     Struct(Struct),
@@ -129,6 +129,9 @@ impl ArrayForm<'_> {
 pub struct Enum {
     /// In the order written.
     pub values: Vec<EnumValue>,
+    /// True where a number without a name is no value of it, as in proto2.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// Numbers and names that must not be used again.
     pub reserved: Reserved,
 }
@@ -234,12 +237,48 @@ pub struct Field {
     pub default: Option<Value>,
     /// Whether identity matters besides the value.
     pub sharing: Sharing,
+    /// What only protobuf's encoding asks for.
+    #[serde(default, skip_serializing_if = "Protobuf::is_default")]
+    pub protobuf: Protobuf,
     /// The documentation comment, if any.
     pub doc: Option<String>,
     /// Annotations, typed and untyped.
     pub annotations: Annotations,
     /// Why it should no longer be used; empty where no reason is given.
     pub deprecated: Option<String>,
+}
+
+/// How a field travels in protobuf, as far as its type does not say so. For contracts in other languages it is
+/// the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Protobuf {
+    /// How its integers are written, those of a list too.
+    pub format: IntFormat,
+    /// True where the numbers of a list are written one by one, not packed.
+    pub expanded: bool,
+    /// True for a message that is written as a group.
+    pub delimited: bool,
+    /// The oneof that the field belongs to: at most one of those with the same name is present.
+    pub oneof: Option<String>,
+}
+
+impl Protobuf {
+    fn is_default(&self) -> bool {
+        *self == Protobuf::default()
+    }
+}
+
+/// How integers are written by an encoding with a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IntFormat {
+    /// Base 128, negative numbers in ten bytes: `int32`, `uint64` …
+    #[default]
+    Varint,
+    /// Base 128, sign in the lowest bit: `sint32`, `sint64`.
+    ZigZag,
+    /// Four or eight bytes: `fixed32`, `sfixed64` …
+    Fixed,
 }
 
 /// Whether a field may be absent.

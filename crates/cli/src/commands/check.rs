@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   dovetail check api.thrift
-  dovetail check contracts/                   all .thrift files of a folder
+  dovetail check api.proto                    protobuf's language, by the ending
+  dovetail check contracts/                   all .thrift and .proto files of a folder
   dovetail check -I shared api.thrift         included files are in shared/
   dovetail check --deny-warnings api.thrift   for CI
 
 Exit code: 0 without errors, 1 with errors.")]
 pub(crate) struct Check {
-    /// The contracts; a folder stands for all .thrift files in it
+    /// The contracts; a folder stands for all .thrift and .proto files in it
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -32,9 +33,16 @@ impl Check {
         for file in &self.files {
             add(file, &mut files)?;
         }
+        // Imports of protobuf begin at a folder of all contracts, which a named one is.
+        let folders = self.files.iter().filter(|path| path.is_dir());
+        let of_protobuf = self.includes.and(folders);
         let mut findings = Findings::default();
         for file in &files {
-            findings.show(&idl::compile(file, &self.includes));
+            let includes = match file.extension() {
+                Some(extension) if extension == "proto" => &of_protobuf,
+                _ => &self.includes,
+            };
+            findings.show(&idl::compile(file, includes));
         }
         let paint = Stream::Stderr.paint();
         let checked = match files.as_slice() {
@@ -72,7 +80,7 @@ fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result {
         true => Ok(()),
         false => Err(Failure::new(
             Exit::Failed,
-            format!("no .thrift file in `{}`", path.display()),
+            format!("no .thrift or .proto file in `{}`", path.display()),
         )
         .help("name the folder that has the contracts")),
     }
@@ -87,7 +95,7 @@ fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
             walk(&path, files)?;
         } else if path
             .extension()
-            .is_some_and(|extension| extension == "thrift")
+            .is_some_and(|extension| extension == "thrift" || extension == "proto")
         {
             files.push(path);
         }

@@ -6,7 +6,7 @@ use super::names::{enum_names, field_names, member_names};
 use super::options::Maps;
 use super::text::Text;
 use dovetail_schema::{
-    Enum, Field, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
+    Enum, Field, IntFormat, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
 };
 
 /// A field with what Rust makes of it.
@@ -275,12 +275,8 @@ impl Module<'_> {
         } in rows
         {
             let wire = wire_name(name, &field.name);
-            let required = if field.presence == Presence::Required {
-                " [required]"
-            } else {
-                ""
-            };
-            text.line(&format!("{} {path}{wire}: {ty}{required},", field.id));
+            let attributes = attributes(field);
+            text.line(&format!("{} {path}{wire}: {ty}{attributes},", field.id));
         }
         text.line(rest);
         text.close("});");
@@ -357,5 +353,20 @@ pub(super) fn wire_name(rust: &str, contract: &str) -> String {
         String::new()
     } else {
         format!(" as {contract:?}")
+    }
+}
+
+/// What the table says of a field behind its type: ` [required, zigzag]`.
+fn attributes(field: &Field) -> String {
+    let required = (field.presence == Presence::Required).then_some("required");
+    let format = match field.protobuf.format {
+        IntFormat::Varint => None,
+        IntFormat::ZigZag => Some("zigzag"),
+        IntFormat::Fixed => Some("fixed"),
+    };
+    let all: Vec<&str> = required.into_iter().chain(format).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(" [{}]", all.join(", ")),
     }
 }

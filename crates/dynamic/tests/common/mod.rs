@@ -33,6 +33,7 @@ pub fn field(id: i32, name: &str, ty: Type) -> Field {
         presence: Presence::Default,
         default: None,
         sharing: Sharing::Value,
+        protobuf: Default::default(),
         doc: None,
         annotations: Annotations::default(),
         deprecated: None,
@@ -106,6 +107,7 @@ fn colors() -> TypeKind {
         deprecated: None,
     };
     TypeKind::Enum(Enum {
+        closed: false,
         values: [("RED", 1), ("GREEN", 2), ("BLUE", -7)].map(value).into(),
         reserved: Reserved::default(),
     })

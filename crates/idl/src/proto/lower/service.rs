@@ -1,0 +1,77 @@
+//! Services. A call takes one message and answers with one, or with streams of them.
+
+use super::super::descriptor::{File, Method, OptionValue};
+use super::super::syntax::below;
+use super::{Lowering, deprecated};
+use dovetail_schema::{
+    self as schema, Annotations, Idempotency, PackageId, Presence, Protobuf, Service, Sharing,
+    Stream, Type,
+};
+
+impl Lowering<'_> {
+    pub(super) fn services(&mut self, file: &File, package: PackageId) {
+        for (at, service) in file.services.iter().enumerate() {
+            let path = below(&[], 6, at);
+            let methods = service.methods.iter().enumerate();
+            let methods = methods.map(|(at, method)| self.method(method, &below(&path, 2, at)));
+            let lowered = Service {
+                package,
+                name: service.name.clone(),
+                doc: self.comments.get(&path).cloned(),
+                annotations: Annotations::default(),
+                deprecated: deprecated(&service.options),
+                extends: None,
+                methods: methods.collect(),
+            };
+            self.schema.services.push(lowered);
+        }
+    }
+
+    fn method(&self, method: &Method, path: &[i32]) -> schema::Method {
+        let (input, output) = (self.named(&method.input), self.named(&method.output));
+        let stream = |item: &Type| Stream {
+            item: item.clone(),
+            throws: Vec::new(),
+        };
+        let idempotency = method
+            .options
+            .get("idempotency_level")
+            .and_then(OptionValue::int);
+        schema::Method {
+            name: method.name.clone(),
+            doc: self.comments.get(path).cloned(),
+            annotations: Annotations::default(),
+            deprecated: deprecated(&method.options),
+            params: match method.client_streaming {
+                true => Vec::new(),
+                false => vec![request(input.clone())],
+            },
+            client_stream: method.client_streaming.then(|| stream(&input)),
+            server_stream: method.server_streaming.then(|| stream(&output)),
+            result: (!method.server_streaming).then_some(output),
+            throws: Vec::new(),
+            oneway: false,
+            idempotency: match idempotency {
+                Some(1) => Idempotency::ReadOnly,
+                Some(2) => Idempotency::Idempotent,
+                _ => Idempotency::Unknown,
+            },
+        }
+    }
+}
+
+/// The one parameter of a call.
+fn request(ty: Type) -> schema::Field {
+    schema::Field {
+        id: 1,
+        name: "request".to_owned(),
+        ty,
+        presence: Presence::Default,
+        default: None,
+        sharing: Sharing::Value,
+        protobuf: Protobuf::default(),
+        doc: None,
+        annotations: Annotations::default(),
+        deprecated: None,
+    }
+}
