@@ -19,6 +19,7 @@ pub const TARGETS: &[Target] = &[
     ("compact", codecs::compact),
     ("json", codecs::json),
     ("protobuf", codecs::protobuf),
+    ("msgpack", codecs::msgpack),
     ("tagless", codecs::tagless),
     ("tagged", codecs::tagged),
     ("relay", codecs::relay),
