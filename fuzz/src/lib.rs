@@ -6,6 +6,7 @@
 mod codecs;
 mod contracts;
 mod machines;
+mod msgpack_rpc;
 mod own_wire;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
@@ -30,6 +31,8 @@ pub const TARGETS: &[Target] = &[
     ("http", machines::http),
     ("client", machines::client),
     ("detection", machines::detection),
+    ("msgpack-rpc-server", msgpack_rpc::server),
+    ("msgpack-rpc-client", msgpack_rpc::client),
     ("own-server", own_wire::server),
     ("own-client", own_wire::client),
     ("compare", contracts::compare),

@@ -79,6 +79,16 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// True where the server may call back.
+    pub(crate) fn serves(&self) -> bool {
+        #[cfg(feature = "async")]
+        return self.local.is_some();
+        #[cfg(not(feature = "async"))]
+        false
+    }
+}
+
 /// What handles of both kinds of channel have beside calls.
 macro_rules! handle {
     () => {
@@ -144,14 +154,14 @@ pub(crate) use handle;
 /// The settings that builders of both kinds of channel have.
 macro_rules! settings {
     () => {
-        /// Chooses what is spoken: `"dovetail"` between two ends of Dovetail, or Thrift's protocol and
+        /// Chooses what is spoken: `"dovetail"` between two ends of Dovetail, `"msgpack-rpc"`, or Thrift's protocol and
         /// transport, as in `"compact+framed"`. Default: `binary+framed`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
 
-        /// Names the service that is called, for a server that has several on one port ("multiplexed").
+        /// Names the service that is called, for a server that has several on one port ("multiplexed"; `service.method` over msgpack-rpc).
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
             self
