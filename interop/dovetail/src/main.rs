@@ -32,6 +32,7 @@ CONTRACT: interop | uuid | streams; the last one has cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
+const MSGPACK_RPC: &str = "msgpack-rpc";
 const TRANSPORTS: [&str; 5] = ["buffered", "framed", "header", "header-zlib", "http"];
 
 /// How the server can spend its threads; the first is the default.
@@ -155,6 +156,9 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
         "binary-nonstrict" => "binary-old",
         other => other,
     };
+    if options.protocol == MSGPACK_RPC {
+        return Ok(Wire::MsgpackRpc);
+    }
     let transport = match options.transport.as_str() {
         "buffered" => "",
         "framed" => "+framed",
@@ -166,7 +170,8 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
     Ok(format!("{protocol}{transport}").parse()?)
 }
 
-/// Everything with everything, but that THeader has numbers for binary and compact alone.
+/// Everything with everything, but that THeader has numbers for binary and compact alone, and that msgpack-rpc
+/// is a wire of its own.
 fn capabilities() -> Vec<Value> {
     let mut found = Vec::new();
     for transport in TRANSPORTS {
@@ -182,6 +187,12 @@ fn capabilities() -> Vec<Value> {
                 }));
             }
         }
+    }
+    for multiplexed in [false, true] {
+        found.push(json!({
+            "protocol": MSGPACK_RPC, "transport": "buffered", "multiplexed": multiplexed,
+            "roles": ["client", "server"], "unix": true,
+        }));
     }
     let reason =
         "a transport of whole connections, which cannot be told from noise on a shared port";
