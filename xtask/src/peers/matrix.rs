@@ -206,6 +206,7 @@ mod tests {
         Peer {
             name,
             title: "",
+            library: "",
             version: "",
             contract: Contract::Interop,
             command: Vec::new(),
