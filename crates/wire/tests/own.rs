@@ -380,6 +380,7 @@ fn values_are_replaced() {
         Presence::default(),
     );
     over(vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]);
+    over(Arc::new("shared".to_owned()), Arc::new(String::new()));
 
     let mut words = vec!["a long word".to_owned(), "another word".to_owned()];
     let before: Vec<*const u8> = words.iter().map(|word| word.as_ptr()).collect();

@@ -11,6 +11,7 @@ use super::message::{self, Message, Sending};
 use super::reassembly::{Added, Reassembly};
 use super::settings::Settings;
 use super::slots::MethodKey;
+use super::splitter::{Largest, Splitter};
 use super::streams::{Directions, ItemEncoding, Streams, Taken};
 use super::{ProtocolError, status};
 use crate::limits::credible;
@@ -154,6 +155,7 @@ pub struct Connection {
 
     /// The headers that the other end has sent.
     headers: HeaderTable,
+    splitter: Splitter,
     partial: Reassembly,
     /// Events that one frame led to.
     ready: VecDeque<Event>,
@@ -199,6 +201,7 @@ impl Connection {
             needs: 1,
             control,
             headers: HeaderTable::default(),
+            splitter: Splitter::default(),
             partial: Reassembly::default(),
             ready: VecDeque::new(),
             caller: Caller::new(role),
@@ -437,6 +440,10 @@ impl Connection {
         input: &mut BytesMut,
         directory: &dyn Directory,
     ) -> Result<Option<Event>, ProtocolError> {
+        let largest = Largest {
+            frame: self.ours.frame,
+            message: self.ours.message,
+        };
         loop {
             match &self.opening {
                 Opening::Preface => {
@@ -444,7 +451,7 @@ impl Connection {
                         return Ok(None);
                     }
                 }
-                Opening::Hello | Opening::Open => match frame::split(input, self.ours.frame)? {
+                Opening::Hello | Opening::Open => match self.splitter.split(input, largest)? {
                     Ok(frame) => {
                         if let Some(event) = self.frame(frame, directory)? {
                             return Ok(Some(event));

@@ -25,6 +25,7 @@ mod message;
 mod reassembly;
 mod settings;
 mod slots;
+mod splitter;
 mod status;
 mod streams;
 

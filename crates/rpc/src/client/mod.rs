@@ -4,10 +4,13 @@ pub mod blocking;
 mod dial;
 mod machine;
 mod options;
+mod recycled;
 mod table;
 
 #[cfg(feature = "async")]
 mod channel;
+#[cfg(feature = "async")]
+mod task;
 
 pub use options::Backoff;
 
@@ -25,13 +28,14 @@ use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits};
 /// The encoded body of a reply.
 type Body = (Encoding, Bytes);
 
-/// Decodes the reply to a call.
+/// Decodes the reply to a call; `spare` is a result of which the memory may be used again.
 pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     method: &str,
     body: Result<Body, Status>,
+    spare: Option<T>,
     limits: Limits,
 ) -> Result<T, E> {
-    let mut slot = ReplySlot::<T, E>::new();
+    let mut slot = ReplySlot::<T, E>::over(spare);
     decode_into(&mut slot, method, body?, limits)?;
     slot.into_result(method)
 }

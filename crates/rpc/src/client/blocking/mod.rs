@@ -20,7 +20,7 @@ use super::options::{Options, handle, settings};
 use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
 use super::{Body, Retries, decode, decode_into};
 use crate::streams::Wake;
-use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
+use crate::transport::{Connector, Receiver as Reader, Stream, Wait};
 use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
 use dovetail_protocol::dovetail::NoMethods;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
@@ -83,14 +83,17 @@ impl Channel {
     }
 
     /// Calls a method and waits for its answer.
-    pub fn call<P: WriteParams, T: FieldValue, E: Exceptions>(
+    pub fn call<P: WriteParams, T: FieldValue + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
         let body = self.exchange(self.outgoing(method, &params), method.idempotent);
-        decode(method.name, body, self.options.decoding)
+        let Options {
+            recycled, decoding, ..
+        } = &*self.options;
+        decode(method.name, body, recycled.take(), *decoding)
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
@@ -265,12 +268,6 @@ impl fmt::Debug for Channel {
 
 impl ChannelBuilder {
     settings!();
-
-    /// Chooses when a waiting caller polls before it sleeps.
-    pub fn polling(mut self, polling: Polling) -> Self {
-        self.options.polling = polling;
-        self
-    }
 
     /// The channel. It connects with the first call.
     #[must_use]
