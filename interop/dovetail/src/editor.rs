@@ -103,7 +103,7 @@ fn called_back(connector: &Connector) -> Outcome {
         let info = editor.nvim_get_api_info().await?;
         let number = info.first().cloned().unwrap_or_default();
         let code = "local number, name = ...; return vim.rpcrequest(number, 'greet', name)";
-        match editor.nvim_exec_lua(code, &vec![number, text("you")]).await {
+        match editor.nvim_exec_lua(code, &[number, text("you")]).await {
             Ok(answer) => check(&answer, &text("hello, you"))?,
             Err(status) if status.code() == Code::Unimplemented => {
                 return Err(Failure::Skip("this editor runs no Lua"));
