@@ -1,7 +1,7 @@
 //! Decoders take anything without a panic; what they take, they write and take again unchanged.
 
 use crate::zoo::*;
-use dovetail_wire::{Bytes, Encoding, Limits, Value};
+use dovetail_wire::{Bytes, Dynamic, Encoding, Limits, Value};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -19,6 +19,10 @@ pub(crate) fn json(input: &[u8]) {
 
 pub(crate) fn protobuf(input: &[u8]) {
     zoo(Encoding::Protobuf, input);
+}
+
+pub(crate) fn msgpack(input: &[u8]) {
+    zoo(Encoding::Msgpack, input);
 }
 
 pub(crate) fn tagless(input: &[u8]) {
@@ -77,6 +81,7 @@ fn zoo(encoding: Encoding, input: &[u8]) {
         again::<Rich>,
         again::<Arrays>,
         again::<Vec<Moment>>,
+        again::<Dynamic>,
     ];
     TYPES[usize::from(*which) % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
 }

@@ -6,6 +6,7 @@
 mod codecs;
 mod contracts;
 mod machines;
+mod msgpack_rpc;
 mod own_wire;
 #[cfg(target_os = "linux")]
 mod shared_memory;
@@ -21,6 +22,7 @@ pub const TARGETS: &[Target] = &[
     ("compact", codecs::compact),
     ("json", codecs::json),
     ("protobuf", codecs::protobuf),
+    ("msgpack", codecs::msgpack),
     ("tagless", codecs::tagless),
     ("tagged", codecs::tagged),
     ("relay", codecs::relay),
@@ -31,6 +33,8 @@ pub const TARGETS: &[Target] = &[
     ("http", machines::http),
     ("client", machines::client),
     ("detection", machines::detection),
+    ("msgpack-rpc-server", msgpack_rpc::server),
+    ("msgpack-rpc-client", msgpack_rpc::client),
     ("own-server", own_wire::server),
     ("own-client", own_wire::client),
     ("compare", contracts::compare),

@@ -15,6 +15,8 @@ const SEEDS: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\x82\x41\x01\x01a\0",
     b"\x80\x01\0\x02\0\0\0\x01a\0\0\0\x01\0",
     b"\x82\x41\x01\x01a\0",
+    b"\x94\0\x01\xa3add\x92\x01\xa5hello\x93\x02\xa1x\x91\x82\x01\x90\xa1k\xc4\x03abc",
+    b"\x94\x01\0\xc0\xcb\0\0\0\0\0\0\0\0\x94\x01\x02\xa4oops\xc0\x94\x01\x03\x81\xa1x\x91\x07\xc0",
     b"\0\x01\0\x02\x01\x01\x01a\x01b\0\x82\x21\x01\x01a\0\0\0",
 ];
 
@@ -75,7 +77,7 @@ proptest! {
 
     #[test]
     fn mutated_messages(data in messages()) {
-        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection"] {
+        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
     }

@@ -22,6 +22,7 @@ const SEEDS: &[(&str, &[&str])] = &[
     ("binary", &["python/binary"]),
     ("compact", &["python/compact", "rust/compact"]),
     ("json", &["python/json", "cpp/json", "java/json", "go/json"]),
+    ("msgpack", &["python/msgpack"]),
     ("relay", &["python/binary", "python/compact", "python/json"]),
 ];
 

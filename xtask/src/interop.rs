@@ -9,13 +9,19 @@ use crate::stage::{self, Outcome};
 use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
-const OURS: [(&str, &str, Contract, &str); 2] = [
+const OURS: [(&str, &str, Contract, &str); 3] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
         "dovetail-uuid",
         "Dovetail itself (uuid)",
         Contract::Uuid,
         "uuid",
+    ),
+    (
+        "dovetail-neovim",
+        "Dovetail itself (Neovim)",
+        Contract::Neovim,
+        "neovim",
     ),
 ];
 
@@ -179,6 +185,7 @@ fn ours(options: &Options) -> Result<Vec<Peer>, String> {
     let peer = |(name, title, contract, word): (_, _, _, &str)| Peer {
         name,
         title,
+        library: "Dovetail",
         version: env!("CARGO_PKG_VERSION"),
         contract,
         command: vec![program.display().to_string(), word.to_owned()],

@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: the unmodified Apache Thrift peers that Dovetail is proved against, built
+//! `cargo xtask peers`: the unmodified peers that Dovetail is proved against, built
 //! from the registries into `target/peers`.
 //!
 //! `interop/README.md` says what a peer is and how to speak with one.
@@ -42,7 +42,9 @@ pub(crate) struct Peer {
     pub(crate) name: &'static str,
     /// What people call it.
     pub(crate) title: &'static str,
-    /// The version of its Thrift library.
+    /// What it is made with.
+    pub(crate) library: &'static str,
+    /// The version of that.
     pub(crate) version: &'static str,
     /// Which contract it speaks.
     pub(crate) contract: Contract,
@@ -63,6 +65,8 @@ pub(crate) enum Contract {
     Interop,
     /// `uuid.thrift`.
     Uuid,
+    /// `neovim.thrift`.
+    Neovim,
 }
 
 /// Whether a peer can be started.
@@ -138,6 +142,7 @@ fn lock(target: &Path) -> Option<fs::File> {
 struct Recipe {
     name: &'static str,
     title: &'static str,
+    library: &'static str,
     version: &'static str,
     contract: Contract,
     /// The tools it needs, each with the Debian packages that bring it.
@@ -224,6 +229,7 @@ impl Recipe {
         Peer {
             name: self.name,
             title: self.title,
+            library: self.library,
             version: self.version,
             contract: self.contract,
             command: vec![site.peer.display().to_string()],

@@ -1,12 +1,12 @@
 //! The parameters and the reply of a method, as structs without a name.
 
-use crate::codec::{read_struct, write_fields, write_struct};
+use crate::codec::{read_rest, read_struct, write_fields, write_struct};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use dovetail_schema::Method;
 use dovetail_wire::description::{Named, Type};
 use dovetail_wire::{
-    Decode, DecodeError, Encode, EncodeError, Field, FieldValue, Kind, ReadParams, Reader,
+    Begun, Decode, DecodeError, Encode, EncodeError, Field, FieldValue, Kind, ReadParams, Reader,
     WriteParams, Writer,
 };
 
@@ -68,7 +68,12 @@ impl<'a> Params<'a> {
 
 impl Encode for Params<'_> {
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        write_struct(self.contract, &self.table, self.values, writer, MAX_DEPTH)
+        if writer.is_positional() {
+            return write_struct(self.contract, &self.table, self.values, writer, MAX_DEPTH);
+        }
+        writer.begin_params(self.table.wire())?;
+        write_fields(self.contract, &self.table, self.values, writer, MAX_DEPTH)?;
+        writer.end_struct()
     }
 }
 
@@ -96,13 +101,12 @@ impl<'a> ParamsSlot<'a> {
 
 impl Decode for ParamsSlot<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        read_struct(
-            self.contract,
-            &self.table,
-            &mut self.values,
-            reader,
-            MAX_DEPTH,
-        )
+        let (contract, table, values) = (self.contract, &self.table, &mut self.values);
+        if reader.is_positional() {
+            return read_struct(contract, table, values, reader, MAX_DEPTH);
+        }
+        reader.begin_params()?;
+        read_rest(contract, table, values, Begun::default(), reader, MAX_DEPTH)
     }
 }
 
@@ -136,7 +140,12 @@ impl<'a> ReplyBody<'a> {
 
 impl Encode for ReplyBody<'_> {
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        write_struct(self.contract, &self.table, &self.fields, writer, MAX_DEPTH)
+        if writer.is_positional() {
+            return write_struct(self.contract, &self.table, &self.fields, writer, MAX_DEPTH);
+        }
+        writer.begin_reply()?;
+        write_fields(self.contract, &self.table, &self.fields, writer, MAX_DEPTH)?;
+        writer.end_struct()
     }
 }
 
@@ -224,13 +233,14 @@ impl<'a> ReplySlot<'a> {
 
 impl Decode for ReplySlot<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        read_struct(
-            self.contract,
-            &self.table,
-            &mut self.fields,
-            reader,
-            MAX_DEPTH,
-        )
-        .map_err(|e| e.within("reply"))
+        let (contract, table, fields) = (self.contract, &self.table, &mut self.fields);
+        let read = if reader.is_positional() {
+            read_struct(contract, table, fields, reader, MAX_DEPTH)
+        } else {
+            reader.begin_reply().and_then(|()| {
+                read_rest(contract, table, fields, Begun::default(), reader, MAX_DEPTH)
+            })
+        };
+        read.map_err(|e| e.within("reply"))
     }
 }

@@ -16,12 +16,13 @@ use dovetail_wire::{
 };
 use proptest::prelude::*;
 
-const ENCODINGS: [Encoding; 5] = [
+const ENCODINGS: [Encoding; 6] = [
     Encoding::Tagless,
     Encoding::Tagged,
     Encoding::ThriftBinary,
     Encoding::ThriftCompact,
     Encoding::ThriftJson,
+    Encoding::Msgpack,
 ];
 
 fn encode(encoding: Encoding, value: &impl Encode) -> Bytes {
@@ -180,7 +181,7 @@ impl Encode for AsResult {
         if writer.is_positional() {
             return self.0.write_answer(writer);
         }
-        writer.begin_struct()?;
+        writer.begin_reply()?;
         let field = dovetail_wire::Field::new(0, "success", ReplyFields::KIND);
         self.0.write_field(&field, writer)?;
         writer.end_struct()

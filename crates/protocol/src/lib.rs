@@ -13,6 +13,7 @@ mod status;
 mod wire;
 
 pub mod dovetail;
+pub mod msgpack_rpc;
 pub mod thrift;
 
 pub use headers::Headers;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 /// use dovetail_protocol::Wire;
 ///
 /// assert_eq!("dovetail".parse(), Ok(Wire::Dovetail));
+/// assert_eq!("msgpack-rpc".parse(), Ok(Wire::MsgpackRpc));
 /// let framed: Wire = "compact+framed".parse()?;
 /// assert_eq!(framed.to_string(), "compact+framed");
 /// # Ok::<(), dovetail_protocol::thrift::ParseWireError>(())
@@ -16,6 +17,8 @@ use std::str::FromStr;
 pub enum Wire {
     /// Dovetail's own.
     Dovetail,
+    /// msgpack-rpc.
+    MsgpackRpc,
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
 }
@@ -26,13 +29,14 @@ impl From<thrift::Wire> for Wire {
     }
 }
 
-/// `dovetail`, or protocol and transport of Thrift, as in `binary+framed`.
+/// `dovetail`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
 impl FromStr for Wire {
     type Err = ParseWireError;
 
     fn from_str(text: &str) -> Result<Self, ParseWireError> {
         match text {
             "dovetail" => Ok(Wire::Dovetail),
+            "msgpack-rpc" => Ok(Wire::MsgpackRpc),
             _ => text.parse().map(Wire::Thrift),
         }
     }
@@ -42,6 +46,7 @@ impl fmt::Display for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Wire::Dovetail => f.write_str("dovetail"),
+            Wire::MsgpackRpc => f.write_str("msgpack-rpc"),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

@@ -81,12 +81,13 @@ impl Context {
     /// A channel to the caller, on the connection by which it calls: for the services that it
     /// [serves](crate::ChannelBuilder::serve). It may be kept longer than the call, as long as the connection is there.
     ///
-    /// An error where the wire of the call is not Dovetail's own.
+    /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc.
     #[cfg(feature = "async")]
     pub fn call_back(&self) -> Result<crate::Channel, Status> {
         let link = self.call.caller.link.get();
         let link = link.ok_or_else(|| {
-            let what = "calls from the server to its client need Dovetail's own wire";
+            let what =
+                "calls from the server to its client need Dovetail's own wire or msgpack-rpc";
             Status::new(Code::Unimplemented, what)
         })?;
         let gone = || Status::new(Code::Unavailable, "the caller's connection has ended");

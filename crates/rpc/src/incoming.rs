@@ -1,9 +1,10 @@
 //! A call that has arrived, whatever the wire.
 
+use crate::client::Called;
 use crate::link::Link;
 use crate::streams::StreamCall;
 use crate::{MethodKind, Status};
-use dovetail_protocol::{Headers, Name, Wire, dovetail, thrift};
+use dovetail_protocol::{Headers, Name, Wire, dovetail, msgpack_rpc, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::sync::Arc;
 use std::task::Context;
@@ -20,6 +21,21 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
 }
 
+/// What has arrived of the other end's calls.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a call is what it nearly always is"
+)]
+pub(crate) enum Arrival {
+    Call(Incoming),
+    /// The caller of this call has gone.
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(dead_code, reason = "calls run one after the other there")
+    )]
+    Cancelled(u32),
+}
+
 /// What is called.
 #[derive(Clone)]
 pub(crate) enum Target {
@@ -33,6 +49,7 @@ pub(crate) enum Target {
 #[derive(Clone)]
 pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
+    MsgpackRpc(msgpack_rpc::ReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
@@ -58,9 +75,37 @@ impl From<thrift::IncomingCall> for Incoming {
     }
 }
 
+impl From<msgpack_rpc::IncomingCall> for Incoming {
+    fn from(call: msgpack_rpc::IncomingCall) -> Self {
+        Incoming {
+            oneway: call.oneway(),
+            target: Target::Named {
+                service: call.service,
+                method: call.method,
+            },
+            body: call.params,
+            encoding: Encoding::Msgpack,
+            deadline: None,
+            headers: Headers::new(),
+            reply: ReplyTo::MsgpackRpc(call.reply),
+        }
+    }
+}
+
+impl Arrival {
+    /// What the other end of this connection calls.
+    pub(crate) fn over(called: Called, link: &Arc<Link>) -> Self {
+        match called {
+            Called::Call(call) => Arrival::Call(Incoming::over(call, link)),
+            Called::Named(call) => Arrival::Call(call.into()),
+            Called::Cancelled(call) => Arrival::Cancelled(call),
+        }
+    }
+}
+
 impl Incoming {
     /// A call over Dovetail's own wire.
-    pub(crate) fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Self {
+    fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Self {
         let number = call.reply.call();
         let streams = call.kind.streams();
         let streams = streams.then(|| StreamCall::new(link.clone(), number));
@@ -93,6 +138,7 @@ impl ReplyTo {
     ) -> Result<(), EncodeError> {
         match self {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
+            ReplyTo::MsgpackRpc(reply) => reply.reply(out, body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -141,7 +187,7 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
-            ReplyTo::Thrift(_) => Ok(()),
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) => Ok(()),
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
         }
     }
@@ -150,6 +196,7 @@ impl ReplyTo {
     pub(crate) fn fail(&self, out: &mut Vec<u8>, status: &Status) {
         match self {
             ReplyTo::Thrift(reply) => reply.exception(out, status),
+            ReplyTo::MsgpackRpc(reply) => reply.exception(out, status),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -167,6 +214,7 @@ impl ReplyTo {
     pub(crate) fn accepted(&self, out: &mut Vec<u8>) {
         match self {
             ReplyTo::Thrift(reply) => reply.accepted(out),
+            ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
             ReplyTo::Dovetail { .. } => {}
         }
     }
@@ -176,7 +224,7 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
-            ReplyTo::Dovetail { .. } => false,
+            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } => false,
         }
     }
 
@@ -184,7 +232,7 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
-            ReplyTo::Dovetail { .. } => false,
+            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } => false,
         }
     }
 
@@ -192,7 +240,7 @@ impl ReplyTo {
     #[cfg(feature = "async")]
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
-            ReplyTo::Thrift(_) => None,
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) => None,
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
         }
     }
@@ -200,6 +248,7 @@ impl ReplyTo {
     pub(crate) fn wire(&self) -> Wire {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
+            ReplyTo::MsgpackRpc(_) => Wire::MsgpackRpc,
             ReplyTo::Dovetail { .. } => Wire::Dovetail,
         }
     }

@@ -20,7 +20,7 @@ impl<T: FieldValue, E: Exceptions> Encode for ReplyBody<'_, T, E> {
                 Err(exception) => exception.write_answer(Table::<T, E>::places(), writer),
             };
         }
-        writer.begin_struct()?;
+        writer.begin_reply()?;
         match self.0 {
             Ok(value) => value.write_field(&const { success::<T>() }, writer)?,
             Err(exception) => exception.write(writer)?,
@@ -76,7 +76,7 @@ impl<T: FieldValue, E: Exceptions> Decode for ReplySlot<T, E> {
             }
             return reader.end_positional();
         }
-        reader.begin_struct()?;
+        reader.begin_reply()?;
         let mut cursor = Cursor::default();
         loop {
             let field = match reader.next_field(Table::<T, E>::FIELDS, &mut cursor)? {

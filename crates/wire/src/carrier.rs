@@ -1,7 +1,7 @@
 //! Types that travel as another one, their carrier, which every peer can read.
 
 use crate::description::Logical;
-use crate::{DecodeError, Value};
+use crate::{DecodeError, EncodeError, Reader, Value, Writer};
 
 /// A type with a carrier. [`carried!`] makes it a [`Value`].
 pub(crate) trait Carried: Sized {
@@ -11,6 +11,20 @@ pub(crate) trait Carried: Sized {
     const LOGICAL: Logical;
 
     fn to_carrier(&self) -> Self::Carrier;
+
+    /// Writes the value in a form that the encoding has for it; false where there is none.
+    #[inline]
+    fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
+        let _ = writer;
+        Ok(false)
+    }
+
+    /// Reads the value in such a form; `None` where another comes.
+    #[inline]
+    fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
+        let _ = reader;
+        Ok(None)
+    }
 
     /// Fails for what the carrier can say and the type cannot.
     fn from_carrier(carrier: Self::Carrier) -> Result<Self, DecodeError>;
@@ -27,7 +41,10 @@ macro_rules! carried {
                 &self,
                 writer: &mut W,
             ) -> Result<(), $crate::EncodeError> {
-                $crate::Value::write(&self.to_carrier(), writer)
+                match self.write_own(writer)? {
+                    true => Ok(()),
+                    false => $crate::Value::write(&self.to_carrier(), writer),
+                }
             }
 
             #[inline]
@@ -35,6 +52,10 @@ macro_rules! carried {
                 &mut self,
                 reader: &mut R,
             ) -> Result<(), $crate::DecodeError> {
+                if let Some(value) = Self::read_own(reader)? {
+                    *self = value;
+                    return Ok(());
+                }
                 let mut carrier = self.to_carrier();
                 $crate::Value::read(&mut carrier, reader)?;
                 *self = Self::from_carrier(carrier)?;

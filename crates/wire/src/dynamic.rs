@@ -1,4 +1,8 @@
-use crate::{Bytes, UnknownFields, Uuid, enumeration, message, union};
+use crate::description::{Logical, Named, Type};
+use crate::{
+    Bytes, DecodeError, EncodeError, Kind, Reader, UnknownFields, Uuid, Value, Writer, enumeration,
+    message, read_message, union, write_message,
+};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
@@ -50,6 +54,32 @@ union!(Dynamic [Dynamic] {
     10 Uuid as "uuid_value": Uuid,
     ..Unknown
 });
+
+/// Where the encoding says of values what they are, they are written so; else as a union.
+impl Value for Dynamic {
+    const KIND: Kind = Kind::Struct;
+
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match writer.dynamic(self)? {
+            true => Ok(()),
+            false => write_message(self, writer),
+        }
+    }
+
+    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        match reader.dynamic()? {
+            Some(value) => {
+                *self = value;
+                Ok(())
+            }
+            None => read_message(self, reader),
+        }
+    }
+
+    fn describe() -> Type<Named> {
+        Type::Logical(Logical::Dynamic)
+    }
+}
 
 /// The only value of nothing.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 use crate::thrift::{binary, compact, json};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
-    WriteParams, Writer, protobuf, tagged, tagless,
+    WriteParams, Writer, msgpack, protobuf, tagged, tagless,
 };
 use bytes::Bytes;
 use std::fmt;
@@ -76,17 +76,20 @@ pub enum Encoding {
     ThriftJson,
     /// Protobuf.
     Protobuf,
+    /// MessagePack.
+    Msgpack,
     /// An encoding from outside this crate.
     Custom(&'static dyn Codec),
 }
 
 impl Encoding {
     /// All encodings of this crate.
-    pub const BUILT_IN: [Self; 6] = [
+    pub const BUILT_IN: [Self; 7] = [
         Self::ThriftBinary,
         Self::ThriftCompact,
         Self::ThriftJson,
         Self::Protobuf,
+        Self::Msgpack,
         Self::Tagless,
         Self::Tagged,
     ];
@@ -100,6 +103,7 @@ impl Encoding {
             Self::ThriftCompact => "thrift-compact",
             Self::ThriftJson => "thrift-json",
             Self::Protobuf => "protobuf",
+            Self::Msgpack => "msgpack",
             Self::Custom(codec) => codec.name(),
         }
     }
@@ -128,6 +132,10 @@ impl Encoding {
             }
             Self::Protobuf => {
                 let writer: &mut dyn Writer = &mut protobuf::Writer::new(out, limits);
+                value.encode(writer)
+            }
+            Self::Msgpack => {
+                let writer: &mut dyn Writer = &mut msgpack::Writer::new(out, limits);
                 value.encode(writer)
             }
             Self::Custom(codec) => codec.encode(out, limits, &mut |writer| value.encode(writer)),
@@ -175,6 +183,12 @@ impl Encoding {
                 let reader: &mut dyn Reader<'_> = &mut protobuf::Reader::shared(input, limits);
                 into.decode(reader)?;
                 Ok(input.len())
+            }
+            Self::Msgpack => {
+                let mut reader = msgpack::Reader::shared(input, limits);
+                let erased: &mut dyn Reader<'_> = &mut reader;
+                into.decode(erased)?;
+                Ok(reader.position())
             }
             Self::Custom(codec) => codec.decode(input, limits, &mut |reader| into.decode(reader)),
         }

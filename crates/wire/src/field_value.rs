@@ -84,6 +84,9 @@ impl FieldValue for () {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
+        if reader.dynamic()?.is_some() {
+            return Ok(());
+        }
         reader.begin_struct()?;
         let mut cursor = Cursor::default();
         while reader.next_field(&[], &mut cursor)? != NextField::End {

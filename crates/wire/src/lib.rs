@@ -9,7 +9,8 @@
 //!   primitive, container ─ Value ┼─ Writer ──┼── thrift::binary   ├── Vec<u8> / Bytes
 //!   dynamic value ───────────────┘  Reader   ├── thrift::compact  │
 //!                                            ├── thrift::json     │
-//!                                            └── protobuf         ┘
+//!                                            ├── protobuf         │
+//!                                            └── msgpack          ┘
 //! ```
 //!
 //! Nothing in this crate does I/O, reads a clock, or panics on input. Every decoder works under [`Limits`]:
@@ -48,6 +49,7 @@ mod varint;
 mod writer;
 
 pub mod description;
+pub mod msgpack;
 pub mod protobuf;
 pub mod reserved;
 pub mod tagged;

@@ -376,6 +376,8 @@ macro_rules! enumeration {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message_value {
+    // Has one of its own.
+    ($type:ident Dynamic) => {};
     ($type:ident $($logical:ident)?) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Struct;

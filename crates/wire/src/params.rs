@@ -124,7 +124,6 @@ macro_rules! tuple {
                 fields: &[Field<'_>],
                 writer: &mut W,
             ) -> Result<(), EncodeError> {
-                let _ = fields;
                 if writer.is_positional() {
                     let optional = 0 $(+ usize::from($T::OPTIONAL))*;
                     let size = presence_size(count!($($index)*), optional);
@@ -135,7 +134,7 @@ macro_rules! tuple {
                     $(self.$index.write_value(writer)?;)*
                     return writer.end_struct();
                 }
-                writer.begin_struct()?;
+                writer.begin_params(fields)?;
                 $(self.$index.write_field(&fields[$index], writer)?;)*
                 writer.end_struct()
             }
@@ -160,7 +159,7 @@ macro_rules! tuple {
                     return reader.end_positional();
                 }
                 let mut seen = SeenFields::default();
-                reader.begin_struct()?;
+                reader.begin_params()?;
                 let mut cursor = Cursor::default();
                 loop {
                     let index = match reader.next_field(fields, &mut cursor)? {

@@ -1,4 +1,4 @@
-use crate::{DecodeError, Field, Kind, ReadNodes, UnknownValue};
+use crate::{DecodeError, Dynamic, Field, Kind, ReadNodes, UnknownValue};
 use bytes::Bytes;
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// list    = begin_list  (next_element → true, value)*        next_element → false   (sets, arrays)
 /// map     = begin_map   (next_element → true, value, value)* next_element → false
 /// struct  = begin_struct (next_field → Known, value | next_field → Unknown, unknown_value)*
-///           next_field → End
+///           next_field → End                                                  (also begin_params, begin_reply)
 /// ```
 ///
 /// In a [positional](Self::is_positional) encoding a struct has other words:
@@ -94,6 +94,25 @@ pub trait Reader<'de> {
     /// Reads a 32-bit floating point number.
     fn f32(&mut self) -> Result<f32> {
         self.f64().map(|wide| wide as f32)
+    }
+
+    /// Reads an instant in a form of the encoding's own: seconds since 1970, and nanoseconds that count
+    /// forward. `None`, and nothing is read, where something else comes.
+    fn timestamp(&mut self) -> Result<Option<(i64, u32)>> {
+        Ok(None)
+    }
+    /// Reads a value that brings its own shape. `None`, and nothing is read, where the encoding does not say
+    /// of values what they are.
+    fn dynamic(&mut self) -> Result<Option<Dynamic>> {
+        Ok(None)
+    }
+    /// Begins the parameters of a call.
+    fn begin_params(&mut self) -> Result<()> {
+        self.begin_struct()
+    }
+    /// Begins the reply to a call: a struct with the result as field 0, or with a declared exception.
+    fn begin_reply(&mut self) -> Result<()> {
+        self.begin_struct()
     }
 
     /// The nodes that references can lead to, once `memory` bytes have been charged for another one.

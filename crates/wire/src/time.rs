@@ -2,7 +2,7 @@
 
 use crate::carrier::{Carried, carried};
 use crate::description::Logical;
-use crate::{DecodeError, message};
+use crate::{DecodeError, EncodeError, Reader, Writer, message};
 use jiff::civil;
 use jiff::fmt::temporal::Pieces;
 use std::fmt;
@@ -202,6 +202,21 @@ impl Carried for Timestamp {
     fn to_carrier(&self) -> Seconds {
         let (seconds, nanos) = split(*self);
         Seconds { seconds, nanos }
+    }
+
+    #[inline]
+    fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
+        let (seconds, nanos) = split(*self);
+        writer.timestamp(seconds, nanos.unsigned_abs())
+    }
+
+    #[inline]
+    fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
+        let Some((seconds, nanos)) = reader.timestamp()? else {
+            return Ok(None);
+        };
+        // Too many for an `i32` are too many.
+        join(seconds, i32::try_from(nanos).unwrap_or(i32::MAX)).map(Some)
     }
 
     fn from_carrier(carrier: Seconds) -> Result<Self, DecodeError> {

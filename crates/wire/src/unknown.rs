@@ -60,6 +60,8 @@ pub enum UnknownValue {
     Delimited(Bytes),
     /// Protobuf wire types 3 and 4: the bytes between the two tags. Only protobuf can carry it again.
     Group(Bytes),
+    /// An array, map or extension of MessagePack as it is. Only MessagePack can carry it again.
+    Msgpack(Bytes),
 }
 
 impl UnknownFields {
@@ -135,7 +137,7 @@ impl UnknownValue {
         }
     }
 
-    /// The kind under which any encoding can write it; `None` for protobuf's own.
+    /// The kind under which any encoding can write it; `None` for what only one can carry.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
             Self::Bool(_) => Kind::Bool,
@@ -161,7 +163,7 @@ impl UnknownValue {
         })
     }
 
-    /// Writes the value; protobuf's own kinds are an error, see [`kind`](Self::kind).
+    /// Writes the value; what only one encoding can carry is an error, see [`kind`](Self::kind).
     pub fn write(&self, writer: &mut dyn Writer) -> Result<(), EncodeError> {
         match self {
             Self::Bool(value) => writer.bool(*value),
@@ -203,7 +205,7 @@ impl UnknownValue {
                 writer.end_struct()
             }
             _ => Err(EncodeError::Unsupported {
-                what: "an unknown protobuf field",
+                what: "an unknown field of another encoding",
             }),
         }
     }

@@ -1,4 +1,4 @@
-use crate::{EncodeError, Field, Kind, WrittenNodes};
+use crate::{Dynamic, EncodeError, Field, Kind, WrittenNodes};
 use bytes::Bytes;
 
 type Result = std::result::Result<(), EncodeError>;
@@ -15,7 +15,7 @@ const NOT_POSITIONAL: EncodeError = EncodeError::Unsupported {
 /// value   = scalar | list | map | struct
 /// list    = begin_list  value{len}        end_list         (sets and arrays alike, with begin_set, begin_array)
 /// map     = begin_map  (value value){len} end_map          (key, then value)
-/// struct  = begin_struct (begin_field value end_field)* end_struct
+/// struct  = begin_struct (begin_field value end_field)* end_struct        (also begin_params, begin_reply)
 /// ```
 ///
 /// In a [positional](Self::is_positional) encoding a struct has other words:
@@ -96,6 +96,27 @@ pub trait Writer {
     /// Writes a 32-bit floating point number.
     fn f32(&mut self, value: f32) -> Result {
         self.f64(value.into())
+    }
+    /// Writes an instant: seconds since 1970, and nanoseconds that count forward. False, and nothing is
+    /// written, where the encoding has no form of its own for it.
+    fn timestamp(&mut self, seconds: i64, nanos: u32) -> std::result::Result<bool, EncodeError> {
+        let _ = (seconds, nanos);
+        Ok(false)
+    }
+    /// Writes a value that brings its own shape. False, and nothing is written, where the encoding does not
+    /// say of values what they are.
+    fn dynamic(&mut self, value: &Dynamic) -> std::result::Result<bool, EncodeError> {
+        let _ = value;
+        Ok(false)
+    }
+    /// Begins the parameters of a call, a struct with this table.
+    fn begin_params(&mut self, fields: &[Field<'_>]) -> Result {
+        let _ = fields;
+        self.begin_struct()
+    }
+    /// Begins the reply to a call: a struct with the result as field 0, or with a declared exception.
+    fn begin_reply(&mut self) -> Result {
+        self.begin_struct()
     }
     /// The nodes that references lead to.
     fn nodes(&mut self) -> std::result::Result<&mut WrittenNodes, EncodeError> {

@@ -325,6 +325,14 @@ fn depth_is_limited_on_both_sides() {
             ["53".to_owned(), "01021300".repeat(500)].concat(),
         ),
         (Encoding::Tagged, "50".repeat(500)),
+        (
+            Encoding::Msgpack,
+            ["81cd012c".to_owned(), "91".repeat(500)].concat(),
+        ),
+        (
+            Encoding::Msgpack,
+            ["81a178".to_owned(), "81c0".repeat(500)].concat(),
+        ),
         (Encoding::Protobuf, "0b".repeat(500)),
         (Encoding::Protobuf, "2b".repeat(500)),
     ];

@@ -5,7 +5,7 @@ mod describe;
 mod zoo;
 
 use dovetail_wire::thrift::{binary, compact, json};
-use dovetail_wire::{DecodeError, EncodeError, Value};
+use dovetail_wire::{DecodeError, EncodeError, Value, msgpack};
 use serde_json::Value as Json;
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -108,6 +108,9 @@ fn check<T: Value + Clone + PartialEq + Debug>(row: &Row) {
     protocols.push(("binary", binary::from_bytes, binary::to_bytes));
     protocols.push(("compact", compact::from_bytes, compact::to_bytes));
     protocols.push(("json", json::from_bytes, json::to_bytes));
+    if row.complete == "python" {
+        protocols.push(("msgpack", msgpack::from_bytes, msgpack::to_bytes));
+    }
     for (protocol, read, write) in protocols {
         for peer in [
             "python",

@@ -113,6 +113,7 @@ fn nothing() {
         let nothing = match encoding {
             Encoding::ThriftJson => &b"{}"[..],
             Encoding::Protobuf => &[],
+            Encoding::Msgpack => &[0x90],
             _ => &[0],
         };
         let read = encoding.from_bytes::<Bond>(&Bytes::from_static(nothing));

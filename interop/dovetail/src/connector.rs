@@ -4,6 +4,7 @@ use crate::interop::{
     FutureBlockingClient, FutureClient, InteropBlockingClient, InteropClient, SecondBlockingClient,
     SecondClient,
 };
+use crate::neovim::{EditorBlockingClient, EditorClient};
 use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
 use dovetail::{Channel, Status, Wire, blocking};
 use tokio::runtime::{Handle, Runtime};
@@ -88,6 +89,10 @@ impl Connector {
         service: &str,
     ) -> Result<Client<SecondBlockingClient, SecondClient>, Status> {
         self.open(service)
+    }
+
+    pub(crate) fn editor(&self) -> Result<Client<EditorBlockingClient, EditorClient>, Status> {
+        self.open("Editor")
     }
 
     pub(crate) fn uuid(

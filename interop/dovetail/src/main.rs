@@ -6,12 +6,14 @@ mod cases;
 mod connector;
 #[cfg(test)]
 mod descriptions;
+mod editor;
 mod handler;
 mod streams;
 mod uuid;
 mod values;
 
 dovetail::include_contract!("interop");
+dovetail::include_contract!("neovim");
 dovetail::include_contract!("streams");
 dovetail::include_contract!("uuid");
 
@@ -28,10 +30,11 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid | streams; the last one has cases for capture alone
+CONTRACT: interop | uuid | neovim | streams; the last one has cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
+const MSGPACK_RPC: &str = "msgpack-rpc";
 const TRANSPORTS: [&str; 5] = ["buffered", "framed", "header", "header-zlib", "http"];
 
 /// How the server can spend its threads; the first is the default.
@@ -64,7 +67,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 3] = [
+const CONTRACTS: [Contract; 4] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -80,6 +83,16 @@ const CONTRACTS: [Contract; 3] = [
         services: &[&uuids::UUID_SERVICE],
         cases: uuid::all,
         serve: |server| server.service(uuids::UuidServiceServer::new(uuid::Handler)),
+    },
+    Contract {
+        name: "neovim",
+        services: &[&neovim::EDITOR, &neovim::HOST],
+        cases: editor::all,
+        serve: |server| {
+            server
+                .service(neovim::EditorServer::new(editor::Handler::default()))
+                .service(neovim::HostServer::new(editor::Handler::default()))
+        },
     },
     Contract {
         name: "streams",
@@ -106,7 +119,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let contract = CONTRACTS.iter().find(|known| known.name == contract);
     let contract = contract.ok_or(USAGE)?;
     match arguments.next().as_deref() {
-        Some("capabilities") => println!("{}", Value::from(capabilities())),
+        Some("capabilities") => println!("{}", Value::from(capabilities(contract))),
         Some("server") => serve(contract, &options(arguments)?)?,
         Some("client") => return call(contract, &options(arguments)?),
         Some("capture") => {
@@ -155,6 +168,9 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
         "binary-nonstrict" => "binary-old",
         other => other,
     };
+    if options.protocol == MSGPACK_RPC {
+        return Ok(Wire::MsgpackRpc);
+    }
     let transport = match options.transport.as_str() {
         "buffered" => "",
         "framed" => "+framed",
@@ -166,8 +182,12 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
     Ok(format!("{protocol}{transport}").parse()?)
 }
 
-/// Everything with everything, but that THeader has numbers for binary and compact alone.
-fn capabilities() -> Vec<Value> {
+/// Everything with everything, but that THeader has numbers for binary and compact alone, and that msgpack-rpc
+/// is a wire of its own, the only one of Neovim.
+fn capabilities(contract: &Contract) -> Vec<Value> {
+    if contract.name == "neovim" {
+        return vec![msgpack_rpc(false)];
+    }
     let mut found = Vec::new();
     for transport in TRANSPORTS {
         for protocol in PROTOCOLS {
@@ -183,6 +203,7 @@ fn capabilities() -> Vec<Value> {
             }
         }
     }
+    found.extend([false, true].map(msgpack_rpc));
     let reason =
         "a transport of whole connections, which cannot be told from noise on a shared port";
     found.push(json!({
@@ -190,6 +211,13 @@ fn capabilities() -> Vec<Value> {
         "roles": [], "unix": false, "reason": reason,
     }));
     found
+}
+
+fn msgpack_rpc(multiplexed: bool) -> Value {
+    json!({
+        "protocol": MSGPACK_RPC, "transport": "buffered", "multiplexed": multiplexed,
+        "roles": ["client", "server"], "unix": true,
+    })
 }
 
 fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {

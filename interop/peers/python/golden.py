@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 
+import msgpack
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.protocol.THeaderProtocol import THeaderProtocol
@@ -18,6 +19,7 @@ from thrift.transport.THeaderTransport import (
 from thrift.transport.TTransport import TFramedTransport, TMemoryBuffer
 
 from interop import ttypes
+from msgpack_rpc import struct_to_wire
 
 BARE = {
     "binary": lambda trans: TBinaryProtocol(trans, strictWrite=True),
@@ -115,6 +117,13 @@ def write_all(golden, directory):
     """Writes DIRECTORY/python/<protocol>/<name>.hex for every value of GOLDEN/values.json."""
     with open(os.path.join(golden, "values.json"), encoding="utf-8") as file:
         entries = json.load(file)["values"]
+    folder = os.path.join(directory, "python", "msgpack")
+    os.makedirs(folder, exist_ok=True)
+    for entry in entries:
+        if "message" not in entry:
+            value = struct_to_wire(struct_of(class_of(entry["type"]), entry["value"]))
+            with open(os.path.join(folder, entry["name"] + ".hex"), "w", encoding="ascii") as out:
+                out.write(msgpack.packb(value, use_bin_type=True).hex() + "\n")
     for protocol, make in list(BARE.items()) + list(WRAPPED.items()):
         folder = os.path.join(directory, "python", protocol)
         os.makedirs(folder, exist_ok=True)

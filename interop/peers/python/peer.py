@@ -32,10 +32,12 @@ from thrift.transport.TZlibTransport import TZlibTransport, TZlibTransportFactor
 
 import cases
 import golden
+import msgpack_rpc
 from handler import Handler, SecondHandler
 from interop import Interop, Second
 
 PROTOCOLS = ("binary", "binary-nonstrict", "compact", "json")
+RPC = "msgpack-rpc"
 HEADER_PROTOCOLS = {
     "binary": THeaderSubprotocolID.BINARY,
     "compact": THeaderSubprotocolID.COMPACT,
@@ -60,6 +62,7 @@ def capabilities():
     add(PROTOCOLS, "nonblocking", ["server"], wire="framed", unix=False)
     add(HEADER_PROTOCOLS, "header", every, unix=True)
     add(HEADER_PROTOCOLS, "header-zlib", every, unix=True)
+    add((RPC,), "buffered", every, (False,), unix=True)
     add(("json", "binary-nonstrict"), "header", [], (False,),
         reason="THeaderProtocol knows the subprotocols binary (strict) and compact only")
     return out
@@ -137,6 +140,10 @@ def exit_with_stdin():
 
 
 def serve(options):
+    if options.protocol == RPC:
+        threading.Thread(target=exit_with_stdin, daemon=True).start()
+        msgpack_rpc.serve(Interop, Handler(), options.address, ready)
+        return
     processor = Interop.Processor(Handler())
     if options.multiplexed:
         multi = TMultiplexedProcessor()
@@ -207,6 +214,10 @@ class Connector:
         return TMultiplexedProtocol(protocol, service) if self.multiplexed else protocol
 
     def client(self, module, service="Interop"):
+        if self._options.protocol == RPC:
+            connection = msgpack_rpc.Connection(module, self._options.address)
+            self._open.append(connection)
+            return connection
         return module.Client(self.named(self.protocol(), service))
 
     def close_all(self):
@@ -240,7 +251,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     for role in ("server", "client"):
         sub = commands.add_parser(role)
-        sub.add_argument("--protocol", choices=PROTOCOLS, default="binary")
+        sub.add_argument("--protocol", choices=(*PROTOCOLS, RPC), default="binary")
         sub.add_argument("--transport", default="buffered", choices=(
             "buffered", "framed", "nonblocking", "header", "header-zlib", "http", "zlib"))
         sub.add_argument("--address", required=True)

@@ -12,8 +12,8 @@ const HEAD: &str = "\
 
 <!-- Written by `cargo xtask interop --write`. -->
 
-A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, over TCP and, with
-`buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
+A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, or over `msgpack-rpc`
+of aio-msgpack-rpc (Python) or Neovim, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
 not have it. *Known* cases are those in which the other program [fails by itself](#where-peers-fail-by-themselves).
 ";
 
@@ -179,7 +179,7 @@ impl Page<'_> {
     fn version(&self, peer: &Peer) -> String {
         match self.ours.contains(&peer.name) {
             true => "–".to_owned(),
-            false => format!("Apache Thrift {}", peer.version),
+            false => format!("{} {}", peer.library, peer.version),
         }
     }
 

@@ -3,7 +3,13 @@
 use super::{Peer, place};
 
 /// The protocols, in the order of tables.
-pub(crate) const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
+pub(crate) const PROTOCOLS: [&str; 5] = [
+    "binary",
+    "binary-nonstrict",
+    "compact",
+    "json",
+    "msgpack-rpc",
+];
 
 /// The transports, in the order of tables.
 pub(crate) const TRANSPORTS: [&str; 7] = [
@@ -200,6 +206,7 @@ mod tests {
         Peer {
             name,
             title: "",
+            library: "",
             version: "",
             contract: Contract::Interop,
             command: Vec::new(),

@@ -67,11 +67,20 @@ const PYTHON: Tool = Tool {
     fix: "",
 };
 
+const NEOVIM: Tool = Tool {
+    name: "nvim",
+    packages: &["neovim"],
+    fix: "",
+};
+
+const THRIFT_LIBRARY: &str = "Apache Thrift";
+
 /// All peers.
 pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "cpp",
         title: "C++",
+        library: THRIFT_LIBRARY,
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, CXX, LIBTHRIFT, BOOST, LIBEVENT],
@@ -80,6 +89,7 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "go",
         title: "Go",
+        library: THRIFT_LIBRARY,
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, GO],
@@ -88,6 +98,7 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "java",
         title: "Java",
+        library: THRIFT_LIBRARY,
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, JAVAC, MAVEN],
@@ -96,6 +107,7 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "python",
         title: "Python",
+        library: THRIFT_LIBRARY,
         version: "0.25.0",
         contract: Contract::Interop,
         tools: &[THRIFT, PYTHON],
@@ -104,6 +116,7 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "rust",
         title: "Rust",
+        library: THRIFT_LIBRARY,
         version: "0.17.0",
         contract: Contract::Interop,
         tools: &[THRIFT, CARGO],
@@ -112,6 +125,7 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "go-uuid",
         title: "Go (uuid)",
+        library: THRIFT_LIBRARY,
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[GO],
@@ -120,10 +134,20 @@ pub(super) const ALL: &[Recipe] = &[
     Recipe {
         name: "rust-uuid",
         title: "Rust (uuid)",
+        library: THRIFT_LIBRARY,
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[CARGO],
         build: rust_uuid,
+    },
+    Recipe {
+        name: "neovim",
+        title: "Neovim",
+        library: "Neovim",
+        version: "of Debian",
+        contract: Contract::Neovim,
+        tools: &[NEOVIM],
+        build: neovim,
     },
 ];
 
@@ -259,6 +283,18 @@ fn python(site: &Site) -> Result<(), String> {
             generated.display(),
             venv.join("bin/python").display(),
             site.source.join("peer.py").display()
+        ),
+    )
+}
+
+/// Neovim is installed; what it runs is a script.
+fn neovim(site: &Site) -> Result<(), String> {
+    let lua = site.source.join("peer.lua");
+    script(
+        &site.peer,
+        &format!(
+            "exec nvim --clean --headless -n -c 'luafile {}' --",
+            lua.display()
         ),
     )
 }

@@ -47,7 +47,7 @@ pub(crate) struct Call {
     /// The contract
     #[arg(long, value_name = "FILE")]
     idl: PathBuf,
-    /// What the server speaks: dovetail, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
+    /// What the server speaks: dovetail, msgpack-rpc, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
     /// unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
@@ -134,6 +134,7 @@ impl Call {
     fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
         let carries = match wire {
             Wire::Dovetail => true,
+            Wire::MsgpackRpc => false,
             Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
         };
         if !self.headers.is_empty() && !carries {

@@ -102,7 +102,7 @@ impl Serve {
             .collect();
         let names = paint.text(Style::Strong, &names.join(", "));
         let at_text = paint.text(Style::Strong, &at.to_string());
-        let mut text = format!("{names} with sample data on {at_text}, over every Thrift wire\n");
+        let mut text = format!("{names} with sample data on {at_text}, over every wire\n");
         if let Some(example) = self.example(contract, services, at) {
             text += &format!("Try: {example}\n");
         }

@@ -246,7 +246,9 @@ fn unknown(value: &UnknownValue, left: usize) -> Json {
         }
         UnknownValue::Varint(value) | UnknownValue::Fixed64(value) => json!(value),
         UnknownValue::Fixed32(value) => json!(value),
-        UnknownValue::Delimited(bytes) | UnknownValue::Group(bytes) => {
+        UnknownValue::Delimited(bytes)
+        | UnknownValue::Group(bytes)
+        | UnknownValue::Msgpack(bytes) => {
             json!(BASE64_STANDARD.encode(bytes))
         }
     }

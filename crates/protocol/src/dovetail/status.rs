@@ -152,24 +152,6 @@ fn not_started(status: Status) -> Status {
 
 /// Codes of a newer version are unknown ones.
 fn code(number: u8) -> Code {
-    const CODES: [Code; 16] = [
-        Code::Cancelled,
-        Code::Unknown,
-        Code::InvalidArgument,
-        Code::DeadlineExceeded,
-        Code::NotFound,
-        Code::AlreadyExists,
-        Code::PermissionDenied,
-        Code::ResourceExhausted,
-        Code::FailedPrecondition,
-        Code::Aborted,
-        Code::OutOfRange,
-        Code::Unimplemented,
-        Code::Internal,
-        Code::Unavailable,
-        Code::DataLoss,
-        Code::Unauthenticated,
-    ];
     let index = usize::from(number).wrapping_sub(1);
-    CODES.get(index).copied().unwrap_or(Code::Unknown)
+    Code::ALL.get(index).copied().unwrap_or(Code::Unknown)
 }

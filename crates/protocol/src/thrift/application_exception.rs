@@ -90,7 +90,7 @@ impl From<ApplicationException> for Status {
     fn from(exception: ApplicationException) -> Self {
         let message = exception.message.unwrap_or_default();
         if let Some((name, rest)) = message.split_once(": ")
-            && let Some(code) = code_named(name)
+            && let Some(code) = Code::from_name(name)
         {
             return Status::from_peer(code, rest.to_owned());
         }
@@ -140,26 +140,4 @@ pub(crate) fn from_http(status: u16, reason: &str) -> Status {
         code,
         format!("the server answered with HTTP status {status} {reason}"),
     )
-}
-
-fn code_named(name: &str) -> Option<Code> {
-    const CODES: [Code; 16] = [
-        Code::Cancelled,
-        Code::Unknown,
-        Code::InvalidArgument,
-        Code::DeadlineExceeded,
-        Code::NotFound,
-        Code::AlreadyExists,
-        Code::PermissionDenied,
-        Code::ResourceExhausted,
-        Code::FailedPrecondition,
-        Code::Aborted,
-        Code::OutOfRange,
-        Code::Unimplemented,
-        Code::Internal,
-        Code::Unavailable,
-        Code::DataLoss,
-        Code::Unauthenticated,
-    ];
-    CODES.into_iter().find(|code| code.name() == name)
 }

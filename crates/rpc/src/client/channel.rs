@@ -6,7 +6,7 @@ use super::{Body, Retries, decode, decode_into};
 use crate::link::Link;
 use crate::server::Local;
 use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
-use crate::{Address, Code, Exceptions, Execution, Method, Status, Wire};
+use crate::{Address, Code, Exceptions, Execution, Method, Status};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::future::poll_fn;
@@ -63,8 +63,9 @@ impl Channel {
 
     /// A channel over a connection that is there.
     pub(crate) fn over(link: Arc<Link>) -> Self {
+        let wire = link.lock().wire();
         let options = Options {
-            wire: Wire::Dovetail,
+            wire,
             decoding: link.limits,
             ..Options::default()
         };
@@ -307,7 +308,7 @@ impl ChannelBuilder {
     settings!();
 
     /// Serves these services to the server that is called, on the connections that the calls make: it calls back
-    /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire. Of the server that is given,
+    /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire or msgpack-rpc. Of the server that is given,
     /// services and limits count.
     pub fn serve(mut self, services: crate::Server) -> Self {
         self.options.local = Some(Local::new(services));

@@ -9,6 +9,7 @@ use dovetail_protocol::dovetail::{
     self, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey, MethodKind,
     OutgoingCall, Role,
 };
+use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
 use std::error::Error;
@@ -37,6 +38,8 @@ pub(super) enum Arrival {
 /// What the other end calls.
 pub(crate) enum Called {
     Call(IncomingCall),
+    /// A call that names its method.
+    Named(msgpack_rpc::IncomingCall),
     /// The caller of this call has gone.
     Cancelled(u32),
 }
@@ -51,13 +54,30 @@ impl From<thrift::IncomingReply> for Arrival {
 }
 
 /// The machine of a connection.
-pub(super) enum Machine {
+pub(crate) enum Machine {
     Thrift(Box<ClientConnection>),
+    MsgpackRpc(Box<msgpack_rpc::Connection>),
     Dovetail {
         machine: Box<Connection>,
         /// The service that is called.
         service: Name,
     },
+}
+
+/// Of a connection that this end has accepted.
+impl From<Connection> for Machine {
+    fn from(machine: Connection) -> Self {
+        Machine::Dovetail {
+            machine: Box::new(machine),
+            service: Name::default(),
+        }
+    }
+}
+
+impl From<msgpack_rpc::Connection> for Machine {
+    fn from(machine: msgpack_rpc::Connection) -> Self {
+        Machine::MsgpackRpc(Box::new(machine))
+    }
 }
 
 impl Machine {
@@ -67,6 +87,13 @@ impl Machine {
                 let machine = ClientConnection::new(wire, options.client.clone());
                 Machine::Thrift(Box::new(machine))
             }
+            Wire::MsgpackRpc => msgpack_rpc::Connection::new(msgpack_rpc::Options {
+                limits: options.client.limits,
+                encoding: options.client.encoding,
+                service: options.client.service.clone(),
+                serves: options.serves(),
+            })
+            .into(),
             Wire::Dovetail => {
                 let own = dovetail::Options {
                     limits: options.client.limits,
@@ -82,11 +109,12 @@ impl Machine {
         }
     }
 
-    /// That of a connection that this end has accepted.
-    pub(super) fn accepted(machine: Connection) -> Self {
-        Machine::Dovetail {
-            machine: Box::new(machine),
-            service: Name::default(),
+    /// What it speaks.
+    pub(super) fn wire(&self) -> Wire {
+        match self {
+            Machine::Thrift(machine) => machine.wire().into(),
+            Machine::MsgpackRpc(_) => Wire::MsgpackRpc,
+            Machine::Dovetail { .. } => Wire::Dovetail,
         }
     }
 
@@ -97,7 +125,9 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Status> {
         match self {
-            Machine::Thrift(_) if call.method.is_some_and(|method| method.kind.streams()) => {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_)
+                if call.method.is_some_and(|method| method.kind.streams()) =>
+            {
                 Err(no_streams(call.name))
             }
             Machine::Thrift(machine) => {
@@ -107,6 +137,10 @@ impl Machine {
                     .map_err(|error| unencodable(call.name, &error))?;
                 Ok(answered.then_some(id.0))
             }
+            Machine::MsgpackRpc(machine) => machine
+                .call(call.name, call.oneway, call.params, out)
+                .map(|id| id.map(u64::from))
+                .map_err(|error| unencodable(call.name, &error)),
             Machine::Dovetail { machine, service } => {
                 let key = match call.method {
                     Some(method) => MethodKey::Address(std::ptr::from_ref(method).addr()),
@@ -147,6 +181,16 @@ impl Machine {
     ) -> Result<Option<Arrival>, Fault> {
         match self {
             Machine::Thrift(machine) => Ok(machine.receive(input)?.map(Arrival::from)),
+            Machine::MsgpackRpc(machine) => {
+                let event = machine.receive(input)?;
+                Ok(event.map(|event| match event {
+                    msgpack_rpc::Event::Call(call) => Arrival::Called(Called::Named(call)),
+                    msgpack_rpc::Event::Reply(reply) => Arrival::Reply(Reply {
+                        call: reply.call.into(),
+                        result: reply.result,
+                    }),
+                }))
+            }
             Machine::Dovetail { machine, .. } => {
                 let Some(event) = machine.receive(input, directory)? else {
                     return Ok(None);
@@ -171,8 +215,16 @@ impl Machine {
     /// The machine of Dovetail's own wire, which alone has streams.
     pub(super) fn own(&mut self) -> Option<&mut Connection> {
         match self {
-            Machine::Thrift(_) => None,
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) => None,
             Machine::Dovetail { machine, .. } => Some(machine),
+        }
+    }
+
+    /// The machine of msgpack-rpc.
+    pub(super) fn rpc(&mut self) -> Option<&mut msgpack_rpc::Connection> {
+        match self {
+            Machine::MsgpackRpc(machine) => Some(machine),
+            _ => None,
         }
     }
 
@@ -186,6 +238,10 @@ impl Machine {
                     result: reply.result,
                 }))
             }
+            Machine::MsgpackRpc(machine) => {
+                machine.end(input)?;
+                Ok(None)
+            }
             Machine::Dovetail { machine, .. } => {
                 machine.closed(input)?;
                 Ok(None)
@@ -195,8 +251,10 @@ impl Machine {
 
     /// Appends what the machine itself has to say.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
-        if let Machine::Dovetail { machine, .. } = self {
-            machine.transmit(out);
+        match self {
+            Machine::Thrift(_) => {}
+            Machine::MsgpackRpc(machine) => machine.transmit(out),
+            Machine::Dovetail { machine, .. } => machine.transmit(out),
         }
     }
 
@@ -204,6 +262,7 @@ impl Machine {
     pub(super) fn needs(&self) -> usize {
         match self {
             Machine::Thrift(machine) => machine.needs(),
+            Machine::MsgpackRpc(machine) => machine.needs(),
             Machine::Dovetail { machine, .. } => machine.needs(),
         }
     }
@@ -212,6 +271,7 @@ impl Machine {
     pub(super) fn abandon(&mut self, call: u64) {
         match self {
             Machine::Thrift(machine) => machine.abandon(CallId(call)),
+            Machine::MsgpackRpc(machine) => machine.abandon(call as u32),
             Machine::Dovetail { machine, .. } => {
                 // It was a number of 32 bits when it was given.
                 machine.abandon(call as u32);
@@ -223,7 +283,7 @@ impl Machine {
     pub(super) fn exclusive(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.exclusive(),
-            Machine::Dovetail { .. } => false,
+            Machine::MsgpackRpc(_) | Machine::Dovetail { .. } => false,
         }
     }
 
@@ -231,6 +291,7 @@ impl Machine {
     pub(super) fn closing(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.closing(),
+            Machine::MsgpackRpc(_) => false,
             Machine::Dovetail { machine, .. } => machine.closing(),
         }
     }

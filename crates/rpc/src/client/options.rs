@@ -83,6 +83,16 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// True where the server may call back.
+    pub(crate) fn serves(&self) -> bool {
+        #[cfg(feature = "async")]
+        return self.local.is_some();
+        #[cfg(not(feature = "async"))]
+        false
+    }
+}
+
 /// What handles of both kinds of channel have beside calls.
 macro_rules! handle {
     () => {
@@ -172,13 +182,13 @@ pub(crate) use handle;
 macro_rules! settings {
     () => {
         /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of Dovetail; for other
-        /// servers Thrift's protocol and transport, as in `"binary+framed"`.
+        /// servers `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
 
-        /// Names the service that is called, for a server that has several on one port ("multiplexed").
+        /// Names the service that is called, for a server that has several on one port ("multiplexed"; `service.method` over msgpack-rpc).
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
             self

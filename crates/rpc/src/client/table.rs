@@ -4,10 +4,10 @@ use super::Body;
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::options::Options;
 use crate::streams::{Inboxes, Next, Wake, ended};
-use crate::{Code, Execution, Method, Status};
+use crate::{Code, Execution, Method, Status, Wire};
 use bytes::BytesMut;
-use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::{Connection, Directory};
+use dovetail_protocol::{Headers, msgpack_rpc};
 use dovetail_wire::Encode;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -82,9 +82,14 @@ impl<W: Wake> Table<W> {
         Self::with_machine(Machine::new(options), options.calls)
     }
 
-    /// A connection of Dovetail's own wire that this end has accepted.
-    pub(crate) fn accepted(machine: Connection) -> Self {
-        Self::with_machine(Machine::accepted(machine), Options::default().calls)
+    /// A connection that this end has accepted.
+    pub(crate) fn accepted(machine: impl Into<Machine>) -> Self {
+        Self::with_machine(machine.into(), Options::default().calls)
+    }
+
+    /// What the connection speaks.
+    pub(crate) fn wire(&self) -> Wire {
+        self.machine.wire()
     }
 
     fn with_machine(machine: Machine, most: usize) -> Self {
@@ -182,7 +187,7 @@ impl<W: Wake> Table<W> {
                         Called::Call(call) if call.kind.streams() => {
                             self.streams.open(call.reply.call());
                         }
-                        Called::Call(_) => {}
+                        Called::Call(_) | Called::Named(_) => {}
                         Called::Cancelled(call) => self.streams.fail(*call, &ended()),
                     }
                     return Ok(Some(called));
@@ -240,6 +245,11 @@ impl<W: Wake> Table<W> {
     /// The machine of Dovetail's own wire.
     pub(crate) fn machine(&mut self) -> Option<&mut Connection> {
         self.machine.own()
+    }
+
+    /// The machine of msgpack-rpc.
+    pub(crate) fn rpc(&mut self) -> Option<&mut msgpack_rpc::Connection> {
+        self.machine.rpc()
     }
 
     /// What comes next on the stream of a call; see [`Inboxes::next`].

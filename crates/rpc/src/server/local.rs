@@ -4,12 +4,13 @@ use super::running::{Waiting, outcome};
 use super::{Server, Shared};
 use crate::client::Called;
 use crate::context::Caller;
-use crate::incoming::Incoming;
+use crate::incoming::{Arrival, Incoming};
 use crate::link::Link;
 use dovetail_protocol::dovetail::{Directory, NoMethods};
 use futures_util::future::{AbortHandle, abortable};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The services of an end that made the connection.
@@ -34,14 +35,19 @@ pub(crate) struct Calls {
     /// Made with the first call.
     caller: OnceLock<Arc<Caller>>,
     running: Arc<Running>,
+    /// How many calls there were that nobody can cancel.
+    unnumbered: AtomicU64,
 }
+
+/// From here on calls are counted that nobody can cancel: above all numbers of those that can be.
+const UNNUMBERED: u64 = 1 << 32;
 
 /// What stops those whose handlers wait, by number.
 #[derive(Default)]
-struct Running(Mutex<HashMap<u32, AbortHandle>>);
+struct Running(Mutex<HashMap<u64, AbortHandle>>);
 
 impl Running {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u32, AbortHandle>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,6 +58,7 @@ impl Calls {
             local,
             caller: OnceLock::new(),
             running: Arc::default(),
+            unnumbered: AtomicU64::new(0),
         }
     }
 
@@ -65,14 +72,12 @@ impl Calls {
 
     /// Starts a call, or stops one.
     pub(crate) fn take_in(&self, called: Called, link: &Arc<Link>) {
-        match (called, &self.local) {
-            (Called::Call(call), Some(local)) => {
-                self.start(Incoming::over(call, link), &local.0, link);
-            }
+        match (Arrival::over(called, link), &self.local) {
+            (Arrival::Call(call), Some(local)) => self.start(call, &local.0, link),
             // Where there are no services, the machine finds no method.
-            (Called::Call(_), None) => {}
-            (Called::Cancelled(call), _) => {
-                if let Some(handle) = self.running.lock().remove(&call) {
+            (Arrival::Call(_), None) => {}
+            (Arrival::Cancelled(call), _) => {
+                if let Some(handle) = self.running.lock().remove(&call.into()) {
                     handle.abort();
                 }
             }
@@ -80,7 +85,10 @@ impl Calls {
     }
 
     fn start(&self, call: Incoming, shared: &Arc<Shared>, link: &Arc<Link>) {
-        let number = call.reply.cancelled_as().unwrap_or_default();
+        let number = match call.reply.cancelled_as() {
+            Some(number) => number.into(),
+            None => UNNUMBERED + self.unnumbered.fetch_add(1, Ordering::Relaxed),
+        };
         let (shared, link, running) = (shared.clone(), link.clone(), self.running.clone());
         let waiting = Waiting {
             reply: call.reply.clone(),

@@ -1,32 +1,18 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::Shared;
-use crate::client::{Called, Table};
+use crate::client::Table;
 use crate::context::Caller;
-use crate::incoming::Incoming;
+use crate::incoming::Arrival;
 use crate::link::{Flush, Link};
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Options, Role};
+use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// What has arrived on a connection.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a call is what it nearly always is"
-)]
-pub(super) enum Arrival {
-    Call(Incoming),
-    /// The caller of this call has gone.
-    #[cfg_attr(
-        not(feature = "async"),
-        expect(dead_code, reason = "calls run one after the other there")
-    )]
-    Cancelled(u32),
-}
 
 /// What peers are told of a drain.
 const GOING_DOWN: &str = "the server is shutting down";
@@ -35,14 +21,15 @@ const GOING_DOWN: &str = "the server is shutting down";
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
+    MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
 }
 
 /// Why a connection cannot go on.
 pub(super) enum Fault {
     Thrift(ProtocolError),
-    /// The machine has queued what is to be said.
-    Dovetail,
+    /// The machine knows it.
+    Known,
 }
 
 impl From<ProtocolError> for Fault {
@@ -72,23 +59,41 @@ impl Machine {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
-            Machine::Dovetail(link) => {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
                 let called = link.lock().advance(input, &shared.router);
-                Ok(called
-                    .map_err(|_| Fault::Dovetail)?
-                    .map(|called| match called {
-                        Called::Call(call) => Arrival::Call(Incoming::over(call, link)),
-                        Called::Cancelled(call) => Arrival::Cancelled(call),
-                    }))
+                let called = called.map_err(|_| Fault::Known)?;
+                Ok(called.map(|called| Arrival::over(called, link)))
             }
         }
     }
 
     fn detect(first: u8, shared: &Shared, caller: &Caller, driver: &Arc<dyn Flush>) -> Self {
-        if !Connection::detects(first) {
+        let table = if Connection::detects(first) {
+            Table::accepted(Self::own_machine(shared))
+        } else if msgpack_rpc::Connection::detects(first) {
+            let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {
+                limits: shared.limits.connection,
+                encoding: shared.limits.message,
+                service: None,
+                serves: true,
+            });
+            Table::accepted(machine)
+        } else {
             let machine = ServerConnection::new(shared.options.clone());
             return Machine::Thrift(Box::new(machine));
+        };
+        let own = table.wire() == Wire::Dovetail;
+        let limits = shared.limits.message;
+        let link = Link::new(caller.peer.clone(), table, limits, driver.clone());
+        let link = Arc::new(link);
+        caller.called_over(&link);
+        match own {
+            true => Machine::Dovetail(link),
+            false => Machine::MsgpackRpc(link),
         }
+    }
+
+    fn own_machine(shared: &Shared) -> Connection {
         let options = Options {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
@@ -100,14 +105,7 @@ impl Machine {
             // It came too late: none of its calls is started.
             machine.drain(GOING_DOWN);
         }
-        let link = Arc::new(Link::new(
-            caller.peer.clone(),
-            Table::accepted(machine),
-            shared.limits.message,
-            driver.clone(),
-        ));
-        caller.called_over(&link);
-        Machine::Dovetail(link)
+        machine
     }
 
     /// How much to receive next.
@@ -115,7 +113,7 @@ impl Machine {
         match self {
             Machine::Detecting => 1,
             Machine::Thrift(machine) => machine.needs(),
-            Machine::Dovetail(link) => own(link, |machine| machine.needs()).unwrap_or(1),
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.lock().needs(),
         }
     }
 
@@ -124,8 +122,13 @@ impl Machine {
         match self {
             Machine::Detecting => false,
             Machine::Thrift(machine) => machine.wire().is_some(),
-            Machine::Dovetail(_) => true,
+            Machine::MsgpackRpc(_) | Machine::Dovetail(_) => true,
         }
+    }
+
+    /// True where the peer tells answers apart, and waits for none before it sends what a handler may wait for.
+    pub(super) fn tells_apart(&self) -> bool {
+        matches!(self, Machine::MsgpackRpc(_) | Machine::Dovetail(_))
     }
 
     /// True where the peer tells answers apart and may cancel calls, so that it is listened to at all times.
@@ -147,10 +150,10 @@ impl Machine {
         }
     }
 
-    /// What calls with streams have queued, for a driver that sends it itself.
+    /// What calls with streams and calls to the peer have queued, for a driver that sends it itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
-        if let Machine::Dovetail(link) = self {
+        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
             let mut table = link.lock();
             table.transmit();
             out.append(&mut table.out);
@@ -159,8 +162,12 @@ impl Machine {
 
     /// The last words of a connection that cannot go on.
     pub(super) fn goodbye(&mut self, fault: &Fault, out: &mut Vec<u8>) {
-        if let (Machine::Thrift(machine), Fault::Thrift(error)) = (self, fault) {
-            machine.goodbye(error, out);
+        match (self, fault) {
+            (Machine::Thrift(machine), Fault::Thrift(error)) => machine.goodbye(error, out),
+            (Machine::MsgpackRpc(link), _) => {
+                rpc(link, |machine| machine.goodbye(out));
+            }
+            _ => {}
         }
     }
 
@@ -169,9 +176,13 @@ impl Machine {
         match self {
             Machine::Detecting => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
+            Machine::MsgpackRpc(link) => {
+                let ended = rpc(link, |machine| machine.end(input));
+                ended.unwrap_or(Ok(())).map_err(|_| Fault::Known)
+            }
             Machine::Dovetail(link) => {
                 let closed = own(link, |machine| machine.closed(input));
-                closed.unwrap_or(Ok(())).map_err(|_| Fault::Dovetail)
+                closed.unwrap_or(Ok(())).map_err(|_| Fault::Known)
             }
         }
     }
@@ -185,17 +196,22 @@ impl Machine {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
             }
+            Machine::MsgpackRpc(link) => {
+                let error = msgpack_rpc::ProtocolError::TooSlow { limit };
+                rpc(link, |machine| machine.fail(error, input));
+                Fault::Known
+            }
             Machine::Dovetail(link) => {
                 let why = error.to_string();
                 own(link, |machine| machine.fail(Code::DeadlineExceeded, &why));
-                Fault::Dovetail
+                Fault::Known
             }
         }
     }
 
     /// The peer has gone: handlers that wait for it need not.
     pub(super) fn lost(&self) {
-        if let Machine::Dovetail(link) = self {
+        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
             let what = "the caller's connection has ended";
             let why = Status::new(Code::Unavailable, what);
             link.lock().fail(&why.with_execution(Execution::MayHaveRun));
@@ -205,7 +221,7 @@ impl Machine {
     /// The server takes no further calls. False where the peer cannot know which of them were not started.
     pub(super) fn drain(&mut self) -> bool {
         match self {
-            Machine::Thrift(_) => false,
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) => false,
             // Only a peer whose wire is known can be told.
             Machine::Detecting => false,
             Machine::Dovetail(link) => {
@@ -219,4 +235,9 @@ impl Machine {
 /// Runs this on the machine of Dovetail's own wire.
 fn own<R>(link: &Link, work: impl FnOnce(&mut Connection) -> R) -> Option<R> {
     link.lock().machine().map(work)
+}
+
+/// Runs this on the machine of msgpack-rpc.
+fn rpc<R>(link: &Link, work: impl FnOnce(&mut msgpack_rpc::Connection) -> R) -> Option<R> {
+    link.lock().rpc().map(work)
 }

@@ -1,12 +1,12 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
 use super::counters::count;
-use super::machine::{Arrival, Fault, Machine};
+use super::machine::{Fault, Machine};
 use super::running::RunningCall;
 use super::{LINGER, Shared};
 use crate::buffers;
 use crate::context::Caller;
-use crate::incoming::Incoming;
+use crate::incoming::{Arrival, Incoming};
 use crate::link::Flush;
 use bytes::BytesMut;
 use std::sync::Arc;
@@ -258,6 +258,11 @@ impl<'a> Session<'a> {
     /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
     pub(super) fn is_multiplexed(&self) -> bool {
         self.machine.is_multiplexed()
+    }
+
+    /// See [`Machine::tells_apart`].
+    pub(super) fn tells_apart(&self) -> bool {
+        self.machine.tells_apart()
     }
 
     /// The connection is lost: handlers that wait for the peer need not.

@@ -2,13 +2,12 @@
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
 
 use super::counters::count;
-use super::machine::Arrival;
 use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
 use super::{LINGER, Shared};
 use crate::block_on::block_on;
 use crate::context::Caller;
-use crate::incoming::Incoming;
+use crate::incoming::{Arrival, Incoming};
 use crate::link::{Flush, Link};
 use crate::transport::{Listener, Receiver, Stream, Wait};
 use crate::{Code, Execution, Status};
@@ -144,12 +143,15 @@ impl<'a> Connection<'a> {
     where
         'a: 'scope,
     {
+        // Nothing overtakes a one-way call where nobody could tell.
+        let aside_too =
+            self.session.is_multiplexed() || (self.session.tells_apart() && !call.oneway);
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         let most = self.shared.limits.calls_per_connection;
         let answer = match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => answer,
-            Poll::Pending if self.session.is_multiplexed() && aside.len() < most => {
+            Poll::Pending if aside_too && aside.len() < most => {
                 let reply = running.reply().clone();
                 match aside.run(running, self.sender) {
                     Ok(()) => return,

@@ -146,9 +146,13 @@ fn start(mouth: &Mouth, model: Model) -> Running {
 }
 
 fn channel(running: &Running, ear: &Ear) -> Channel {
+    channel_over(Wire::Dovetail, running, ear)
+}
+
+fn channel_over(wire: Wire, running: &Running, ear: &Ear) -> Channel {
     let builder = Channel::builder(&address(running)).expect("an address");
     let services = Server::new().service(ear.clone());
-    builder.wire(Wire::Dovetail).serve(services).build()
+    builder.wire(wire).serve(services).build()
 }
 
 async fn ended(running: Running) -> bool {
@@ -194,22 +198,68 @@ async fn a_handler_calls_its_caller() {
     }
 }
 
+/// Over msgpack-rpc there are calls in both directions too, but no streams and no cancellation.
+#[tokio::test]
+async fn a_handler_calls_its_caller_over_msgpack_rpc() {
+    for model in MODELS {
+        let (mouth, ear) = (Mouth::default(), Ear::default());
+        let running = start(&mouth, *model);
+        let channel = channel_over(Wire::MsgpackRpc, &running, &ear);
+        let say = |times: i32| {
+            let channel = channel.clone();
+            async move {
+                channel
+                    .call::<_, i32, Status>(&MOUTH.methods[SAY], ("abc", &times))
+                    .await
+            }
+        };
+        assert_eq!(say(100).await, Ok(300), "{model:?}");
+        let all = futures_util::future::join_all((0..2).map(|_| say(50))).await;
+        assert_eq!(all, vec![Ok(150); 2], "{model:?}");
+        let late: Result<bool, Status> = channel.call(&MOUTH.methods[DISTURB], ()).await;
+        assert_eq!(late, Ok(true), "{model:?}");
+        let streams: Result<i64, Status> = channel.call(&MOUTH.methods[LISTEN], ()).await;
+        let status = streams.expect_err("it has no streams");
+        assert_eq!(status.code(), Code::Unimplemented, "{model:?}: {status}");
+        let subscribed: Result<(), Status> = channel.call(&MOUTH.methods[SUBSCRIBE], ()).await;
+        assert_eq!(subscribed, Ok(()));
+        for number in 0..5 {
+            let subscriber = mouth.subscribers().remove(0);
+            let sent = subscriber.notify(&EAR.methods[NOTICE], (&number,)).await;
+            assert_eq!(sent, Ok(()), "{model:?}");
+        }
+        let heard = ear.0.clone();
+        until_async("it has heard", move || {
+            heard.sum.load(Ordering::SeqCst) == 10
+        })
+        .await;
+        // The handler that still waits ends with the connection.
+        drop((channel, mouth));
+        assert!(ended(running).await, "{model:?}");
+        let heard = ear.0.clone();
+        until_async("the client's handler has ended", move || {
+            heard.waiting.load(Ordering::SeqCst) == 0
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_serves_nothing_says_so() {
     let running = start(&Mouth::default(), Model::EventLoops(Some(1)));
+    for wire in [Wire::Dovetail, Wire::MsgpackRpc] {
+        let builder = Channel::builder(&address(&running)).expect("an address");
+        let channel = builder.wire(wire).build();
+        let said: Result<i32, Status> = channel.call(&MOUTH.methods[SAY], ("x", &1)).await;
+        let status = said.expect_err("nobody listens");
+        assert_eq!(status.code(), Code::Unimplemented, "{wire}");
+    }
     let builder = Channel::builder(&address(&running)).expect("an address");
-    let channel = builder.wire(Wire::Dovetail).build();
-    let said: Result<i32, Status> = channel.call(&MOUTH.methods[SAY], ("x", &1)).await;
-    let status = said.expect_err("nobody listens");
-    assert_eq!(status.code(), Code::Unimplemented);
-    let thrift = Channel::builder(&address(&running))
-        .expect("an address")
-        .wire(stock())
-        .build();
+    let thrift = builder.wire(stock()).build();
     let said: Result<i32, Status> = thrift.call(&MOUTH.methods[SAY], ("x", &1)).await;
     let status = said.expect_err("Thrift knows no such thing");
     assert!(status.message().contains("own wire"), "{status}");
-    drop((channel, thrift));
+    drop(thrift);
     assert!(ended(running).await);
 }
 

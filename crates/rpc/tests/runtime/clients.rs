@@ -101,6 +101,7 @@ fn a_slow_call_does_not_hold_up_others_on_a_concurrent_server() {
 fn ten_megabytes_both_ways_over_every_wire() {
     const WIRES: &[&str] = &[
         "dovetail",
+        "msgpack-rpc",
         "binary",
         "binary+framed",
         "compact",

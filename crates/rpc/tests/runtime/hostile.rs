@@ -44,6 +44,26 @@ const ROWS: &[(&str, &[u8], &str)] = &[
         "are both ends servers",
     ),
     (
+        "half a message of msgpack-rpc",
+        b"\x94\x00\x2a\xa5seven\x91",
+        "",
+    ),
+    (
+        "a list of 2^32 numbers in msgpack-rpc",
+        b"\x94\x00\x2a\xa5seven\xdd\xff\xff\xff\xff",
+        "over the limit of 67108864",
+    ),
+    (
+        "a response to a server over msgpack-rpc",
+        b"\x94\x01\x00\xc0\xc0",
+        "a response with the number 0",
+    ),
+    (
+        "an array of three that is no message",
+        b"\x93\xc0\xc0\xc0",
+        "no message of msgpack-rpc",
+    ),
+    (
         "a browser",
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
         "HTTP/1.1 405",

@@ -14,6 +14,7 @@ mod drain;
 mod handlers;
 mod hostile;
 mod limits;
+mod msgpack_rpc;
 mod own_wire;
 mod pipes;
 mod streams;

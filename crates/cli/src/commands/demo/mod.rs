@@ -41,9 +41,10 @@ pub(crate) struct Demo {
     contract: bool,
 }
 
-/// Dovetail's own wire, and every one of Thrift; the old binary protocol has no form inside THeader.
+/// Dovetail's own wire, msgpack-rpc, and every one of Thrift; the old binary protocol has no form inside THeader.
 const WIRES: &[&str] = &[
     "dovetail",
+    "msgpack-rpc",
     "binary",
     "binary+framed",
     "binary+header",
