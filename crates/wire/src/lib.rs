@@ -34,6 +34,7 @@ mod input;
 mod limits;
 mod macros;
 mod message;
+mod object;
 mod params;
 mod plain;
 mod positional;
@@ -71,6 +72,7 @@ pub use field::{Field, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, read_message, read_rest, write_message};
+pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
 #[doc(hidden)]
