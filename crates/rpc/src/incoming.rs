@@ -1,10 +1,11 @@
 //! A call that has arrived, whatever the wire.
 
 use crate::link::Link;
+use crate::objects::{Lease, local};
 use crate::streams::StreamCall;
-use crate::{MethodKind, Status};
+use crate::{MethodKind, Service, Status};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, thrift};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers};
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
@@ -12,12 +13,18 @@ use std::time::Instant;
 /// A call that has arrived.
 pub(crate) struct Incoming {
     pub(crate) target: Target,
+    /// The object that is called; nothing where it is not there. `None` for a service.
+    pub(crate) object: Option<Option<Arc<dyn Service>>>,
     pub(crate) oneway: bool,
     pub(crate) body: Bytes,
     pub(crate) encoding: Encoding,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
     pub(crate) reply: ReplyTo,
+    /// What references to objects mean, where that is not for the connection to say.
+    pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
+    /// Until the parameters are read.
+    pub(crate) lease: Option<Lease>,
 }
 
 /// What is called.
@@ -38,7 +45,11 @@ pub(crate) enum ReplyTo {
         kind: MethodKind,
         /// Where the call has any.
         streams: Option<StreamCall>,
+        /// Who wants to know what was returned.
+        promise: Option<Arc<Link>>,
     },
+    /// A call inside this process.
+    Local(local::Answer),
 }
 
 impl From<thrift::IncomingCall> for Incoming {
@@ -48,12 +59,15 @@ impl From<thrift::IncomingCall> for Incoming {
                 service: call.service,
                 method: call.method,
             },
+            object: None,
             oneway: call.oneway,
             body: call.body,
             encoding: call.encoding,
             deadline: None,
             headers: call.headers,
             reply: ReplyTo::Thrift(call.reply),
+            objects: None,
+            lease: None,
         }
     }
 }
@@ -66,6 +80,7 @@ impl Incoming {
         let streams = streams.then(|| StreamCall::new(link.clone(), number));
         Incoming {
             target: Target::Route(call.route),
+            object: call.object.map(|number| link.objects.get(number)),
             oneway: call.kind.is_oneway(),
             body: call.body,
             encoding: call.encoding,
@@ -78,7 +93,10 @@ impl Incoming {
                 reply: call.reply,
                 kind: call.kind,
                 streams,
+                promise: call.promise.then(|| link.clone()),
             },
+            objects: None,
+            lease: link.objects.lease(),
         }
     }
 }
@@ -108,6 +126,27 @@ impl ReplyTo {
                 Ok(())
             }
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
+            ReplyTo::Local(answer) => answer.reply(body, limits),
+        }
+    }
+
+    /// Says what object was returned, if anybody wants to know.
+    pub(crate) fn returned(&self, outcome: impl FnOnce() -> Result<u32, Status>) {
+        if let ReplyTo::Dovetail {
+            reply,
+            promise: Some(link),
+            ..
+        } = self
+        {
+            link.returned(reply.call(), outcome());
+        }
+    }
+
+    /// The connection whose calls may go on once this one is answered.
+    pub(crate) fn promised_to(&self) -> Option<&Arc<Link>> {
+        match self {
+            ReplyTo::Dovetail { promise, .. } => promise.as_ref(),
+            _ => None,
         }
     }
 
@@ -141,7 +180,7 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
-            ReplyTo::Thrift(_) => Ok(()),
+            ReplyTo::Thrift(_) | ReplyTo::Local(_) => Ok(()),
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
         }
     }
@@ -159,7 +198,11 @@ impl ReplyTo {
                 streams: Some(streams),
                 ..
             } => streams.answer(|out| reply.fail(out, status)),
-            ReplyTo::Dovetail { reply, .. } => reply.fail(out, status),
+            ReplyTo::Dovetail { reply, .. } => {
+                reply.fail(out, status);
+                self.returned(|| Err(status.clone()));
+            }
+            ReplyTo::Local(answer) => answer.fail(status),
         }
     }
 
@@ -167,7 +210,7 @@ impl ReplyTo {
     pub(crate) fn accepted(&self, out: &mut Vec<u8>) {
         match self {
             ReplyTo::Thrift(reply) => reply.accepted(out),
-            ReplyTo::Dovetail { .. } => {}
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }
 
@@ -176,7 +219,7 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
-            ReplyTo::Dovetail { .. } => false,
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
         }
     }
 
@@ -184,7 +227,7 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
-            ReplyTo::Dovetail { .. } => false,
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
         }
     }
 
@@ -192,7 +235,7 @@ impl ReplyTo {
     #[cfg(feature = "async")]
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
-            ReplyTo::Thrift(_) => None,
+            ReplyTo::Thrift(_) | ReplyTo::Local(_) => None,
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
         }
     }
@@ -200,7 +243,7 @@ impl ReplyTo {
     pub(crate) fn wire(&self) -> Wire {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
-            ReplyTo::Dovetail { .. } => Wire::Dovetail,
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => Wire::Dovetail,
         }
     }
 }

@@ -28,6 +28,7 @@ pub(super) enum Kind {
     Ping = 12,
     Pong = 13,
     Drain = 14,
+    Release = 15,
     Goodbye = 16,
 }
 
@@ -81,6 +82,7 @@ impl Kind {
             12 => (Kind::Ping, 0),
             13 => (Kind::Pong, 0),
             14 => (Kind::Drain, 0),
+            15 => (Kind::Release, 0),
             16 => (Kind::Goodbye, 0),
             _ => return None,
         })

@@ -5,6 +5,7 @@ use crate::client::{Called, Table};
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::link::{Flush, Link};
+use crate::objects::{ObjectDirectory, Objects};
 use crate::{Code, Execution, Status};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Options, Role};
@@ -73,7 +74,12 @@ impl Machine {
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
             Machine::Dovetail(link) => {
-                let called = link.lock().advance(input, &shared.router);
+                let directory = ObjectDirectory {
+                    services: &shared.router,
+                    objects: &link.objects,
+                };
+                let called = link.lock().advance(input, &directory);
+                link.objects.tidy();
                 Ok(called
                     .map_err(|_| Fault::Dovetail)?
                     .map(|called| match called {
@@ -100,12 +106,11 @@ impl Machine {
             // It came too late: none of its calls is started.
             machine.drain(GOING_DOWN);
         }
-        let link = Arc::new(Link::new(
-            caller.peer.clone(),
-            Table::accepted(machine),
-            shared.limits.message,
-            driver.clone(),
-        ));
+        let objects = Objects::new(shared.limits.connection.objects, true);
+        objects.expect(shared.router.objects());
+        let limits = shared.limits.message;
+        let table = Table::accepted(machine, objects, limits);
+        let link = Link::new(caller.peer.clone(), table, limits, driver.clone());
         caller.called_over(&link);
         Machine::Dovetail(link)
     }
@@ -198,7 +203,7 @@ impl Machine {
         if let Machine::Dovetail(link) = self {
             let what = "the caller's connection has ended";
             let why = Status::new(Code::Unavailable, what);
-            link.lock().fail(&why.with_execution(Execution::MayHaveRun));
+            link.give_up(&why.with_execution(Execution::MayHaveRun));
         }
     }
 

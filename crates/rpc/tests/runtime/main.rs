@@ -14,6 +14,8 @@ mod drain;
 mod handlers;
 mod hostile;
 mod limits;
+#[cfg(feature = "async")]
+mod objects;
 mod own_wire;
 mod pipes;
 mod streams;

@@ -4,6 +4,7 @@ use super::flight::Flight;
 use super::spares;
 use super::stream::Stream;
 use super::{Phase, Site};
+use crate::Reply;
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::link::Queued;
@@ -149,7 +150,7 @@ impl<'a> Connection<'a> {
             let answer = async move {
                 let answer = tokio::task::spawn_blocking(|| answer(call)).await;
                 // Fails only when the runtime is going down, and nobody is there to be answered.
-                answer.unwrap_or_default()
+                answer.map(Reply::sent).unwrap_or_default()
             };
             return self.flight.join(self.shared, answer, reply, deadline);
         }
