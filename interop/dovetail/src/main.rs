@@ -7,11 +7,13 @@ mod connector;
 #[cfg(test)]
 mod descriptions;
 mod handler;
+mod objects;
 mod streams;
 mod uuid;
 mod values;
 
 dovetail::include_contract!("interop");
+dovetail::include_contract!("objects");
 dovetail::include_contract!("streams");
 dovetail::include_contract!("uuid");
 
@@ -28,7 +30,7 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid | streams; the last one has cases for capture alone
+CONTRACT: interop | uuid | streams | objects; the last two have cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
@@ -64,7 +66,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 3] = [
+const CONTRACTS: [Contract; 4] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -86,6 +88,12 @@ const CONTRACTS: [Contract; 3] = [
         services: &[&flows::STREAMS],
         cases: streams::all,
         serve: |server| server.service(flows::StreamsServer::new(streams::Handler)),
+    },
+    Contract {
+        name: "objects",
+        services: &[&things::COUNTERS, &things::COUNTER, &things::LISTENER],
+        cases: objects::all,
+        serve: |server| server.service(things::CountersServer::new(objects::Handler)),
     },
 ];
 
