@@ -31,6 +31,8 @@ struct Load {
   7: optional double rate
   /** Each call goes to all of these. None: client and server are one process. */
   8: list<string> servers
+  /** Milliseconds after which no caller begins another call. */
+  9: optional i32 limit_ms
 }
 
 struct Server {

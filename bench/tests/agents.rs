@@ -28,7 +28,7 @@ fn cases() {
     ]);
     // What needs one host is left out.
     assert_eq!(names(&report, "system"), ["dovetail-tcp", "floor-tcp"]);
-    assert_eq!(report["rows"][0]["rounds"], 2);
+    assert_eq!(report["rows"][0]["rounds"], 3);
     assert!(report["rows"][0]["server_cpu_us"].as_f64() > Some(0.0));
     let places = report["machine"]["places"].as_str().unwrap_or_default();
     assert!(

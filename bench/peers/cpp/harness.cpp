@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <latch>
 #include <limits>
@@ -63,7 +64,8 @@ class Options {
  public:
   Options(int argc, char** argv) {
     static const std::set<std::string> known = {"--mode",    "--system",      "--address", "--workload", "--case",
-                                                "--clients", "--connections", "--calls",   "--warmup",   "--rate"};
+                                                "--clients", "--connections", "--calls",   "--warmup",   "--rate",
+                                                "--limit-ms"};
     for (int i = 1; i < argc; i++) {
       std::string name = argv[i];
       if (name == "--describe") {
@@ -123,6 +125,7 @@ struct Load {
   int64_t calls;
   int64_t warmup;
   std::optional<double> rate;
+  Clock::duration limit;  // After it no caller begins another call.
 };
 
 Load parse_load(const Options& options, const System& system) {
@@ -131,9 +134,14 @@ Load parse_load(const Options& options, const System& system) {
             options.count("--connections", 1),
             options.count("--calls", 1),
             options.count("--warmup", 0),
-            std::nullopt};
+            std::nullopt,
+            Clock::duration::max()};
   if (auto rate = options.maybe("--rate")) {
     load.rate = number(*rate, "--rate", std::numeric_limits<double>::min());
+  }
+  if (auto limit = options.maybe("--limit-ms")) {
+    if (load.rate) throw Misuse("--limit-ms does not go with --rate");
+    load.limit = std::chrono::milliseconds(number(*limit, "--limit-ms", int64_t{0}));
   }
   if (load.connections > load.clients) throw Misuse("--connections cannot be more than --clients");
   if (load.connections < load.clients && !system.shares_connections) {
@@ -152,7 +160,18 @@ struct Usage {
     rusage used;
     getrusage(RUSAGE_SELF, &used);
     auto ns = [](timeval time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; };
-    return {ns(used.ru_utime) + ns(used.ru_stime), used.ru_nvcsw, used.ru_nivcsw, used.ru_maxrss};
+    return {ns(used.ru_utime) + ns(used.ru_stime), used.ru_nvcsw, used.ru_nivcsw, peak()};
+  }
+
+ private:
+  // Not of getrusage, which counts what the process was before it became this program.
+  static int64_t peak() {
+    std::ifstream status("/proc/self/status");
+    int64_t kb = 0;
+    for (std::string word; status >> word;) {
+      if (word == "VmHWM:") status >> kb;
+    }
+    return kb;
   }
 };
 
@@ -169,13 +188,17 @@ void check(const Task& task, const Work& work) {
 
 int64_t ns(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
 
-// One call after the other.
-void closed_loop(Caller& caller, const Task& task) {
-  for (int64_t& latency : caller.latencies) {
+// One call after the other, until the limit.
+void closed_loop(Caller& caller, const Task& task, Clock::duration limit) {
+  size_t made = 0;
+  while (made < caller.latencies.size()) {
     auto start = Clock::now();
     task.call();
-    latency = ns(Clock::now() - start);
+    auto end = Clock::now();
+    caller.latencies[made++] = ns(end - start);
+    if (end - caller.start >= limit) break;
   }
+  caller.latencies.resize(made);
 }
 
 // Each call at its time, or as soon as the one before it has returned; its latency counts from that time.
@@ -236,7 +259,8 @@ class Measurement {
     Task task = connection(load.work);
     task.call();
     check(task, load.work);
-    for (int64_t i = 1; i < load.warmup; i++) task.call();
+    auto began = Clock::now();
+    for (int64_t i = 1; i < load.warmup && Clock::now() - began < load.limit; i++) task.call();
     int64_t share = load.calls / load.clients + (index < load.calls % load.clients);
     self.latencies.resize(share);
     ready.count_down();
@@ -246,7 +270,7 @@ class Measurement {
       self.start = start + gap(index);
       open_loop(self, task, self.start, gap(load.clients));
     } else {
-      closed_loop(self, task);
+      closed_loop(self, task, load.limit);
     }
     self.end = Clock::now();
     done.count_down();

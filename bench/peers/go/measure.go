@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -51,7 +53,8 @@ func (self *caller) warmUp(load load) error {
 	if err := self.check(load.workload); err != nil {
 		return err
 	}
-	for range load.warmup - 1 {
+	start := time.Now()
+	for i := 1; i < load.warmup && time.Since(start) < load.limit; i++ {
 		if err := self.call(); err != nil {
 			return err
 		}
@@ -85,18 +88,19 @@ func (c *callers) measure() figures {
 		if c.rate > 0 {
 			return self.openLoop(start.Add(c.gap(i)), c.gap(c.clients))
 		}
-		return self.closedLoop()
+		return self.closedLoop(c.limit)
 	})
 	after := usage()
 	c.each(func(_ int, self *caller) error { return self.check(c.workload) })
+	latency := c.latency()
 	return figures{
-		Calls:               c.calls,
+		Calls:               latency.Count,
 		ElapsedNs:           c.elapsed(),
 		CPUNs:               cpuTime(after) - cpuTime(before),
 		VoluntarySwitches:   after.Nvcsw - before.Nvcsw,
 		InvoluntarySwitches: after.Nivcsw - before.Nivcsw,
-		PeakRSSKb:           after.Maxrss,
-		Latency:             c.latency(),
+		PeakRSSKb:           peakRSS(),
+		Latency:             latency,
 	}
 }
 
@@ -105,17 +109,21 @@ func (c *callers) gap(calls int) time.Duration {
 	return time.Duration(float64(calls) / c.rate * float64(time.Second))
 }
 
-// closedLoop makes one call after the other.
-func (self *caller) closedLoop() error {
+// closedLoop makes one call after the other, until the limit.
+func (self *caller) closedLoop(limit time.Duration) error {
 	self.start = time.Now()
-	for i := range self.latencies {
+	self.end = self.start
+	made := 0
+	for made < len(self.latencies) && (made == 0 || self.end.Sub(self.start) < limit) {
 		start := time.Now()
 		if err := self.call(); err != nil {
 			return err
 		}
-		self.latencies[i] = time.Since(start)
+		self.end = time.Now()
+		self.latencies[made] = self.end.Sub(start)
+		made++
 	}
-	self.end = time.Now()
+	self.latencies = self.latencies[:made]
 	return nil
 }
 
@@ -153,6 +161,19 @@ func usage() (used syscall.Rusage) {
 		fail(err)
 	}
 	return used
+}
+
+// peakRSS is not that of getrusage, which counts what the process was before it became this program.
+func peakRSS() (kb int64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		fail(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(peak, &kb); err != nil {
+		fail(err)
+	}
+	return kb
 }
 
 func cpuTime(used syscall.Rusage) int64 { return used.Utime.Nano() + used.Stime.Nano() }

@@ -3,16 +3,21 @@ package main
 import (
 	"flag"
 	"io"
+	"math"
 	"net/netip"
 	"strconv"
+	"time"
 )
+
+const unlimited = time.Duration(math.MaxInt64)
 
 type options struct {
 	mode, system, address string
 	workload, workCase    string
 	clients, connections  int
 	calls, warmup         int
-	rate                  float64 // Calls per second; zero where each call follows the one before.
+	rate                  float64       // Calls per second; zero where each call follows the one before.
+	limit                 time.Duration // After it no caller begins another call.
 	describe              bool
 }
 
@@ -28,10 +33,11 @@ type load struct {
 	work
 	clients, connections, calls, warmup int
 	rate                                float64
+	limit                               time.Duration
 }
 
 func parseOptions(arguments []string) (options, error) {
-	var o options
+	o := options{limit: unlimited}
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.mode, "mode", "", "")
@@ -44,6 +50,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.IntVar(&o.calls, "calls", 0, "")
 	flags.IntVar(&o.warmup, "warmup", -1, "")
 	flags.Func("rate", "", o.setRate)
+	flags.Func("limit-ms", "", o.setLimit)
 	flags.BoolVar(&o.describe, "describe", false, "")
 	if err := flags.Parse(arguments); err != nil {
 		return o, misuse(err.Error())
@@ -59,6 +66,12 @@ func (o *options) setRate(text string) (err error) {
 	if err == nil && !(o.rate > 0) {
 		err = misuse("must be more than zero")
 	}
+	return err
+}
+
+func (o *options) setLimit(text string) error {
+	ms, err := strconv.ParseUint(text, 10, 31)
+	o.limit = time.Duration(ms) * time.Millisecond
 	return err
 }
 
@@ -84,7 +97,10 @@ func (o options) load(system system) (load, error) {
 	if o.connections < o.clients && !system.sharesConnections {
 		return load{}, misused("%s cannot share a connection: --connections must equal --clients", system.name)
 	}
-	return load{work, o.clients, o.connections, o.calls, o.warmup, o.rate}, nil
+	if o.rate > 0 && o.limit != unlimited {
+		return load{}, misuse("--limit-ms does not go with --rate")
+	}
+	return load{work, o.clients, o.connections, o.calls, o.warmup, o.rate, o.limit}, nil
 }
 
 func parseWork(workload, text string) (work, error) {

@@ -24,6 +24,7 @@ struct Part {
     calls: usize,
     warmup: usize,
     rate: Option<f64>,
+    limit: Duration,
     /// Passed once before the line on standard input, and once after it.
     start: Arc<Start>,
     done: mpsc::Sender<Result<Times, Failure>>,
@@ -71,6 +72,7 @@ pub(crate) fn measure<C: Client>(
         calls: 0,
         warmup: load.warmup,
         rate: load.rate,
+        limit: load.limit,
         start: start.clone(),
         done,
     };
@@ -113,14 +115,19 @@ impl Part {
         warm?;
         let mut latency = Histogram::new(3)?;
         let began = Instant::now();
-        let mut last = None;
+        let (mut ended, mut last) = (began, None);
         for call in 0..self.calls {
             let due = self.due(began, call).await;
             let response = client.call(&self.request).await?;
-            latency.record(due.elapsed().as_nanos() as u64)?;
-            last = Some(response);
+            ended = Instant::now();
+            latency.record((ended - due).as_nanos() as u64)?;
+            if let Some(done) = last.replace(response) {
+                client.recycle(done);
+            }
+            if ended - began >= self.limit {
+                break;
+            }
         }
-        let ended = Instant::now();
         if let Some(response) = last {
             self.check(client, &response)?;
         }
@@ -132,8 +139,12 @@ impl Part {
     }
 
     async fn warm_up<C: Client>(&self, client: &mut C) -> Result<(), Failure> {
+        let began = Instant::now();
         for _ in 1..self.warmup {
             client.call(&self.request).await?;
+            if began.elapsed() >= self.limit {
+                break;
+            }
         }
         let response = client.call(&self.request).await?;
         self.check(client, &response)

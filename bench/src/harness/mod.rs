@@ -17,6 +17,7 @@ use std::any::Any;
 use std::fmt;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 pub(crate) use workload::{Request, Response};
 
 #[derive(Args)]
@@ -52,6 +53,9 @@ pub(crate) struct Options {
     /// Calls a second, due at fixed times, whatever earlier ones do.
     #[arg(long)]
     rate: Option<f64>,
+    /// Milliseconds after which no caller begins another call, also while it warms up.
+    #[arg(long, conflicts_with = "rate")]
+    limit_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -121,6 +125,11 @@ pub(crate) trait Client: Send + 'static {
     fn call(&mut self, request: &Request)
     -> impl Future<Output = Result<Response, Failure>> + Send;
 
+    /// Takes a response that the caller has done with, where the library can use its memory again.
+    fn recycle(&mut self, response: Response) {
+        drop(response);
+    }
+
     /// Whether the last response was right.
     fn check(&self, response: &Response, expected: &Response) -> bool {
         response == expected
@@ -138,6 +147,8 @@ pub(crate) struct Load {
     pub(crate) calls: usize,
     pub(crate) warmup: usize,
     pub(crate) rate: Option<f64>,
+    /// After this time no caller begins another call.
+    pub(crate) limit: Duration,
 }
 
 impl Load {
@@ -261,6 +272,7 @@ impl Options {
                 calls: self.calls,
                 warmup: self.warmup.max(1),
                 rate: self.rate,
+                limit: self.limit_ms.map_or(Duration::MAX, Duration::from_millis),
             }),
         }
     }

@@ -38,7 +38,7 @@ impl Report {
             "cpu_ns": cpu_ns(&after) - cpu_ns(&self.before),
             "voluntary_switches": switches(Usage::voluntary_context_switches),
             "involuntary_switches": switches(Usage::involuntary_context_switches),
-            "peak_rss_kb": after.max_rss(),
+            "peak_rss_kb": peak_rss_kb()?,
             "latency": {
                 "count": all.len(),
                 "mean_ns": all.mean(),
@@ -54,6 +54,14 @@ impl Report {
         .to_string();
         Ok(self)
     }
+}
+
+/// Not of `getrusage`, which counts what the process was before it became this program.
+fn peak_rss_kb() -> Result<i64, Failure> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.split_whitespace().next());
+    Ok(peak.ok_or("no VmHWM in /proc/self/status")?.parse()?)
 }
 
 fn cpu_ns(usage: &Usage) -> i64 {

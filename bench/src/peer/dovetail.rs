@@ -11,7 +11,7 @@ use crate::harness::{
 use dovetail::transport::Polling;
 use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl System for Dovetail {
             let clients = load.connect(|| {
                 let channel = blocking::Channel::builder(address)?.polling(self.polling);
                 let channel = channel.wire(self.wire.parse()?);
-                Ok(Blocking(BenchBlockingClient::from(channel.build())))
+                Ok(Blocking::new(channel.build()))
             })?;
             return callers::measure(load, Runner::Threads, clients);
         }
@@ -70,8 +70,9 @@ impl System for Dovetail {
             .enable_all()
             .build()?;
         let clients = load.fan_out(servers, |address| {
-            let channel = Channel::builder(address)?.wire(self.wire.parse()?);
-            Ok(Tasks(BenchClient::from(channel.build())))
+            let channel = Channel::builder(address)?.polling(self.polling);
+            let channel = channel.wire(self.wire.parse()?);
+            Ok(Tasks::new(channel.build()))
         })?;
         callers::measure(load, Runner::Tasks(&runtime), clients)
     }
@@ -80,7 +81,7 @@ impl System for Dovetail {
 /// Keeps what it answers with, as every server of the suite does.
 struct Handler {
     blobs: Mutex<HashMap<i32, Bytes>>,
-    students: Vec<Student>,
+    students: Arc<Vec<Student>>,
     rows: Vec<Row>,
 }
 
@@ -88,7 +89,7 @@ impl Handler {
     fn new() -> Self {
         Handler {
             blobs: Mutex::default(),
-            students: workload::students(),
+            students: Arc::new(workload::students()),
             rows: (0..100).map(workload::row).collect(),
         }
     }
@@ -105,7 +106,7 @@ impl Bench for Handler {
         Ok(blob.clone())
     }
 
-    async fn get_structs(&self, _: Context) -> Result<Vec<Student>, Status> {
+    async fn get_structs(&self, _: Context) -> Result<Arc<Vec<Student>>, Status> {
         Ok(self.students.clone())
     }
 
@@ -134,45 +135,86 @@ async fn pause(time: Duration) {
     }
 }
 
+/// Gives a result back to either kind of channel, as it came from there.
+macro_rules! recycle {
+    ($channel:expr, $response:expr) => {
+        match $response {
+            Response::Structs(students) => $channel.recycle(Arc::new(students)),
+            Response::Samples(samples) => $channel.recycle(samples),
+            Response::Rows(rows) => $channel.recycle(rows),
+            Response::Message(message) => $channel.recycle(message),
+            Response::Answer(_) | Response::Blob(_) | Response::Raw => {}
+        }
+    };
+}
+
 #[derive(Clone)]
-struct Blocking(BenchBlockingClient);
+struct Blocking {
+    channel: blocking::Channel,
+    bench: BenchBlockingClient,
+}
+
+impl Blocking {
+    fn new(channel: blocking::Channel) -> Self {
+        let bench = channel.clone().into();
+        Blocking { channel, bench }
+    }
+}
 
 impl Client for Blocking {
     async fn call(&mut self, request: &Request) -> Result<Response, Failure> {
         Ok(match request {
-            Request::Answer(question) => Response::Answer(self.0.get_answer(*question)?),
-            Request::Blob(size) => Response::Blob(self.0.get_blob(*size)?),
-            Request::Structs => Response::Structs(self.0.get_structs()?),
-            Request::Samples(samples) => Response::Samples(self.0.echo_samples(samples)?),
-            Request::Work { rows, wait_ms } => Response::Rows(self.0.db_work(*rows, *wait_ms)?),
-            Request::Process(message) => Response::Message(self.0.process(message)?),
+            Request::Answer(question) => Response::Answer(self.bench.get_answer(*question)?),
+            Request::Blob(size) => Response::Blob(self.bench.get_blob(*size)?),
+            Request::Structs => Response::Structs(Arc::unwrap_or_clone(self.bench.get_structs()?)),
+            Request::Samples(samples) => Response::Samples(self.bench.echo_samples(samples)?),
+            Request::Work { rows, wait_ms } => Response::Rows(self.bench.db_work(*rows, *wait_ms)?),
+            Request::Process(message) => Response::Message(self.bench.process(message)?),
         })
+    }
+
+    fn recycle(&mut self, response: Response) {
+        recycle!(self.channel, response);
     }
 }
 
 #[derive(Clone)]
-struct Tasks(BenchClient);
+struct Tasks {
+    channel: Channel,
+    bench: BenchClient,
+}
+
+impl Tasks {
+    fn new(channel: Channel) -> Self {
+        let bench = channel.clone().into();
+        Tasks { channel, bench }
+    }
+}
 
 impl Client for Tasks {
     async fn call(&mut self, request: &Request) -> Result<Response, Failure> {
         Ok(match request {
-            Request::Answer(question) => Response::Answer(self.0.get_answer(*question).await?),
-            Request::Blob(size) => Response::Blob(self.0.get_blob(*size).await?),
-            Request::Structs => Response::Structs(self.0.get_structs().await?),
-            Request::Samples(samples) => Response::Samples(self.0.echo_samples(samples).await?),
-            Request::Work { rows, wait_ms } => {
-                Response::Rows(self.0.db_work(*rows, *wait_ms).await?)
+            Request::Answer(question) => Response::Answer(self.bench.get_answer(*question).await?),
+            Request::Blob(size) => Response::Blob(self.bench.get_blob(*size).await?),
+            Request::Structs => {
+                Response::Structs(Arc::unwrap_or_clone(self.bench.get_structs().await?))
             }
-            Request::Process(message) => Response::Message(self.0.process(message).await?),
+            Request::Samples(samples) => Response::Samples(self.bench.echo_samples(samples).await?),
+            Request::Work { rows, wait_ms } => {
+                Response::Rows(self.bench.db_work(*rows, *wait_ms).await?)
+            }
+            Request::Process(message) => Response::Message(self.bench.process(message).await?),
         })
+    }
+
+    fn recycle(&mut self, response: Response) {
+        recycle!(self.channel, response);
     }
 }
 
 /// The bytes of a call and of its answer, as a server of ours gives it.
 pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     use dovetail::transport::{Stream, Wait};
-    use std::sync::Arc;
-
     /// Notes what passes.
     struct Tap {
         stream: Arc<dyn Stream>,
@@ -240,7 +282,7 @@ pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Fail
         seen: seen.clone(),
     };
     let channel = blocking::Channel::through(Arc::new(tapping)).build();
-    let mut client = Blocking(BenchBlockingClient::from(channel));
+    let mut client = Blocking::new(channel);
     futures_executor::block_on(client.call(request))?;
     drop(client);
     running.shutdown(Duration::from_secs(1));

@@ -9,7 +9,7 @@ use crate::harness::{
 };
 use ::dovetail::transport::Polling;
 use dovetail::{Dovetail, Driver};
-use floor::{Floor, Wait};
+use floor::{Floor, Medium, Wait};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,22 +35,33 @@ fn entries() -> Vec<Entry> {
         entry(
             "floor-tcp",
             "the bytes of Thrift binary over a raw TCP socket, no decoding",
-            floor(Wait::Block, false),
+            floor(Medium::Tcp, Wait::Block),
         ),
         entry(
             "floor-tcp-poll",
             "the same, both ends receiving without blocking, in a loop",
-            floor(Wait::Poll, false),
+            floor(Medium::Tcp, Wait::Poll),
         ),
         entry(
             "floor-unix",
             "the bytes of Thrift binary over a raw Unix socket, no decoding",
-            floor(Wait::Block, true),
+            floor(Medium::Unix, Wait::Block),
         ),
         entry(
             "floor-unix-poll",
             "the same, both ends receiving without blocking, in a loop",
-            floor(Wait::Poll, true),
+            floor(Medium::Unix, Wait::Poll),
+        ),
+        entry(
+            "floor-shm",
+            "the bytes of Thrift binary through a ring of 1 MiB for each direction in memory that both processes share, \
+             no decoding; who waits sleeps on a futex",
+            floor(Medium::Shm, Wait::Block),
+        ),
+        entry(
+            "floor-shm-poll",
+            "the same, both ends looking for bytes in a loop",
+            floor(Medium::Shm, Wait::Poll),
         ),
         entry(
             "dovetail-thrift-binary",
@@ -130,8 +141,14 @@ fn thrift(wire: &'static str, driver: Driver) -> Box<dyn System> {
     })
 }
 
-fn floor(wait: Wait, unix: bool) -> Box<dyn System> {
-    Box::new(Floor { wait, unix })
+fn floor(medium: Medium, wait: Wait) -> Box<dyn System> {
+    Box::new(Floor { medium, wait })
+}
+
+/// The names of the systems of this program.
+#[cfg(test)]
+pub(crate) fn names() -> Vec<&'static str> {
+    entries().iter().map(|entry| entry.name).collect()
 }
 
 pub(crate) fn run(options: &Options) -> ExitCode {

@@ -24,37 +24,31 @@ pub(crate) struct Counts {
 /// Counts once for each workload, case and system: more callers change nothing.
 pub(crate) struct Counter {
     timeout: Duration,
-    enabled: bool,
-    has_strace: bool,
+    /// Why system calls are not counted.
+    lacks: Option<&'static str>,
     known: HashMap<(&'static str, &'static str, String), Counts>,
 }
 
 impl Counter {
-    pub(crate) fn new(enabled: bool, timeout: Duration) -> Self {
-        let mut strace = Command::new("strace");
-        strace.args(["-f", "-c", "-o", "/dev/null", "true"]);
-        let status = strace.stderr(Stdio::null()).status();
+    pub(crate) fn new(full: bool, timeout: Duration) -> Self {
         Counter {
             timeout,
-            enabled,
-            has_strace: status.is_ok_and(|status| status.success()),
+            lacks: match full {
+                false => Some("they take runs of their own, which only --full has"),
+                true if has_strace() => None,
+                true => Some("`strace true` does not work"),
+            },
             known: HashMap::new(),
         }
     }
 
     pub(crate) fn missing(&self) -> Option<Missing> {
-        match (self.enabled, self.has_strace) {
-            (false, _) => Some(Missing::new(
-                "bytes on the wire and system calls",
-                "they take runs of their own, which only --full has, and only on one host",
-            )),
-            (true, false) => Some(Missing::new("system calls", "`strace true` does not work")),
-            (true, true) => None,
-        }
+        let lacks = self.lacks?;
+        Some(Missing::new("system calls", lacks))
     }
 
     pub(crate) fn count(&mut self, program: &Program, system: &str, case: &Case) -> Counts {
-        if !self.enabled || system == "direct" {
+        if system == "direct" {
             return Counts::default();
         }
         let key = (case.workload, case.case, system.to_owned());
@@ -62,8 +56,10 @@ impl Counter {
             return *counts;
         }
         let deadline = || Deadline::after(self.timeout);
-        let calls = |_| syscalls(program, system, case, deadline()).ok();
-        let syscalls = self.has_strace.then_some(()).and_then(calls);
+        let syscalls = match self.lacks {
+            None => syscalls(program, system, case, deadline()).ok(),
+            Some(_) => None,
+        };
         // What a system cannot do, or fails at, it has no figure for.
         let counts = Counts {
             wire_bytes: wire_bytes(program, system, case, deadline()).ok(),
@@ -73,6 +69,13 @@ impl Counter {
         self.known.insert(key, counts);
         counts
     }
+}
+
+fn has_strace() -> bool {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-o", "/dev/null", "true"]);
+    let status = strace.stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// System calls of a call on the client and on the server: the difference between many calls and few.

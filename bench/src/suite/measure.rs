@@ -6,7 +6,7 @@ use super::plan::{self, Case};
 use super::process::Deadline;
 use super::report::{Missing, Report, Row};
 use super::round::{self, Figures};
-use super::scenario::Scenario;
+use super::scenario::{Label, Scenario};
 use super::{Options, Result, lines};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
@@ -57,11 +57,12 @@ impl Entry<'_> {
             .cases()
             .zip(self.scenario.labels())
             .zip(&self.counts);
-        let row = |(index, ((case, (workload, label)), counts))| {
+        let row = |(index, ((case, label), counts)): (usize, ((&Case, Label), &Counts))| {
             let rounds: Vec<&Figures> = self.rounds.iter().map(|round| &round[index]).collect();
             Row {
-                workload,
-                case: label,
+                workload: label.workload,
+                case: label.case,
+                step: label.step,
                 ..Row::new(case, self.system, &rounds, counts)
             }
         };
@@ -78,14 +79,21 @@ pub(super) fn measure(options: &Options) -> Result<Report> {
     let (hosts, mut missing) = Hosts::of(options)?;
     let (systems, scenarios) = (hosts.systems(), plan::scenarios(options)?);
     let names: Vec<&str> = systems.keys().map(String::as_str).collect();
+    missing.extend(plan::left_out(options, &names)?);
     let mut entries = entries(&names, &scenarios, &|scenario, system| {
         let name = format!("{} {system}", scenario.name);
         options.only.is_match(&name) && (hosts.local().is_some() || !plan::needs_one_host(system))
     });
-    let rounds = if options.full { 5 } else { 2 };
+    let rounds = if options.full { 5 } else { 3 };
     let timeout = Duration::from_secs(options.timeout);
-    let mut counter = Counter::new(options.full && hosts.local().is_some(), timeout);
-    missing.extend(counter.missing());
+    let mut counter = Counter::new(options.full, timeout);
+    missing.extend(match hosts.local() {
+        Some(_) => counter.missing(),
+        None => Some(Missing::new(
+            "bytes on the wire and system calls",
+            "they are only counted where both ends are on one host",
+        )),
+    });
     let progress = ProgressBar::new(((rounds + 1) * entries.len()) as u64);
     progress.set_style(ProgressStyle::with_template(
         "{wide_bar} {pos}/{len}, {eta} left: {msg}",

@@ -1,8 +1,11 @@
 //! What is measured.
 
+use super::counts::Counts;
+use super::report::{Missing, Row};
 use super::scenario::Scenario;
 use super::{Options, Result};
 use crate::agent::contract::Load;
+use regex::Regex;
 use std::time::Duration;
 
 /// One setting of one workload.
@@ -15,6 +18,8 @@ pub(crate) struct Case {
     pub(crate) connections: usize,
     /// Calls of all clients together in a round.
     pub(crate) calls: usize,
+    /// A round is over after this time, whether or not all calls have been made.
+    pub(crate) limit: Option<Duration>,
     /// Calls a second; without it each call follows the one before.
     pub(crate) rate: Option<f64>,
     /// How many servers each call goes to, at once.
@@ -27,6 +32,7 @@ impl Case {
         let raw = system.starts_with("floor");
         match system {
             "direct" => self.clients == 1,
+            _ if self.limit.is_some() && NEEDS_FULL.contains(&system) => false,
             _ if self.servers > 1 && !calls_at_once(system) => false,
             // A system call for each value: only to explain what one article measured.
             "thrift-cpp-unbuffered" => self.workload == "db_work" && !self.is_shared(),
@@ -38,7 +44,10 @@ impl Case {
             _ if raw && self.case.ends_with("ms") => false,
             // Of the two the one that is made for it.
             "volo-multiplex" => self.is_shared(),
-            _ if raw || system == "volo" || system.starts_with("thrift-") => !self.is_shared(),
+            // An event loop of Cap'n Proto in C++ has one thread, and a caller is one.
+            _ if raw || matches!(system, "volo" | "capnp-cpp") || system.starts_with("thrift-") => {
+                !self.is_shared()
+            }
             _ => true,
         }
     }
@@ -54,6 +63,7 @@ impl Case {
             calls: number(self.calls),
             warmup: number((self.calls / self.clients / 10).clamp(1, 200)),
             rate: self.rate,
+            limit_ms: self.limit.map(|limit| limit.as_millis() as i32),
             servers: servers.to_vec(),
             ..Load::default()
         }
@@ -64,6 +74,7 @@ impl Case {
         Case {
             clients: 1,
             connections: 1,
+            limit: None,
             rate: None,
             servers: 1,
             ..*self
@@ -94,6 +105,9 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
             .any(|part| matches!(part, "unix" | "shm" | "local" | "inproc"))
 }
 
+/// What is not warm before a round of a quick run would be over: its compiler takes seconds.
+const NEEDS_FULL: &[&str] = &["grpc-java"];
+
 /// Whether a caller of a system can wait for several answers.
 fn calls_at_once(system: &str) -> bool {
     system.ends_with("-async") || matches!(system, "tonic" | "volo" | "tarpc")
@@ -101,65 +115,129 @@ fn calls_at_once(system: &str) -> bool {
 
 const OWN: usize = usize::MAX;
 
-/// Workload, case, clients, connections, calls of a full run, and of a quick one, which leaves out those with 0.
-type Line = (&'static str, &'static str, usize, usize, usize, usize);
+/// Workload, case, clients, connections, calls of a full run, and the systems that a quick run measures.
+type Line = (
+    &'static str,
+    &'static str,
+    usize,
+    usize,
+    usize,
+    &'static str,
+);
+
+/// One configuration of each library, and what has a target.
+const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm)|thrift-cpp-64k|\
+                    thrift-go-framed|grpc-cpp|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
+/// What the article on Glue and Thrift is about, and what is best at it.
+const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
+/// What the agent article is about.
+const AGENT: &str = "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*";
+const ALL: &str = ".*";
+const NONE: &str = "";
 
 const LINES: &[Line] = &[
-    ("get_answer", "-", 1, OWN, 10_000, 3_000),
-    ("get_blob", "1024", 1, OWN, 10_000, 0),
-    ("get_blob", "4096", 1, OWN, 10_000, 0),
-    ("get_blob", "16384", 1, OWN, 10_000, 0),
-    ("get_blob", "65536", 1, OWN, 5_000, 1_000),
-    ("get_blob", "262144", 1, OWN, 2_000, 0),
-    ("get_blob", "1048576", 1, OWN, 500, 100),
-    ("get_blob", "4194304", 1, OWN, 100, 0),
-    ("get_blob", "16777216", 1, OWN, 30, 6),
-    ("get_structs", "-", 1, OWN, 200, 50),
-    ("blob_100k", "-", 1, OWN, 5_000, 1_000),
-    ("blob_100k", "-", 2, OWN, 5_000, 0),
-    ("blob_100k", "-", 5, OWN, 10_000, 0),
-    ("blob_100k", "-", 10, OWN, 10_000, 2_000),
-    ("structs_100k", "-", 1, OWN, 1_000, 200),
-    ("structs_100k", "-", 2, OWN, 1_000, 0),
-    ("structs_100k", "-", 5, OWN, 2_000, 0),
-    ("structs_100k", "-", 10, OWN, 2_000, 0),
-    ("db_work", "10", 4, OWN, 64_000, 0),
-    ("db_work", "10", 16, OWN, 64_000, 0),
-    ("db_work", "10", 64, OWN, 64_000, 16_000),
-    ("db_work", "10", 128, OWN, 64_000, 0),
-    ("db_work", "10", 64, 1, 64_000, 16_000),
-    ("db_work", "10+1ms", 64, OWN, 16_000, 0),
-    ("agent_small", "-", 1, OWN, 10_000, 0),
-    ("agent_large", "-", 1, OWN, 10_000, 0),
-    ("agent_small", "-", 128, OWN, 64_000, 16_000),
-    ("agent_large", "-", 128, OWN, 64_000, 0),
-    ("agent_small", "-", 128, 1, 64_000, 0),
+    ("get_answer", "-", 1, OWN, 10_000, ALL),
+    ("get_blob", "1024", 1, OWN, 10_000, NONE),
+    ("get_blob", "4096", 1, OWN, 10_000, NONE),
+    ("get_blob", "16384", 1, OWN, 10_000, NONE),
+    ("get_blob", "65536", 1, OWN, 5_000, MAIN),
+    ("get_blob", "262144", 1, OWN, 2_000, NONE),
+    ("get_blob", "1048576", 1, OWN, 500, MAIN),
+    ("get_blob", "4194304", 1, OWN, 100, NONE),
+    ("get_blob", "16777216", 1, OWN, 30, MAIN),
+    ("get_structs", "-", 1, OWN, 200, MAIN),
+    ("blob_100k", "-", 1, OWN, 5_000, ALL),
+    ("blob_100k", "-", 2, OWN, 5_000, NONE),
+    ("blob_100k", "-", 5, OWN, 10_000, NONE),
+    ("blob_100k", "-", 10, OWN, 10_000, ALL),
+    ("structs_100k", "-", 1, OWN, 1_000, ALL),
+    ("structs_100k", "-", 2, OWN, 1_000, NONE),
+    ("structs_100k", "-", 5, OWN, 2_000, NONE),
+    ("structs_100k", "-", 10, OWN, 2_000, NONE),
+    ("db_work", "10", 4, OWN, 64_000, NONE),
+    ("db_work", "10", 16, OWN, 64_000, NONE),
+    ("db_work", "10", 64, OWN, 64_000, WORK),
+    ("db_work", "10", 128, OWN, 64_000, NONE),
+    ("db_work", "10", 64, 1, 64_000, ALL),
+    ("db_work", "10+1ms", 64, OWN, 16_000, NONE),
+    ("agent_small", "-", 1, OWN, 10_000, NONE),
+    ("agent_large", "-", 1, OWN, 10_000, NONE),
+    ("agent_small", "-", 128, OWN, 64_000, AGENT),
+    ("agent_large", "-", 128, OWN, 64_000, NONE),
+    ("agent_small", "-", 128, 1, 64_000, NONE),
 ];
+
+/// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of the largest blobs.
+const QUICK: Duration = Duration::from_millis(100);
 
 /// The profiles that are asked for, or else the cases of a full run or of a quick one.
 pub(crate) fn scenarios(options: &Options) -> Result<Vec<Scenario>> {
     let step = Duration::try_from_secs_f64(options.step).map_err(|e| format!("--step: {e}"))?;
     let profiles = options.profile.iter().map(|profile| profile.scenario(step));
-    Ok(match options.profile.is_empty() {
-        true => cases(options.full)
-            .into_iter()
-            .map(Scenario::single)
-            .collect(),
-        false => profiles.collect(),
-    })
+    match (options.profile.is_empty(), options.full) {
+        (false, _) => Ok(profiles.collect()),
+        (true, true) => Ok(full()),
+        (true, false) => quick(),
+    }
 }
 
-/// The cases of a full run, or of a quick one.
-fn cases(full: bool) -> Vec<Case> {
-    let case = |&(workload, case, clients, connections, calls, quick): &Line| Case {
+fn full() -> Vec<Scenario> {
+    let cases = LINES.iter().map(|line| case(line, None));
+    cases.map(Scenario::single).collect()
+}
+
+/// The cases with which a quick run can do, for as long as is needed, with the systems that say something there.
+pub(super) fn quick() -> Result<Vec<Scenario>> {
+    let lines = LINES.iter().filter(|line| line.5 != NONE);
+    let scenario = |line: &Line| {
+        Ok(Scenario {
+            systems: Some(Regex::new(&format!("^(?:{})$", line.5))?),
+            ..Scenario::single(case(line, Some(QUICK)))
+        })
+    };
+    lines.map(scenario).collect()
+}
+
+/// What a quick run leaves out, by name.
+pub(super) fn left_out(options: &Options, systems: &[&str]) -> Result<Vec<Missing>> {
+    if options.full || !options.profile.is_empty() {
+        return Ok(Vec::new());
+    }
+    let title = |case: &Case| Row::new(case, "", &[], &Counts::default()).title();
+    let cases = LINES.iter().filter(|line| line.5 == NONE);
+    let cases: Vec<String> = cases.map(|line| title(&case(line, None))).collect();
+    let mut missing = vec![only_full("cases", &cases.join("; "))];
+    for scenario in quick()? {
+        for case in scenario.cases() {
+            let unlimited = Case {
+                limit: None,
+                ..*case
+            };
+            let others = systems.iter().copied();
+            let others = others.filter(|system| unlimited.suits(system) && !scenario.suits(system));
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() {
+                missing.push(only_full(&title(case), &others.join(", ")));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+fn only_full(place: &str, what: &str) -> Missing {
+    Missing::new(place, &format!("only --full has {what}"))
+}
+
+fn case(line: &Line, limit: Option<Duration>) -> Case {
+    let &(workload, case, clients, connections, calls, _) = line;
+    Case {
         workload,
         case,
         clients,
         connections: connections.min(clients),
-        calls: if full { calls } else { quick },
+        calls,
+        limit,
         rate: None,
         servers: 1,
-    };
-    let cases = LINES.iter().map(case);
-    cases.filter(|case| case.calls > 0).collect()
+    }
 }

@@ -80,6 +80,7 @@ impl Profile {
             clients,
             connections: clients,
             calls: ((rate * step.as_secs_f64()) as usize).max(1),
+            limit: None,
             rate: Some(rate),
             servers,
         };
@@ -90,6 +91,7 @@ impl Profile {
                 .iter()
                 .map(|step| step.iter().map(case).collect())
                 .collect(),
+            systems: None,
             step,
         }
     }

@@ -67,6 +67,9 @@ impl Program {
         if let Some(rate) = load.rate {
             command.args(["--rate", &rate.to_string()]);
         }
+        if let Some(limit) = load.limit_ms {
+            command.args(["--limit-ms", &limit.to_string()]);
+        }
         if !load.servers.is_empty() {
             command.args(["--address", &load.servers.join(",")]);
         }

@@ -127,11 +127,12 @@ impl Targets {
         Ok(targets)
     }
 
-    /// One regular expression for whole names for each kind of system that must be there.
-    fn over(&self, target: &Target) -> Result<Vec<Regex>> {
+    /// For each kind of system that must be there its pattern, and what finds whole names by it.
+    fn over<'a>(&'a self, target: &'a Target) -> Result<Vec<(&'a str, Regex)>> {
         let single = std::slice::from_ref(&target.over);
         let patterns = self.groups.get(&target.over).map_or(single, Vec::as_slice);
-        let whole = |pattern| Ok(Regex::new(&format!("^(?:{pattern})$"))?);
+        let whole =
+            |pattern: &'a String| Ok((pattern.as_str(), Regex::new(&format!("^(?:{pattern})$"))?));
         patterns.iter().map(whole).collect()
     }
 
@@ -163,7 +164,7 @@ impl Targets {
         let row = case.iter().find(|row| row.plain_system() == system);
         let row = row.ok_or_else(|| format!("no row of {system}"))?;
         let mut rivals: Vec<&Row> = Vec::new();
-        for pattern in self.over(target)? {
+        for (name, pattern) in self.over(target)? {
             let found = case
                 .iter()
                 .copied()
@@ -171,7 +172,7 @@ impl Targets {
             let before = rivals.len();
             rivals.extend(found);
             if rivals.len() == before {
-                return Err(format!("no row of {}", pattern.as_str()).into());
+                return Err(format!("no row of {name}").into());
             }
         }
         let (figure, speed) = (
@@ -216,6 +217,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::counts::Counts;
 
     fn row(system: &str, clients: usize, calls_per_s: f64, mean_us: f64) -> Row {
         Row {
@@ -305,5 +307,30 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");
         let missing = Targets::read(Path::new(file)).map(|targets| targets.judge(&[]));
         assert!(missing.is_ok_and(|ratios| ratios.len() > 10));
+    }
+
+    #[test]
+    fn a_quick_run_holds_all_of_our_own_file() {
+        const PEERS: &str = "thrift-cpp thrift-cpp-64k thrift-cpp-compact-64k thrift-cpp-nonblocking thrift-go \
+                             thrift-go-framed grpc-cpp grpc-cpp-callback grpc-go tonic volo volo-multiplex \
+                             tarpc capnp-cpp";
+        let systems = crate::peer::names();
+        let systems = || systems.iter().copied().chain(PEERS.split_whitespace());
+        let quick = crate::suite::plan::quick().unwrap_or_else(|error| panic!("{error}"));
+        let rows: Vec<Row> = quick
+            .iter()
+            .flat_map(|scenario| {
+                let systems = systems().filter(|system| scenario.suits(system));
+                let row = |system| Row::new(&scenario.steps[0][0], system, &[], &Counts::default());
+                systems.map(row).collect::<Vec<_>>()
+            })
+            .collect();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");
+        let targets = Targets::read(Path::new(file)).unwrap_or_else(|error| panic!("{error}"));
+        for ratio in targets.judge(&rows) {
+            let (name, case) = (&ratio.name, &ratio.case);
+            let is_held = matches!(ratio.outcome, Outcome::Measured { .. });
+            assert!(is_held, "{name}: {case}: {:?}", ratio.outcome);
+        }
     }
 }

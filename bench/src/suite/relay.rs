@@ -1,9 +1,10 @@
 //! Counts the bytes of a call by passing a connection on.
 
 use super::Result;
-use super::plan::Case;
+use super::plan::{self, Case};
 use super::process::{Deadline, Talking};
 use super::program::Program;
+use super::round;
 use crate::agent::contract::Load;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -19,11 +20,12 @@ pub(crate) fn wire_bytes(
     deadline: Deadline,
 ) -> Result<u64> {
     const CALLS: i32 = 20;
-    let mut server = Talking::start(&mut program.server(system), deadline)?;
-    let behind = server.ready()?;
-    if !behind.contains("127.0.0.1:") {
+    const LIMIT_MS: i32 = 100;
+    if plan::needs_one_host(system) {
         return Err("no TCP".into());
     }
+    let mut server = Talking::start(&mut program.server(system), deadline)?;
+    let behind = server.ready()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();
     let bytes = Arc::new(AtomicU64::new(0));
@@ -36,6 +38,7 @@ pub(crate) fn wire_bytes(
     });
     let load = Load {
         calls: CALLS,
+        limit_ms: Some(LIMIT_MS),
         ..case.alone().load(&[address])
     };
     let mut client = Talking::start(&mut program.client(system, &load), deadline)?;
@@ -43,8 +46,9 @@ pub(crate) fn wire_bytes(
     client.ready()?;
     let before = bytes.load(Ordering::SeqCst);
     client.go()?;
-    client.figures()?;
-    Ok((bytes.load(Ordering::SeqCst) - before) / u64::from(CALLS.unsigned_abs()))
+    let calls = round::parse(&client.figures()?)?.calls;
+    let passed = bytes.load(Ordering::SeqCst) - before;
+    Ok(passed.checked_div(calls).ok_or("no calls")?)
 }
 
 fn pass_on(front: TcpStream, behind: &str, counter: &Arc<AtomicU64>) -> Result<()> {

@@ -1,4 +1,6 @@
 use super::plan::Case;
+use super::report::name;
+use regex::Regex;
 use std::time::Duration;
 
 /// What is measured in one go, by the same servers: a case, or a load that changes over time.
@@ -8,8 +10,18 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     /// Cases that run side by side, one step after the other.
     pub(crate) steps: Vec<Vec<Case>>,
+    /// Those that are of interest here; all, if there are none.
+    pub(crate) systems: Option<Regex>,
     /// How long after one step the next one begins.
     pub(crate) step: Duration,
+}
+
+/// A row of the report: workload and case, or in a profile its name and the step.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Label {
+    pub(crate) workload: String,
+    pub(crate) case: String,
+    pub(crate) step: Option<usize>,
 }
 
 impl Scenario {
@@ -18,6 +30,7 @@ impl Scenario {
         Scenario {
             name: format!("{} {}", case.workload, case.case),
             steps: vec![vec![case]],
+            systems: None,
             step: Duration::ZERO,
         }
     }
@@ -26,11 +39,19 @@ impl Scenario {
         self.steps.iter().flatten()
     }
 
-    /// Workload and case of each row in the report; in a profile, its name and the step.
-    pub(crate) fn labels(&self) -> Vec<(String, String)> {
+    /// What each row of the report is called.
+    pub(crate) fn labels(&self) -> Vec<Label> {
         let label = |number: usize, case: &Case| match case.rate {
-            Some(rate) => (self.name.clone(), step_label(number, case, rate)),
-            None => (case.workload.to_owned(), case.case.to_owned()),
+            Some(rate) => Label {
+                workload: self.name.clone(),
+                case: step_label(number, case, rate),
+                step: Some(number),
+            },
+            None => Label {
+                workload: case.workload.to_owned(),
+                case: case.case.to_owned(),
+                step: None,
+            },
         };
         let steps = (1..).zip(&self.steps);
         let labels =
@@ -48,7 +69,9 @@ impl Scenario {
 
     /// Whether a system can do all of it, and is of interest there.
     pub(crate) fn suits(&self, system: &str) -> bool {
-        self.cases().all(|case| case.suits(system))
+        let wanted = self.systems.as_ref();
+        wanted.is_none_or(|systems| systems.is_match(system))
+            && self.cases().all(|case| case.suits(system))
     }
 
     /// How long it takes at least.
@@ -59,10 +82,8 @@ impl Scenario {
 
 /// `step 2: 500 calls/s of get_blob 1024 to 4 servers at once`, without what goes without saying.
 fn step_label(number: usize, case: &Case, rate: f64) -> String {
-    let mut label = format!("step {number}: {rate} calls/s of {}", case.workload);
-    if case.case != "-" {
-        label += &format!(" {}", case.case);
-    }
+    let call = name(case.workload, case.case);
+    let mut label = format!("step {number}: {rate} calls/s of {call}");
     if case.servers > 1 {
         label += &format!(" to {} servers at once", case.servers);
     }
@@ -76,23 +97,26 @@ mod tests {
 
     #[test]
     fn names_and_servers() {
-        // Profile, row, its label, servers of all steps.
+        // Profile, row, its step and label, servers of all steps.
         let rows = [
-            (Profile::Ramp, 0, "step 1: 500 calls/s of db_work 10", 1),
-            (Profile::Mixed, 2, "step 2: 200 calls/s of blob_100k", 1),
+            (Profile::Ramp, 0, 1, "step 1: 500 calls/s of db_work 10", 1),
+            (Profile::Mixed, 2, 2, "step 2: 200 calls/s of blob_100k", 1),
             (
                 Profile::FanOut,
                 3,
+                4,
                 "step 4: 500 calls/s of agent_small to 8 servers at once",
                 8,
             ),
         ];
-        for (profile, row, label, servers) in rows {
+        for (profile, row, step, label, servers) in rows {
             let scenario = profile.scenario(Duration::from_secs(1));
-            assert_eq!(
-                scenario.labels()[row],
-                (scenario.name.clone(), label.to_owned())
-            );
+            let expected = Label {
+                workload: scenario.name.clone(),
+                case: label.to_owned(),
+                step: Some(step),
+            };
+            assert_eq!(scenario.labels()[row], expected);
             assert_eq!(scenario.servers("any"), servers, "{label}");
         }
     }

@@ -38,9 +38,11 @@ impl ConnectionLimits {
     }
 }
 
-/// How far a driver may trust the announced length of a message: as far as the peer has sent already, and
-/// a first piece on credit. A claim alone thus never costs more than that piece.
+/// How far a driver may trust the announced length of a message: a few times as far as the peer has sent
+/// already, so that a large one moves seldom while it grows, and a first piece on credit. A claim alone thus never
+/// costs more than that piece.
 pub(crate) fn credible(needed: usize, received: usize) -> usize {
     const CREDIT: usize = 128 << 10;
-    needed.min(received.max(CREDIT))
+    const TIMES: usize = 4;
+    needed.min(received.saturating_mul(TIMES).max(CREDIT))
 }

@@ -2,6 +2,8 @@
 //! which takes longer than to copy a message into it.
 
 use bytes::BytesMut;
+#[cfg(feature = "async")]
+use std::cell::RefCell;
 
 /// A buffer that has grown beyond this is let go once it is empty.
 pub(crate) const KEPT: usize = 256 << 10;
@@ -12,10 +14,33 @@ pub(crate) fn reclaim(buffer: &mut BytesMut) -> bool {
     buffer.is_empty() && buffer.try_reclaim(1) && buffer.capacity() <= KEPT
 }
 
-/// Empties a buffer of which everything has been sent.
-pub(crate) fn sent(buffer: &mut Vec<u8>) {
+/// Empties a buffer of which everything has been sent. One that has grown too large is taken out.
+pub(crate) fn sent(buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
     buffer.clear();
-    if buffer.capacity() > KEPT {
-        *buffer = Vec::new();
-    }
+    (buffer.capacity() > KEPT).then(|| std::mem::take(buffer))
+}
+
+/// As many are kept as are likely to be needed at the same moment.
+#[cfg(feature = "async")]
+pub(crate) const SPARES: usize = 8;
+
+#[cfg(feature = "async")]
+thread_local! {
+    static INPUTS: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty buffer for a connection that becomes busy, from one that is idle where there is one.
+#[cfg(feature = "async")]
+pub(crate) fn spare() -> BytesMut {
+    INPUTS.with_borrow_mut(|inputs| inputs.pop().unwrap_or_default())
+}
+
+/// Keeps the buffer of a connection that is idle for the others of the same thread.
+#[cfg(feature = "async")]
+pub(crate) fn put_spare(mut input: BytesMut) {
+    INPUTS.with_borrow_mut(|inputs| {
+        if inputs.len() < SPARES && reclaim(&mut input) {
+            inputs.push(input);
+        }
+    });
 }

@@ -30,12 +30,16 @@ impl<T: FieldValue, E: Exceptions> Encode for ReplyBody<'_, T, E> {
 }
 
 /// A result or a declared exception, on its way in.
-pub(crate) struct ReplySlot<T, E>(Option<Result<T, E>>);
+pub(crate) struct ReplySlot<T, E> {
+    reply: Option<Result<T, E>>,
+    /// A value of which the memory is used again.
+    spare: Option<T>,
+}
 
 impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
-    /// Nothing has been read yet.
-    pub(crate) fn new() -> Self {
-        ReplySlot(None)
+    /// Nothing has been read yet; the result is read over `spare`, where it will be set as a whole.
+    pub(crate) fn over(spare: Option<T>) -> Self {
+        ReplySlot { reply: None, spare }
     }
 
     /// Reads the result or the exception that is this field.
@@ -44,8 +48,9 @@ impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
         field: &Field<'static>,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
-        self.0 = Some(if field.id == 0 {
-            let mut value = T::default();
+        self.reply = Some(if field.id == 0 {
+            let spare = self.spare.take().filter(|_| reader.is_positional());
+            let mut value = spare.unwrap_or_default();
             value.read_field(reader).map_err(|e| e.within("result"))?;
             Ok(value)
         } else {
@@ -56,7 +61,7 @@ impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
 
     /// What the reply said; an error where it had to say something and did not.
     pub(crate) fn into_result(self, method: &str) -> Result<T, E> {
-        match self.0 {
+        match self.reply {
             Some(result) => result,
             None => T::when_absent().ok_or_else(|| missing_result(method).into()),
         }
@@ -169,7 +174,7 @@ mod tests {
                 assert_eq!(out, tagless);
             }
             let bytes = Bytes::from(out);
-            let mut slot = ReplySlot::<T, Failure>::new();
+            let mut slot = ReplySlot::<T, Failure>::over(None);
             assert_eq!(
                 encoding.decode(&mut slot, &bytes, limits).unwrap(),
                 bytes.len()
@@ -191,14 +196,14 @@ mod tests {
 
     #[test]
     fn no_other_places() {
-        let mut slot = ReplySlot::<(), Failure>::new();
+        let mut slot = ReplySlot::<(), Failure>::over(None);
         let bytes = Bytes::from_static(&[3, 7]);
         assert!(
             Encoding::Tagless
                 .decode(&mut slot, &bytes, Limits::default())
                 .is_err()
         );
-        let mut slot = ReplySlot::<i16, Failure>::new();
+        let mut slot = ReplySlot::<i16, Failure>::over(None);
         let nothing = Bytes::from_static(&[0]);
         Encoding::Tagless
             .decode(&mut slot, &nothing, Limits::default())

@@ -2,6 +2,7 @@ use crate::description::{Named, Type};
 use crate::{DecodeError, EncodeError, Kind, Reader, Writer};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Anything that can stand in a field or a container.
@@ -211,6 +212,31 @@ impl Value for Uuid {
         place
             .map(|place| *self = Uuid::from_bytes(*place))
             .is_some()
+    }
+}
+
+/// A value that is shared, not a reference that two ends keep: each end has its own.
+impl<T: Value> Value for Arc<T> {
+    const KIND: Kind = T::KIND;
+
+    #[inline]
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        T::write(self, writer)
+    }
+
+    #[inline]
+    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        if let Some(value) = Arc::get_mut(self) {
+            return value.read(reader);
+        }
+        let mut value = T::default();
+        value.read(reader)?;
+        *self = Arc::new(value);
+        Ok(())
+    }
+
+    fn describe() -> Type<Named> {
+        <T as Value>::describe()
     }
 }
 

@@ -234,10 +234,10 @@ fn refused() {
             "01 02 03 01 01",
             "TypeMismatch",
         ),
-        (of::<Vec<bool>>, Tagged, "01 14 01", "InvalidType"),
+        (of::<Vec<bool>>, Tagged, "01 15 01", "InvalidType"),
         (of::<Key>, Tagged, "25 02 00", "TypeMismatch"),
         (of::<Key>, Tagged, "20", "InvalidType"),
-        (of::<Empty>, Tagged, "34 00", "InvalidType"),
+        (of::<Empty>, Tagged, "35 00", "InvalidType"),
         (
             of::<Empty>,
             Tagged,
@@ -383,6 +383,7 @@ fn values_are_replaced() {
         Presence::default(),
     );
     over(vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]);
+    over(Arc::new("shared".to_owned()), Arc::new(String::new()));
 
     let mut words = vec!["a long word".to_owned(), "another word".to_owned()];
     let before: Vec<*const u8> = words.iter().map(|word| word.as_ptr()).collect();
@@ -465,12 +466,12 @@ fn objects() {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Hstranger {
+struct Holder {
     name: String,
     thing: Option<Thing>,
     things: Vec<Thing>,
 }
-message!(Hstranger { 1 name: String, 2 thing: Option<Thing>, 3 things: Vec<Thing>, });
+message!(Holder { 1 name: String, 2 thing: Option<Thing>, 3 things: Vec<Thing>, });
 
 #[derive(Debug, Default, PartialEq)]
 struct Stranger {
@@ -481,7 +482,7 @@ message!(Stranger { 1 name: String, ..unknown_fields });
 
 #[test]
 fn who_does_not_know_an_object_lets_it_go() {
-    let holder = Hstranger {
+    let holder = Holder {
         name: "it".to_owned(),
         thing: Some(Thing(3)),
         things: vec![Thing(4)],
@@ -497,6 +498,6 @@ fn who_does_not_know_an_object_lets_it_go() {
         .unwrap();
     // And sends the rest.
     let again = tagged::to_bytes(&stranger).unwrap();
-    let back = tagged::from_bytes::<Hstranger>(&again).unwrap();
+    let back = tagged::from_bytes::<Holder>(&again).unwrap();
     assert_eq!((back.name.as_str(), back.thing), ("it", None));
 }

@@ -1,11 +1,12 @@
 package dev.dovetail.bench;
 
+import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 
 /** Makes its calls one after the other. */
 final class Caller {
   /** All of them, in nanoseconds: percentiles are exact. */
-  final long[] latencies;
+  long[] latencies;
 
   long start;
   long end;
@@ -18,10 +19,11 @@ final class Caller {
     latencies = new long[calls];
   }
 
-  void warmUp(int calls) throws Exception {
+  void warmUp(int calls, long limit) throws Exception {
+    long start = System.nanoTime();
     task.call();
     check();
-    for (int i = 1; i < calls; i++) {
+    for (int i = 1; i < calls && System.nanoTime() - start < limit; i++) {
       task.call();
     }
   }
@@ -33,14 +35,18 @@ final class Caller {
     }
   }
 
-  void closedLoop() throws Exception {
+  /** Makes one call after the other, until the limit. */
+  void closedLoop(long limit) throws Exception {
     start = System.nanoTime();
-    for (int i = 0; i < latencies.length; i++) {
-      long start = System.nanoTime();
+    end = start;
+    int made = 0;
+    while (made < latencies.length && (made == 0 || end - start < limit)) {
+      long begun = System.nanoTime();
       task.call();
-      latencies[i] = System.nanoTime() - start;
+      end = System.nanoTime();
+      latencies[made++] = end - begun;
     }
-    end = System.nanoTime();
+    latencies = Arrays.copyOf(latencies, made);
   }
 
   /**

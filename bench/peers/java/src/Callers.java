@@ -59,7 +59,7 @@ final class Callers {
     return String.format(
         "{\"calls\": %d, \"elapsed_ns\": %d, \"cpu_ns\": %d, \"voluntary_switches\": %d, "
             + "\"involuntary_switches\": %d, \"peak_rss_kb\": %d, \"latency\": %s}",
-        load.calls(), elapsed(), cpu, switches.voluntary(), switches.involuntary(), Switches.peakRssKb(), latency());
+        calls(), elapsed(), cpu, switches.voluntary(), switches.involuntary(), Switches.peakRssKb(), latency());
   }
 
   private void guarded(int index) {
@@ -71,17 +71,21 @@ final class Callers {
   }
 
   private void run(int index, Caller caller) throws Exception {
-    caller.warmUp(Math.max(load.warmup(), load.work().callsToCompile() / load.clients()));
+    caller.warmUp(Math.max(load.warmup(), load.work().callsToCompile() / load.clients()), load.limit());
     ready.countDown();
     go.await();
     if (load.rate() == Load.CLOSED) {
-      caller.closedLoop();
+      caller.closedLoop(load.limit());
     } else {
       caller.openLoop(start + load.gap(index), load.gap(load.clients()));
     }
     done.countDown();
     measured.await();
     caller.check();
+  }
+
+  private int calls() {
+    return Arrays.stream(callers).mapToInt(caller -> caller.latencies.length).sum();
   }
 
   private long elapsed() {

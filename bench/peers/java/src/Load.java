@@ -1,7 +1,13 @@
 package dev.dovetail.bench;
 
-/** What a client is to do; the rate is in calls per second. */
-record Load(Work work, int clients, int connections, int calls, int warmup, double rate) {
+/**
+ * What a client is to do; the rate is in calls per second, and after the limit, in nanoseconds, no caller begins another
+ * call.
+ */
+record Load(Work work, int clients, int connections, int calls, int warmup, double rate, long limit) {
+  /** Longer than any run. */
+  static final long UNLIMITED = Long.MAX_VALUE;
+
   /** The rate where each call follows the one before. */
   static final double CLOSED = 0;
 

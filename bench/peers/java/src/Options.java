@@ -10,7 +10,7 @@ record Options(boolean describe, Map<String, String> values) {
   private static final Set<String> KNOWN =
       Set.of(
           "--mode", "--system", "--address", "--workload", "--case",
-          "--clients", "--connections", "--calls", "--warmup", "--rate");
+          "--clients", "--connections", "--calls", "--warmup", "--rate", "--limit-ms");
 
   private static final Map<String, Work> FIXED =
       Map.of(
@@ -59,7 +59,8 @@ record Options(boolean describe, Map<String, String> values) {
             count("--connections", 1),
             count("--calls", 1),
             count("--warmup", 0),
-            rate());
+            rate(),
+            limit());
     if (load.connections() > load.clients()) {
       throw new Bench.Misuse("--connections cannot be more than --clients");
     }
@@ -115,6 +116,16 @@ record Options(boolean describe, Map<String, String> values) {
       // Told below.
     }
     throw new Bench.Misuse("--rate cannot be `%s`", text("--rate"));
+  }
+
+  private long limit() {
+    if (!values.containsKey("--limit-ms")) {
+      return Load.UNLIMITED;
+    }
+    if (values.containsKey("--rate")) {
+      throw new Bench.Misuse("--limit-ms does not go with --rate");
+    }
+    return count("--limit-ms", 0) * 1_000_000L;
   }
 
   private static InetSocketAddress address(String text) {

@@ -1,8 +1,9 @@
 //! Which plots a workload has: those of the article that it comes from.
 
-use super::plot::{Plot, Scale, Series};
+use super::plot::{Plot, Scale, Series, number, time};
 use super::tables::Kind;
 use super::{Metric, Report, Row};
+use std::collections::{BTreeMap, HashSet};
 
 /// Fewer places than these on an axis make no line.
 const LEAST: usize = 3;
@@ -12,7 +13,7 @@ pub(super) fn of(report: &Report, workload: &str) -> Vec<Plot> {
         "get_blob" => blobs(report),
         "db_work" => vec![work(report)],
         "blob_100k" | "structs_100k" => vec![threads(report, workload)],
-        _ => Vec::new(),
+        profile => steps(report, profile),
     };
     plots.into_iter().filter(is_worth_it).collect()
 }
@@ -36,9 +37,11 @@ fn blobs(report: &Report) -> Vec<Plot> {
     let plot = |(metric, what): (Metric, &str), (scale, name): (Scale, &str)| Plot {
         title: format!("get_blob: {what}, {name}"),
         x_label: "bytes",
-        x_name: size,
-        y_label: "µs",
-        scale,
+        x_name: Box::new(size),
+        x_scale: Scale::Log,
+        y_label: "time of a call",
+        y_name: time,
+        y_scale: scale,
         series: series(report, |row| {
             let size = row.case.parse().ok()?;
             (row.workload == "get_blob").then(|| (size, metric.of(row)))
@@ -52,9 +55,11 @@ fn work(report: &Report) -> Plot {
     Plot {
         title: "db_work: calls per second by the number of clients, own connections".to_owned(),
         x_label: "clients",
-        x_name: |clients| clients.to_string(),
+        x_name: Box::new(|clients| clients.to_string()),
+        x_scale: Scale::Log,
         y_label: "calls/s",
-        scale: Scale::Linear,
+        y_name: number,
+        y_scale: Scale::Linear,
         series: series(report, |row| {
             let is =
                 row.workload == "db_work" && row.case == "10" && row.clients == row.connections;
@@ -67,14 +72,59 @@ fn threads(report: &Report, workload: &str) -> Plot {
     Plot {
         title: format!("{workload}: throughput of the server by the number of clients"),
         x_label: "clients, each a thread",
-        x_name: |clients| clients.to_string(),
+        x_name: Box::new(|clients| clients.to_string()),
+        x_scale: Scale::Log,
         y_label: "Gb/s",
-        scale: Scale::Linear,
+        y_name: number,
+        y_scale: Scale::Linear,
         series: series(report, |row| {
             let rate = row.gbit_per_s?;
             let is = row.workload == workload && row.clients == row.connections;
             is.then_some((row.clients as f64, rate))
         }),
+    }
+}
+
+/// The latency of each kind of call in the steps of a profile.
+fn steps(report: &Report, profile: &str) -> Vec<Plot> {
+    let rows = report.rows.iter();
+    let rows: Vec<&Row> = rows
+        .filter(|row| row.workload == profile && row.step.is_some())
+        .collect();
+    let mut calls: Vec<&str> = rows.iter().map(|row| row.call.as_str()).collect();
+    let mut seen = HashSet::new();
+    calls.retain(|call| seen.insert(*call));
+    let plot = |call: &str, metric: Metric, what: &str| {
+        let is_it = |row: &Row| row.workload == profile && row.call == call;
+        let steps = rows.iter().filter(|row| is_it(row));
+        let names: BTreeMap<usize, String> = steps
+            .filter_map(|row| Some((row.step?, step_name(row.step?, row))))
+            .collect();
+        Plot {
+            title: format!("{profile}: {what} latency of {call} in each step, logarithmic scale"),
+            x_label: "step, and calls that are due",
+            x_name: Box::new(move |step| names.get(&(step as usize)).cloned().unwrap_or_default()),
+            x_scale: Scale::Linear,
+            y_label: "time of a call",
+            y_name: time,
+            y_scale: Scale::Log,
+            series: series(report, |row| {
+                let step = row.step.filter(|_| is_it(row))?;
+                Some((step as f64, metric.of(row)))
+            }),
+        }
+    };
+    let both =
+        |call| [(Metric::P50Us, "median"), (Metric::P99Us, "p99")].map(|(m, w)| plot(call, m, w));
+    calls.into_iter().flat_map(both).collect()
+}
+
+/// `2: 500/s`, or `2: 500/s × 4` where each call goes to four servers.
+fn step_name(step: usize, row: &Row) -> String {
+    let rate = row.rate.unwrap_or(0.0);
+    match row.servers {
+        0 | 1 => format!("{step}: {rate}/s"),
+        servers => format!("{step}: {rate}/s × {servers}"),
     }
 }
 

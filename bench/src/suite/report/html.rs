@@ -1,7 +1,7 @@
 //! One page that needs nothing else: the plots and tables of the articles, and how they came about.
 
 use super::tables::{self, Kind, Line, Table};
-use super::{NOISE, Report, Row, figures};
+use super::{NOISE, Report, Row, bytes, figures};
 use std::fmt::Write;
 
 /// A chapter for each article.
@@ -71,6 +71,7 @@ pub(super) fn render(report: &Report) -> String {
     for other in [tables::targets(report), tables::changes(report)] {
         page.extend(other.map(|other| table(&other)));
     }
+    page.push_str(&table(&bytes::table(report)));
     for chapter in chapters(report) {
         let Chapter {
             id, title, text, ..
@@ -104,7 +105,8 @@ fn machine(report: &Report) -> String {
         None => report.machine[name].to_string(),
     };
     let [cores, cpu, kernel, places] = ["cores", "cpu", "kernel", "places"].map(value);
-    format!("{cores} cores, {cpu}, kernel {kernel}; {places}. {NOISE}")
+    let noise = NOISE.replace('`', "");
+    format!("{cores} cores, {cpu}, kernel {kernel}; {places}. {noise}")
 }
 
 /// A workload: its plots, the article's table, and a table for each case.
@@ -150,11 +152,17 @@ fn table(table: &Table) -> String {
 
 /// The cell that a bar stands behind.
 const BAR: usize = 1;
+/// From this length on a cell is broken into lines.
+const LONG: usize = 60;
 
 fn row(text: &mut String, table: &Table, line: &Line) {
     let _ = write!(text, "<tr class={}>", line.kind.class());
     for (index, cell) in line.cells.iter().enumerate() {
-        let _ = write!(text, "<td{}>{}", class(table, index), escape(cell));
+        let class = match cell.len() {
+            LONG.. => " class=prose",
+            _ => class(table, index),
+        };
+        let _ = write!(text, "<td{class}>{}", escape(cell));
         if let Some(bar) = line.bar.filter(|_| index == BAR) {
             let _ = write!(
                 text,
@@ -166,10 +174,9 @@ fn row(text: &mut String, table: &Table, line: &Line) {
 }
 
 fn class(table: &Table, column: usize) -> &'static str {
-    if column < table.text_columns {
-        " class=text"
-    } else {
-        ""
+    match table.is_text(column) {
+        true => " class=text",
+        false => "",
     }
 }
 

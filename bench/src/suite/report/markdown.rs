@@ -1,5 +1,5 @@
 use super::tables::{self, Line, Table};
-use super::{NOISE, Report};
+use super::{NOISE, Report, bytes};
 use std::fmt::Write;
 
 /// All tables: first the short ones that say how it went.
@@ -11,6 +11,7 @@ pub(super) fn render(report: &Report) -> String {
             .into_iter()
             .flatten(),
     );
+    all.push(bytes::table(report));
     all.extend(report.groups().map(tables::case));
     all.push(tables::lines(report));
     all.push(tables::machine(report));
@@ -53,7 +54,7 @@ fn render_table(table: &Table) -> String {
         let mut line = String::from("|");
         for (column, cell) in cells.iter().enumerate() {
             let (cell, width) = (cell.replace('|', "\\|"), widths[column]);
-            let _ = match column < table.text_columns {
+            let _ = match table.is_text(column) {
                 true => write!(line, " {cell:width$} |"),
                 false => write!(line, " {cell:>width$} |"),
             };
@@ -63,11 +64,7 @@ fn render_table(table: &Table) -> String {
     text.push_str(&line(&table.columns));
     text.push('|');
     for (column, width) in widths.iter().enumerate() {
-        let end = if column < table.text_columns {
-            '-'
-        } else {
-            ':'
-        };
+        let end = if table.is_text(column) { '-' } else { ':' };
         let _ = write!(text, "{}{end}|", "-".repeat(width + 1));
     }
     text.push('\n');

@@ -1,5 +1,6 @@
 //! What comes out: `report.json` for programs, `report.md` and `report.html` for people.
 
+mod bytes;
 mod figures;
 mod html;
 mod markdown;
@@ -7,7 +8,7 @@ mod plot;
 mod row;
 mod tables;
 
-pub(crate) use row::{Metric, Row};
+pub(crate) use row::{Metric, Row, name};
 
 use super::Result;
 use super::compare::{Comparison, compare};

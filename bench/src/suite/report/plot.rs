@@ -7,9 +7,11 @@ use std::fmt::Write;
 pub(super) struct Plot {
     pub(super) title: String,
     pub(super) x_label: &'static str,
-    pub(super) x_name: fn(f64) -> String,
+    pub(super) x_name: Box<dyn Fn(f64) -> String>,
+    pub(super) x_scale: Scale,
     pub(super) y_label: &'static str,
-    pub(super) scale: Scale,
+    pub(super) y_name: fn(f64) -> String,
+    pub(super) y_scale: Scale,
     pub(super) series: Vec<Series>,
 }
 
@@ -17,6 +19,16 @@ pub(super) struct Plot {
 pub(super) enum Scale {
     Linear,
     Log,
+}
+
+impl Scale {
+    /// How far a value is on the way from the least to the most.
+    fn share(self, value: f64, least: f64, most: f64) -> f64 {
+        match self {
+            Scale::Linear => (value - least) / (most - least),
+            Scale::Log => (value / least).ln() / (most / least).ln(),
+        }
+    }
 }
 
 pub(super) struct Series {
@@ -44,7 +56,7 @@ impl Plot {
         );
         // Writing to a string cannot fail, here and below.
         for y in frame.y_ticks() {
-            let (at, name) = (frame.y(y), number(y));
+            let (at, name) = (frame.y(y), (self.y_name)(y));
             let _ = write!(svg, "<path class=grid d='M{LEFT} {at:.1}H{RIGHT}'/>");
             let _ = write!(
                 svg,
@@ -70,7 +82,7 @@ impl Plot {
             self.y_label
         );
         for (series, name_y) in self.series.iter().zip(self.name_places(&frame)) {
-            svg.push_str(&line(series, &frame, name_y));
+            svg.push_str(&self.line(series, &frame, name_y));
         }
         svg + "</svg></figure>"
     }
@@ -81,30 +93,30 @@ impl Plot {
         let ends: Vec<f64> = self.series.iter().map(end).collect();
         spread_out(&ends, NAME, frame.bottom)
     }
-}
 
-fn line(series: &Series, frame: &Frame, name_y: f64) -> String {
-    let mut path = String::new();
-    let mut dots = String::new();
-    for (index, &(x, y)) in series.points.iter().enumerate() {
-        let command = if index == 0 { 'M' } else { 'L' };
-        let (at, height) = (frame.x(x), frame.y(y));
-        let _ = write!(path, "{command}{at:.1} {height:.1}");
-        let _ = write!(dots, "<circle cx={at:.1} cy={height:.1} r=2.5 />");
-    }
-    let (x, y) = series.points.last().copied().unwrap_or_default();
-    let (end, height) = (frame.x(x), frame.y(y));
-    let name = escape(&series.name);
-    format!(
-        "<g class='line {}'><title>{name}: {}</title><path d='{path}'/>{dots}\
+    fn line(&self, series: &Series, frame: &Frame, name_y: f64) -> String {
+        let mut path = String::new();
+        let mut dots = String::new();
+        for (index, &(x, y)) in series.points.iter().enumerate() {
+            let command = if index == 0 { 'M' } else { 'L' };
+            let (at, height) = (frame.x(x), frame.y(y));
+            let _ = write!(path, "{command}{at:.1} {height:.1}");
+            let _ = write!(dots, "<circle cx={at:.1} cy={height:.1} r=2.5 />");
+        }
+        let (x, y) = series.points.last().copied().unwrap_or_default();
+        let (end, height) = (frame.x(x), frame.y(y));
+        let name = escape(&series.name);
+        format!(
+            "<g class='line {}'><title>{name}: {}</title><path d='{path}'/>{dots}\
          <path class=leader d='M{:.1} {height:.1}L{} {name_y:.1}'/><text x={} y={:.1}>{name}</text></g>",
-        series.kind.class(),
-        figure(y),
-        end + 4.0,
-        RIGHT + 18.0,
-        RIGHT + 22.0,
-        name_y + 4.0,
-    )
+            series.kind.class(),
+            (self.y_name)(y),
+            end + 4.0,
+            RIGHT + 18.0,
+            RIGHT + 22.0,
+            name_y + 4.0,
+        )
+    }
 }
 
 /// From values to places.
@@ -113,7 +125,8 @@ struct Frame {
     least: f64,
     most: f64,
     bottom: f64,
-    scale: Scale,
+    x_scale: Scale,
+    y_scale: Scale,
 }
 
 impl Frame {
@@ -125,7 +138,7 @@ impl Frame {
         let ys = || points().map(|point| point.1);
         let most = ys().fold(0.0, f64::max);
         let least = ys().fold(f64::MAX, f64::min);
-        let (least, most) = match plot.scale {
+        let (least, most) = match plot.y_scale {
             Scale::Linear => (0.0, most * 1.05),
             Scale::Log => (least / 1.2, most * 1.2),
         };
@@ -134,28 +147,25 @@ impl Frame {
             least,
             most,
             bottom,
-            scale: plot.scale,
+            x_scale: plot.x_scale,
+            y_scale: plot.y_scale,
         }
     }
 
-    /// Sizes and numbers of clients double and quadruple: their distances are those of their logarithms.
     fn x(&self, x: f64) -> f64 {
-        let (Some(first), Some(last)) = (self.xs.first(), self.xs.last()) else {
+        let (Some(&first), Some(&last)) = (self.xs.first(), self.xs.last()) else {
             return LEFT;
         };
-        LEFT + 20.0 + (x / first).ln() / (last / first).ln() * (RIGHT - LEFT - 40.0)
+        LEFT + 20.0 + self.x_scale.share(x, first, last) * (RIGHT - LEFT - 40.0)
     }
 
     fn y(&self, y: f64) -> f64 {
-        let share = match self.scale {
-            Scale::Linear => (y - self.least) / (self.most - self.least),
-            Scale::Log => (y / self.least).ln() / (self.most / self.least).ln(),
-        };
+        let share = self.y_scale.share(y, self.least, self.most);
         self.bottom - share * (self.bottom - TOP)
     }
 
     fn y_ticks(&self) -> Vec<f64> {
-        match self.scale {
+        match self.y_scale {
             Scale::Linear => linear_ticks(self.most),
             Scale::Log => log_ticks(self.least, self.most),
         }
@@ -193,11 +203,26 @@ fn log_ticks(least: f64, most: f64) -> Vec<f64> {
         .collect()
 }
 
-fn number(value: f64) -> String {
+/// Microseconds in the unit that suits them.
+pub(super) fn time(us: f64) -> String {
+    match us {
+        most if most >= 1e6 => format!("{} s", figure_of_tick(most / 1e6)),
+        some if some >= 1e3 => format!("{} ms", figure_of_tick(some / 1e3)),
+        few => format!("{} µs", figure_of_tick(few)),
+    }
+}
+
+fn figure_of_tick(value: f64) -> String {
+    match value.fract() {
+        0.0 => format!("{value}"),
+        _ => figure(value),
+    }
+}
+
+pub(super) fn number(value: f64) -> String {
     match value {
-        many if many >= 10_000.0 => format!("{}k", figure(many / 1000.0).trim_end_matches(".0")),
-        whole if whole.fract() == 0.0 => format!("{whole}"),
-        some => figure(some),
+        many if many >= 10_000.0 => format!("{}k", figure_of_tick(many / 1000.0)),
+        some => figure_of_tick(some),
     }
 }
 

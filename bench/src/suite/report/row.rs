@@ -13,6 +13,12 @@ pub(crate) struct Row {
     pub(crate) system: String,
     pub(crate) clients: usize,
     pub(crate) connections: usize,
+    /// Workload and case of a call, also where those of the row are of a profile.
+    pub(crate) call: String,
+    /// The number of the step in a profile.
+    pub(crate) step: Option<usize>,
+    /// How many servers each call goes to.
+    pub(crate) servers: usize,
     /// Calls a second that were due, whatever earlier ones did.
     pub(crate) rate: Option<f64>,
     pub(crate) calls_per_s: f64,
@@ -70,6 +76,9 @@ impl Row {
             system: format!("{system}{suffix}"),
             clients: case.clients,
             connections: case.connections,
+            call: name(case.workload, case.case),
+            step: None,
+            servers: case.servers,
             rate: case.rate,
             calls_per_s,
             mean_us: us(&|f| f.client.latency.mean_ns),
@@ -111,10 +120,6 @@ impl Row {
 
     /// What was measured, without who.
     pub(crate) fn title(&self) -> String {
-        let case = match self.case.as_str() {
-            "-" => String::new(),
-            case => format!(" {case}"),
-        };
         let callers = match (self.clients, self.connections) {
             (1, _) => "1 client".to_owned(),
             (clients, connections) if clients == connections => {
@@ -123,12 +128,20 @@ impl Row {
             (clients, 1) => format!("{clients} clients, 1 connection"),
             (clients, connections) => format!("{clients} clients, {connections} connections"),
         };
-        format!("{}{case}, {callers}", self.workload)
+        format!("{}, {callers}", name(&self.workload, &self.case))
     }
 
     /// The system, whether or not callers shared a connection.
     pub(crate) fn plain_system(&self) -> &str {
         self.system.trim_end_matches("-shared")
+    }
+}
+
+/// A workload with its case, unless it has only one.
+pub(crate) fn name(workload: &str, case: &str) -> String {
+    match case {
+        "-" => workload.to_owned(),
+        case => format!("{workload} {case}"),
     }
 }
 

@@ -18,6 +18,15 @@ impl Table {
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.note.is_empty()
     }
+
+    /// Whether a column holds words, which begin where others begin, and not numbers, which end there.
+    pub(super) fn is_text(&self, column: usize) -> bool {
+        let cells = self.lines.iter().filter_map(|line| line.cells.get(column));
+        let is_number = |cell: &String| {
+            cell.contains(|c: char| c.is_ascii_digit()) && !cell.contains(char::is_alphabetic)
+        };
+        column < self.text_columns || !cells.into_iter().any(is_number)
+    }
 }
 
 pub(super) struct Line {
@@ -183,13 +192,13 @@ pub(super) fn targets(report: &Report) -> Option<Table> {
             kind: if ratio.holds() { Kind::Good } else { Kind::Bad },
             cells: vec![
                 ratio.verdict().to_owned(),
-                ratio.name.clone(),
-                ratio.system.clone(),
-                ratio.case.clone(),
-                over,
-                ratio.metric.name().to_owned(),
                 value,
                 ratio.bound.to_string(),
+                ratio.metric.name().to_owned(),
+                ratio.name.clone(),
+                ratio.system.clone(),
+                over,
+                ratio.case.clone(),
             ],
             bar: None,
         }
@@ -199,9 +208,9 @@ pub(super) fn targets(report: &Report) -> Option<Table> {
         title: "Targets".to_owned(),
         note: format!("{met} of {} are met.", ratios.len()),
         columns: columns(&[
-            "", "target", "system", "case", "over", "figure", "ratio", "bound",
+            "", "ratio", "bound", "figure", "target", "system", "over", "case",
         ]),
-        text_columns: 6,
+        text_columns: 1,
         lines: ratios.iter().map(line).collect(),
     })
 }

@@ -27,7 +27,8 @@ impl Module<'_> {
     pub(super) fn returns_object(&self, method: &Method) -> bool {
         let result = method.result.as_ref().map(|ty| self.cx.schema.resolve(ty));
         let streams = method.client_stream.is_some() || method.server_stream.is_some();
-        matches!(result, Some(Type::Object(_))) && !streams
+        let shared = method.annotations.get("rust.arc").is_some();
+        matches!(result, Some(Type::Object(_))) && !streams && !shared
     }
 
     pub(super) fn print_pipelined_docs(&self, text: &mut Text, method: &Method, name: &str) {

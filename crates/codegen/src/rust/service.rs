@@ -116,8 +116,18 @@ impl Module<'_> {
     /// What a method gives; `()` for `void`.
     pub(super) fn result_type(&self, method: &Method) -> String {
         match &method.result {
-            Some(ty) => self.ty(ty, Place::Value),
+            Some(ty) => self.shared_result(method, ty),
             None => "()".to_owned(),
+        }
+    }
+
+    /// The type of a result that is there. With the annotation `rust.arc` a handler that keeps the value need not
+    /// copy it for each call.
+    pub(super) fn shared_result(&self, method: &Method, ty: &Type) -> String {
+        let ty = self.ty(ty, Place::Value);
+        match method.annotations.get("rust.arc") {
+            Some(_) => self.generic("Arc", &[ty]),
+            None => ty,
         }
     }
 

@@ -109,7 +109,7 @@ impl Module<'_> {
     /// A result, where the method has one, and a stream.
     fn behind_result(&self, method: &Method, stream: String) -> String {
         match &method.result {
-            Some(ty) => format!("({}, {stream})", self.ty(ty, Place::Value)),
+            Some(ty) => format!("({}, {stream})", self.shared_result(method, ty)),
             None => stream,
         }
     }

@@ -11,6 +11,7 @@ use super::message::{self, Message, Sending};
 use super::promises::Promises;
 use super::reassembly::{Added, Reassembly};
 use super::settings::Settings;
+use super::splitter::{Largest, Splitter};
 use super::streams::{Directions, ItemEncoding, Streams, Taken};
 use super::{ProtocolError, status};
 use crate::limits::credible;
@@ -76,6 +77,7 @@ pub struct Connection {
 
     /// The headers that the other end has sent.
     headers: HeaderTable,
+    splitter: Splitter,
     partial: Reassembly,
     /// Events that one frame led to.
     pub(super) ready: VecDeque<Event>,
@@ -122,6 +124,7 @@ impl Connection {
             needs: 1,
             control,
             headers: HeaderTable::default(),
+            splitter: Splitter::default(),
             partial: Reassembly::default(),
             ready: VecDeque::new(),
             caller: Caller::new(role),
@@ -380,6 +383,10 @@ impl Connection {
         input: &mut BytesMut,
         directory: &dyn Directory,
     ) -> Result<Option<Event>, ProtocolError> {
+        let largest = Largest {
+            frame: self.ours.frame,
+            message: self.ours.message,
+        };
         loop {
             match &self.opening {
                 Opening::Preface => {
@@ -387,7 +394,7 @@ impl Connection {
                         return Ok(None);
                     }
                 }
-                Opening::Hello | Opening::Open => match frame::split(input, self.ours.frame)? {
+                Opening::Hello | Opening::Open => match self.splitter.split(input, largest)? {
                     Ok(frame) => {
                         if let Some(event) = self.frame(frame, directory)? {
                             return Ok(Some(event));

@@ -1,7 +1,6 @@
 //! Frames: eight bytes of header and a payload. `docs/spec/wire.md`, "Frames".
 
 use super::ProtocolError;
-use bytes::BytesMut;
 use dovetail_wire::Bytes;
 
 /// Bytes before the payload.
@@ -89,37 +88,36 @@ impl Kind {
     }
 }
 
-/// Splits a frame off the front; how many bytes are missing where it is not complete.
-pub(super) fn split(
-    input: &mut BytesMut,
-    largest: usize,
-) -> Result<Result<Frame, usize>, ProtocolError> {
-    let Some(header) = input.first_chunk::<HEADER>() else {
-        return Ok(Err(HEADER - input.len()));
-    };
-    let [a, b, c, d, id @ ..] = *header;
-    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-    let (kind, allowed) =
-        Kind::find(d & 0x1f).ok_or(ProtocolError::InvalidFrame { kind: d & 0x1f })?;
-    if d & 0xe0 & !allowed != 0 {
-        return Err(ProtocolError::InvalidFlags {
-            kind: d & 0x1f,
-            flags: d & 0xe0,
-        });
+/// What stands in front of a payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) flags: Flags,
+    pub(super) id: u32,
+    /// Of the payload.
+    pub(super) length: usize,
+}
+
+impl Header {
+    /// Reads a header of a payload that is not larger than this.
+    pub(super) fn read(bytes: [u8; HEADER], largest: usize) -> Result<Self, ProtocolError> {
+        let [a, b, c, d, id @ ..] = bytes;
+        let (kind, flags) = (d & 0x1f, d & 0xe0);
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        match Kind::find(kind) {
+            None => Err(ProtocolError::InvalidFrame { kind }),
+            Some((_, allowed)) if flags & !allowed != 0 => {
+                Err(ProtocolError::InvalidFlags { kind, flags })
+            }
+            Some(_) if length > largest => Err(ProtocolError::FrameTooLarge { length, largest }),
+            Some((kind, _)) => Ok(Header {
+                kind,
+                flags: Flags(flags),
+                id: u32::from_le_bytes(id),
+                length,
+            }),
+        }
     }
-    if length > largest {
-        return Err(ProtocolError::FrameTooLarge { length, largest });
-    }
-    if input.len() < HEADER + length {
-        return Ok(Err(HEADER + length - input.len()));
-    }
-    let mut frame = input.split_to(HEADER + length).freeze();
-    Ok(Ok(Frame {
-        kind,
-        flags: Flags(d & 0xe0),
-        id: u32::from_le_bytes(id),
-        payload: frame.split_off(HEADER),
-    }))
 }
 
 /// Appends a whole frame of which the payload is known to be short.
@@ -163,16 +161,21 @@ pub(super) fn end_message(
     if out.len() - start - HEADER <= largest {
         return end(out, start, kind, flags, id);
     }
-    let payload = out.split_off(start + HEADER);
-    out.truncate(start);
-    out.reserve(payload.len() + payload.len().div_ceil(largest) * HEADER);
-    let mut pieces = payload.chunks(largest).peekable();
-    let mut flags = flags;
-    while let Some(piece) = pieces.next() {
-        let flags_here = flags.with(Flags::MORE, pieces.peek().is_some());
-        out.extend_from_slice(&header(piece.len(), kind, flags_here, id));
-        out.extend_from_slice(piece);
-        // The extras stand in the first frame.
-        flags = Flags(flags.0 & !Flags::EXTRAS.0);
+    let payload = out.len() - start - HEADER;
+    let pieces = payload.div_ceil(largest);
+    out.resize(out.len() + (pieces - 1) * HEADER, 0);
+    // From the last one to the first, each moves behind as many headers as there are pieces before it.
+    for piece in (0..pieces).rev() {
+        let from = start + HEADER + piece * largest;
+        let length = largest.min(payload - piece * largest);
+        let to = from + piece * HEADER;
+        out.copy_within(from..from + length, to);
+        let flags = match piece {
+            0 => flags,
+            // The extras stand in the first frame.
+            _ => Flags(flags.0 & !Flags::EXTRAS.0),
+        };
+        let flags = flags.with(Flags::MORE, piece + 1 < pieces);
+        out[to - HEADER..to].copy_from_slice(&header(length, kind, flags, id));
     }
 }

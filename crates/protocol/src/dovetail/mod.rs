@@ -28,6 +28,7 @@ mod promises;
 mod reassembly;
 mod settings;
 mod slots;
+mod splitter;
 mod status;
 mod streams;
 

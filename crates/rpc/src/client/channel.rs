@@ -1,31 +1,25 @@
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{ObjectCall, Outgoing, Queued, Table, lost, misbehaved, too_late};
-use super::{Answered, Called, Retries, decode, decode_into, read_objects};
-use crate::link::{Link, Queued as Driver};
-use crate::objects::{
-    Home, ObjectDirectory, ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel,
-};
-use crate::server::{Calls, Local};
+use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
+use super::task::connect;
+use super::{Answered, Retries, decode, decode_into, read_objects};
+use crate::link::Link;
+use crate::objects::{Home, ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
+use crate::server::Local;
 use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
 use crate::{
-    Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire, buffers,
+    Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
 };
-use bytes::BytesMut;
-use dovetail_protocol::dovetail::Directory;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, Handle};
-use tokio::task::yield_now;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
@@ -132,7 +126,7 @@ impl Channel {
     }
 
     /// Calls a method and waits for its answer.
-    pub async fn call<P: WriteParams, T: FieldValue, E: Exceptions>(
+    pub async fn call<P: WriteParams, T: FieldValue + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
@@ -143,13 +137,20 @@ impl Channel {
             ..self.outgoing(method, &params)
         };
         let body = self.exchange(call, method.idempotent).await;
-        decode(method.name, body, self.options.decoding)
+        let Options {
+            recycled, decoding, ..
+        } = &*self.options;
+        decode(method.name, body, recycled.take(), *decoding)
     }
 
     /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
     /// it travels at once, and fails as not started where this call fails. Waits for no more than the
     /// connection. Needs Dovetail's own wire.
-    pub async fn pipelined<P: WriteParams, T: FieldValue + From<ObjectRef>, E: Exceptions>(
+    pub async fn pipelined<
+        P: WriteParams,
+        T: FieldValue + From<ObjectRef> + 'static,
+        E: Exceptions,
+    >(
         &self,
         method: &'static Method,
         params: P,
@@ -490,56 +491,6 @@ impl Link {
         // Whoever waits says so when it is polled.
         self.with(|table| table.call(call, || Waker::noop().clone()))
     }
-
-    fn fail(&self, why: &Status) {
-        self.give_up(why);
-        self.turn.notify_waiters();
-    }
-
-    /// Takes in what was received. Gives what the server calls.
-    fn take_in(
-        &self,
-        received: io::Result<usize>,
-        directory: &dyn Directory,
-    ) -> (Vec<Called>, Result<(), Status>) {
-        let target = &self.target;
-        match received {
-            Ok(0) => {
-                let mut table = self.lock();
-                let why = match table.end() {
-                    Ok(()) => lost(target, &"the server closed it"),
-                    Err(fault) => lost(target, &fault),
-                };
-                (Vec::new(), Err(why))
-            }
-            Ok(_) => {
-                let (called, understood) = self.with(|table| table.receive(directory));
-                let misbehaved = |fault| misbehaved(target, &fault);
-                (called, understood.map_err(misbehaved))
-            }
-            Err(e) => (Vec::new(), Err(lost(target, &e))),
-        }
-    }
-}
-
-async fn connect(address: &Address, options: &Options) -> io::Result<Arc<Link>> {
-    let queued = Arc::new(Driver::default());
-    let table = Table::new(options, true);
-    let link = Link::new(address.to_string(), table, options.decoding, queued.clone());
-    let (weak, local) = (Arc::downgrade(&link), options.local.clone());
-    match address {
-        Address::Tcp(place) => {
-            let stream = TcpStream::connect(place).await?;
-            stream.set_nodelay(true)?;
-            let (receiver, sender) = stream.into_split();
-            tokio::spawn(run(receiver, sender, weak, queued, local));
-        }
-        Address::Unix(path) => {
-            let (receiver, sender) = UnixStream::connect(path).await?.into_split();
-            tokio::spawn(run(receiver, sender, weak, queued, local));
-        }
-    }
-    Ok(link)
 }
 
 /// Waits no longer than this. A caller without a runtime, as handlers under
@@ -569,78 +520,6 @@ fn clock() -> Option<Handle> {
     };
     CLOCK.get_or_init(start).clone()
 }
-
-/// The task of a connection: ends when the connection is lost, or when no channel holds it any longer.
-async fn run(
-    mut receiver: impl AsyncRead + Unpin,
-    mut sender: impl AsyncWrite + Unpin,
-    link: Weak<Link>,
-    queued: Arc<Driver>,
-    local: Option<Local>,
-) {
-    let sending = async {
-        let mut out = Vec::new();
-        loop {
-            queued.0.notified().await;
-            let Some(link) = link.upgrade() else {
-                return;
-            };
-            if link.lock().crowded() {
-                // Whoever else is about to call comes along: tokio runs this task before them.
-                yield_now().await;
-            }
-            // The two buffers take turns.
-            std::mem::swap(&mut link.lock().out, &mut out);
-            let sent = sender.write_all(&out).await;
-            buffers::sent(&mut out);
-            if let Err(e) = sent {
-                link.lock().cut(&lost(&link.target, &e));
-                // What the server had to say before is still to be received.
-                return std::future::pending().await;
-            }
-        }
-    };
-    let receiving = async {
-        let mut input = BytesMut::new();
-        let calls = Calls::new(local);
-        loop {
-            let needs = match link.upgrade() {
-                Some(link) => {
-                    let mut table = link.lock();
-                    // What is left of a message stays at the front.
-                    std::mem::swap(&mut table.input, &mut input);
-                    table.needs()
-                }
-                None => return,
-            };
-            input.reserve(needs.max(RECEIVED));
-            let received = receiver.read_buf(&mut input).await;
-            let Some(link) = link.upgrade() else {
-                return;
-            };
-            std::mem::swap(&mut link.lock().input, &mut input);
-            let directory = ObjectDirectory {
-                services: calls.directory(),
-                objects: &link.objects,
-            };
-            let (called, understood) = link.take_in(received, &directory);
-            for called in called {
-                calls.take_in(called, &link);
-            }
-            if let Err(why) = understood {
-                return link.fail(&why);
-            }
-            link.turn.notify_waiters();
-        }
-    };
-    tokio::select! {
-        () = sending => {}
-        () = receiving => {}
-    }
-}
-
-/// The least room that is made for what is received.
-const RECEIVED: usize = 16 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,10 +4,13 @@ pub mod blocking;
 mod dial;
 mod machine;
 mod options;
+mod recycled;
 mod table;
 
 #[cfg(feature = "async")]
 mod channel;
+#[cfg(feature = "async")]
+mod task;
 
 pub use options::Backoff;
 
@@ -40,13 +43,14 @@ impl From<Body> for Answered {
     }
 }
 
-/// Decodes the reply to a call.
+/// Decodes the reply to a call; `spare` is a result of which the memory may be used again.
 pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     method: &str,
     body: Result<impl Into<Answered>, Status>,
+    spare: Option<T>,
     limits: Limits,
 ) -> Result<T, E> {
-    let mut slot = ReplySlot::<T, E>::new();
+    let mut slot = ReplySlot::<T, E>::over(spare);
     decode_into(&mut slot, method, body?.into(), limits)?;
     slot.into_result(method)
 }
@@ -59,7 +63,7 @@ pub(crate) fn read_objects<T: FieldValue, E: Exceptions>(
     answered: Answered,
     limits: Limits,
 ) -> Result<(), Status> {
-    match decode::<T, E>(method, Ok(answered), limits) {
+    match decode::<T, E>(method, Ok(answered), None, limits) {
         Ok(_) => Ok(()),
         Err(exception) => Err(local::failure(method, &exception)),
     }

@@ -1,8 +1,10 @@
+use super::recycled::Recycled;
 use crate::Wire;
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::thrift::{self, ClientOptions, Protocol, Transport};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a channel behaves. Builders fill it; handles derived from a channel change parts of it.
@@ -21,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) polling: Polling,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    /// Shared by all handles of a channel.
+    pub(crate) recycled: Arc<Recycled>,
     /// What this end serves to the other one.
     #[cfg(feature = "async")]
     pub(crate) local: Option<crate::server::Local>,
@@ -73,6 +77,7 @@ impl Default for Options {
             polling: Polling::default(),
             backoff: Backoff::default(),
             headers: Headers::new(),
+            recycled: Arc::default(),
             #[cfg(feature = "async")]
             local: None,
         }
@@ -103,6 +108,29 @@ macro_rules! handle {
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
             self.with(|options| options.headers.push(name, value))
+        }
+
+        /// Gives back a result that the caller has done with: the next answer of its type is decoded over it and
+        /// uses its memory again, that of its strings and lists included. This works where both ends have
+        /// the same contract on Dovetail's own wire; elsewhere such a value is dropped. 64 values are kept, until the
+        /// last handle of the channel goes.
+        ///
+        /// ```
+        /// use dovetail::{Status, blocking::Channel, descriptor};
+        ///
+        /// descriptor!(static LIBRARY = "Library" { titles() -> Vec<String>; });
+        ///
+        /// fn watch(channel: &Channel) -> Result<(), Status> {
+        ///     loop {
+        ///         let titles: Result<Vec<String>, Status> = channel.call(&LIBRARY.methods[0], ());
+        ///         let titles = titles?;
+        ///         println!("{} titles", titles.len());
+        ///         channel.recycle(titles);
+        ///     }
+        /// }
+        /// ```
+        pub fn recycle<T: Send + 'static>(&self, result: T) {
+            self.options.recycled.put(result);
         }
 
         fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
@@ -206,6 +234,12 @@ macro_rules! settings {
         /// can decompress them. Over THeader the wire says it: `"binary+header:zstd"`. Default: not at all.
         pub fn compression(mut self, compression: crate::Compression) -> Self {
             self.options.compression = Some(compression);
+            self
+        }
+
+        /// Chooses when whoever waits for an answer polls before it sleeps.
+        pub fn polling(mut self, polling: crate::transport::Polling) -> Self {
+            self.options.polling = polling;
             self
         }
 

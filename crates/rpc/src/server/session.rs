@@ -358,8 +358,17 @@ impl Outbox {
         self.bytes.len() > FLUSH
     }
 
-    /// Everything has been sent.
-    pub(super) fn sent(&mut self) {
-        buffers::sent(&mut self.bytes);
+    /// Everything has been sent. Gives the buffer where it has grown too large to be kept.
+    pub(super) fn sent(&mut self) -> Option<Vec<u8>> {
+        buffers::sent(&mut self.bytes)
+    }
+
+    /// Takes a buffer, which is empty, for the next answer.
+    #[cfg(feature = "async")]
+    pub(super) fn lend(&mut self, buffer: Vec<u8>) {
+        let spare = std::mem::replace(&mut self.spare, buffer);
+        if self.bytes.capacity() == 0 {
+            self.bytes = spare;
+        }
     }
 }

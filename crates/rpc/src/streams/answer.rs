@@ -20,7 +20,7 @@ impl<T: FieldValue, E: Exceptions> Answer<T, E> {
         Answer {
             call,
             done: false,
-            read: |call, body| decode(call.method(), body, call.limits()),
+            read: |call, body| decode(call.method(), body, None, call.limits()),
         }
     }
 }
@@ -33,7 +33,7 @@ impl<O: Streamed, E: Exceptions> Answer<O, E> {
             done: false,
             read: |call, body| {
                 let receiver = Receiver::new(call.clone());
-                let result: Result<O::Result, E> = decode(call.method(), body, call.limits());
+                let result: Result<O::Result, E> = decode(call.method(), body, None, call.limits());
                 result.map(|result| O::join(result, receiver))
             },
         }

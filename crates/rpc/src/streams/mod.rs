@@ -238,7 +238,7 @@ pub(crate) fn decode_exception<E: Exceptions>(
     (encoding, body): &(Encoding, Bytes),
     limits: Limits,
 ) -> E {
-    let mut slot = ReplySlot::<(), E>::new();
+    let mut slot = ReplySlot::<(), E>::over(None);
     match encoding.decode(&mut slot, body, limits) {
         Ok(_) => match slot.into_result(method) {
             Err(exception) => exception,

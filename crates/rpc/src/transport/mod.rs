@@ -1,6 +1,8 @@
 //! What bytes travel on. A third party adds a transport by implementing [`Stream`] and [`Connector`] (for a
 //! client) or [`Listener`] (for a server); `examples/custom-transport` does.
 
+#[cfg(feature = "async")]
+mod async_socket;
 mod memory;
 mod pipe;
 mod poll;
@@ -9,6 +11,8 @@ mod ready;
 mod receiver;
 mod socket;
 
+#[cfg(feature = "async")]
+pub(crate) use async_socket::AsyncSocket;
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
 pub use pipe::Pipe;
 #[cfg(feature = "async")]

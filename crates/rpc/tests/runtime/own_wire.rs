@@ -37,6 +37,33 @@ impl Service for Till {
     }
 }
 
+/// The memory of a result that is given back holds the next one.
+#[test]
+fn results_are_recycled() {
+    let running = Server::new()
+        .service(Till)
+        .listen("tcp://127.0.0.1:0")
+        .unwrap()
+        .start()
+        .unwrap();
+    let channel = channel(&address(&running));
+    let pay = |amount: i32| -> String {
+        let paid: Result<_, Status> = channel.call(&SERVER.methods[0], (&amount, &1, "Ada"));
+        paid.unwrap()
+    };
+    // The first answer tells that the contracts are equal.
+    assert_eq!(pay(1_000_000), "Ada: 1000000 + 1");
+    let first = pay(1_000_000);
+    let memory = first.as_ptr();
+    channel.recycle(first);
+    channel.recycle(7);
+    let second = pay(2);
+    assert_eq!(second, "Ada: 2 + 1");
+    assert_eq!(second.as_ptr(), memory);
+    let third = pay(3);
+    assert_ne!(third.as_ptr(), memory, "that is in use");
+}
+
 /// The trap of the Glue article: contracts that drift apart. A value never changes places without a word.
 #[test]
 fn contracts_that_differ_work_by_tag_or_are_refused_by_name() {

@@ -21,5 +21,6 @@ typedef map<string, map<string, map<string, map<string, list<list<set<i64>>>>>>>
 
 service Store {
   map<string, list<map<i32, string>>> echo(1: map<string, list<map<i32, string>>> value)
+  list<Point> all() (rust.arc)
   void put(1: string key, 2: list<Point> points, 3: set<i32> numbers, 4: Pages pages, 5: binary blob)
 }

@@ -64,6 +64,8 @@ pub mod containers {
             value: BTreeMap<String, Vec<BTreeMap<i32, String>>>,
         ) -> impl Future<Output = Result<BTreeMap<String, Vec<BTreeMap<i32, String>>>, Status>> + Send;
 
+        fn all(&self, cx: Context) -> impl Future<Output = Result<Arc<Vec<Point>>, Status>> + Send;
+
         fn put(
             &self,
             cx: Context,
@@ -79,6 +81,7 @@ pub mod containers {
         echo(
             1 value: BTreeMap<String, Vec<BTreeMap<i32, String>>>
         ) -> BTreeMap<String, Vec<BTreeMap<i32, String>>>;
+        all() -> Arc<Vec<Point>>;
         put(
             1 key: String,
             2 points: Vec<Point>,
@@ -104,7 +107,8 @@ pub mod containers {
                 0 => call.unary(Default::default(), move |cx, (value,)| {
                     handler.echo(cx, value)
                 }),
-                1 => call.unary(
+                1 => call.unary((), move |cx, ()| handler.all(cx)),
+                2 => call.unary(
                     Default::default(),
                     move |cx, (key, points, numbers, pages, blob)| {
                         handler.put(cx, key, points, numbers, pages, blob)
@@ -152,6 +156,10 @@ pub mod containers {
                 self.channel.call(&STORE.methods[0], (value,)).await
             }
 
+            pub async fn all(&self) -> Result<Arc<Vec<Point>>, Status> {
+                self.channel.call(&STORE.methods[1], ()).await
+            }
+
             pub async fn put(
                 &self,
                 key: &str,
@@ -161,7 +169,7 @@ pub mod containers {
                 blob: &Bytes,
             ) -> Result<(), Status> {
                 self.channel
-                    .call(&STORE.methods[1], (key, points, numbers, pages, blob))
+                    .call(&STORE.methods[2], (key, points, numbers, pages, blob))
                     .await
             }
         }
@@ -187,6 +195,10 @@ pub mod containers {
             self.channel.call(&STORE.methods[0], (value,))
         }
 
+        pub fn all(&self) -> Result<Arc<Vec<Point>>, Status> {
+            self.channel.call(&STORE.methods[1], ())
+        }
+
         pub fn put(
             &self,
             key: &str,
@@ -196,7 +208,7 @@ pub mod containers {
             blob: &Bytes,
         ) -> Result<(), Status> {
             self.channel
-                .call(&STORE.methods[1], (key, points, numbers, pages, blob))
+                .call(&STORE.methods[2], (key, points, numbers, pages, blob))
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::objects::{
     Home, ObjectPlace, ObjectRef, Objects, Remote, WeakHome, local, no_reference, wrong_channel,
 };
 use crate::streams::Wake;
-use crate::transport::{Connector, Polling, Receiver as Reader, Stream, Wait};
+use crate::transport::{Connector, Receiver as Reader, Stream, Wait};
 use crate::{
     Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire, buffers,
 };
@@ -110,7 +110,7 @@ impl Channel {
     }
 
     /// Calls a method and waits for its answer.
-    pub fn call<P: WriteParams, T: FieldValue, E: Exceptions>(
+    pub fn call<P: WriteParams, T: FieldValue + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
@@ -121,7 +121,10 @@ impl Channel {
             ..self.outgoing(method, &params)
         };
         let body = self.exchange(call, method.idempotent);
-        decode(method.name, body, self.options.decoding)
+        let Options {
+            recycled, decoding, ..
+        } = &*self.options;
+        decode(method.name, body, recycled.take(), *decoding)
     }
 
     /// A channel to an object.
@@ -149,7 +152,7 @@ impl Channel {
     /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
     /// it travels at once, and fails as not started where this call fails. Waits for no more than the
     /// connection. Needs Dovetail's own wire.
-    pub fn pipelined<P: WriteParams, T: FieldValue + From<ObjectRef>, E: Exceptions>(
+    pub fn pipelined<P: WriteParams, T: FieldValue + From<ObjectRef> + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
         params: P,
@@ -362,12 +365,6 @@ impl fmt::Debug for Channel {
 
 impl ChannelBuilder {
     settings!();
-
-    /// Chooses when a waiting caller polls before it sleeps.
-    pub fn polling(mut self, polling: Polling) -> Self {
-        self.options.polling = polling;
-        self
-    }
 
     /// The channel. It connects with the first call.
     #[must_use]

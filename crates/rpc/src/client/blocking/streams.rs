@@ -254,7 +254,7 @@ impl<T: FieldValue, E: Exceptions> Answer<T, E> {
         Answer {
             call,
             done: false,
-            read: |call, body| decode(call.0.method, body, call.0.limits),
+            read: |call, body| decode(call.0.method, body, None, call.0.limits),
         }
     }
 }
@@ -267,7 +267,7 @@ impl<O: Streamed, E: Exceptions> Answer<O, E> {
             done: false,
             read: |call, body| {
                 let receiver = Receiver::new(call.clone());
-                let result: Result<O::Result, E> = decode(call.0.method, body, call.0.limits);
+                let result: Result<O::Result, E> = decode(call.0.method, body, None, call.0.limits);
                 result.map(|result| O::join(result, receiver))
             },
         }

@@ -2,9 +2,9 @@
 
 use super::flight::Flight;
 use super::spares;
-use super::stream::Stream;
 use super::{Phase, Site};
 use crate::Reply;
+use crate::buffers;
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::link::Queued;
@@ -12,7 +12,7 @@ use crate::server::counters::count;
 use crate::server::machine::Arrival;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Guest, LINGER, Shared};
-use crate::transport::Experience;
+use crate::transport::{AsyncSocket, Experience};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio::time::{error::Elapsed, timeout};
 /// Serves a connection until either end closes it.
 pub(super) async fn serve(
     site: Site,
-    stream: Stream,
+    stream: AsyncSocket,
     peer: String,
     guest: Guest,
 ) -> io::Result<()> {
@@ -57,7 +57,7 @@ struct Connection<'a> {
     told: watch::Receiver<Phase>,
     session: Session<'a>,
     queued: Arc<Queued>,
-    stream: Stream,
+    stream: AsyncSocket,
     flight: Flight<'a>,
     out: Outbox,
     experience: Experience,
@@ -157,6 +157,9 @@ impl<'a> Connection<'a> {
         if self.out.is_new() {
             self.out = spares::outbox();
         }
+        if let Some(large) = spares::large() {
+            self.out.lend(large);
+        }
         let (deadline, reply) = (call.deadline, call.reply.clone());
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
@@ -171,7 +174,7 @@ impl<'a> Connection<'a> {
         let idle = self.session.is_idle() && self.flight.is_empty();
         if idle {
             // An idle connection keeps nothing.
-            spares::put_input(std::mem::take(&mut self.session.input));
+            buffers::put_spare(std::mem::take(&mut self.session.input));
             spares::put_outbox(std::mem::take(&mut self.out));
         }
         let patience = match self.session.is_idle() && !idle {
@@ -222,7 +225,9 @@ impl<'a> Connection<'a> {
         }
         let sending = self.stream.send(&self.out.bytes);
         let sent = timeout(self.shared.limits.transfer, sending).await;
-        self.out.sent();
+        if let Some(large) = self.out.sent() {
+            spares::put_large(large);
+        }
         sent.unwrap_or_else(|_| {
             count(&self.shared.counters.transfer_timeouts);
             Err(io::ErrorKind::TimedOut.into())

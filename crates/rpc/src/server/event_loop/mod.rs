@@ -4,15 +4,13 @@
 mod connection;
 mod flight;
 mod spares;
-mod stream;
 
 use super::counters::count;
 use super::{ACCEPT_PAUSE, Accepts, Model, Shared};
-use crate::transport::{Listener as _, SocketListener};
+use crate::transport::{AsyncSocket, Listener as _, SocketListener};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use stream::Stream;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
@@ -152,23 +150,24 @@ impl Acceptor {
         })
     }
 
-    async fn accept(&self) -> io::Result<(Stream, String)> {
+    async fn accept(&self) -> io::Result<(AsyncSocket, String)> {
         Ok(match self {
             Acceptor::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 stream.set_nodelay(true)?;
-                (Stream::Tcp(stream), peer.to_string())
+                (AsyncSocket::Tcp(stream), peer.to_string())
             }
-            Acceptor::Unix(listener) => {
-                (Stream::Unix(listener.accept().await?.0), "unix".to_owned())
-            }
+            Acceptor::Unix(listener) => (
+                AsyncSocket::Unix(listener.accept().await?.0),
+                "unix".to_owned(),
+            ),
         })
     }
 }
 
 impl Acceptor {
     /// The connections that nobody has accepted yet. tokio may not have heard of them.
-    fn late(self) -> io::Result<Vec<(Stream, String)>> {
+    fn late(self) -> io::Result<Vec<(AsyncSocket, String)>> {
         let mut late = Vec::new();
         match self {
             Acceptor::Tcp(listener) => {
@@ -176,7 +175,10 @@ impl Acceptor {
                 while let Ok((stream, peer)) = listener.accept() {
                     stream.set_nonblocking(true)?;
                     stream.set_nodelay(true)?;
-                    late.push((Stream::Tcp(TcpStream::from_std(stream)?), peer.to_string()));
+                    late.push((
+                        AsyncSocket::Tcp(TcpStream::from_std(stream)?),
+                        peer.to_string(),
+                    ));
                 }
             }
             Acceptor::Unix(listener) => {
@@ -184,7 +186,7 @@ impl Acceptor {
                 while let Ok((stream, _)) = listener.accept() {
                     stream.set_nonblocking(true)?;
                     late.push((
-                        Stream::Unix(UnixStream::from_std(stream)?),
+                        AsyncSocket::Unix(UnixStream::from_std(stream)?),
                         "unix".to_owned(),
                     ));
                 }
@@ -220,7 +222,7 @@ impl Site {
         }
     }
 
-    fn welcome(&self, stream: Stream, peer: String) {
+    fn welcome(&self, stream: AsyncSocket, peer: String) {
         let Some(guest) = self.shared.admit(None) else {
             return;
         };

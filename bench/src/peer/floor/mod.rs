@@ -1,10 +1,15 @@
-//! The floor: the bytes of a Thrift call sent back and forth over a raw socket, and nothing else.
+//! The floor: the bytes of a Thrift call sent back and forth over a raw socket or through shared memory, and nothing
+//! else.
+
+mod ring;
+mod shm;
 
 use super::dovetail::conversation;
 use crate::harness::{
     self, Client, Failure, Load, Report, Request, Response, Server, System,
     callers::{self, Runner},
 };
+use shm::Shared;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,8 +18,16 @@ use std::thread;
 
 #[derive(Clone, Copy)]
 pub(super) struct Floor {
+    pub(super) medium: Medium,
     pub(super) wait: Wait,
-    pub(super) unix: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Medium {
+    Tcp,
+    Unix,
+    /// Memory that both processes have; they find each other over a Unix socket.
+    Shm,
 }
 
 /// How the receiver waits.
@@ -22,13 +35,14 @@ pub(super) struct Floor {
 pub(super) enum Wait {
     /// In the kernel.
     Block,
-    /// In a loop of non-blocking receives.
+    /// In a loop of receives that do not block.
     Poll,
 }
 
 enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Shm(Shared),
 }
 
 enum Listener {
@@ -51,7 +65,7 @@ impl System for Floor {
 
     fn call(&self, servers: &[String], load: &Load) -> Result<Report, Failure> {
         let address = harness::only(servers)?;
-        load.own_connections("a raw socket has one caller")?;
+        load.own_connections("a raw connection has one caller")?;
         let clients: Result<Vec<_>, Failure> = (0..load.clients)
             .map(|_| self.connect(address, load))
             .collect();
@@ -61,7 +75,7 @@ impl System for Floor {
 
 impl Floor {
     fn listen(self, address: Option<&str>) -> Result<(Listener, String), Failure> {
-        if !self.unix {
+        if self.medium == Medium::Tcp {
             let listener = TcpListener::bind(address.unwrap_or("127.0.0.1:0"))?;
             let place = listener.local_addr()?.to_string();
             return Ok((Listener::Tcp(listener), place));
@@ -86,7 +100,7 @@ impl Floor {
         let request = Request::new(workload, case).ok_or("no such workload")?;
         let (request, reply) = conversation(&request)?;
         socket.write_all(&[1])?;
-        socket.prepare(self.wait)?;
+        let mut socket = self.prepare(socket, Shared::accept)?;
         let mut buffer = vec![0; request.len()];
         loop {
             socket.receive(&mut buffer)?;
@@ -103,13 +117,37 @@ impl Floor {
         socket.write_all(&[u8::try_from(label.len())?])?;
         socket.write_all(label)?;
         socket.read_exact(&mut [0])?;
-        socket.prepare(self.wait)?;
+        let socket = self.prepare(socket, Shared::offer)?;
         let (request, reply) = conversation(&load.request)?;
         Ok(RawClient {
             socket,
             request,
             buffer: vec![0; reply.len()],
             expected: reply,
+        })
+    }
+
+    /// Ready for what is measured; shared memory is shared in this way.
+    fn prepare(
+        self,
+        socket: Socket,
+        share: impl FnOnce(UnixStream, Wait) -> io::Result<Shared>,
+    ) -> io::Result<Socket> {
+        let poll = self.wait == Wait::Poll;
+        Ok(match socket {
+            Socket::Unix(stream) if self.medium == Medium::Shm => {
+                Socket::Shm(share(stream, self.wait)?)
+            }
+            Socket::Unix(stream) => {
+                stream.set_nonblocking(poll)?;
+                Socket::Unix(stream)
+            }
+            Socket::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(poll)?;
+                Socket::Tcp(stream)
+            }
+            ready @ Socket::Shm(_) => ready,
         })
     }
 }
@@ -124,18 +162,7 @@ impl Listener {
 }
 
 impl Socket {
-    fn prepare(&self, wait: Wait) -> io::Result<()> {
-        let poll = wait == Wait::Poll;
-        match self {
-            Socket::Tcp(socket) => {
-                socket.set_nodelay(true)?;
-                socket.set_nonblocking(poll)
-            }
-            Socket::Unix(socket) => socket.set_nonblocking(poll),
-        }
-    }
-
-    /// Fills the buffer, also where the socket does not block.
+    /// Fills the buffer, also where nothing blocks.
     fn receive(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
         while !buffer.is_empty() {
             match self.read(buffer) {
@@ -165,6 +192,7 @@ impl Read for Socket {
         match self {
             Socket::Tcp(socket) => socket.read(buffer),
             Socket::Unix(socket) => socket.read(buffer),
+            Socket::Shm(shared) => shared.read(buffer),
         }
     }
 }
@@ -174,6 +202,7 @@ impl Write for Socket {
         match self {
             Socket::Tcp(socket) => socket.write(bytes),
             Socket::Unix(socket) => socket.write(bytes),
+            Socket::Shm(shared) => shared.write(bytes),
         }
     }
 

@@ -1,5 +1,7 @@
-use super::spares;
-use crate::transport::Experience;
+//! A socket on an event loop: of a server's connections, and of async clients.
+
+use super::Experience;
+use crate::{Address, buffers};
 use bytes::BytesMut;
 use std::cell::RefCell;
 use std::io;
@@ -7,7 +9,7 @@ use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Where a loop receives small messages, whatever the connection: an idle connection keeps no buffer.
+/// Where a thread receives small messages, whatever the connection: an idle connection keeps no buffer.
 const SCRATCH: usize = 64 << 10;
 
 thread_local! {
@@ -15,15 +17,26 @@ thread_local! {
 }
 
 /// The two kinds of socket, alike to what is above.
-pub(super) enum Stream {
+pub(crate) enum AsyncSocket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-impl Stream {
+impl AsyncSocket {
+    pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
+        Ok(match address {
+            Address::Tcp(place) => {
+                let stream = TcpStream::connect(place).await?;
+                stream.set_nodelay(true)?;
+                AsyncSocket::Tcp(stream)
+            }
+            Address::Unix(path) => AsyncSocket::Unix(UnixStream::connect(path).await?),
+        })
+    }
+
     /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end. Nothing
     /// is lost where the future is dropped.
-    pub(super) async fn receive(
+    pub(crate) async fn receive(
         &self,
         input: &mut BytesMut,
         needs: usize,
@@ -59,7 +72,7 @@ impl Stream {
         with_scratch(|scratch| {
             let received = self.try_read(scratch)?;
             if input.capacity() == 0 {
-                *input = spares::input();
+                *input = buffers::spare();
             }
             input.extend_from_slice(scratch.get(..received).unwrap_or_default());
             Ok(received)
@@ -67,24 +80,37 @@ impl Stream {
     }
 
     /// Receives until the peer closes, and keeps nothing.
-    pub(super) async fn discard(&self) {
+    pub(crate) async fn discard(&self) {
         while let Ok(1..) = self
             .when_readable(|| with_scratch(|scratch| self.try_read(scratch)))
             .await
         {}
     }
 
-    pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Stream::Tcp(stream) => stream.write_all(bytes).await,
-            Stream::Unix(stream) => stream.write_all(bytes).await,
+            AsyncSocket::Tcp(stream) => stream.write_all(bytes).await,
+            AsyncSocket::Unix(stream) => stream.write_all(bytes).await,
         }
     }
 
-    pub(super) async fn shutdown_send(&mut self) -> io::Result<()> {
+    /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future is dropped.
+    pub(crate) async fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.try_send(bytes) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
+                    AsyncSocket::Tcp(stream) => stream.writable().await?,
+                    AsyncSocket::Unix(stream) => stream.writable().await?,
+                },
+                result => return result,
+            }
+        }
+    }
+
+    pub(crate) async fn shutdown_send(&mut self) -> io::Result<()> {
         match self {
-            Stream::Tcp(stream) => stream.shutdown().await,
-            Stream::Unix(stream) => stream.shutdown().await,
+            AsyncSocket::Tcp(stream) => stream.shutdown().await,
+            AsyncSocket::Unix(stream) => stream.shutdown().await,
         }
     }
 
@@ -95,26 +121,34 @@ impl Stream {
         loop {
             match read() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
-                    Stream::Tcp(stream) => stream.readable().await?,
-                    Stream::Unix(stream) => stream.readable().await?,
+                    AsyncSocket::Tcp(stream) => stream.readable().await?,
+                    AsyncSocket::Unix(stream) => stream.readable().await?,
                 },
                 result => return result,
             }
         }
     }
 
+    /// Sends as much as the socket takes now; `WouldBlock` where that is nothing.
+    pub(crate) fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            AsyncSocket::Tcp(stream) => stream.try_write(bytes),
+            AsyncSocket::Unix(stream) => stream.try_write(bytes),
+        }
+    }
+
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => stream.try_read(buffer),
-            Stream::Unix(stream) => stream.try_read(buffer),
+            AsyncSocket::Tcp(stream) => stream.try_read(buffer),
+            AsyncSocket::Unix(stream) => stream.try_read(buffer),
         }
     }
 
     /// Reads behind what the buffer holds, into memory that nobody has to clear before.
     fn try_read_behind(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => stream.try_read_buf(buffer),
-            Stream::Unix(stream) => stream.try_read_buf(buffer),
+            AsyncSocket::Tcp(stream) => stream.try_read_buf(buffer),
+            AsyncSocket::Unix(stream) => stream.try_read_buf(buffer),
         }
     }
 }

@@ -1,0 +1,170 @@
+//! The task of a connection that an async channel has made: it sends what all callers have queued in one piece,
+//! and hands out what comes.
+
+use super::Table;
+use super::options::Options;
+use super::table::{lost, misbehaved};
+use crate::link::{Link, Queued};
+use crate::objects::ObjectDirectory;
+use crate::server::Calls;
+use crate::transport::{AsyncSocket, Experience};
+use crate::{Address, Status, buffers};
+use bytes::BytesMut;
+use std::io;
+use std::sync::{Arc, Weak};
+use tokio::task::yield_now;
+
+/// Connects, and starts the task.
+pub(super) async fn connect(address: &Address, options: &Options) -> io::Result<Arc<Link>> {
+    let socket = AsyncSocket::connect(address).await?;
+    let queued = Arc::new(Queued::default());
+    let table = Table::new(options, true);
+    let link = Link::new(address.to_string(), table, options.decoding, queued.clone());
+    let task = Task {
+        socket,
+        link: Arc::downgrade(&link),
+        queued,
+        calls: Calls::new(options.local.clone()),
+        out: Vec::new(),
+        sent: 0,
+        mute: false,
+        experience: Experience::new(options.polling),
+    };
+    tokio::spawn(task.run());
+    Ok(link)
+}
+
+struct Task {
+    socket: AsyncSocket,
+    link: Weak<Link>,
+    queued: Arc<Queued>,
+    /// What the server calls.
+    calls: Calls,
+    /// What is being sent, and how much of it has left. The buffer takes turns with the one of the table.
+    out: Vec<u8>,
+    sent: usize,
+    /// Nothing can be sent any longer. What the server had to say before is still to be received.
+    mute: bool,
+    experience: Experience,
+}
+
+/// What a connection waits for.
+enum Event {
+    /// Something is queued to be sent, or nobody uses the connection any longer.
+    Queued,
+    Sent(io::Result<usize>),
+    Received(io::Result<usize>),
+}
+
+impl Task {
+    /// Ends when the connection is lost, or when no channel holds it any longer.
+    async fn run(mut self) {
+        let mut input = BytesMut::new();
+        loop {
+            let (needs, waits) = match self.link.upgrade() {
+                Some(link) => {
+                    let table = link.lock();
+                    (table.needs(), !table.idle())
+                }
+                None => return,
+            };
+            let event = self.wait(&mut input, needs, waits).await;
+            let Some(link) = self.link.upgrade() else {
+                return;
+            };
+            match event {
+                Event::Queued => self.send(&link).await,
+                Event::Sent(sent) => self.sent(sent, &link),
+                Event::Received(received) => {
+                    if let Err(why) = self.take_in(received, &mut input, &link) {
+                        link.give_up(&why);
+                        return link.turn.notify_waiters();
+                    }
+                    link.turn.notify_waiters();
+                }
+            }
+        }
+    }
+
+    /// Receives, polling only where somebody waits for an answer, and sends at the same time.
+    async fn wait(&mut self, input: &mut BytesMut, needs: usize, waits: bool) -> Event {
+        let mut idle = Experience::new(crate::transport::Polling::Never);
+        let experience = match waits {
+            true => &mut self.experience,
+            false => &mut idle,
+        };
+        let rest = self.out.get(self.sent..).unwrap_or_default();
+        tokio::select! {
+            biased;
+            () = self.queued.0.notified(), if rest.is_empty() && !self.mute => Event::Queued,
+            sent = self.socket.send_some(rest), if !rest.is_empty() => Event::Sent(sent),
+            received = self.socket.receive(input, needs, experience) => Event::Received(received),
+        }
+    }
+
+    /// Sends what is queued; what the socket does not take at once leaves while the task waits.
+    async fn send(&mut self, link: &Link) {
+        if link.lock().crowded() {
+            // Whoever else is about to call comes along: tokio runs this task before them.
+            yield_now().await;
+        }
+        std::mem::swap(&mut link.lock().out, &mut self.out);
+        if !self.out.is_empty() {
+            let sent = self.socket.try_send(&self.out);
+            self.sent(sent, link);
+        }
+    }
+
+    fn sent(&mut self, sent: io::Result<usize>, link: &Link) {
+        match sent {
+            Ok(sent) => self.sent += sent,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => {
+                link.lock().cut(&lost(&link.target, &e));
+                self.mute = true;
+            }
+        }
+        if self.mute || self.sent == self.out.len() {
+            self.sent = 0;
+            buffers::sent(&mut self.out);
+        }
+    }
+
+    /// Takes in what was received: hands out replies, starts what the server calls.
+    fn take_in(
+        &self,
+        received: io::Result<usize>,
+        input: &mut BytesMut,
+        link: &Arc<Link>,
+    ) -> Result<(), Status> {
+        let target = &link.target;
+        match received {
+            Ok(0) => {
+                let mut table = link.lock();
+                std::mem::swap(&mut table.input, input);
+                Err(match table.end() {
+                    Ok(()) => lost(target, &"the server closed it"),
+                    Err(fault) => lost(target, &fault),
+                })
+            }
+            Ok(_) => {
+                let directory = ObjectDirectory {
+                    services: self.calls.directory(),
+                    objects: &link.objects,
+                };
+                let (called, understood) = link.with(|table| {
+                    std::mem::swap(&mut table.input, input);
+                    let received = table.receive(&directory);
+                    // What is left of a message stays at the front.
+                    std::mem::swap(&mut table.input, input);
+                    received
+                });
+                for called in called {
+                    self.calls.take_in(called, link);
+                }
+                understood.map_err(|fault| misbehaved(target, &fault))
+            }
+            Err(e) => Err(lost(target, &e)),
+        }
+    }
+}
