@@ -385,7 +385,8 @@ impl<W: Wake> Table<W> {
     }
 
     fn deliver(&mut self, reply: Reply) {
-        if let Some(passed) = self.passed.remove(&reply.call)
+        if !self.passed.is_empty()
+            && let Some(passed) = self.passed.remove(&reply.call)
             && let Err(status) = &reply.result
             && status.execution() == Execution::NotStarted
         {

@@ -146,7 +146,7 @@ impl Objects {
 
     /// Drops what nobody uses any longer. Only where no lock is held.
     pub(crate) fn tidy(&self) {
-        if self.untidy.swap(false, Ordering::AcqRel) {
+        if self.untidy.load(Ordering::Acquire) && self.untidy.swap(false, Ordering::AcqRel) {
             let unused = std::mem::take(&mut self.lock().unused);
             drop(unused);
         }
