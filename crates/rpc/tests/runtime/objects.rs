@@ -331,7 +331,7 @@ async fn the_end_of_the_connection_frees_them_all() {
             channel.call(&COUNTERS.methods[MANY], (&50,)).await;
         let many = many.expect("objects");
         assert_eq!(world.alive(), 50, "{model:?}");
-        assert!(ended(running).await || true);
+        assert!(ended(running).await, "{model:?}: objects keep no server");
         until_alive(&world, 0).await;
         let late = add(&many[0], 1).await.expect_err("nobody answers");
         assert_eq!(late.code(), Code::Unavailable, "{model:?}");
