@@ -15,6 +15,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     header_bytes: 512,
     name_bytes: 64,
     depth: 16,
+    objects: 3,
 };
 
 /// The most that a driver has to keep of what has come, while more is needed.

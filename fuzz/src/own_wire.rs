@@ -4,7 +4,7 @@
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
     Connection, Contract, Description, Directory, Event, MethodKey, MethodKind, NoMethods, Options,
-    OutgoingCall, Role,
+    OutgoingCall, Role, Target,
 };
 use dovetail_protocol::{Code, ConnectionLimits, Headers, Name, Status};
 use dovetail_wire::{Bytes, Limits};
@@ -16,6 +16,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     header_bytes: 512,
     name_bytes: 64,
     depth: 16,
+    objects: 3,
 };
 
 /// A server. The first byte cuts the frames into pieces.
@@ -39,6 +40,8 @@ pub(crate) fn client(data: &[u8]) {
             method: &key,
             deadline: None,
             headers: &Headers::new(),
+            target: (method == "b").then(|| Target::Result(made[0])),
+            promise: method == "a",
         };
         let contract = || Arc::new(contract(method, b"1"));
         let body = Bytes::from_static(b"x");
@@ -76,6 +79,7 @@ pub(crate) fn client(data: &[u8]) {
                 assert!(streams && call == made[3], "{call} has no stream");
                 streams = false;
             }
+            Event::Released { count, .. } => assert!(count > 0),
             Event::Call(_) | Event::Cancelled { .. } | Event::Credit { .. } => {}
         }
     }
@@ -146,14 +150,19 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
             match received {
                 Ok(Some(Event::Call(call))) => {
                     assert!(call.body.len() <= LIMITS.message_bytes);
+                    let (number, object) = (call.reply.call(), call.object);
                     events.push(format!(
-                        "{} {:?} {:?}",
-                        call.reply.call(),
-                        call.kind,
-                        call.body
+                        "{number} {:?} {object:?} {:?}",
+                        call.kind, call.body
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());
+                    if call.promise {
+                        let nothing = || Status::new(Code::NotFound, "nothing");
+                        let returned = (!body_ends(&call.body)).then_some(7);
+                        let outcome = returned.ok_or_else(nothing);
+                        connection.returned(call.reply.call(), outcome);
+                    }
                     if call.kind.server_streams() {
                         let number = call.reply.call();
                         let _ = connection.item(number, &body, &mut out);

@@ -44,7 +44,7 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     const KINDS: &[u8] = &[
         1, 2, 3, 4, 5, 0x25, 0x45, 0x65, 0xc5, 9, 0x49, 0xc9, 6, 0x26, 0x46, 0xc6, 7, 8, 12, 13,
-        14, 16, 17,
+        14, 15, 16, 17,
     ];
     const PIECES: &[&[u8]] = &[
         b"",
@@ -56,6 +56,11 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
         b"\x01\0\x04note0123456789abcdef",
         b"\x08\x01\x01\x01n\x01v",
         b"\x01\xe8\x07",
+        // A promise, calls of what call 1 returns and of object 3.
+        b"\0\x10\0",
+        b"\0\x14\x03\0",
+        b"\0\x04\x03",
+        b"\0\x04\x06\0",
         b"\x01\x01\x80\x80\x04",
         b"01234567",
         // Compressed, with their sizes: a frame of zstd, a block of lz4.

@@ -3,6 +3,7 @@
 fn main() -> Result<(), dovetail_build::Error> {
     dovetail_build::compile("../contract/interop.thrift")?;
     dovetail_build::compile("../contract/neovim.thrift")?;
+    dovetail_build::compile("../contract/objects.thrift")?;
     dovetail_build::compile("../contract/streams.thrift")?;
     dovetail_build::compile("../contract/uuid.thrift").map(drop)
 }

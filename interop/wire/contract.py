@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable
 
-from encoding import DESCRIPTIONS, ENUM, FAMILY, OPTIONAL, REQUIRED, STRUCT, UNION
+from encoding import DESCRIPTIONS, ENUM, FAMILY, OPTIONAL, REQUIRED, SERVICE, STRUCT, UNION
 from encoding import CARRIED, Code, Definition, Field, Reader, Type, deeper, need
 
 ONEWAY, CALLER_STREAM, CALLEE_STREAM = 1, 2, 4
 STREAMS = {CALLER_STREAM: "caller_stream", CALLEE_STREAM: "callee_stream"}
 FLAGS = (0, ONEWAY, CALLER_STREAM, CALLEE_STREAM, CALLER_STREAM | CALLEE_STREAM)
-KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM, "family": FAMILY}
+KINDS = {"struct": STRUCT, "exception": STRUCT, "union": UNION, "enum": ENUM, "family": FAMILY, "service": SERVICE}
 PARTS = {Code.LIST: 1, Code.SET: 1, Code.MAP: 2, Code.ARRAY: 1, Code.REF: 1}
-NAMED = {Code.ENUM: (ENUM,), Code.STRUCT: (STRUCT, UNION), Code.FAMILY: (FAMILY,)}
+NAMED = {Code.ENUM: (ENUM,), Code.STRUCT: (STRUCT, UNION), Code.FAMILY: (FAMILY,), Code.OBJECT: (SERVICE,)}
 PRESENCES = {None: 0, "required": REQUIRED, "optional": OPTIONAL}
 
 
@@ -101,6 +101,8 @@ class Describer:
             return start + many(zigzag(number) + text(name) for name, number in one.names.items())
         if one.kind == FAMILY:
             return start + many(map(self.number, one.members))
+        if one.kind == SERVICE:
+            return start
         return start + self.fields(one.fields, one.kind == UNION)
 
     def method(self, method: Method) -> bytes:
@@ -175,14 +177,14 @@ class DescriptionReader(Reader):
 
     def definition(self, one: Definition) -> None:
         one.kind, one.name = self.byte(), self.text()
-        need(one.kind in (STRUCT, UNION, ENUM, FAMILY), DESCRIPTIONS, f"kind {one.kind} of {one.name}")
+        need(one.kind in (STRUCT, UNION, ENUM, FAMILY, SERVICE), DESCRIPTIONS, f"kind {one.kind} of {one.name}")
         if one.kind == ENUM:
             pairs = [(self.zigzag(), self.text()) for _ in range(self.count())]
             one.names = {name: number for number, name in pairs}
         elif one.kind == FAMILY:
             one.members = [self.numbered() for _ in range(self.count())]
             need(len(one.members) > 0, DESCRIPTIONS, f"the family {one.name} has no structs")
-        else:
+        elif one.kind != SERVICE:
             one.fields = self.fields()
 
     def method(self) -> Method:
@@ -223,7 +225,7 @@ class JsonContract:
             one.names = parts
         elif one.kind == FAMILY:
             one.members = [self.types[name] for name in parts]
-        else:
+        elif one.kind != SERVICE:
             one.fields = self.fields(parts)
 
     def fields(self, lines: list[str]) -> list[Field]:
@@ -306,7 +308,7 @@ def to_json(method: Method) -> dict[str, Any]:
     """The opposite of JsonContract for one method; an exception is shown as the struct that it is."""
     describer = Describer()
     describer.method(method)
-    kinds = {STRUCT: "struct", UNION: "union", ENUM: "enum", FAMILY: "family"}
+    kinds = {STRUCT: "struct", UNION: "union", ENUM: "enum", FAMILY: "family", SERVICE: "service"}
     types = {key(one): {kinds[one.kind]: parts(one)} for one in describer.found}
     of = {"name": method.name, "oneway": bool(method.flags & ONEWAY), "parameters": lines(method.parameters)}
     if method.result:

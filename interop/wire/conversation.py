@@ -1,6 +1,6 @@
 """Frames, and what they mean after all that came before, read as docs/spec/wire.md says."""
 
-from typing import Iterator
+from typing import Any, Iterator
 
 from compressed import decompress
 from contract import FLAGS as METHOD_FLAGS
@@ -8,7 +8,7 @@ from contract import Method, find, fingerprint, parse_description, to_json
 from encoding import DESCRIPTIONS, Broken, Reader, decode, need
 from state import CALLS, CONNECTION, ERRORS, FRAMES, METHODS, OBJECTS, OPENING, STREAMS
 from state import CODES, COMPATIBLE, DESCRIBE, EQUAL, EXECUTIONS, REFUSED, UNKNOWN, VERDICTS
-from state import COMPRESSION, DEADLINE, EXTRAS, FLAGS, MORE, TAGGED, TARGET, WITH_HEADERS
+from state import COMPRESSION, DEADLINE, EXTRAS, FLAGS, MORE, PROMISE, TAGGED, TARGET, WITH_HEADERS
 from state import LEAST_FRAME, MOST_HEADERS, SETTINGS, WITHOUT_ID
 from state import Call, End, Json, Kind, Message, Slot
 
@@ -17,6 +17,14 @@ def word(reader: Reader, words: list[str], first: int, rule: str) -> str:
     number = reader.byte() - first
     need(0 <= number < len(words), rule, f"{number + first} is none of {first} to {first + len(words) - 1}")
     return words[number]
+
+
+def references(value: Any) -> Iterator[Json]:
+    if isinstance(value, dict) and value.keys() == {"object", "of"}:
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from references(part)
 
 
 class Conversation:
@@ -96,7 +104,12 @@ class Conversation:
         return {"last": end.drained, "why": reader.text()}
 
     def release(self, end: End, id: int, reader: Reader) -> Json:
-        return {"count": reader.varint()}
+        count, owner = reader.varint(), self.peer(end)
+        need(count > 0, OBJECTS, "a release of nothing")
+        known = owner.unread or count <= owner.objects[id]
+        need(known, OBJECTS, f"{count} references to object {id} are released, and {owner.objects[id]} were sent")
+        owner.objects[id] -= min(count, owner.objects[id])
+        return {"count": count, "left": owner.objects[id]}
 
     def goodbye(self, end: End, id: int, reader: Reader) -> Json:
         end.gone = True
@@ -168,11 +181,17 @@ class Conversation:
         if not call:
             return said | {"ignored": True}
         call.over()
+        if execution == "not started":
+            call.caller.objects.subtract(call.passed)
         return said
 
     def cancel(self, end: End, id: int, reader: Reader) -> Json:
         call = self.call(end, Kind.CANCEL, id)
         end.unfinished.pop(id, None)
+        if not call and id in end.promises:
+            end.promises.remove(id)
+            return {"forgets": True}
+        end.promises.discard(id)
         if not call:
             return {"ignored": True}
         call.cancelled = True
@@ -212,6 +231,7 @@ class Conversation:
         if kind == Kind.CALL:
             json["slot"] = reader.varint()
             call = end.new_call(id, end.slot(json["slot"]))
+            end.promises.discard(id)
             drained = self.peer(end).drained
             call.left_out = drained is not None and id > drained
             if call.left_out:
@@ -253,8 +273,9 @@ class Conversation:
 
     def extras(self, end: End, kind: Kind, id: int, reader: Reader) -> Json:
         bits, peer, json = reader.byte(), self.peer(end), {}
-        need(not bits & ~15, FRAMES, f"extras {bits:02x}")
-        need(kind == Kind.CALL or not bits & (DEADLINE | TARGET), FRAMES, f"deadline or target in {kind.name}")
+        need(not bits & ~31, FRAMES, f"extras {bits:02x}")
+        of_calls = DEADLINE | TARGET | PROMISE
+        need(kind == Kind.CALL or not bits & of_calls, FRAMES, f"extras {bits:02x} in {kind.name}")
         if bits & DEADLINE:
             json["deadline_us"] = reader.varint()
         if bits & COMPRESSION:
@@ -267,6 +288,11 @@ class Conversation:
         if bits & WITH_HEADERS:
             kept = peer.settings["header_table"] if peer.greeted else 0
             json["headers"] = [end.header(reader, kept) for _ in range(reader.count())]
+        if bits & PROMISE:
+            call = end.calls.get(id)
+            need(call and not call.slot.flags, OBJECTS, "a promise of a call that cannot return an object")
+            end.promises.add(id)
+            json["promise"] = True
         return json
 
     def target(self, end: End, id: int, target: int) -> Json:
@@ -275,6 +301,7 @@ class Conversation:
             return {"object": number}
         earlier = number % 2 == id % 2 and number != id and number <= end.highest
         need(earlier, OBJECTS, f"the target {number} is no earlier call of the same caller")
+        need(number in end.promises, OBJECTS, f"call {number} has promised nothing, or is forgotten")
         return {"answer_of": number}
 
     def complete(self, end: End, message: Message) -> Json:
@@ -282,6 +309,7 @@ class Conversation:
         json["frames"] = message.frames
         if message.body or kind != Kind.END:
             json |= {"encoding": "tagged" if message.tagged else "tagless"} | self.body(end, message)
+            self.pass_objects(end, message)
         if call and kind == Kind.END:
             need(not (call.failed and message.body and end is not call.caller), STREAMS, "a second exception")
             call.half(end).ended = True
@@ -291,6 +319,22 @@ class Conversation:
         if call and self.is_last(end, kind, call):
             call.over()
         return json
+
+    def pass_objects(self, end: End, message: Message) -> None:
+        """Counts the references in a body that could be read."""
+        call, kind = message.call, message.kind
+        if "body" not in message.json:
+            end.unread = True
+            return
+        for reference in references(message.json["body"]):
+            need(kind in (Kind.CALL, Kind.REPLY) and not call.slot.flags, OBJECTS, "an object where none can be")
+            number = reference["object"]
+            if reference["of"] == "sender":
+                end.objects[number] += 1
+                call.passed += [number] * (kind == Kind.CALL)
+            else:
+                known = self.peer(end).unread or self.peer(end).objects[number] > 0
+                need(known, OBJECTS, f"object {number} comes home, and was not sent")
 
     def is_last(self, end: End, kind: Kind, call: Call) -> bool:
         last = Kind.END if call.callee_half.stream else Kind.REPLY

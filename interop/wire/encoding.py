@@ -48,14 +48,14 @@ SAME = {Code.BINARY: Code.STRING, Code.ENUM: Code.I32, Code.REF: Code.STRUCT, Co
 
 @dataclass
 class Definition:
-    kind: int = 0  # STRUCT, UNION, ENUM, FAMILY
+    kind: int = 0  # STRUCT, UNION, ENUM, FAMILY, SERVICE
     name: str = ""
     fields: list["Field"] = field(default_factory=list)
     members: list["Definition"] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
 
 
-STRUCT, UNION, ENUM, FAMILY = 1, 2, 3, 4
+STRUCT, UNION, ENUM, FAMILY, SERVICE = 1, 2, 3, 4, 5
 
 
 @dataclass

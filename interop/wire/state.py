@@ -1,5 +1,6 @@
 """What both ends of a conversation know so far, for the rules of docs/spec/wire.md."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Iterator
@@ -21,7 +22,7 @@ WITHOUT_ID = (Kind.HELLO, Kind.PING, Kind.PONG, Kind.DRAIN, Kind.GOODBYE)
 
 MORE, TAGGED, EXTRAS = 0x20, 0x40, 0x80
 FLAGS = dict.fromkeys((Kind.CALL, Kind.REPLY, Kind.ITEM), MORE | TAGGED | EXTRAS) | {Kind.END: MORE | TAGGED}
-DEADLINE, COMPRESSION, TARGET, WITH_HEADERS = 1, 2, 4, 8
+DEADLINE, COMPRESSION, TARGET, WITH_HEADERS, PROMISE = 1, 2, 4, 8, 16
 
 # The settings of HELLO, numbered from 1, with their defaults.
 SETTINGS = {
@@ -93,6 +94,7 @@ class Call:
     failed: bool = False  # the REPLY was an exception
     cancelled: bool = False
     left_out: bool = False  # by DRAIN
+    passed: list[int] = field(default_factory=list)  # objects of the caller, in its parameters
 
     def half(self, sender: "End") -> Half:
         return self.caller_half if sender is self.caller else self.callee_half
@@ -136,6 +138,9 @@ class End:
     next_header: int = 0
     pings: list[bytes] = field(default_factory=list)
     drained: int | None = None
+    objects: Counter[int] = field(default_factory=Counter)  # references that it sent, by number
+    unread: bool = False  # it has sent bodies that cannot be read, and perhaps objects in them
+    promises: set[int] = field(default_factory=set)  # its calls that others may be addressed to
 
     def takes(self, setting: str, sender: "End") -> int:
         """What the defaults allow is no error of a sender that may not have read this end's HELLO yet."""

@@ -9,7 +9,7 @@ from state import Json
 
 CONTRACT = json.dumps(
     {
-        "types": {"Bad": {"exception": ["1: string why"]}},
+        "types": {"Bad": {"exception": ["1: string why"]}, "File": {"service": []}},
         "methods": [
             {"name": "add", "parameters": ["1: i32 a"], "result": "i32", "exceptions": ["1: Bad bad"]},
             {"name": "log", "oneway": True},
@@ -22,6 +22,8 @@ CONTRACT = json.dumps(
                 "callee_stream": {"item": "i32", "exceptions": ["1: Bad bad"]},
             },
             {"name": "talk", "caller_stream": {"item": "string"}, "callee_stream": {"item": "string"}},
+            {"name": "file", "parameters": ["1: list<File> like"], "result": "File"},
+            {"name": "files", "callee_stream": {"item": "File"}},
         ],
     }
 )
@@ -47,6 +49,10 @@ REFUSED = [*OPEN, "< 06 1 02 026e6f"]
 TALK = [*HELLOS, bind(0, "talk", 6), "< 03 0 00 00", "> 05 1 00 00"]
 TALKS = [*TALK, "< 06 1 00"]
 TALKED = [*TALKS, "> 0a 1", "< 0a 1"]
+FILE = [*HELLOS, bind(0, "file", 0), "< 03 0 00 00", "> 05 1 00 01 06"]  # passes object 3
+GIVEN = [*FILE, "< 06 1 01 0e"]  # returns object 7
+PROMISED = [*HELLOS, bind(0, "file", 0), "< 03 0 00 00", "> 85 1 00 10 00"]
+FORGOTTEN = [*PROMISED, "< 06 1 01 0e", "> 08 1"]
 SMALL = ["> 01 0 01 0306", "< 01 0 01", *COUNTS[2:]]  # the client takes 6 bytes of items on a stream
 FULL = [*SMALL, "< 09 1 05000000", "< 09 1 06000000"]
 TIGHT = ["> 01 0 01 0406", *FULL[1:]]  # on all streams together
@@ -82,14 +88,19 @@ GOOD = [
     ([*CALLED, "< 0e 0 01 00"], "> 05 3 00 02000000", {"not_started": True}),
     ([*TALKS, "< 0e 0 01 00"], "> 09 1 0161", {"body": {"item": "a"}}),
     ([*SUM, "< 0e 0 00 00"], "> 09 1 05000000", {"kind": "ITEM"}),
-    (HELLOS, "> 0f 7 8101", {"kind": "RELEASE", "id": 7, "count": 129}),
+    (GIVEN, "> 0f 7 01", {"kind": "RELEASE", "id": 7, "count": 1, "left": 0}),
+    (GIVEN, "> 05 3 00 01 0f", {"body": {"like": [{"object": 7, "of": "receiver"}]}}),
+    (FILE, "< 0f 3 01", {"kind": "RELEASE", "count": 1}),
+    ([*FILE, "> 05 3 00 02 06 06", "< 06 1 01 07"], "< 0f 3 02", {"count": 2, "left": 1}),
+    (PROMISED, "> 85 3 00 14 03 00", {"target": {"answer_of": 1}, "promise": True}),
+    (FORGOTTEN[:-1], "> 08 1", {"kind": "CANCEL", "forgets": True}),
+    (FORGOTTEN, "> 08 1", {"ignored": True}),
     (HELLOS, "< 10 0 0d 00", {"kind": "GOODBYE", "code": "INTERNAL"}),
     # extras
     (ADD_BOUND, "> c5 1 00 01 8002 00", {"deadline_us": 256, "body": {}}),
     (ADD_BOUND, "> c5 1 00 02 01 05 aabb", {"compression": {"method": "zstd", "size": 5}, "body_hex": "aabb"}),
     (TALKS, "> 89 1 02 02 0b 20 0a61 0100 50 6161616161", {"body": {"item": "aaaaaaaaaa"}}),
     (ADD_BOUND, "> c5 1 00 04 0c 00", {"target": {"object": 6}}),
-    (CALLED, "> c5 3 00 04 03 00", {"target": {"answer_of": 1}}),
     (ADD_BOUND, KEPT, {"headers": [{"name": "a", "value": "78", "number": 0}]}),
     ([*ADD_BOUND, KEPT], KEPT.replace("5 1", "5 3"), {"headers": [{"name": "a", "value": "78", "number": 1}]}),
     ([*ADD_BOUND, KEPT], "> c5 3 00 08 02 02 00 0162 00 00", {"headers": [
@@ -218,11 +229,21 @@ BAD = [
     ([*SUM, "> 29 1 05"], "> c9 1 00", "wire.md#frames"),
     ([HELLOS[0], bind(0, "log", 1)], "> c5 1 00 08 01 01 0161 0178 00", "wire.md#headers"),
     ([*SUM, "> 29 1 05"], "> 0a 1", "wire.md#frames"),
-    (ADD_BOUND, "> c5 1 00 10", "wire.md#frames"),
+    (ADD_BOUND, "> c5 1 00 20", "wire.md#frames"),
     (ADD_BOUND, "> c5 1 00 08 01 02", "wire.md#headers"),
     (CALLED, "< 86 1 01 05", "wire.md#frames"),
     (CALLED, "< 86 1 02 01 05 aa", "wire.md#opening"),
     (ADD_BOUND, "> c5 1 00 04 03 00", "wire.md#objects"),
+    (CALLED, "> c5 3 00 04 03 00", "wire.md#objects"),  # it has promised nothing
+    (FORGOTTEN, "> 85 3 00 04 03 00", "wire.md#objects"),
+    ([*HELLOS, bind(0, "log", 1)], "> c5 1 00 10 00", "wire.md#objects"),
+    (HELLOS, "> 0f 7 8101", "wire.md#objects"),
+    (GIVEN, "> 0f 7 02", "wire.md#objects"),
+    (GIVEN, "> 0f 7 00", "wire.md#objects"),
+    ([*GIVEN, "> 0f 7 01"], "> 0f 7 01", "wire.md#objects"),
+    ([*FILE, "< 07 1 05 01 00"], "< 0f 3 01", "wire.md#objects"),  # it was not started
+    (FILE, "< 06 1 01 05", "wire.md#objects"),
+    ([*HELLOS, bind(0, "files", 4), "< 03 0 00 00", "> 05 1 00 00", "< 06 1 00"], "< 09 1 02", "wire.md#objects"),
     # of one message only
     (ADD_BOUND, "> 05 1 00 020000", "encoding.md#limits"),
     (ADD_BOUND, "> 05 1 00 0200000000", "encoding.md#limits"),

@@ -18,6 +18,7 @@ TYPES = {
     "Animal+": {"family": ["Animal", "Cat"]},
     "Person": {"struct": ["1: ref Person friend", "2: list<Bond> bonds", "3: ref Animal+ pet"]},
     "Bond": {"struct": ["1: required ref Person to"]},
+    "Files": {"service": []},
 }
 
 # Fields 32765 to 32767, up to their values.
@@ -60,7 +61,7 @@ VALUES = [
     ("map<string, list<u8>>", "01 0161 020102", "13 01 0c11 0161 02060102", [["a", [1, 2]]]),
     ("map<i8, i8>", "00", "13 00", []),
     ("Tree", "01 00", "10 310110 3100 00 00", {"branches": [{"branches": []}]}),
-    ("object", "0d", "14 0d", {"object": 6, "of": "receiver"}),
+    ("Files", "0d", "14 0d", {"object": 6, "of": "receiver"}),
     ("Animal+", "00 0141", "10 2c0141 00", {"name": "A"}),
     ("Animal+", "01 0141 01", f"10 {TYPE}03436174 0c020141 2101 00", CAT),
     ("Person", "00 00 00", "10 5100 00", {"bonds": []}),
@@ -180,9 +181,12 @@ DESCRIPTIONS = [
         b"\1" + text("push") + b"\2" + b"\0\1\0" + b"\x11\x10\0\1" + b"\4" + text("e") + b"\0\x10\0"
         + b"\1" + b"\1" + text("Empty") + b"\0"),
     ({"name": "talk", "caller_stream": {"item": "u8"},
-      "callee_stream": {"item": "object", "exceptions": ["1: Empty e"]}},
-        b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x14\1" + b"\2" + text("e") + b"\0\x10\0"
+      "callee_stream": {"item": "uuid", "exceptions": ["1: Empty e"]}},
+        b"\1" + text("talk") + b"\6" + b"\0\0\0" + b"\6\0" + b"\x0e\1" + b"\2" + text("e") + b"\0\x10\0"
         + b"\1" + b"\1" + text("Empty") + b"\0"),
+    ({"name": "open", "parameters": ["1: list<Files> near"], "result": "Files"},
+        b"\1" + text("open") + b"\0" + b"\1" + b"\2" + text("near") + b"\0\x11\x14\0" + b"\x14\0" + b"\0"
+        + b"\1" + b"\5" + text("Files")),
     ({"name": "when", "parameters": ["1: timestamp_tz t", "2: array<float, *, *, 3> a"], "result": "dynamic"},
         b"\1" + text("when") + b"\0" + b"\2" + b"\2" + text("t") + b"\0\x15\2"
         + b"\4" + text("a") + b"\0\x16\2\0\0\x16\1\3\x0a" + b"\x15\7\0\0"),
@@ -210,6 +214,7 @@ class Contracts(unittest.TestCase):
             *(ping[:12] + flags + ping[14:] for flags in ("08", "03", "02")),  # no such flag; one-way; no item
             ping + "00",
             ping[:-2] + "01 01 0141 00",  # a definition that nothing names
+            ping[:-6] + "1400 00 01 01 0141 00",  # an object of a struct
             ping[:-6] + "1000 00 00",  # a name that nothing defines
             ping[:-6] + "11" * 999,
             ping[:-6] + "1a" * 999,

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// The contracts whose cases are held on the own wire.
-const CONTRACTS: [&str; 3] = ["interop", "uuid", "streams"];
+const CONTRACTS: [&str; 4] = ["interop", "uuid", "streams", "objects"];
 
 /// What the conversations must have had in them: parts of one line that the decoder prints.
-const FEATURES: [&[&str]; 28] = [
+const FEATURES: [&[&str]; 38] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
     &[r#""kind": "BOUND""#, r#""verdict": "unknown""#],
@@ -38,6 +38,20 @@ const FEATURES: [&[&str]; 28] = [
     &[SERVER, r#""kind": "END""#, r#""body": {"stopped""#],
     &[SERVER, r#""kind": "CREDIT""#, r#""id": 0"#],
     &[SERVER, r#""kind": "CREDIT""#, r#""id": 1"#],
+    &[CLIENT, r#""target": {"object""#],
+    &[SERVER, r#""target": {"object""#],
+    &[CLIENT, r#""target": {"answer_of""#, r#""promise": true"#],
+    &[SERVER, r#""target": {"answer_of""#],
+    &[CLIENT, r#""kind": "CANCEL""#, r#""forgets": true"#],
+    &[CLIENT, r#""kind": "CALL""#, r#""of": "receiver""#],
+    &[SERVER, r#""kind": "REPLY""#, r#""of": "receiver""#],
+    &[CLIENT, r#""kind": "RELEASE""#, r#""left": 0"#],
+    &[SERVER, r#""kind": "RELEASE""#, r#""left": 0"#],
+    &[
+        r#""kind": "STATUS""#,
+        r#""code": "FAILED_PRECONDITION""#,
+        r#""not started""#,
+    ],
 ];
 
 const CLIENT: &str = r#""from": "client""#;

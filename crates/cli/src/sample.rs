@@ -55,6 +55,7 @@ impl Sample {
             name: &schema[service].name,
             base: None,
             methods: rows.leak(),
+            objects: &[],
         };
         Sample {
             contract,

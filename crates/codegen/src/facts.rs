@@ -2,10 +2,10 @@
 //! be compared.
 
 use dovetail_schema::{
-    ArrayForm, Dimension, Field, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId,
-    TypeKind,
+    ArrayForm, Dimension, Field, Method, Presence, Schema, ServiceId, Sharing, Struct, StructKind,
+    Type, TypeId, TypeKind,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The longest array that has a default in Rust's standard library.
 const MOST_OF_AN_EXTENT: u32 = 32;
@@ -20,8 +20,8 @@ pub(crate) struct Facts<'a> {
     families: BTreeMap<TypeId, Vec<TypeId>>,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number, something that may be one, or a reference, and are not
-    /// keyed.
+    /// Types that contain a floating point number, something that may be one, or a reference, also to an
+    /// object, and are not keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
@@ -55,7 +55,9 @@ impl<'a> Facts<'a> {
         };
         facts.find_keys();
         facts.floating = facts.containing(|part| match part {
-            Part::Value(ty) => matches!(ty, Type::F32 | Type::F64 | Type::Dynamic),
+            Part::Value(ty) => {
+                matches!(ty, Type::F32 | Type::F64 | Type::Dynamic | Type::Object(_))
+            }
             Part::Ref => true,
             Part::Base(_) => false,
         });
@@ -128,6 +130,56 @@ impl<'a> Facts<'a> {
     pub(crate) fn is_union(&self, id: TypeId) -> bool {
         self.struct_of(id)
             .is_some_and(|def| def.kind == StructKind::Union)
+    }
+
+    /// The services of the objects that values of these types can hold.
+    pub(crate) fn objects<'t>(
+        &'t self,
+        types: impl IntoIterator<Item = &'t Type>,
+    ) -> BTreeSet<ServiceId> {
+        let mut left: Vec<&Type> = types.into_iter().collect();
+        let (mut found, mut seen) = (BTreeSet::new(), HashSet::new());
+        while let Some(ty) = left.pop() {
+            left.extend(children(ty));
+            match ty {
+                Type::Object(id) => drop(found.insert(*id)),
+                Type::Named(id) => {
+                    for id in self.members(*id).into_iter().filter(|id| seen.insert(*id)) {
+                        left.extend(self.parts_of(id));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The types of which a named type is made, also behind references, and in what it extends.
+    fn parts_of(&self, id: TypeId) -> Vec<&'a Type> {
+        match &self.schema[id].kind {
+            TypeKind::Alias(target) => vec![target],
+            TypeKind::Enum(_) => Vec::new(),
+            TypeKind::Struct(def) => {
+                let base = def.extends.map(|base| self.parts_of(base));
+                let fields = def.fields.iter().map(|field| &field.ty);
+                fields.chain(base.into_iter().flatten()).collect()
+            }
+        }
+    }
+
+    /// The services of the objects that a method passes.
+    pub(crate) fn passed(&self, method: &Method) -> BTreeSet<ServiceId> {
+        let fields = method.params.iter().chain(&method.throws);
+        self.objects(fields.map(|field| &field.ty).chain(&method.result))
+    }
+
+    /// True where the service is the type of something.
+    pub(crate) fn is_type(&self, service: ServiceId) -> bool {
+        let methods = self.schema.services.iter().flat_map(|s| &s.methods);
+        let by_methods = methods.flat_map(|method| self.passed(method));
+        let parts = self.ids().flat_map(|id| self.parts_of(id));
+        let mut all = self.objects(parts).into_iter().chain(by_methods);
+        all.any(|used| used == service)
     }
 
     /// True where anything is deprecated.

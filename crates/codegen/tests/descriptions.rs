@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions families graphs hashed inheritance keys names recursion rich scalars streams unions
+    containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -66,6 +66,14 @@ fn methods() {
         ("families", &[&zoo::ZOO]),
         ("graphs", &[&graphs::graphs::GRAPHS]),
         ("names", &[&odd::SERVICE_]),
+        (
+            "objects",
+            &[
+                &objects::objects::CURSOR,
+                &objects::objects::WATCHER,
+                &objects::objects::FILES,
+            ],
+        ),
         ("rich", &[&rich::rich::CLOCK]),
         ("scalars", &[&scalars::scalars::ECHO]),
         ("streams", &[&streams::jobs::JOBS]),

@@ -205,6 +205,7 @@ fn what_cannot_be_generated_is_refused_by_name() {
     let many: String = (1..=33).map(|id| format!("{id}: i32 p{id} ")).collect();
     let field = |ty: &str| format!("struct A {{ 1: {ty} a }}");
     let deep = "`input.A`, field `a`: an array has at most 8 extents up to the last free one";
+    let passes_none = "`input.S.f`: references to objects are passed by methods that have an answer and no streams";
     let rows = [
         (
             format!("service S {{ void f({many}) }}"),
@@ -219,6 +220,19 @@ fn what_cannot_be_generated_is_refused_by_name() {
         (
             "exception E {} service S { void f() throws (1: ref E e) }".to_owned(),
             "`input.S.f`, field `e`: an exception is thrown as a value; remove `ref`".to_owned(),
+        ),
+        (
+            "service S { oneway void f(1: list<S> s) }".to_owned(),
+            passes_none.to_owned(),
+        ),
+        (
+            "struct A { 1: S s } service S { A, stream<i32> f() }".to_owned(),
+            passes_none.to_owned(),
+        ),
+        (
+            "struct A { 1: S s } service S { stream<A> f() }".to_owned(),
+            "`input.S.f`: the items of a stream cannot refer to objects; return them in a list"
+                .to_owned(),
         ),
     ];
     for (contract, expected) in rows {

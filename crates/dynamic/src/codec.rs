@@ -49,7 +49,7 @@ pub(crate) const MISTYPED: EncodeError = EncodeError::Unsupported {
 };
 
 pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
-    what: "this type: no encoding of this version has a form for it",
+    what: "references to objects, which need Dovetail's own wire and generated code",
 };
 
 fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {

@@ -3,7 +3,8 @@
 use crate::contract::logical;
 use crate::{Contract, array};
 use dovetail_schema::{
-    ArrayForm, Dimension, Field, Method, Presence, Sharing, Stream, Type, TypeId, TypeKind,
+    ArrayForm, Dimension, Field, Method, Presence, ServiceId, Sharing, Stream, Type, TypeId,
+    TypeKind,
 };
 use dovetail_wire::description::{
     self, Definition, FieldPresence, FieldType, Signature, StreamTypes,
@@ -24,11 +25,14 @@ impl Contract<'_> {
     }
 }
 
-/// A named type: itself, or with those that extend it.
+/// A named type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Name {
-    id: TypeId,
-    family: bool,
+enum Name {
+    /// The type itself.
+    Type(TypeId),
+    /// It, or one that extends it.
+    Family(TypeId),
+    Service(ServiceId),
 }
 
 struct Walk<'a> {
@@ -59,15 +63,17 @@ impl<'a> Walk<'a> {
     }
 
     fn define(&self, name: Name) -> Definition<'a, Name> {
-        let id = name.id;
-        let def = &self.contract.schema()[id];
-        if let (true, Some(family)) = (name.family, self.contract.family(id)) {
-            let member = |id: &TypeId| Name {
-                id: *id,
-                family: false,
-            };
-            return Definition::Family(&def.name, family.iter().map(member).collect());
-        }
+        let schema = self.contract.schema();
+        let id = match name {
+            Name::Type(id) => id,
+            Name::Family(id) => {
+                let members = self.contract.family(id).unwrap_or_default().iter();
+                let members = members.map(|id| Name::Type(*id)).collect();
+                return Definition::Family(&schema[id].name, members);
+            }
+            Name::Service(id) => return Definition::Service(&schema[id].name),
+        };
+        let def = &schema[id];
         match (&def.kind, self.contract.table(id)) {
             (TypeKind::Enum(kind), _) => {
                 let values = kind.values.iter();
@@ -122,15 +128,14 @@ impl<'a> Walk<'a> {
             Type::Set(item) => description::Type::Set(boxed(item)?),
             Type::Map(key, item) => description::Type::Map(boxed(key)?, boxed(item)?),
             Type::Array(item, dimensions) => return self.array(item, dimensions),
-            Type::Named(id) => {
-                let family = self.contract.family(*id).is_some();
-                let name = Name { id: *id, family };
-                match self.contract.schema()[*id].kind {
-                    TypeKind::Enum(_) => description::Type::Enum(name),
-                    _ if family => description::Type::Family(name),
-                    _ => description::Type::Struct(name),
+            Type::Named(id) => match self.contract.schema()[*id].kind {
+                TypeKind::Enum(_) => description::Type::Enum(Name::Type(*id)),
+                _ if self.contract.family(*id).is_some() => {
+                    description::Type::Family(Name::Family(*id))
                 }
-            }
+                _ => description::Type::Struct(Name::Type(*id)),
+            },
+            Type::Object(id) => description::Type::Object(Name::Service(*id)),
             ty => match (logical(ty), self.contract.kind(ty)) {
                 (Some(logical), _) => description::Type::Logical(logical),
                 (_, Some(kind)) => description::Type::Scalar(kind),

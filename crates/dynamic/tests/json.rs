@@ -158,7 +158,7 @@ fn messages() {
         (
             OBJECT,
             json!("today"),
-            "no encoding of this version carries the type Users",
+            "a reference to an object of `Users` has no JSON: it needs Dovetail's own wire and generated code",
         ),
         (
             Type::Date,

@@ -11,6 +11,9 @@ pub struct ConnectionLimits {
     /// Structs and containers inside one another, where a message has to be walked to find its end.
     /// Default 64.
     pub depth: usize,
+    /// Objects of either end that the other one has references to, on Dovetail's own wire, and calls that have
+    /// promised one: each by itself. Default 10,000.
+    pub objects: usize,
 }
 
 /// The longest frame that detection can tell from other first bytes, as fbthrift and Apache have it.
@@ -23,6 +26,7 @@ impl Default for ConnectionLimits {
             header_bytes: 16 << 10,
             name_bytes: 1 << 10,
             depth: 64,
+            objects: 10_000,
         }
     }
 }

@@ -1,9 +1,14 @@
+use crate::client::code_of;
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
+use crate::objects::{Lease, Transfer, Unsent};
 use crate::reply::ReplyBody;
 use crate::streams::{Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
-use dovetail_wire::{Bytes, EncodeError, Encoding, FieldValue, Limits, ReadParams};
+use dovetail_wire::{
+    Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind, Limits,
+    ObjectNumbers, ReadParams, WithObjects,
+};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,9 +17,27 @@ use std::sync::Arc;
 /// The answer to a call, on its way.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
-/// An encoded answer, ready to be sent.
+/// An encoded answer, ready to be sent. Dropped instead, it passes no objects.
 #[derive(Debug)]
-pub struct Reply(pub(crate) Vec<u8>);
+pub struct Reply {
+    bytes: Vec<u8>,
+    passed: Option<Unsent>,
+}
+
+impl Reply {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        let passed = None;
+        Reply { bytes, passed }
+    }
+
+    /// Gives up the bytes, to be sent.
+    pub(crate) fn sent(self) -> Vec<u8> {
+        if let Some(passed) = self.passed {
+            passed.sent();
+        }
+        self.bytes
+    }
+}
 
 /// A call that has arrived, its parameters not yet decoded.
 pub struct Call {
@@ -23,6 +46,9 @@ pub struct Call {
     encoding: Encoding,
     body: Bytes,
     reply: ReplyTo,
+    objects: Option<Arc<dyn ObjectNumbers>>,
+    /// Until the parameters are read.
+    lease: Option<Lease>,
     limits: Limits,
     /// Where the answer goes.
     out: Vec<u8>,
@@ -56,6 +82,8 @@ impl Call {
             encoding: incoming.encoding,
             body: incoming.body,
             reply: incoming.reply,
+            objects: incoming.objects,
+            lease: incoming.lease,
             limits,
             out,
         }
@@ -193,7 +221,7 @@ impl Call {
                 Some(Err(exception)) => return self.break_off(&streams, exception),
                 None => {
                     streams.end();
-                    return Reply(self.out);
+                    return Reply::new(self.out);
                 }
             }
         }
@@ -219,13 +247,13 @@ impl Call {
             Ok(()) => streams.end(),
             Err(status) => return self.fail(&status),
         }
-        Reply(self.out)
+        Reply::new(self.out)
     }
 
     /// Ends the stream with an exception, or the call with a status.
     fn break_off<E: Exceptions>(self, streams: &StreamCall, exception: E) -> Reply {
         match streams.end_with(exception) {
-            Ok(()) => Reply(self.out),
+            Ok(()) => Reply::new(self.out),
             Err(status) => self.fail(&status),
         }
     }
@@ -250,39 +278,82 @@ impl Call {
     /// The parameters, decoded over `initial`. The body is given back afterwards: ask once.
     fn params<P: ReadParams>(&mut self, mut initial: P) -> Result<P, Status> {
         let body = std::mem::take(&mut self.body);
+        let lease = self.lease.take();
+        let transfer = self
+            .transfer()
+            .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
+        let objects = transfer.or(self.objects.clone());
         let mut params = (&mut initial, self.method.params);
+        let mut params = WithObjects::new(&mut params, objects.clone());
         let read = self.encoding.decode(&mut params, &body, self.limits);
-        match read {
-            Ok(read) if read == body.len() => Ok(initial),
-            Ok(read) => Err(self.undecodable(&format!("{} bytes are left", body.len() - read))),
-            Err(error) => Err(self.undecodable(&error.to_string())),
+        drop(lease);
+        let error = match read {
+            Ok(read) if read == body.len() => return Ok(initial),
+            Ok(read) => DecodeErrorKind::TrailingBytes {
+                left: body.len() - read,
+            }
+            .into(),
+            Err(error) => error,
+        };
+        if let Some(objects) = objects {
+            objects.undo();
         }
+        Err(self.undecodable(&error))
     }
 
     #[cold]
-    fn undecodable(&self, why: &str) -> Status {
+    fn undecodable(&self, error: &DecodeError) -> Status {
         let message = format!(
-            "the parameters of `{}` cannot be decoded: {why}",
+            "the parameters of `{}` cannot be decoded: {error}",
             self.method.name
         );
-        Status::new(Code::InvalidArgument, message).with_execution(Execution::NotStarted)
+        let code = match error.kind() {
+            DecodeErrorKind::NoObjects => Code::Unimplemented,
+            DecodeErrorKind::TooManyObjects { .. } => Code::ResourceExhausted,
+            _ => Code::InvalidArgument,
+        };
+        Status::new(code, message).with_execution(Execution::NotStarted)
+    }
+
+    /// The objects of a message of the call's; `None` where it has none, or the connection has no say.
+    fn transfer(&self) -> Option<Arc<Transfer>> {
+        if !self.method.objects || self.objects.is_some() {
+            return None;
+        }
+        let objects = self.context.call.caller.objects()?;
+        Some(Arc::new(Transfer::new(objects, None)))
     }
 
     /// Encodes the answer.
     fn reply<T: FieldValue, E: Exceptions>(mut self, result: &Result<T, E>) -> Reply {
         if self.method.kind.is_oneway() {
             self.reply.accepted(&mut self.out);
-            return Reply(self.out);
+            return Reply::new(self.out);
         }
         let failed = result.as_ref().err().and_then(Exceptions::as_status);
         if let Some(status) = failed {
             return self.fail(status);
         }
-        match self
-            .reply
-            .reply(&mut self.out, &ReplyBody(result), self.limits)
-        {
-            Ok(()) => Reply(self.out),
+        let transfer = self.transfer();
+        let objects = transfer
+            .clone()
+            .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
+        let body = ReplyBody(result);
+        let body = WithObjects::new(&body, objects.or(self.objects.clone()));
+        match self.reply.reply(&mut self.out, &body, self.limits) {
+            Ok(()) => {
+                self.reply.returned(|| match (&transfer, result) {
+                    (Some(transfer), Ok(_)) if T::KIND == Kind::Object => {
+                        transfer.first().ok_or_else(no_object)
+                    }
+                    _ => Err(no_object()),
+                });
+                let exports = transfer.filter(|transfer| transfer.exports());
+                Reply {
+                    bytes: self.out,
+                    passed: exports.map(Unsent::new),
+                }
+            }
             Err(error) => self.fail(&unencodable(error)),
         }
     }
@@ -292,16 +363,23 @@ impl Call {
             true => self.reply.accepted(&mut self.out),
             false => self.reply.fail(&mut self.out, status),
         }
-        Reply(self.out)
+        Reply::new(self.out)
     }
 }
 
 #[cold]
 fn unencodable(error: EncodeError) -> Status {
     Status::new(
-        Code::Internal,
+        code_of(&error, Code::Internal),
         format!("the answer cannot be encoded: {error}"),
     )
+}
+
+/// A call to whose result others are addressed, and that has none.
+#[cold]
+fn no_object() -> Status {
+    let what = "the call returned no object of this end's";
+    Status::new(Code::FailedPrecondition, what)
 }
 
 #[cold]

@@ -1,4 +1,5 @@
 use crate::link::Link;
+use crate::objects::Objects;
 #[cfg(feature = "async")]
 use crate::{Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
@@ -29,6 +30,12 @@ impl Caller {
             may_block,
             link: OnceLock::new(),
         }
+    }
+
+    /// What the two ends of the connection have of each other.
+    pub(crate) fn objects(&self) -> Option<Arc<Objects>> {
+        let link = self.link.get()?.upgrade()?;
+        Some(link.objects.clone())
     }
 
     /// Notes the connection by which it calls.

@@ -3,7 +3,8 @@
 /// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
 /// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
 /// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
-/// caller and of the server.
+/// caller and of the server. `[objects]` marks methods that pass references to objects, and `passes` names the services of
+/// those; see [`object!`](crate::object).
 ///
 /// ```
 /// use dovetail::descriptor;
@@ -25,7 +26,8 @@
 /// ```
 #[macro_export]
 macro_rules! descriptor {
-    ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)? {
+    ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)?
+        $(, passes [$($passed:path),*])? {
         $($method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
         ) $(-> $result:ty $(| $error:ty)?)?
@@ -53,6 +55,7 @@ macro_rules! descriptor {
                 $(.server_stream_of(::core::marker::PhantomData::<$item>))?
                 $($(.$flag())*)?
             ),*],
+            objects: &[$($(&$passed),*)?],
         };
     };
     (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };

@@ -2,10 +2,11 @@
 
 use crate::client::Called;
 use crate::link::Link;
+use crate::objects::{Lease, local};
 use crate::streams::StreamCall;
-use crate::{MethodKind, Status};
+use crate::{MethodKind, Service, Status};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, msgpack_rpc, thrift};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers};
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
@@ -13,12 +14,18 @@ use std::time::Instant;
 /// A call that has arrived.
 pub(crate) struct Incoming {
     pub(crate) target: Target,
+    /// The object that is called; nothing where it is not there. `None` for a service.
+    pub(crate) object: Option<Option<Arc<dyn Service>>>,
     pub(crate) oneway: bool,
     pub(crate) body: Bytes,
     pub(crate) encoding: Encoding,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
     pub(crate) reply: ReplyTo,
+    /// What references to objects mean, where that is not for the connection to say.
+    pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
+    /// Until the parameters are read.
+    pub(crate) lease: Option<Lease>,
 }
 
 /// What has arrived of the other end's calls.
@@ -55,7 +62,11 @@ pub(crate) enum ReplyTo {
         kind: MethodKind,
         /// Where the call has any.
         streams: Option<StreamCall>,
+        /// Who wants to know what was returned.
+        promise: Option<Arc<Link>>,
     },
+    /// A call inside this process.
+    Local(local::Answer),
 }
 
 impl From<thrift::IncomingCall> for Incoming {
@@ -65,12 +76,15 @@ impl From<thrift::IncomingCall> for Incoming {
                 service: call.service,
                 method: call.method,
             },
+            object: None,
             oneway: call.oneway,
             body: call.body,
             encoding: call.encoding,
             deadline: None,
             headers: call.headers,
             reply: ReplyTo::Thrift(call.reply),
+            objects: None,
+            lease: None,
         }
     }
 }
@@ -83,11 +97,14 @@ impl From<msgpack_rpc::IncomingCall> for Incoming {
                 service: call.service,
                 method: call.method,
             },
+            object: None,
             body: call.params,
             encoding: Encoding::Msgpack,
             deadline: None,
             headers: Headers::new(),
             reply: ReplyTo::MsgpackRpc(call.reply),
+            objects: None,
+            lease: None,
         }
     }
 }
@@ -111,6 +128,7 @@ impl Incoming {
         let streams = streams.then(|| StreamCall::new(link.clone(), number));
         Incoming {
             target: Target::Route(call.route),
+            object: call.object.map(|number| link.objects.get(number)),
             oneway: call.kind.is_oneway(),
             body: call.body,
             encoding: call.encoding,
@@ -123,7 +141,10 @@ impl Incoming {
                 reply: call.reply,
                 kind: call.kind,
                 streams,
+                promise: call.promise.then(|| link.clone()),
             },
+            objects: None,
+            lease: link.objects.lease(),
         }
     }
 }
@@ -154,6 +175,27 @@ impl ReplyTo {
                 Ok(())
             }
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
+            ReplyTo::Local(answer) => answer.reply(body, limits),
+        }
+    }
+
+    /// Says what object was returned, if anybody wants to know.
+    pub(crate) fn returned(&self, outcome: impl FnOnce() -> Result<u32, Status>) {
+        if let ReplyTo::Dovetail {
+            reply,
+            promise: Some(link),
+            ..
+        } = self
+        {
+            link.returned(reply.call(), outcome());
+        }
+    }
+
+    /// The connection whose calls may go on once this one is answered.
+    pub(crate) fn promised_to(&self) -> Option<&Arc<Link>> {
+        match self {
+            ReplyTo::Dovetail { promise, .. } => promise.as_ref(),
+            _ => None,
         }
     }
 
@@ -187,7 +229,7 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
-            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) => Ok(()),
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Local(_) => Ok(()),
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
         }
     }
@@ -206,7 +248,11 @@ impl ReplyTo {
                 streams: Some(streams),
                 ..
             } => streams.answer(|out| reply.fail(out, status)),
-            ReplyTo::Dovetail { reply, .. } => reply.fail(out, status),
+            ReplyTo::Dovetail { reply, .. } => {
+                reply.fail(out, status);
+                self.returned(|| Err(status.clone()));
+            }
+            ReplyTo::Local(answer) => answer.fail(status),
         }
     }
 
@@ -215,7 +261,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.accepted(out),
             ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
-            ReplyTo::Dovetail { .. } => {}
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }
 
@@ -224,7 +270,7 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
-            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } => false,
+            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
         }
     }
 
@@ -232,7 +278,7 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
-            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } => false,
+            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
         }
     }
 
@@ -240,7 +286,7 @@ impl ReplyTo {
     #[cfg(feature = "async")]
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
-            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) => None,
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Local(_) => None,
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
         }
     }
@@ -249,7 +295,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
             ReplyTo::MsgpackRpc(_) => Wire::MsgpackRpc,
-            ReplyTo::Dovetail { .. } => Wire::Dovetail,
+            ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => Wire::Dovetail,
         }
     }
 }

@@ -11,6 +11,7 @@ mod exceptions;
 mod incoming;
 mod link;
 mod method;
+mod objects;
 mod reply;
 mod server;
 mod service;
@@ -40,6 +41,7 @@ pub use dovetail_wire::{
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
+pub use objects::ObjectRef;
 pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;
 #[cfg(feature = "async")]

@@ -1,6 +1,8 @@
 //! A connection that several use at a time: callers, calls with streams, handlers that call back.
 
+use crate::Status;
 use crate::client::Table;
+use crate::objects::{Objects, WeakHome};
 use dovetail_wire::Limits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -19,6 +21,8 @@ pub(crate) struct Link {
     #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "for channels"))]
     pub(crate) target: String,
     table: Mutex<Table<Waker>>,
+    /// What the two ends have of each other.
+    pub(crate) objects: Arc<Objects>,
     /// What decoding a message may cost.
     pub(crate) limits: Limits,
     driver: Arc<dyn Flush>,
@@ -33,15 +37,34 @@ impl Link {
         table: Table<Waker>,
         limits: Limits,
         driver: Arc<dyn Flush>,
-    ) -> Self {
-        Link {
+    ) -> Arc<Self> {
+        let link = Arc::new(Link {
             target,
+            objects: table.objects.clone(),
             table: Mutex::new(table),
             limits,
             driver,
             #[cfg(feature = "async")]
             turn: tokio::sync::Notify::new(),
-        }
+        });
+        let home = WeakHome::Link(Arc::downgrade(&link));
+        link.objects.settle(home);
+        link
+    }
+
+    /// Gives the connection up; who waits for it is told why.
+    pub(crate) fn give_up(&self, why: &Status) {
+        self.lock().fail(why);
+        self.objects.end();
+    }
+
+    /// A call to whose result others may be addressed has been answered.
+    pub(crate) fn returned(&self, call: u32, outcome: Result<u32, Status>) {
+        self.with(|table| {
+            if let Some(machine) = table.machine() {
+                machine.returned(call, outcome);
+            }
+        });
     }
 
     /// For the driver, which knows what it has to send.
@@ -56,6 +79,7 @@ impl Link {
         table.transmit();
         let queued = !table.out.is_empty();
         drop(table);
+        self.objects.tidy();
         if queued {
             self.driver.flush(self);
         }

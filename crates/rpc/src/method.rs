@@ -17,6 +17,8 @@ pub struct Method {
     pub kind: MethodKind,
     /// True where calling it twice is as good as calling it once: it may be sent again after a failure.
     pub idempotent: bool,
+    /// True where parameters or answer may refer to objects.
+    pub objects: bool,
     describe: Describe,
 }
 
@@ -79,6 +81,7 @@ impl Method {
             params,
             kind: MethodKind::Unary,
             idempotent: false,
+            objects: false,
             describe: Describe::Nothing,
         }
     }
@@ -144,6 +147,13 @@ impl Method {
         self
     }
 
+    /// The same method, whose parameters or answer may refer to objects. Methods with streams and one-way methods
+    /// pass none.
+    pub const fn objects(mut self) -> Self {
+        self.objects = matches!(self.kind, MethodKind::Unary);
+        self
+    }
+
     /// The same method, which may be called twice.
     pub const fn idempotent(mut self) -> Self {
         self.idempotent = true;
@@ -160,6 +170,8 @@ pub struct ServiceDescriptor {
     pub base: Option<&'static ServiceDescriptor>,
     /// The service's own methods.
     pub methods: &'static [Method],
+    /// The services of the objects that its own methods pass.
+    pub objects: &'static [&'static ServiceDescriptor],
 }
 
 impl ServiceDescriptor {
@@ -174,6 +186,11 @@ impl ServiceDescriptor {
     /// True for a service without methods.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// True for this service, and for those that extend it.
+    pub(crate) fn is(&'static self, service: &'static ServiceDescriptor) -> bool {
+        std::ptr::eq(self, service) || self.base.is_some_and(|base| base.is(service))
     }
 
     /// The method with this number; inherited methods come first.

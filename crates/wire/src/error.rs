@@ -74,6 +74,13 @@ pub enum DecodeErrorKind {
         /// What is wrong with the node.
         problem: &'static str,
     },
+    /// A reference to an object, where the encoding has none: only Dovetail's own wire passes objects.
+    NoObjects,
+    /// The connection has as many objects as it may have.
+    TooManyObjects {
+        /// The limit.
+        limit: usize,
+    },
     /// Anything else that the encoding's grammar forbids.
     Malformed {
         /// What, in a few words.
@@ -155,6 +162,11 @@ impl fmt::Display for DecodeErrorKind {
             Self::BadReference { number, problem } => {
                 write!(f, "a reference to node {number}, which {problem}")
             }
+            Self::NoObjects => f.write_str("references to objects need Dovetail's own wire"),
+            Self::TooManyObjects { limit } => write!(
+                f,
+                "the connection has {limit} objects already; `ConnectionLimits::objects` allows more"
+            ),
             Self::Malformed { what } => f.write_str(what),
         }
     }
@@ -198,6 +210,13 @@ pub enum EncodeError {
     /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an
     /// encoding that says which fields come can carry it.
     NeedsTags,
+    /// A reference to an object, where the encoding has none: only Dovetail's own wire passes objects.
+    NoObjects,
+    /// The connection has as many objects as it may have.
+    TooManyObjects {
+        /// The limit.
+        limit: usize,
+    },
     /// The encoding has no form for this.
     Unsupported {
         /// What, in a few words.
@@ -214,6 +233,11 @@ impl fmt::Display for EncodeError {
             Self::TooLong { length } => write!(f, "a length of {length} does not fit the encoding"),
             Self::NeedsTags => f.write_str(
                 "the value has not just the fields of the contract: only an encoding with field ids can carry it",
+            ),
+            Self::NoObjects => f.write_str("references to objects need Dovetail's own wire"),
+            Self::TooManyObjects { limit } => write!(
+                f,
+                "the connection has {limit} objects already; `ConnectionLimits::objects` allows more"
             ),
             Self::Unsupported { what } => write!(f, "the encoding cannot carry {what}"),
         }

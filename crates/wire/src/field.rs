@@ -39,6 +39,8 @@ pub enum Kind {
     Set,
     /// Keys, each with its value.
     Map,
+    /// A reference to an object.
+    Object,
 }
 
 /// How an encoding with a choice (protobuf) writes the integers of a field.

@@ -35,6 +35,7 @@ mod input;
 mod limits;
 mod macros;
 mod message;
+mod object;
 mod params;
 mod plain;
 mod positional;
@@ -73,6 +74,7 @@ pub use field::{Field, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, read_message, read_rest, write_message};
+pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
 #[doc(hidden)]

@@ -1,5 +1,6 @@
-use crate::{DecodeError, Dynamic, Field, Kind, ReadNodes, UnknownValue};
+use crate::{DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Numbers, ReadNodes, UnknownValue};
 use bytes::Bytes;
+use std::any::Any;
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -121,6 +122,15 @@ pub trait Reader<'de> {
         Err(DecodeError::malformed(
             "a reference, in an encoding that has none",
         ))
+    }
+
+    /// Where the numbers of objects come from; `None` in an encoding that has no objects.
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        None
+    }
+    /// Reads a reference to an object.
+    fn object(&mut self) -> Result<Box<dyn Any>> {
+        Err(DecodeErrorKind::NoObjects.into())
     }
 
     /// True for an encoding that says nothing of fields but which of the optional ones are there.

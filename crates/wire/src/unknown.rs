@@ -50,6 +50,8 @@ pub enum UnknownValue {
     Map(Kind, Kind, Vec<(UnknownValue, UnknownValue)>),
     /// A struct: its fields by id.
     Struct(Vec<(i32, UnknownValue)>),
+    /// A reference to an object, which was let go. Nothing can carry it again.
+    Object,
     /// Protobuf wire type 0. Only protobuf can carry it again.
     Varint(u64),
     /// Protobuf wire type 5. Only protobuf can carry it again.
@@ -137,7 +139,8 @@ impl UnknownValue {
         }
     }
 
-    /// The kind under which any encoding can write it; `None` for what only one can carry.
+    /// The kind under which any encoding can write it; `None` for what only one can carry, and for objects and lists
+    /// of them.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
             Self::Bool(_) => Kind::Bool,
@@ -155,6 +158,7 @@ impl UnknownValue {
             Self::Bytes(_) => Kind::Bytes,
             Self::Uuid(_) => Kind::Uuid,
             Self::Enum(_) => Kind::Enum,
+            Self::List(Kind::Object, _) | Self::Map(_, Kind::Object, _) => return None,
             Self::List(..) => Kind::List,
             Self::Set(..) => Kind::Set,
             Self::Map(..) => Kind::Map,
@@ -204,6 +208,9 @@ impl UnknownValue {
                 write_all(fields, writer)?;
                 writer.end_struct()
             }
+            Self::Object => Err(EncodeError::Unsupported {
+                what: "an object of an unknown field",
+            }),
             _ => Err(EncodeError::Unsupported {
                 what: "an unknown field of another encoding",
             }),

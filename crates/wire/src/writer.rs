@@ -1,5 +1,6 @@
-use crate::{Dynamic, EncodeError, Field, Kind, WrittenNodes};
+use crate::{Dynamic, EncodeError, Field, Kind, Numbers, WrittenNodes};
 use bytes::Bytes;
+use std::any::Any;
 
 type Result = std::result::Result<(), EncodeError>;
 
@@ -121,6 +122,16 @@ pub trait Writer {
     /// The nodes that references lead to.
     fn nodes(&mut self) -> std::result::Result<&mut WrittenNodes, EncodeError> {
         Err(EncodeError::Unsupported { what: "references" })
+    }
+
+    /// Where the numbers of objects come from; `None` in an encoding that has no objects.
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        None
+    }
+    /// Writes a reference to an object.
+    fn object(&mut self, object: &dyn Any) -> Result {
+        let _ = object;
+        Err(EncodeError::NoObjects)
     }
 
     /// True for an encoding that says nothing of fields but which of the optional ones are there.

@@ -502,3 +502,33 @@ fn hostile() {
     }
     assert!(compare(&head(b"\x00\x00\x00\x00"), &head(b"\x00\x00\x00\x00")).is_ok());
 }
+
+#[test]
+fn objects_are_compared_by_their_service() {
+    let describe = |service: Option<&'static str>| {
+        let signature: Signature<'_, usize> = Signature {
+            name: "open",
+            oneway: false,
+            params: Vec::new(),
+            result: Some(match service {
+                Some(_) => Type::List(Box::new(Type::Object(0))),
+                None => Type::List(Box::new(Type::Scalar(Kind::I64))),
+            }),
+            exceptions: Vec::new(),
+            client_stream: None,
+            server_stream: None,
+        };
+        describe_with(&signature, |_| Definition::Service(service.unwrap_or("")))
+    };
+    let counter = describe(Some("Counter"));
+    assert_eq!(
+        &counter[1..],
+        b"\x04open\0\0\x11\x14\0\0\x01\x05\x07Counter"
+    );
+    assert_eq!(compare(&counter, &counter), Ok(()));
+    for (theirs, part) in [(Some("Listener"), "Listener"), (None, "list<i64>")] {
+        let difference = compare(&counter, &describe(theirs)).unwrap_err();
+        let text = difference.to_string();
+        assert!(text.contains(part) && text.contains("Counter"), "{text}");
+    }
+}

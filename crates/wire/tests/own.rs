@@ -6,12 +6,15 @@ mod zoo;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::{
-    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, OrderedFloat, Ref, UnknownFields,
-    UnknownValue, Uuid, Value, tagged, tagless,
+    Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, Kind, Limits, ObjectNumbers,
+    OrderedFloat, Reader, Ref, UnknownFields, UnknownValue, Uuid, Value, WithObjects, Writer,
+    message, tagged, tagless,
 };
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use zoo::*;
 
 /// What a value is in tagless and in tagged, in both directions, and cut at every byte.
@@ -231,10 +234,10 @@ fn refused() {
             "01 02 03 01 01",
             "TypeMismatch",
         ),
-        (of::<Vec<bool>>, Tagged, "01 14 01", "InvalidType"),
+        (of::<Vec<bool>>, Tagged, "01 15 01", "InvalidType"),
         (of::<Key>, Tagged, "25 02 00", "TypeMismatch"),
         (of::<Key>, Tagged, "20", "InvalidType"),
-        (of::<Empty>, Tagged, "34 00", "InvalidType"),
+        (of::<Empty>, Tagged, "35 00", "InvalidType"),
         (
             of::<Empty>,
             Tagged,
@@ -392,4 +395,109 @@ fn values_are_replaced() {
     assert_eq!(words, ["short", "word"]);
     let after: Vec<*const u8> = words.iter().map(|word| word.as_ptr()).collect();
     assert_eq!(after, before);
+}
+
+/// A number that stands for itself, as an object.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Thing(u64);
+
+impl Value for Thing {
+    const KIND: Kind = Kind::Object;
+
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.object(self)
+    }
+
+    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        let thing = reader.object()?.downcast();
+        *self = *thing.map_err(|_| DecodeError::malformed("no thing"))?;
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Things(AtomicUsize);
+
+impl ObjectNumbers for Things {
+    fn number(&self, object: &dyn Any) -> Result<u64, EncodeError> {
+        Ok(object.downcast_ref::<Thing>().unwrap().0)
+    }
+
+    fn object(&self, number: u64) -> Result<Box<dyn Any>, DecodeError> {
+        Ok(Box::new(Thing(number)))
+    }
+
+    fn undo(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn objects() {
+    let things = vec![Thing(6), Thing(301)];
+    for (encoding, hex) in [
+        (Encoding::Tagless, "02 06 ad02"),
+        (Encoding::Tagged, "02 14 06 ad02"),
+    ] {
+        let numbers = Arc::new(Things::default());
+        let with = || Some(numbers.clone() as Arc<dyn ObjectNumbers>);
+        let (mut out, limits) = (Vec::new(), Limits::default());
+        let body = WithObjects::new(&things, with());
+        encoding.encode(&body, &mut out, limits).unwrap();
+        assert_eq!(to_hex(&out), to_hex(&from_hex(hex)));
+        let (mut back, bytes) = (Vec::<Thing>::new(), Bytes::from(out));
+        let mut body = WithObjects::new(&mut back, with());
+        assert_eq!(encoding.decode(&mut body, &bytes, limits), Ok(bytes.len()));
+        assert_eq!(back, things);
+        // Once before the only attempt, and once for a body that ends too early.
+        assert_eq!(numbers.0.load(Ordering::SeqCst), 1);
+        let mut body = WithObjects::new(&mut back, with());
+        let short = bytes.slice(..bytes.len() - 1);
+        encoding.decode(&mut body, &short, limits).unwrap_err();
+        assert_eq!(numbers.0.load(Ordering::SeqCst), 2);
+    }
+    for encoding in Encoding::BUILT_IN {
+        let own = matches!(encoding, Encoding::Tagless | Encoding::Tagged);
+        let error = encoding.to_bytes(&things[0]).unwrap_err();
+        assert_eq!(error == EncodeError::NoObjects, !own, "{encoding:?}");
+        let bytes = Bytes::from_static(&[6; 8]);
+        assert!(encoding.from_bytes::<Thing>(&bytes).is_err());
+    }
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Holder {
+    name: String,
+    thing: Option<Thing>,
+    things: Vec<Thing>,
+}
+message!(Holder { 1 name: String, 2 thing: Option<Thing>, 3 things: Vec<Thing>, });
+
+#[derive(Debug, Default, PartialEq)]
+struct Stranger {
+    name: String,
+    unknown_fields: UnknownFields,
+}
+message!(Stranger { 1 name: String, ..unknown_fields });
+
+#[test]
+fn who_does_not_know_an_object_lets_it_go() {
+    let holder = Holder {
+        name: "it".to_owned(),
+        thing: Some(Thing(3)),
+        things: vec![Thing(4)],
+    };
+    let things = || Some(Arc::new(Things::default()) as Arc<dyn ObjectNumbers>);
+    let (mut out, limits) = (Vec::new(), Limits::default());
+    let body = WithObjects::new(&holder, things());
+    Encoding::Tagged.encode(&body, &mut out, limits).unwrap();
+    let mut stranger = Stranger::default();
+    let mut body = WithObjects::new(&mut stranger, things());
+    Encoding::Tagged
+        .decode(&mut body, &out.into(), limits)
+        .unwrap();
+    // And sends the rest.
+    let again = tagged::to_bytes(&stranger).unwrap();
+    let back = tagged::from_bytes::<Holder>(&again).unwrap();
+    assert_eq!((back.name.as_str(), back.thing), ("it", None));
 }

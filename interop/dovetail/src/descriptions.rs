@@ -20,12 +20,16 @@ fn generated_code_and_schema_agree() {
             "streams.thrift",
             include_str!("../../contract/streams.thrift"),
         ),
+        (
+            "objects.thrift",
+            include_str!("../../contract/objects.thrift"),
+        ),
     ];
     let loader: MemoryLoader = files
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
         .into_iter()
         .collect();
-    let rows: [(&str, &[&ServiceDescriptor]); 3] = [
+    let rows: [(&str, &[&ServiceDescriptor]); 4] = [
         (
             "interop.thrift",
             &[
@@ -39,6 +43,14 @@ fn generated_code_and_schema_agree() {
         (
             "streams.thrift",
             &[&crate::flows::STREAMS, &crate::flows::NEWER_STREAMS],
+        ),
+        (
+            "objects.thrift",
+            &[
+                &crate::things::COUNTERS,
+                &crate::things::COUNTER,
+                &crate::things::LISTENER,
+            ],
         ),
     ];
     for (file, services) in rows {

@@ -8,12 +8,14 @@ mod connector;
 mod descriptions;
 mod editor;
 mod handler;
+mod objects;
 mod streams;
 mod uuid;
 mod values;
 
 dovetail::include_contract!("interop");
 dovetail::include_contract!("neovim");
+dovetail::include_contract!("objects");
 dovetail::include_contract!("streams");
 dovetail::include_contract!("uuid");
 
@@ -30,7 +32,7 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid | neovim | streams; the last one has cases for capture alone
+CONTRACT: interop | uuid | neovim | streams | objects; the last two have cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
@@ -99,6 +101,12 @@ const CONTRACTS: [Contract; 4] = [
         services: &[&flows::STREAMS],
         cases: streams::all,
         serve: |server| server.service(flows::StreamsServer::new(streams::Handler)),
+    },
+    Contract {
+        name: "objects",
+        services: &[&things::COUNTERS, &things::COUNTER, &things::LISTENER],
+        cases: objects::all,
+        serve: |server| server.service(things::CountersServer::new(objects::Handler)),
     },
 ];
 

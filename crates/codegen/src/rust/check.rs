@@ -89,12 +89,6 @@ impl Check<'_> {
                 self.array(dimensions, at);
                 self.ty(item, at);
             }
-            Type::Object(_) => {
-                self.refuse(
-                    at,
-                    "a reference to an object comes with Dovetail's own wire",
-                );
-            }
             _ => {}
         }
     }
@@ -124,6 +118,13 @@ impl Check<'_> {
             self.ty(result, at);
         }
         self.throws(&method.throws, at);
+        let streams = method.client_stream.is_some() || method.server_stream.is_some();
+        if (method.oneway || streams) && !self.facts.passed(method).is_empty() {
+            self.refuse(
+                at,
+                "references to objects are passed by methods that have an answer and no streams",
+            );
+        }
         let mut counts = vec![
             (method.params.len(), "parameters"),
             (method.throws.len(), "declared exceptions"),
@@ -134,6 +135,13 @@ impl Check<'_> {
         {
             self.ty(&stream.item, at);
             self.throws(&stream.throws, at);
+            let thrown = stream.throws.iter().map(|field| &field.ty);
+            if !self.facts.objects(thrown.chain([&stream.item])).is_empty() {
+                self.refuse(
+                    at,
+                    "the items of a stream cannot refer to objects; return them in a list",
+                );
+            }
             counts.push((stream.throws.len(), "exceptions of a stream"));
         }
         for (count, what) in counts {

@@ -11,6 +11,7 @@ mod expr;
 mod items;
 mod module;
 mod names;
+mod objects;
 mod options;
 mod service;
 mod streams;
@@ -45,11 +46,12 @@ pub fn generate(schema: &Schema, options: &Options) -> Result<Vec<File>, Vec<Uns
     if !unsupported.is_empty() {
         return Err(unsupported);
     }
+    let names = Names::new(schema, &facts)?;
     let context = Context {
         schema,
         options,
         facts,
-        names: Names::new(schema)?,
+        names,
     };
     let mut text = Text::default();
     let path = &schema[root].path;

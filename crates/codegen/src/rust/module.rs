@@ -238,8 +238,10 @@ impl<'a> Module<'a> {
             Type::Dynamic => name("Dynamic"),
             Type::Array(item, dimensions) => self.array(item, dimensions, place),
             Type::Named(id) => self.named_in(*id, place),
-            // `check` has refused it.
-            Type::Object(_) => "()".to_owned(),
+            Type::Object(id) => {
+                let names = &self.cx.names.services[id.0 as usize];
+                self.item(self.cx.schema[*id].package, &names.object)
+            }
         }
     }
 

@@ -3,10 +3,11 @@
 
 use crate::Unsupported;
 use crate::case::{camel, screaming, snake};
+use crate::facts::Facts;
 use crate::scope::Scope;
 use dovetail_schema::{
-    Field, Method, PackageId, Schema, Service, Stream, Struct, StructKind, TypeDef, TypeId,
-    TypeKind,
+    Field, Method, PackageId, Schema, Service, ServiceId, Stream, Struct, StructKind, TypeDef,
+    TypeId, TypeKind,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,6 +32,10 @@ pub(super) struct ServiceNames {
     pub(super) server: String,
     pub(super) client: String,
     pub(super) blocking_client: String,
+    /// References to its objects; only where the contract has any.
+    pub(super) object: String,
+    /// The functions of clients that do not wait for the object that a method returns.
+    pub(super) pipelined: Vec<String>,
     pub(super) methods: Vec<String>,
     /// The error types of each method.
     pub(super) errors: Vec<ErrorNames>,
@@ -45,7 +50,7 @@ pub(super) struct ErrorNames {
 }
 
 impl Names {
-    pub(super) fn new(schema: &Schema) -> Result<Self, Vec<Unsupported>> {
+    pub(super) fn new(schema: &Schema, facts: &Facts<'_>) -> Result<Self, Vec<Unsupported>> {
         let modules: Vec<Vec<String>> = schema.packages.iter().map(module_path).collect();
         let mut names = Names {
             types: vec![String::new(); schema.types.len()],
@@ -63,7 +68,8 @@ impl Names {
             names.families.insert(id, name);
         }
         for (index, service) in schema.services.iter().enumerate() {
-            let names_of_service = names.claim_derived(schema, service, index);
+            let is_type = facts.is_type(ServiceId(index as u32));
+            let names_of_service = names.claim_derived(schema, service, index, is_type);
             names.services[index] = names_of_service;
         }
         Ok(names)
@@ -148,7 +154,13 @@ impl Names {
         }
     }
 
-    fn claim_derived(&mut self, schema: &Schema, service: &Service, index: usize) -> ServiceNames {
+    fn claim_derived(
+        &mut self,
+        schema: &Schema,
+        service: &Service,
+        index: usize,
+        is_type: bool,
+    ) -> ServiceNames {
         let handler = self.services[index].handler.clone();
         let errors = service
             .methods
@@ -159,13 +171,19 @@ impl Names {
                 stream: self.claim_error(schema, service, method, "Stream", stream_throws),
             })
             .collect();
+        let methods = method_names(&service.methods);
         let scope = self.scope(service.package);
         ServiceNames {
             descriptor: scope.claim(&screaming(&handler)),
             server: scope.claim(&format!("{handler}Server")),
             client: scope.claim(&format!("{handler}Client")),
             blocking_client: scope.claim(&format!("{handler}BlockingClient")),
-            methods: method_names(&service.methods),
+            object: match is_type {
+                true => scope.claim(&format!("{handler}Object")),
+                false => String::new(),
+            },
+            pipelined: pipelined_names(&methods),
+            methods,
             errors,
             handler,
         }
@@ -288,6 +306,17 @@ fn method_names(methods: &[Method]) -> Vec<String> {
         .collect();
     let names = reserved(&["clone"]).claim_all(&wanted);
     names.iter().map(|name| identifier(name)).collect()
+}
+
+/// `open_pipelined`, for each method.
+fn pipelined_names(methods: &[String]) -> Vec<String> {
+    let taken: Vec<&str> = methods.iter().map(String::as_str).collect();
+    let mut scope = Scope::with(&taken);
+    let wanted = methods.iter().map(|method| {
+        let method = method.trim_start_matches("r#");
+        scope.claim(&format!("{method}_pipelined"))
+    });
+    wanted.collect()
 }
 
 /// The variants of an error type: each named for its exception, or, where a type comes twice, for its

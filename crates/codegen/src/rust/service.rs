@@ -28,6 +28,13 @@ pub(super) enum Side {
     Blocking,
 }
 
+/// For what a call of a client waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Answer,
+    Nothing,
+}
+
 impl Module<'_> {
     pub(super) fn print_service(&self, text: &mut Text, index: usize) {
         let schema = self.cx.schema;
@@ -57,6 +64,9 @@ impl Module<'_> {
         }
         if options.blocking_client {
             self.print_client(text, &parts, Side::Blocking);
+        }
+        if !parts.names.object.is_empty() {
+            self.print_object(text, parts.names);
         }
     }
 
@@ -253,7 +263,8 @@ impl Module<'_> {
         let table = self.name("descriptor");
         let contract = &parts.service.name;
         text.gap();
-        let head = format!("{table}!(pub static {name} = {contract:?}{base} {{");
+        let passes = self.passes(parts.service);
+        let head = format!("{table}!(pub static {name} = {contract:?}{base}{passes} {{");
         if parts.service.methods.is_empty() {
             return text.line(&format!("{head}}});"));
         }
@@ -283,6 +294,9 @@ impl Module<'_> {
         }
         if method.idempotency != Idempotency::Unknown {
             flags.push("idempotent");
+        }
+        if !self.cx.facts.passed(method).is_empty() {
+            flags.push("objects");
         }
         let flags = match flags.as_slice() {
             [] => String::new(),
@@ -530,7 +544,11 @@ impl Module<'_> {
         text.open(&format!("impl {client} {{"));
         for (index, method) in parts.service.methods.iter().enumerate() {
             text.gap();
-            self.print_client_method(text, parts, index, method, side);
+            self.print_client_method(text, parts, (index, method), Wait::Answer, side);
+            if self.returns_object(method) {
+                text.gap();
+                self.print_client_method(text, parts, (index, method), Wait::Nothing, side);
+            }
         }
         text.close("}");
     }
@@ -539,12 +557,15 @@ impl Module<'_> {
         &self,
         text: &mut Text,
         parts: &Parts<'_>,
-        index: usize,
-        method: &Method,
+        (index, method): (usize, &Method),
+        wait: Wait,
         side: Side,
     ) {
         let names = parts.names;
-        self.print_method_docs(text, method);
+        match wait {
+            Wait::Answer => self.print_method_docs(text, method),
+            Wait::Nothing => self.print_pipelined_docs(text, method, &names.methods[index]),
+        }
         let mut params = vec!["&self".to_owned()];
         let mut sent = Vec::new();
         for (param, name) in method.params.iter().zip(param_names(&method.params)) {
@@ -553,14 +574,25 @@ impl Module<'_> {
             sent.push(Expr::atom(format!("{reference}{name}")));
             params.push(format!("{name}: {ty}"));
         }
-        let result = self.result_of_client(method, &names.errors[index], side);
+        let errors = &names.errors[index];
+        let (name, result, function) = match wait {
+            Wait::Answer => (
+                &names.methods[index],
+                self.result_of_client(method, errors, side),
+                CallShape::of(method).client_function(method).to_owned(),
+            ),
+            Wait::Nothing => (
+                &names.pipelined[index],
+                self.result(self.result_type(method), None),
+                self.pipelined_function(errors),
+            ),
+        };
         let keyword = if side == Side::Async { "async " } else { "" };
-        let head = format!("pub {keyword}fn {}", names.methods[index]);
+        let head = format!("pub {keyword}fn {name}");
         text.signature(&head, &params, &result, " {");
-        let function = CallShape::of(method).client_function(method);
         let row = Expr::atom(format!("&{}.methods[{index}]", names.descriptor));
         let args = vec![row, Expr::tuple(sent)];
-        text.channel_call(function, args, side == Side::Async);
+        text.channel_call(&function, args, side == Side::Async);
         text.close("}");
     }
 

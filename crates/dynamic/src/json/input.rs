@@ -177,7 +177,7 @@ pub(super) fn convert(
             _ => Err(mismatch()),
         },
         Type::Object(_) => Err(JsonError::new(format!(
-            "no encoding of this version carries the type {}",
+            "a reference to an object of `{}` has no JSON: it needs Dovetail's own wire and generated code",
             type_name(contract.schema(), ty)
         ))),
     }

@@ -225,6 +225,7 @@ fn unknown(value: &UnknownValue, left: usize) -> Json {
         UnknownValue::U32(value) => json!(value),
         UnknownValue::U64(value) => json!(value),
         UnknownValue::Enum(value) => json!(value),
+        UnknownValue::Object => json!("a reference to an object"),
         UnknownValue::String(value) => json!(value),
         UnknownValue::F32(bits) => float(&Type::F32, f32::from_bits(*bits).into()),
         UnknownValue::F64(bits) => float(&Type::F64, f64::from_bits(*bits)),

@@ -1,31 +1,31 @@
 //! The half of a connection that answers.
 
 use super::ProtocolError;
-use super::connection::Event;
 use super::contract::{Directory, MethodKind};
 use super::cursor::{Cursor, put_bytes, put_varint};
+use super::events::Target;
 use super::frame::{self, Flags, Frame, Kind};
 use super::incoming::{IncomingCall, ReplyTo};
 use super::message::{Message, Sending};
 use super::settings::Settings;
 use super::slots::{AnsweredMethods, MOST_HELD, State};
 use super::status;
-use crate::{ConnectionLimits, Execution};
+use crate::{ConnectionLimits, Execution, Status};
 use dovetail_wire::Encoding;
 
-/// A call that has waited for a description; without an event where it has been refused.
+/// A call that has waited for a description, and runs, or has been refused.
 pub(super) struct Released {
     pub(super) call: u32,
-    pub(super) event: Option<Event>,
+    pub(super) outcome: Result<IncomingCall, Status>,
 }
 
 /// What became of a call.
 pub(super) enum Arrived {
-    Runs(Event),
+    Runs(IncomingCall),
     /// It waits for the description of its method.
     Held(MethodKind),
     /// It has been answered, or is left to others.
-    Refused,
+    Refused(Option<Status>),
 }
 
 /// The calls of the other end.
@@ -65,34 +65,34 @@ impl Callee {
         for call in held {
             self.held -= call.body.len();
             let number = call.reply.call;
-            let event = match state {
-                State::Found { route, tagless } => Some(found(call, *route, *tagless)),
+            let outcome = match state {
+                State::Found { route, tagless } => Ok(found(call, *route, *tagless)),
                 State::Refused(status) => {
                     refuse(&call, status, out);
-                    None
+                    Err(status.clone())
                 }
-                State::Describing { .. } => None,
+                State::Describing { .. } => continue,
             };
             released.push(Released {
                 call: number,
-                event,
+                outcome,
             });
         }
         Ok(released)
     }
 
-    /// Takes a call, whose slot has been read.
+    /// Takes a call, whose slot has been read; with a status it is refused.
     pub(super) fn call(
         &mut self,
         slot: u64,
-        message: Message,
+        (message, refused): (Message, Option<Status>),
         sending: Sending,
         (ours, peer): (&Settings, &Settings),
         out: &mut Vec<u8>,
     ) -> Result<Arrived, ProtocolError> {
         if self.draining {
             // It is later than the last one that was promised: its caller sends it elsewhere.
-            return Ok(Arrived::Refused);
+            return Ok(Arrived::Refused(None));
         }
         let Message {
             call,
@@ -102,14 +102,25 @@ impl Callee {
         } = message;
         self.last = call;
         let answered = self.methods.get_mut(slot)?;
-        let body = match body.decompress() {
-            Ok(body) => body,
-            Err(error) => {
-                if !answered.kind.is_oneway() {
-                    status::write(call, &status::undecodable_call(&error), out);
+        if extras.promise && (answered.kind.is_oneway() || answered.kind.streams()) {
+            let what = "the promise of an object by a call that cannot return one";
+            return Err(ProtocolError::malformed(what));
+        }
+        let body = match (refused, body.decompress()) {
+            (None, Ok(body)) => body,
+            (refused, body) => {
+                let undecodable = |error| status::undecodable_call(&error);
+                let why = refused.or(body.err().map(undecodable));
+                if let Some(why) = why.as_ref().filter(|_| !answered.kind.is_oneway()) {
+                    status::write(call, why, out);
                 }
-                return Ok(Arrived::Refused);
+                return Ok(Arrived::Refused(why));
             }
+        };
+        let (object, awaits) = match extras.target {
+            None => (None, None),
+            Some(Target::Object(object)) => (Some(object), None),
+            Some(Target::Result(call)) => (None, Some(call)),
         };
         let call = IncomingCall {
             route: 0,
@@ -121,11 +132,14 @@ impl Callee {
                 false => peer.deadline,
             }),
             headers: extras.headers,
+            object,
+            promise: extras.promise,
             reply: ReplyTo {
                 call,
                 tagless: false,
                 sending,
             },
+            awaits,
         };
         match &mut answered.state {
             State::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {
@@ -136,7 +150,7 @@ impl Callee {
             State::Found { route, tagless } => Ok(Arrived::Runs(found(call, *route, *tagless))),
             State::Refused(status) => {
                 refuse(&call, status, out);
-                Ok(Arrived::Refused)
+                Ok(Arrived::Refused(Some(status.clone())))
             }
             State::Describing { held, .. } => {
                 let bytes = self.held + call.body.len();
@@ -146,8 +160,9 @@ impl Callee {
                     held.push(call);
                     return Ok(Arrived::Held(kind));
                 }
-                refuse(&call, &status::held_up(), out);
-                Ok(Arrived::Refused)
+                let why = status::held_up();
+                refuse(&call, &why, out);
+                Ok(Arrived::Refused(Some(why)))
             }
         }
     }
@@ -167,16 +182,14 @@ impl Callee {
         Ok(())
     }
 
-    /// The caller of a call has gone. `None` where it has not been started, and never will be.
-    pub(super) fn cancelled(&mut self, call: u32, out: &mut Vec<u8>) -> Option<Event> {
-        match self.methods.cancel(call) {
-            Some(held) => {
-                self.held -= held.body.len();
-                refuse(&held, &status::cancelled(), out);
-                None
-            }
-            None => Some(Event::Cancelled { call }),
-        }
+    /// The caller of a call has gone. True where it waited for a description, and has been refused.
+    pub(super) fn cancelled(&mut self, call: u32, out: &mut Vec<u8>) -> bool {
+        let Some(held) = self.methods.cancel(call) else {
+            return false;
+        };
+        self.held -= held.body.len();
+        refuse(&held, &status::cancelled(), out);
+        true
     }
 
     /// Says DRAIN, once.
@@ -192,13 +205,13 @@ impl Callee {
 }
 
 /// A call that can be run.
-fn found(mut call: IncomingCall, route: usize, tagless: bool) -> Event {
+fn found(mut call: IncomingCall, route: usize, tagless: bool) -> IncomingCall {
     call.route = route;
     call.reply.tagless = tagless;
-    Event::Call(call)
+    call
 }
 
-fn refuse(call: &IncomingCall, status: &crate::Status, out: &mut Vec<u8>) {
+pub(super) fn refuse(call: &IncomingCall, status: &Status, out: &mut Vec<u8>) {
     if !call.kind.is_oneway() {
         call.reply.fail(out, status);
     }

@@ -1,10 +1,11 @@
 //! The half of a connection that calls.
 
 use super::ProtocolError;
-use super::connection::{CallError, Event, OutgoingCall, Role};
+use super::connection::Role;
 use super::contract::{Contract, MethodKind};
 use super::cursor::{Cursor, put_varint};
-use super::extras;
+use super::events::{CallError, Event, OutgoingCall};
+use super::extras::{self, CallExtras};
 use super::frame::{self, Flags, Kind};
 use super::headers::HeaderTable;
 use super::message::{self, Sending};
@@ -120,7 +121,13 @@ impl Caller {
         // headers that were not sent.
         let (headers, table) = (call.headers, &mut self.headers);
         let has_extras = extras::put_before(body_at, out, |out| {
-            extras::write(deadline, packed, headers, table, terms.headers, out);
+            let extras = CallExtras {
+                deadline,
+                packed,
+                target: call.target,
+                promise: call.promise,
+            };
+            extras::write(&extras, headers, table, terms.headers, out);
         });
         let flags = Flags::NONE
             .with(Flags::TAGGED, tagged)

@@ -2,22 +2,22 @@ use super::callee::{Arrived, Callee, Released};
 use super::caller::{Called, Caller, Terms};
 use super::compression::{Algorithms, Body, Compression};
 use super::contract::{Contract, Directory, MethodKind};
-use super::cursor::Cursor;
+use super::cursor::{Cursor, put_varint};
+use super::events::{CallError, Event, OutgoingCall, Sent};
 use super::extras::{self, Extras};
 use super::frame::{self, Flags, Frame, Kind, PREFACE};
 use super::headers::HeaderTable;
-use super::incoming::IncomingCall;
 use super::message::{self, Message, Sending};
+use super::promises::Promises;
 use super::reassembly::{Added, Reassembly};
 use super::settings::Settings;
-use super::slots::MethodKey;
 use super::splitter::{Largest, Splitter};
 use super::streams::{Directions, ItemEncoding, Streams, Taken};
 use super::{ProtocolError, status};
 use crate::limits::credible;
 use crate::{Code, ConnectionLimits, Execution, Headers, Status};
 use bytes::BytesMut;
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Encode, EncodeError, Limits};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,84 +44,6 @@ pub struct Options {
     pub compression: Option<Compression>,
 }
 
-/// A call to be made.
-#[derive(Debug)]
-pub struct OutgoingCall<'a> {
-    /// The method, as it was bound or is to be.
-    pub method: &'a MethodKey,
-    /// The time that the callee has; `None` for [`Options::deadline`], with streams for no limit.
-    pub deadline: Option<Duration>,
-    /// Sent along.
-    pub headers: &'a Headers,
-}
-
-/// Why a call was not made.
-#[derive(Debug)]
-pub enum CallError {
-    /// The parameters have no encoding.
-    Encode(EncodeError),
-    /// The other end has refused the method, or takes no further calls.
-    Status(Status),
-}
-
-/// What has happened.
-#[derive(Debug)]
-pub enum Event {
-    /// The other end calls.
-    Call(IncomingCall),
-    /// The answer to a call of this end: its encoded body, or why it failed. Where the callee has a stream, that
-    /// follows, unless the call failed.
-    Reply {
-        /// The number that [`Connection::call`] gave.
-        call: u32,
-        /// The answer, a union of the result and the declared exceptions.
-        result: Result<(Encoding, Bytes), Status>,
-        /// What came along.
-        headers: Headers,
-    },
-    /// An item of a stream.
-    Item {
-        /// The number of its call.
-        call: u32,
-        /// How it is encoded.
-        encoding: Encoding,
-        /// The item: a struct with it as field 0.
-        body: Body,
-        /// What is to be given back once somebody has [taken](Connection::taken) it.
-        credit: usize,
-    },
-    /// The other end's stream of a call has ended. That of the callee ends its call.
-    End {
-        /// The number of its call.
-        call: u32,
-        /// Where it ended with an exception of the contract's, that: a union of those that are declared. A
-        /// status where it was broken off.
-        result: Result<Option<(Encoding, Bytes)>, Status>,
-    },
-    /// There is credit again, for one call, or for all: items that were refused for want of it may be sent.
-    Credit {
-        /// The number of its call; `None` for all.
-        call: Option<u32>,
-    },
-    /// The caller of this call has gone; the call is still to be answered, most often with `CANCELLED`.
-    Cancelled {
-        /// Its number, as in [`ReplyTo::call`](super::ReplyTo::call).
-        call: u32,
-    },
-}
-
-/// What became of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Sent {
-    /// It was appended.
-    Yes,
-    /// It has to wait for [`Event::Credit`].
-    NoCredit,
-    /// The stream has ended, or its call.
-    Ended,
-}
-
 /// One end of a connection that speaks Dovetail's wire.
 ///
 /// # Calling contract
@@ -143,7 +65,7 @@ pub enum Sent {
 /// ```
 pub struct Connection {
     options: Options,
-    ours: Settings,
+    pub(super) ours: Settings,
     peer: Settings,
     sending: Sending,
     opening: Opening,
@@ -151,19 +73,20 @@ pub struct Connection {
     greeted: bool,
     needs: usize,
     /// What the machine has to say.
-    control: Vec<u8>,
+    pub(super) control: Vec<u8>,
 
     /// The headers that the other end has sent.
     headers: HeaderTable,
     splitter: Splitter,
     partial: Reassembly,
     /// Events that one frame led to.
-    ready: VecDeque<Event>,
+    pub(super) ready: VecDeque<Event>,
     caller: Caller,
     callee: Callee,
-    streams: Streams,
-    /// What has come for calls that wait for a description.
-    parked: HashMap<u32, Vec<Event>>,
+    pub(super) streams: Streams,
+    /// What has come for calls that wait for a description, or for an object.
+    pub(super) parked: HashMap<u32, Vec<Event>>,
+    pub(super) promises: Promises,
 }
 
 #[derive(Clone, Debug)]
@@ -208,6 +131,7 @@ impl Connection {
             callee: Callee::default(),
             streams: Streams::new(ours.windows),
             parked: HashMap::new(),
+            promises: Promises::default(),
         }
     }
 
@@ -337,7 +261,7 @@ impl Connection {
     }
 
     /// The call is over.
-    fn close(&mut self, call: u32) {
+    pub(super) fn close(&mut self, call: u32) {
         self.drop_partial(call);
         self.streams.close(call);
     }
@@ -349,6 +273,25 @@ impl Connection {
             self.streams.drop_items(call);
             self.drop_partial(call);
         }
+    }
+
+    /// The same, but the answer comes as an event all the same: it may bring objects that are to be released.
+    pub fn cancel(&mut self, call: u32) {
+        if self.caller.is_open(call) {
+            frame::put(Kind::Cancel, call, &[], &mut self.control);
+        }
+    }
+
+    /// No further call will be addressed to what a call returned that has been answered.
+    pub fn forget(&mut self, call: u32) {
+        frame::put(Kind::Cancel, call, &[], &mut self.control);
+    }
+
+    /// This end has no longer so many of the references to an object that it was sent.
+    pub fn release(&mut self, object: u32, count: u64) {
+        let start = frame::begin(&mut self.control);
+        put_varint(count, &mut self.control);
+        frame::end(&mut self.control, start, Kind::Release, Flags::NONE, object);
     }
 
     /// True for a call of this end's, whatever became of it.
@@ -513,7 +456,7 @@ impl Connection {
             Kind::Describe => {
                 let released = self.callee.describe(id, payload, &mut self.control)?;
                 for call in released {
-                    self.release(call);
+                    self.described(call);
                 }
             }
             Kind::Call | Kind::Reply | Kind::End => return self.message(frame),
@@ -534,14 +477,14 @@ impl Connection {
             }
             Kind::Cancel => {
                 self.partial.forget(Kind::Call, id);
-                let event = self.callee.cancelled(id, &mut self.control);
                 self.streams.drop_items(id);
                 self.drop_partial(id);
-                if event.is_none() {
-                    self.unpark(id);
-                    self.close(id);
+                if self.callee.cancelled(id, &mut self.control) {
+                    self.cancelled(id);
+                    self.never_runs(id, status::cancelled());
+                } else if self.cancelled(id) {
+                    return Ok(Some(Event::Cancelled { call: id }));
                 }
-                return Ok(event);
             }
             Kind::Ping => {
                 let echo: [u8; 8] = Cursor(payload).array()?;
@@ -555,6 +498,15 @@ impl Connection {
                     }
                     self.ready.push_back(event);
                 }
+            }
+            Kind::Release => {
+                let mut fields = Cursor(payload);
+                let count = fields.varint()?;
+                fields.end()?;
+                if count == 0 {
+                    return Err(ProtocolError::malformed("a release of nothing"));
+                }
+                return Ok(Some(Event::Released { object: id, count }));
             }
             Kind::Goodbye => return Err(status::read_goodbye(payload)?),
         }
@@ -609,24 +561,40 @@ impl Connection {
         if message.body.size() > self.ours.message {
             return self.too_large(frame);
         }
+        let (id, promise) = (frame.id, message.extras.promise);
+        let most = self.options.limits.objects;
+        let room = self.promises.len() < most;
+        let refused = (promise && !room).then(|| status::too_many(most));
         let settings = (&self.ours, &self.peer);
+        let (sending, out) = (self.sending, &mut self.control);
         let arrived = self
             .callee
-            .call(slot, message, self.sending, settings, &mut self.control)?;
-        Ok(match arrived {
-            Arrived::Runs(event) => {
-                if let Event::Call(call) = &event {
-                    let tagless = call.reply.tagless;
-                    self.open_called(frame.id, call.kind, ItemEncoding::Tagless(tagless), false);
+            .call(slot, (message, refused), sending, settings, out)?;
+        if promise && room {
+            self.promised(id);
+        }
+        match arrived {
+            Arrived::Runs(call) => {
+                let (kind, encoding) = (call.kind, ItemEncoding::Tagless(call.reply.tagless));
+                let held = call.awaits.is_some();
+                self.open_called(id, kind, encoding, held);
+                if held {
+                    self.found_late(call);
+                    return Ok(self.ready.pop_front());
                 }
-                Some(event)
+                Ok(Some(Event::Call(call)))
             }
             Arrived::Held(kind) => {
-                self.open_called(frame.id, kind, ItemEncoding::Tagless(false), true);
-                None
+                self.open_called(id, kind, ItemEncoding::Tagless(false), true);
+                Ok(None)
             }
-            Arrived::Refused => None,
-        })
+            Arrived::Refused(why) => {
+                if let Some(why) = why {
+                    self.returned(id, Err(why));
+                }
+                Ok(self.ready.pop_front())
+            }
+        }
     }
 
     fn open_called(&mut self, call: u32, kind: MethodKind, encoding: ItemEncoding, held: bool) {
@@ -638,22 +606,22 @@ impl Connection {
     }
 
     /// A call that waited for a description runs now, or has been refused.
-    fn release(&mut self, released: Released) {
-        let Released { call, event } = released;
-        let Some(event) = event else {
-            self.unpark(call);
-            return self.close(call);
-        };
-        if let Event::Call(call) = &event {
-            self.streams.release(call.reply.call, call.reply.tagless);
+    fn described(&mut self, released: Released) {
+        match released.outcome {
+            Ok(call) => self.found_late(call),
+            Err(why) => self.never_runs(released.call, why),
         }
-        self.ready.push_back(event);
-        self.ready
-            .extend(self.parked.remove(&call).into_iter().flatten());
+    }
+
+    /// A call that has waited has been refused.
+    fn never_runs(&mut self, call: u32, why: Status) {
+        self.unpark(call);
+        self.close(call);
+        self.returned(call, Err(why));
     }
 
     /// Drops what has come for a call that is not going to run.
-    fn unpark(&mut self, call: u32) {
+    pub(super) fn unpark(&mut self, call: u32) {
         for event in self.parked.remove(&call).into_iter().flatten() {
             if let Event::Item { credit, .. } = event {
                 self.taken(call, credit);
@@ -761,7 +729,8 @@ impl Connection {
         let extras = match frame.flags.has(Flags::EXTRAS) {
             true => {
                 let header_bytes = self.options.limits.header_bytes;
-                extras::read(&mut fields, &mut self.headers, header_bytes)?
+                let of_a_call = frame.kind == Kind::Call;
+                extras::read(&mut fields, &mut self.headers, header_bytes, of_a_call)?
             }
             false => Extras::default(),
         };

@@ -3,6 +3,7 @@
 use super::ProtocolError;
 use super::compression::Packed;
 use super::cursor::{Cursor, put_varint};
+use super::events::Target;
 use super::headers::HeaderTable;
 use crate::Headers;
 use std::time::Duration;
@@ -12,27 +13,52 @@ use std::time::Duration;
 pub(super) struct Extras {
     pub(super) deadline: Option<Duration>,
     pub(super) packed: Option<Packed>,
+    pub(super) target: Option<Target>,
+    /// Other calls may be addressed to what this one returns.
+    pub(super) promise: bool,
     pub(super) headers: Headers,
+}
+
+/// The extras of a call to be sent, but for its headers.
+#[derive(Clone, Copy)]
+pub(super) struct CallExtras {
+    pub(super) deadline: Option<Duration>,
+    pub(super) packed: Option<Packed>,
+    pub(super) target: Option<Target>,
+    pub(super) promise: bool,
 }
 
 const DEADLINE: u8 = 1;
 const COMPRESSION: u8 = 2;
+const TARGET: u8 = 4;
 const HEADERS: u8 = 8;
+const PROMISE: u8 = 16;
+
+/// What messages other than calls may have.
+const OF_ALL: u8 = COMPRESSION | HEADERS;
+const OF_CALLS: u8 = OF_ALL | DEADLINE | TARGET | PROMISE;
 
 /// Appends the extras of a call, where there are any.
 pub(super) fn write(
-    deadline: Option<Duration>,
-    packed: Option<Packed>,
+    extras: &CallExtras,
     headers: &Headers,
     table: &mut HeaderTable,
     entries: usize,
     out: &mut Vec<u8>,
 ) {
+    let CallExtras {
+        deadline,
+        packed,
+        target,
+        promise,
+    } = *extras;
     let has_headers = !headers.is_empty();
     let bits = [
         (DEADLINE, deadline.is_some()),
         (COMPRESSION, packed.is_some()),
+        (TARGET, target.is_some()),
         (HEADERS, has_headers),
+        (PROMISE, promise),
     ];
     let bits = bits
         .into_iter()
@@ -46,6 +72,9 @@ pub(super) fn write(
     }
     if let Some(packed) = packed {
         packed.write(out);
+    }
+    if let Some(target) = target {
+        put_varint(target.to_wire(), out);
     }
     if has_headers {
         table.write(headers, entries, out);
@@ -72,9 +101,11 @@ pub(super) fn read(
     fields: &mut Cursor<'_>,
     table: &mut HeaderTable,
     header_bytes: usize,
+    of_a_call: bool,
 ) -> Result<Extras, ProtocolError> {
     let bits = fields.byte()?;
-    if bits & !(DEADLINE | COMPRESSION | HEADERS) != 0 {
+    let allowed = if of_a_call { OF_CALLS } else { OF_ALL };
+    if bits & !allowed != 0 {
         return Err(ProtocolError::malformed(format!(
             "extras of the kinds {bits:#04x}"
         )));
@@ -86,6 +117,10 @@ pub(super) fn read(
     if bits & COMPRESSION != 0 {
         extras.packed = Some(Packed::read(fields)?);
     }
+    if bits & TARGET != 0 {
+        extras.target = Some(Target::from_wire(fields.varint()?)?);
+    }
+    extras.promise = bits & PROMISE != 0;
     if bits & HEADERS != 0 {
         extras.headers = table.read(fields, header_bytes)?;
     }

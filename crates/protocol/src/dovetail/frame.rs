@@ -27,6 +27,7 @@ pub(super) enum Kind {
     Ping = 12,
     Pong = 13,
     Drain = 14,
+    Release = 15,
     Goodbye = 16,
 }
 
@@ -80,6 +81,7 @@ impl Kind {
             12 => (Kind::Ping, 0),
             13 => (Kind::Pong, 0),
             14 => (Kind::Drain, 0),
+            15 => (Kind::Release, 0),
             16 => (Kind::Goodbye, 0),
             _ => return None,
         })

@@ -21,8 +21,14 @@ pub struct IncomingCall {
     pub deadline: Option<Duration>,
     /// The caller's headers.
     pub headers: Headers,
+    /// The object of this end's that is called; `None` for a service.
+    pub object: Option<u32>,
+    /// True where the driver has to say what the call [returned](super::Connection::returned).
+    pub promise: bool,
     /// How to answer.
     pub reply: ReplyTo,
+    /// The call that returns the object.
+    pub(super) awaits: Option<u32>,
 }
 
 /// What it takes to answer a call: plain data, independent of the connection's machine. Where the call has

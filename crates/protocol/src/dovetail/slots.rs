@@ -25,6 +25,13 @@ const MOST_SLOTS: usize = 4_096;
 pub enum MethodKey {
     /// A method that exists once in this process, by its address.
     Address(usize),
+    /// The same, as it is called on objects of a service, which has an address as well.
+    OfObject {
+        /// Of the method.
+        method: usize,
+        /// Of the service.
+        service: usize,
+    },
     /// A method of which only the name is known.
     Name(Name),
 }

@@ -140,6 +140,34 @@ pub(super) fn undecodable_answer(error: &DecompressError) -> Status {
     Status::new(Code::Internal, error.to_string()).with_execution(Execution::Finished)
 }
 
+/// A call that is addressed to what another one returned, which returned nothing that could be called.
+pub(super) fn unfulfilled(why: &Status) -> Status {
+    let what = format!(
+        "the call that was to return the object failed: {}",
+        why.message()
+    );
+    not_started(Status::new(why.code(), what))
+}
+
+/// A call that is addressed to what another one returns, of which nothing is known.
+pub(super) fn no_promise(call: u32) -> Status {
+    let what = format!("call {call} was not one to return an object, or is forgotten");
+    not_started(Status::new(Code::FailedPrecondition, what))
+}
+
+/// A call too many that waits for what others return.
+pub(super) fn too_many_pipelined() -> Status {
+    let what = "too many calls wait for the objects that others are to return";
+    not_started(Status::new(Code::ResourceExhausted, what))
+}
+
+/// A call too many that others may be addressed to.
+pub(super) fn too_many(most: usize) -> Status {
+    let what =
+        format!("{most} calls have promised objects; `ConnectionLimits::objects` allows more");
+    not_started(Status::new(Code::ResourceExhausted, what))
+}
+
 /// A call too many of a method that has to be described first.
 pub(super) fn held_up() -> Status {
     let what = "too many calls before the contracts were compared";

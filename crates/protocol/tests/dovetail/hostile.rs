@@ -27,6 +27,13 @@ fn bound() -> Vec<u8> {
     [greeting(), frame(2, 0, &payload)].concat()
 }
 
+/// What BIND says of a one-way method.
+fn oneway() -> Vec<u8> {
+    let mut payload = vec![1, 0, 1, b'm'];
+    payload.extend([0; 16]);
+    payload
+}
+
 fn outcome(bytes: &[u8], piece: usize) -> Result<usize, String> {
     let mut server = Connection::new(Role::Server, Options::default());
     let methods = Methods(vec![Arc::new(nameless("m"))]);
@@ -133,6 +140,40 @@ fn what_breaks_the_rules_is_named() {
         (
             [bound(), frame(0xc5, 1, &[0, 2, 3, 5])].concat(),
             Err("compressed with 3, which this end did not offer"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 0x20])].concat(),
+            Err("extras of the kinds 0x20"),
+        ),
+        (
+            [
+                bound(),
+                frame(0xc5, 1, &[0, 4, 0x82, 0x80, 0x80, 0x80, 0x40]),
+            ]
+            .concat(),
+            Err("a target of more than 33 bits"),
+        ),
+        // Of no call, of itself, of a later one: refused, and the connection goes on.
+        ([bound(), frame(0xc5, 3, &[0, 4, 3])].concat(), Ok(0)),
+        ([bound(), frame(0xc5, 3, &[0, 20, 7])].concat(), Ok(0)),
+        ([bound(), frame(0xc5, 3, &[0, 4, 11])].concat(), Ok(0)),
+        ([bound(), frame(0xc5, 1, &[0, 4, 2])].concat(), Ok(1)),
+        ([bound(), frame(15, 7, &[3])].concat(), Ok(1)),
+        (
+            [bound(), frame(15, 7, &[0])].concat(),
+            Err("a release of nothing"),
+        ),
+        (
+            [bound(), frame(15, 7, &[])].concat(),
+            Err("ends in the middle"),
+        ),
+        (
+            [bound(), frame(15, 7, &[1, 1])].concat(),
+            Err("1 bytes are left"),
+        ),
+        (
+            [greeting(), frame(2, 0, &oneway()), frame(0xc5, 1, &[0, 16])].concat(),
+            Err("the promise of an object"),
         ),
         (
             [bound(), frame(0xc5, 1, &[0, 2, 1])].concat(),

@@ -4,6 +4,7 @@
 mod compression;
 mod conversation;
 mod hostile;
+mod objects;
 mod pair;
 mod properties;
 mod streams;

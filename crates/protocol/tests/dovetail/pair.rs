@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
     CallError, Connection, Contract, Description, Directory, Event, IncomingCall, MethodKey,
-    MethodKind, NoMethods, Options, OutgoingCall, ProtocolError, Role, Sent,
+    MethodKind, NoMethods, Options, OutgoingCall, ProtocolError, Role, Sent, Target,
 };
 use dovetail_protocol::{Code, Headers, Name, Status};
 use dovetail_wire::{Bytes, Encoding, Limits};
@@ -81,6 +81,8 @@ pub(crate) struct Pair {
     pub(crate) cancelled: Vec<u32>,
     pub(crate) outcomes: HashMap<u32, Result<Vec<u8>, Status>>,
     pub(crate) failures: Vec<(Role, ProtocolError)>,
+    /// References that one end no longer has to objects of the other, which is named.
+    pub(crate) released: Vec<(Role, u32, u64)>,
 }
 
 impl Pair {
@@ -97,6 +99,7 @@ impl Pair {
             cancelled: Vec::new(),
             outcomes: HashMap::new(),
             failures: Vec::new(),
+            released: Vec::new(),
         }
     }
 
@@ -113,9 +116,40 @@ impl Pair {
             method: &key,
             deadline,
             headers,
+            target: None,
+            promise: false,
         };
+        self.call_with(&call, contract, body)
+    }
+
+    /// Calls an object, or what another call returns.
+    pub(crate) fn call_object(
+        &mut self,
+        contract: &Arc<Contract>,
+        body: &Bytes,
+        target: Option<Target>,
+        promise: bool,
+    ) -> u32 {
+        let key = MethodKey::Address(Arc::as_ptr(contract).addr());
+        let call = OutgoingCall {
+            method: &key,
+            deadline: None,
+            headers: &Headers::new(),
+            target,
+            promise,
+        };
+        let called = self.call_with(&call, contract, body).expect("a call");
+        called.expect("an answer")
+    }
+
+    fn call_with(
+        &mut self,
+        call: &OutgoingCall<'_>,
+        contract: &Arc<Contract>,
+        body: &Bytes,
+    ) -> Result<Option<u32>, CallError> {
         let known = || contract.clone();
-        self.client.call(&call, known, body, &mut self.up.sent)
+        self.client.call(call, known, body, &mut self.up.sent)
     }
 
     pub(crate) fn answer(&mut self, index: usize, answer: Result<&Bytes, &Status>) {
@@ -202,6 +236,9 @@ impl Pair {
                 Ok(Some(Event::Call(call))) => self.calls.push(call),
                 Ok(Some(Event::Cancelled { call })) => self.cancelled.push(call),
                 Ok(Some(Event::Reply { call, .. })) => panic!("an answer to {call}"),
+                Ok(Some(Event::Released { object, count })) => {
+                    self.released.push((Role::Server, object, count));
+                }
                 Ok(Some(event)) => note(&mut self.to_server, event),
                 Ok(None) => return,
                 Err(error) => return self.failures.push((Role::Server, error)),
@@ -216,6 +253,9 @@ impl Pair {
                     let result = result.map(|(encoding, body)| decode(encoding, &body));
                     let before = self.outcomes.insert(call, result);
                     assert!(before.is_none(), "{call} has two outcomes");
+                }
+                Ok(Some(Event::Released { object, count })) => {
+                    self.released.push((Role::Client, object, count));
                 }
                 Ok(Some(event)) => note(&mut self.to_client, event),
                 Ok(None) => return,

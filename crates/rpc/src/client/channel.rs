@@ -1,12 +1,15 @@
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Queued, lost, too_late};
+use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
-use super::{Body, Retries, decode, decode_into};
+use super::{Answered, Retries, decode, decode_into, read_objects};
 use crate::link::Link;
+use crate::objects::{Home, ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::server::Local;
 use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
-use crate::{Address, Code, Exceptions, Execution, Method, Status};
+use crate::{
+    Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
+};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::future::poll_fn;
@@ -43,6 +46,21 @@ enum Shared {
     Server(Server),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
+    /// An object of the other end's, as one of this service.
+    Object(Arc<Link>, Arc<Remote>, &'static ServiceDescriptor),
+    /// An object of this process.
+    Local(Arc<dyn Service>),
+    /// A reference that cannot be called, and why.
+    Nothing(Status),
+}
+
+impl Shared {
+    fn object(&self) -> Option<ObjectCall<'_>> {
+        match self {
+            Shared::Object(_, remote, service) => Some(ObjectCall { remote, service }),
+            _ => None,
+        }
+    }
 }
 
 struct Server {
@@ -75,6 +93,29 @@ impl Channel {
         }
     }
 
+    /// A channel to an object.
+    pub(crate) fn to_object(object: &ObjectRef, service: &'static ServiceDescriptor) -> Self {
+        let mut options = Options {
+            wire: Wire::Dovetail,
+            ..Options::default()
+        };
+        let shared = match object.place() {
+            ObjectPlace::There(remote) => match &remote.home {
+                Home::Link(link) => {
+                    options.decoding = link.limits;
+                    Shared::Object(link.clone(), remote.clone(), service)
+                }
+                Home::Blocking(_) => Shared::Nothing(wrong_channel("a blocking")),
+            },
+            ObjectPlace::Here(service) => Shared::Local(service.clone()),
+            ObjectPlace::Nothing => Shared::Nothing(no_reference()),
+        };
+        Channel {
+            shared: Arc::new(shared),
+            options: Arc::new(options),
+        }
+    }
+
     /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
         let address: Address = address
@@ -92,12 +133,46 @@ impl Channel {
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
-        let call = self.outgoing(method, &params);
+        let call = Outgoing {
+            read: Some(read_objects::<T, E>),
+            ..self.outgoing(method, &params)
+        };
         let body = self.exchange(call, method.idempotent).await;
         let Options {
             recycled, decoding, ..
         } = &*self.options;
         decode(method.name, body, recycled.take(), *decoding)
+    }
+
+    /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
+    /// it travels at once, and fails as not started where this call fails. Waits for no more than the
+    /// connection. Needs Dovetail's own wire.
+    pub async fn pipelined<
+        P: WriteParams,
+        T: FieldValue + From<ObjectRef> + 'static,
+        E: Exceptions,
+    >(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<T, Status> {
+        if let Shared::Local(_) = &*self.shared {
+            let returned: Result<T, E> = self.call(method, params).await;
+            return returned.map_err(|exception| local::failure(method.name, &exception));
+        }
+        let params = (&params, method.params);
+        let limit = self.options.timeout;
+        let connection = in_time(limit, self.connection()).await;
+        let link =
+            connection.unwrap_or_else(|_| Err(too_late(method.name, limit, Execution::NotSent)))?;
+        let remote = Remote::promised(Home::Link(link.clone()));
+        let call = Outgoing {
+            read: Some(read_objects::<T, E>),
+            promise: Some(remote.slot()),
+            ..self.outgoing(method, &params)
+        };
+        link.queue(call)?;
+        Ok(ObjectRef::there(Arc::new(remote)).into())
     }
 
     /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it returns when
@@ -221,7 +296,7 @@ impl Channel {
         &self,
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-    ) -> Result<Body, Status> {
+    ) -> Result<Answered, Status> {
         let body = self.in_time(call, idempotent).await?;
         body.ok_or_else(|| Status::new(Code::Internal, "a call without an answer"))
     }
@@ -230,7 +305,7 @@ impl Channel {
         &self,
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-    ) -> Result<Option<Body>, Status> {
+    ) -> Result<Option<Answered>, Status> {
         let limit = self.options.timeout;
         let late = || too_late(call.name, limit, Execution::MayHaveRun);
         in_time(limit, self.attempt(call, idempotent))
@@ -243,7 +318,10 @@ impl Channel {
         &self,
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-    ) -> Result<Option<Body>, Status> {
+    ) -> Result<Option<Answered>, Status> {
+        if let Shared::Local(service) = &*self.shared {
+            return local::call(service, call, self.options.decoding).await;
+        }
         let mut retries = Retries::new(idempotent);
         loop {
             match self.connection().await?.call(call).await {
@@ -261,7 +339,9 @@ impl Channel {
     async fn connection(&self) -> Result<Arc<Link>, Status> {
         let server = match &*self.shared {
             Shared::Server(server) => server,
-            Shared::Caller(link) => return Ok(link.clone()),
+            Shared::Caller(link) | Shared::Object(link, ..) => return Ok(link.clone()),
+            Shared::Local(_) => return Err(local::no_streams()),
+            Shared::Nothing(why) => return Err(why.clone()),
         };
         let turn = server.next.fetch_add(1, Ordering::Relaxed) % server.places.len();
         let place = &server.places[turn];
@@ -299,6 +379,9 @@ impl fmt::Debug for Channel {
         let target = match &*self.shared {
             Shared::Server(server) => server.address.to_string(),
             Shared::Caller(link) => link.target.clone(),
+            Shared::Object(link, _, service) => format!("{} at {}", service.name, link.target),
+            Shared::Local(_) => "in-process".to_owned(),
+            Shared::Nothing(_) => "nothing".to_owned(),
         };
         write!(f, "Channel({target}, {})", self.options.wire)
     }
@@ -351,7 +434,7 @@ struct Pending<'a> {
 }
 
 impl Future for Pending<'_> {
-    type Output = Result<Body, Status>;
+    type Output = Result<Answered, Status>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut table = self.link.lock();
@@ -374,7 +457,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.done {
             // The server may have to be told.
-            self.link.with(|table| table.abandon(self.call));
+            drop(self.link.with(|table| table.abandon(self.call)));
             self.link.turn.notify_waiters();
         }
     }
@@ -382,7 +465,7 @@ impl Drop for Pending<'_> {
 
 impl Link {
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.
-    async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Body>, Status> {
+    async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Answered>, Status> {
         let call = loop {
             // Before the look at the table: a turn that is offered in between is not missed.
             let turn = self.turn.notified();

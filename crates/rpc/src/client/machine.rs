@@ -2,16 +2,17 @@
 
 use super::options::Options;
 use super::table::Outgoing;
-use crate::{Code, Status, Wire};
+use crate::objects::Transfer;
+use crate::{Code, Method, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
     self, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey, MethodKind,
-    OutgoingCall, Role,
+    OutgoingCall, Role, Target,
 };
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, ObjectNumbers, WithObjects};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -33,6 +34,11 @@ pub(super) enum Arrival {
         event: Event,
     },
     Called(Called),
+    /// References to an object of this end's.
+    Released {
+        object: u32,
+        count: u64,
+    },
 }
 
 /// What the other end calls.
@@ -50,6 +56,25 @@ impl From<thrift::IncomingReply> for Arrival {
             call: reply.call.0,
             result: reply.result,
         })
+    }
+}
+
+impl From<Event> for Arrival {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::Reply { call, result, .. } => {
+                let call = call.into();
+                Arrival::Reply(Reply { call, result })
+            }
+            Event::Item { call, .. } | Event::End { call, .. } => Arrival::Stream {
+                call: Some(call),
+                event,
+            },
+            Event::Credit { call } => Arrival::Stream { call, event },
+            Event::Call(call) => Arrival::Called(Called::Call(call)),
+            Event::Released { object, count } => Arrival::Released { object, count },
+            Event::Cancelled { call } => Arrival::Called(Called::Cancelled(call)),
+        }
     }
 }
 
@@ -122,9 +147,14 @@ impl Machine {
     pub(super) fn call(
         &mut self,
         call: Outgoing<'_, impl Encode>,
+        target: Option<Target>,
+        objects: Option<Arc<Transfer>>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Status> {
         match self {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) if call.promise.is_some() => {
+                Err(no_pipelining(call.name))
+            }
             Machine::Thrift(_) | Machine::MsgpackRpc(_)
                 if call.method.is_some_and(|method| method.kind.streams()) =>
             {
@@ -142,27 +172,40 @@ impl Machine {
                 .map(|id| id.map(u64::from))
                 .map_err(|error| unencodable(call.name, &error)),
             Machine::Dovetail { machine, service } => {
-                let key = match call.method {
-                    Some(method) => MethodKey::Address(std::ptr::from_ref(method).addr()),
-                    None => MethodKey::Name(Name::new(call.name)),
+                let address = |method| std::ptr::from_ref::<Method>(method).addr();
+                let key = match (call.method, call.object) {
+                    (Some(method), None) => MethodKey::Address(address(method)),
+                    (Some(method), Some(object)) => MethodKey::OfObject {
+                        method: address(method),
+                        service: std::ptr::from_ref(object.service).addr(),
+                    },
+                    (None, _) => MethodKey::Name(Name::new(call.name)),
+                };
+                let service = || match call.object {
+                    Some(object) => Name::new(object.service.name),
+                    None => service.clone(),
                 };
                 let outgoing = OutgoingCall {
                     method: &key,
                     deadline: call.timeout,
                     headers: call.headers,
+                    target,
+                    promise: call.promise.is_some(),
                 };
                 let contract = || {
                     Arc::new(match call.method {
-                        Some(method) => method.contract(service.clone()),
+                        Some(method) => method.contract(service()),
                         None => Contract {
-                            service: service.clone(),
+                            service: service(),
                             method: Name::new(call.name),
                             kind: MethodKind::new(call.oneway, false, false),
                             description: None,
                         },
                     })
                 };
-                let called = machine.call(&outgoing, contract, call.params, out);
+                let numbers = objects.map(|objects| objects as Arc<dyn ObjectNumbers>);
+                let params = WithObjects::new(call.params, numbers);
+                let called = machine.call(&outgoing, contract, &params, out);
                 called
                     .map(|id| id.map(u64::from))
                     .map_err(|error| match error {
@@ -192,24 +235,14 @@ impl Machine {
                 }))
             }
             Machine::Dovetail { machine, .. } => {
-                let Some(event) = machine.receive(input, directory)? else {
-                    return Ok(None);
-                };
-                Ok(Some(match event {
-                    Event::Reply { call, result, .. } => {
-                        let call = call.into();
-                        Arrival::Reply(Reply { call, result })
-                    }
-                    Event::Item { call, .. } | Event::End { call, .. } => Arrival::Stream {
-                        call: Some(call),
-                        event,
-                    },
-                    Event::Credit { call } => Arrival::Stream { call, event },
-                    Event::Call(call) => Arrival::Called(Called::Call(call)),
-                    Event::Cancelled { call } => Arrival::Called(Called::Cancelled(call)),
-                }))
+                Ok(machine.receive(input, directory)?.map(Arrival::from))
             }
         }
+    }
+
+    /// What was kept back until now.
+    pub(super) fn ready(&mut self) -> Option<Arrival> {
+        self.own()?.ready().map(Arrival::from)
     }
 
     /// The machine of Dovetail's own wire, which alone has streams.
@@ -305,9 +338,24 @@ fn no_streams(method: &str) -> Status {
 }
 
 #[cold]
+fn no_pipelining(method: &str) -> Status {
+    let what = format!("to call what `{method}` returns before it has needs Dovetail's own wire");
+    Status::new(Code::Unimplemented, what)
+}
+
+/// The code for what cannot be encoded.
+pub(crate) fn code_of(error: &EncodeError, other: Code) -> Code {
+    match error {
+        EncodeError::NoObjects => Code::Unimplemented,
+        EncodeError::TooManyObjects { .. } => Code::ResourceExhausted,
+        _ => other,
+    }
+}
+
+#[cold]
 fn unencodable(method: &str, error: &EncodeError) -> Status {
     Status::new(
-        Code::InvalidArgument,
+        code_of(error, Code::InvalidArgument),
         format!("the parameters of `{method}` cannot be encoded: {error}"),
     )
 }

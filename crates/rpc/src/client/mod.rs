@@ -17,36 +17,67 @@ pub use options::Backoff;
 #[cfg(feature = "async")]
 pub use channel::{Channel, ChannelBuilder};
 
-pub(crate) use machine::Called;
-pub(crate) use table::Table;
+pub(crate) use machine::{Called, code_of};
+pub(crate) use table::{Outgoing, Table};
 
 use crate::Status;
+use crate::objects::local;
 use crate::reply::ReplySlot;
 use crate::{Code, Exceptions, Execution};
-use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits};
+use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits, ObjectNumbers, WithObjects};
+use std::sync::Arc;
 
 /// The encoded body of a reply.
 type Body = (Encoding, Bytes);
 
+/// A reply, with what its references to objects mean.
+pub(crate) struct Answered {
+    pub(crate) body: Body,
+    pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
+}
+
+impl From<Body> for Answered {
+    fn from(body: Body) -> Self {
+        let objects = None;
+        Answered { body, objects }
+    }
+}
+
 /// Decodes the reply to a call; `spare` is a result of which the memory may be used again.
 pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     method: &str,
-    body: Result<Body, Status>,
+    body: Result<impl Into<Answered>, Status>,
     spare: Option<T>,
     limits: Limits,
 ) -> Result<T, E> {
     let mut slot = ReplySlot::<T, E>::over(spare);
-    decode_into(&mut slot, method, body?, limits)?;
+    decode_into(&mut slot, method, body?.into(), limits)?;
     slot.into_result(method)
+}
+
+/// Looks through a reply of which nobody takes the value, for the objects in it. An error where it is no result.
+pub(crate) type ReadObjects = fn(&str, Answered, Limits) -> Result<(), Status>;
+
+pub(crate) fn read_objects<T: FieldValue, E: Exceptions>(
+    method: &str,
+    answered: Answered,
+    limits: Limits,
+) -> Result<(), Status> {
+    match decode::<T, E>(method, Ok(answered), None, limits) {
+        Ok(_) => Ok(()),
+        Err(exception) => Err(local::failure(method, &exception)),
+    }
 }
 
 fn decode_into(
     slot: &mut impl Decode,
     method: &str,
-    (encoding, body): Body,
+    answered: Answered,
     limits: Limits,
 ) -> Result<(), Status> {
-    match encoding.decode(slot, &body, limits) {
+    let (encoding, body) = answered.body;
+    let mut slot = WithObjects::new(slot, answered.objects);
+    match encoding.decode(&mut slot, &body, limits) {
         Ok(_) => Ok(()),
         Err(error) => Err(Status::new(
             Code::Internal,

@@ -171,6 +171,9 @@ macro_rules! handle {
                 timeout: Some(self.options.timeout),
                 headers: &self.options.headers,
                 params,
+                object: self.shared.object(),
+                read: None,
+                promise: None,
             }
         }
     };

@@ -1,16 +1,18 @@
 //! The calls of one connection that wait for their replies: what blocking and async clients have in common.
 
-use super::Body;
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::options::Options;
+use super::{Answered, ReadObjects};
+use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
 use crate::streams::{Inboxes, Next, Wake, ended};
-use crate::{Code, Execution, Method, Status, Wire};
+use crate::{Code, Execution, Method, ServiceDescriptor, Status, Wire};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::{Connection, Directory};
+use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
 use dovetail_protocol::{Headers, msgpack_rpc};
-use dovetail_wire::Encode;
+use dovetail_wire::{Encode, Limits, ObjectNumbers};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A call to be sent.
@@ -23,6 +25,19 @@ pub(crate) struct Outgoing<'a, P> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: &'a Headers,
     pub(crate) params: &'a P,
+    /// The object that is called; `None` for a service.
+    pub(crate) object: Option<ObjectCall<'a>>,
+    /// How objects are found in a reply that nobody takes, where there can be any.
+    pub(crate) read: Option<ReadObjects>,
+    /// What the call is to return, where others are addressed to it before.
+    pub(crate) promise: Option<&'a Slot>,
+}
+
+/// An object that is called, as an object of this service.
+#[derive(Clone, Copy)]
+pub(crate) struct ObjectCall<'a> {
+    pub(crate) remote: &'a Remote,
+    pub(crate) service: &'static ServiceDescriptor,
 }
 
 impl<P> Clone for Outgoing<'_, P> {
@@ -44,6 +59,10 @@ pub(crate) struct Table<W> {
     pub(crate) input: BytesMut,
     calls: HashMap<u64, Entry<W>, BuildHasherDefault<IdHasher>>,
     pub(crate) streams: Inboxes<W>,
+    pub(crate) objects: Arc<Objects>,
+    /// What calls that are not answered have passed.
+    passed: HashMap<u64, Arc<Transfer>>,
+    limits: Limits,
     /// Those without a reply.
     open: usize,
     most: usize,
@@ -53,8 +72,29 @@ pub(crate) struct Table<W> {
 
 /// A call that its caller has not done with.
 struct Entry<W> {
-    waiter: W,
-    reply: Option<Result<Body, Status>>,
+    waiter: Waiter<W>,
+    reply: Option<Result<Answered, Status>>,
+    name: &'static str,
+    read: Option<ReadObjects>,
+}
+
+/// Who waits for a reply.
+enum Waiter<W> {
+    Caller(W),
+    /// The object that it is to bring.
+    Promise(Slot),
+    /// Its objects are to be released.
+    Nobody,
+}
+
+impl<W> Entry<W> {
+    /// The caller, where that waits.
+    fn caller(&self) -> Option<&W> {
+        match &self.waiter {
+            Waiter::Caller(waiter) if self.reply.is_none() => Some(waiter),
+            _ => None,
+        }
+    }
 }
 
 /// Ids are numbers in order: they are spread well enough as they are.
@@ -78,13 +118,20 @@ impl Hasher for IdHasher {
 }
 
 impl<W: Wake> Table<W> {
-    pub(crate) fn new(options: &Options) -> Self {
-        Self::with_machine(Machine::new(options), options.calls)
+    /// With `answers`, calls of objects that this end passes are answered.
+    pub(crate) fn new(options: &Options, answers: bool) -> Self {
+        let objects = Objects::new(options.client.limits.objects, answers);
+        let machine = Machine::new(options);
+        Self::with_machine(machine, objects, options.decoding, options.calls)
     }
 
     /// A connection that this end has accepted.
-    pub(crate) fn accepted(machine: impl Into<Machine>) -> Self {
-        Self::with_machine(machine.into(), Options::default().calls)
+    pub(crate) fn accepted(
+        machine: impl Into<Machine>,
+        objects: Arc<Objects>,
+        limits: Limits,
+    ) -> Self {
+        Self::with_machine(machine.into(), objects, limits, Options::default().calls)
     }
 
     /// What the connection speaks.
@@ -92,13 +139,16 @@ impl<W: Wake> Table<W> {
         self.machine.wire()
     }
 
-    fn with_machine(machine: Machine, most: usize) -> Self {
+    fn with_machine(machine: Machine, objects: Arc<Objects>, limits: Limits, most: usize) -> Self {
         Table {
             machine,
             out: Vec::new(),
             input: BytesMut::new(),
             calls: HashMap::default(),
             streams: Inboxes::default(),
+            objects,
+            passed: HashMap::new(),
+            limits,
             open: 0,
             most,
             broken: None,
@@ -133,20 +183,39 @@ impl<W: Wake> Table<W> {
             ));
         }
         let streams = call.method.is_some_and(|method| method.kind.streams());
-        let call = self.machine.call(call, &mut self.out)?;
-        if let Some(call) = call {
+        let target = call
+            .object
+            .map(|object| object.remote.target())
+            .transpose()?;
+        let passes = call.method.filter(|method| method.objects);
+        let transfer = passes.map(|_| Arc::new(Transfer::new(self.objects.clone(), None)));
+        let number = self
+            .machine
+            .call(call, target, transfer.clone(), &mut self.out)?;
+        if let Some(number) = number {
             self.open += 1;
             if streams {
-                self.streams.open(call as u32);
-                return Ok(Some(Queued(Some(call))));
+                self.streams.open(number as u32);
+                return Ok(Some(Queued(Some(number))));
+            }
+            if let Some(transfer) = transfer.filter(|transfer| transfer.exports()) {
+                self.passed.insert(number, transfer);
             }
             let entry = Entry {
-                waiter: waiter(),
+                waiter: match call.promise {
+                    None => Waiter::Caller(waiter()),
+                    Some(slot) => {
+                        *slot.lock() = RemoteState::Promised(number as u32);
+                        Waiter::Promise(slot.clone())
+                    }
+                },
                 reply: None,
+                name: call.method.map_or("", |method| method.name),
+                read: call.read.filter(|_| passes.is_some()),
             };
-            self.calls.insert(call, entry);
+            self.calls.insert(number, entry);
         }
-        Ok(Some(Queued(call)))
+        Ok(Some(Queued(number)))
     }
 
     /// False where a call has to wait until another one is answered; see [`Machine::exclusive`].
@@ -192,7 +261,19 @@ impl<W: Wake> Table<W> {
                     }
                     return Ok(Some(called));
                 }
-                Some(arrival) => self.take_in(arrival),
+                Some(arrival) => self.take_in(arrival)?,
+            }
+        }
+    }
+
+    /// The same for what the machine has kept back until now, without receiving anything.
+    pub(crate) fn ready(&mut self) -> Option<Called> {
+        loop {
+            let arrival = self.machine.ready()?;
+            match arrival {
+                Arrival::Called(called) => return Some(called),
+                // Nothing that was kept back can be wrong.
+                arrival => drop(self.take_in(arrival)),
             }
         }
     }
@@ -205,11 +286,13 @@ impl<W: Wake> Table<W> {
         Ok(())
     }
 
-    fn take_in(&mut self, arrival: Arrival) {
+    fn take_in(&mut self, arrival: Arrival) -> Result<(), Fault> {
         let call = match arrival {
             Arrival::Reply(reply) if !self.streams.has(reply.call as u32) => {
-                return self.deliver(reply);
+                self.deliver(reply);
+                return Ok(());
             }
+            Arrival::Released { object, count } => return self.released(object, count),
             Arrival::Reply(reply) => {
                 self.streams.answer(reply.call as u32, reply.result);
                 Some(reply.call as u32)
@@ -229,6 +312,29 @@ impl<W: Wake> Table<W> {
                 .is_some_and(|own| own.made(call) && !own.is_open(call))
         {
             self.finished(call);
+        }
+        Ok(())
+    }
+
+    fn released(&mut self, object: u32, count: u64) -> Result<(), Fault> {
+        let released = self.objects.release(object, count);
+        released.map_err(|_| {
+            let what = format!("a release of references to object {object} that were not sent");
+            if let Some(machine) = self.machine.own() {
+                machine.fail(Code::InvalidArgument, &what);
+            }
+            what.into()
+        })
+    }
+
+    /// This end has no longer so many references to an object.
+    pub(crate) fn release(&mut self, object: u32, count: u64) {
+        if count > 0
+            && self.broken.is_none()
+            && let Some(machine) = self.machine.own()
+        {
+            machine.release(object, count);
+            self.transmit();
         }
     }
 
@@ -292,17 +398,75 @@ impl<W: Wake> Table<W> {
     }
 
     fn deliver(&mut self, reply: Reply) {
-        if let Some(entry) = self.calls.get_mut(&reply.call)
-            && entry.reply.is_none()
+        if !self.passed.is_empty()
+            && let Some(passed) = self.passed.remove(&reply.call)
+            && let Err(status) = &reply.result
+            && status.execution() == Execution::NotStarted
         {
-            entry.reply = Some(reply.result);
-            entry.waiter.wake();
-            self.open -= 1;
+            passed.undo();
+        }
+        let Some(entry) = self.calls.get_mut(&reply.call) else {
+            return;
+        };
+        if entry.reply.is_some() {
+            return;
+        }
+        self.open -= 1;
+        if let Waiter::Caller(waiter) = &entry.waiter {
+            let objects = entry.read.map(|_| {
+                let lease = self.objects.lease();
+                Arc::new(Transfer::new(self.objects.clone(), lease)) as _
+            });
+            let result = reply.result;
+            entry.reply = Some(result.map(|body| Answered { body, objects }));
+            return waiter.wake();
+        }
+        if let Some(entry) = self.calls.remove(&reply.call) {
+            self.deliver_late(reply, &entry);
         }
     }
 
+    /// Takes in a reply of which nobody takes the value but the objects: the first one may be a promised one.
+    fn deliver_late(&mut self, reply: Reply, entry: &Entry<W>) {
+        let collected = Arc::new(Collected::default());
+        let outcome = match (reply.result, entry.read) {
+            (Ok(body), Some(read)) => {
+                let objects = Some(collected.clone() as _);
+                read(entry.name, Answered { body, objects }, self.limits)
+            }
+            (result, _) => result.map(drop),
+        };
+        let mut numbers = collected.take();
+        if let Waiter::Promise(slot) = &entry.waiter {
+            let first = (!numbers.is_empty()).then(|| numbers.remove(0));
+            let object = outcome.and_then(|()| promised(entry.name, first));
+            let mut state = slot.lock();
+            match (&*state, object) {
+                (RemoteState::Promised(_), Ok(number)) => {
+                    *state = RemoteState::Here { number, count: 1 };
+                }
+                (RemoteState::Promised(_), Err(why)) => {
+                    let why = why.with_execution(Execution::NotStarted);
+                    *state = RemoteState::Failed(why);
+                }
+                _ => numbers.extend(first),
+            }
+            drop(state);
+            if let Some(machine) = self.machine.own() {
+                // From now on it is called by its number.
+                machine.forget(reply.call as u32);
+            }
+        }
+        for number in numbers {
+            if let Some(Owner::Sender(number)) = owner(number) {
+                self.release(number, 1);
+            }
+        }
+        self.transmit();
+    }
+
     /// Takes the reply to a call, where it has come; a caller asks until it has it.
-    pub(crate) fn take(&mut self, call: u64) -> Option<Result<Body, Status>> {
+    pub(crate) fn take(&mut self, call: u64) -> Option<Result<Answered, Status>> {
         let reply = self.calls.get_mut(&call)?.reply.take()?;
         self.calls.remove(&call);
         Some(reply)
@@ -311,7 +475,10 @@ impl<W: Wake> Table<W> {
     /// Who waits for a call; `None` where nobody does.
     #[cfg(feature = "async")]
     pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut W> {
-        self.calls.get_mut(&call).map(|entry| &mut entry.waiter)
+        match &mut self.calls.get_mut(&call)?.waiter {
+            Waiter::Caller(waiter) => Some(waiter),
+            _ => None,
+        }
     }
 
     /// How much to receive next.
@@ -319,11 +486,21 @@ impl<W: Wake> Table<W> {
         self.machine.needs()
     }
 
-    /// The caller is gone; a late reply is dropped.
-    pub(crate) fn abandon(&mut self, call: u64) {
-        match self.calls.remove(&call) {
-            Some(Entry { reply: None, .. }) => self.open -= 1,
-            _ => return,
+    /// The caller is gone; a late reply is dropped. Of one that has come, what is to be dropped where nothing is locked.
+    pub(crate) fn abandon(&mut self, call: u64) -> Option<Arc<dyn ObjectNumbers>> {
+        let mut entry = self.calls.remove(&call)?;
+        match entry.reply.take() {
+            Some(Ok(Answered { body, objects })) => {
+                let result = Ok(body);
+                self.deliver_late(Reply { call, result }, &entry);
+                return objects;
+            }
+            Some(Err(_)) => return None,
+            None if entry.read.is_some() => {
+                self.cancel(call, entry);
+                return None;
+            }
+            None => self.open -= 1,
         }
         self.machine.abandon(call);
         self.transmit();
@@ -336,6 +513,20 @@ impl<W: Wake> Table<W> {
                 )
             });
         }
+        None
+    }
+
+    /// The caller is gone; a late reply may bring objects.
+    fn cancel(&mut self, call: u64, mut entry: Entry<W>) {
+        if let Some(machine) = self.machine.own() {
+            machine.cancel(call as u32);
+            entry.waiter = Waiter::Nobody;
+            self.calls.insert(call, entry);
+            self.transmit();
+        } else {
+            self.open -= 1;
+            self.machine.abandon(call);
+        }
     }
 
     /// No further call can be sent. Those that have been may still be answered, or the peer may have said
@@ -347,12 +538,18 @@ impl<W: Wake> Table<W> {
     /// Gives the connection up; the callers that still wait get the reason.
     pub(crate) fn fail(&mut self, why: &Status) {
         self.broken.get_or_insert_with(|| why.clone());
-        for entry in self.calls.values_mut() {
+        self.passed.clear();
+        self.calls.retain(|_, entry| {
             if entry.reply.is_none() {
                 entry.reply = Some(Err(why.clone()));
-                entry.waiter.wake();
+                match &entry.waiter {
+                    Waiter::Caller(waiter) => waiter.wake(),
+                    Waiter::Promise(slot) => *slot.lock() = RemoteState::Failed(why.clone()),
+                    Waiter::Nobody => {}
+                }
             }
-        }
+            matches!(entry.waiter, Waiter::Caller(_))
+        });
         self.streams.fail_all(why);
         self.open = 0;
     }
@@ -364,9 +561,9 @@ impl<W: Wake> Table<W> {
 
     /// Wakes somebody who waits for a reply.
     pub(crate) fn wake_any(&self) {
-        let mut waiting = self.calls.values().filter(|entry| entry.reply.is_none());
+        let mut waiting = self.calls.values().filter_map(Entry::caller);
         match waiting.next() {
-            Some(entry) => entry.waiter.wake(),
+            Some(waiter) => waiter.wake(),
             None => self.streams.wake_any(),
         }
     }
@@ -379,6 +576,17 @@ impl<W: Wake> Table<W> {
 
     pub(crate) fn idle(&self) -> bool {
         self.open == 0
+    }
+}
+
+/// The object that a call was to return: its number.
+fn promised(method: &str, first: Option<u64>) -> Result<u32, Status> {
+    match first.and_then(owner) {
+        Some(Owner::Sender(number)) => Ok(number),
+        _ => {
+            let what = format!("`{method}` returned no object of the other end's");
+            Err(Status::new(Code::FailedPrecondition, what))
+        }
     }
 }
 

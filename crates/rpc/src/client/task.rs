@@ -5,6 +5,7 @@ use super::Table;
 use super::options::Options;
 use super::table::{lost, misbehaved};
 use crate::link::{Link, Queued};
+use crate::objects::ObjectDirectory;
 use crate::server::Calls;
 use crate::transport::{AsyncSocket, Experience};
 use crate::{Address, Status, buffers};
@@ -17,9 +18,8 @@ use tokio::task::yield_now;
 pub(super) async fn connect(address: &Address, options: &Options) -> io::Result<Arc<Link>> {
     let socket = AsyncSocket::connect(address).await?;
     let queued = Arc::new(Queued::default());
-    let table = Table::new(options);
+    let table = Table::new(options, true);
     let link = Link::new(address.to_string(), table, options.decoding, queued.clone());
-    let link = Arc::new(link);
     let task = Task {
         socket,
         link: Arc::downgrade(&link),
@@ -77,7 +77,7 @@ impl Task {
                 Event::Sent(sent) => self.sent(sent, &link),
                 Event::Received(received) => {
                     if let Err(why) = self.take_in(received, &mut input, &link) {
-                        link.lock().fail(&why);
+                        link.give_up(&why);
                         return link.turn.notify_waiters();
                     }
                     link.turn.notify_waiters();
@@ -148,9 +148,13 @@ impl Task {
                 })
             }
             Ok(_) => {
+                let directory = ObjectDirectory {
+                    services: self.calls.directory(),
+                    objects: &link.objects,
+                };
                 let (called, understood) = link.with(|table| {
                     std::mem::swap(&mut table.input, input);
-                    let received = table.receive(self.calls.directory());
+                    let received = table.receive(&directory);
                     // What is left of a message stays at the front.
                     std::mem::swap(&mut table.input, input);
                     received

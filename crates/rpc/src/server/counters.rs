@@ -28,7 +28,7 @@ counters! {
     connections,
     /// Calls handed to a handler.
     calls,
-    /// Calls of a service or method that the server does not have.
+    /// Calls of a service, method or object that the server does not have.
     unknown_methods,
     /// Connections refused because there were too many.
     refused_connections,

@@ -5,6 +5,7 @@ use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
 use crate::link::{Flush, Link};
+use crate::objects::{ObjectDirectory, Objects};
 use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Options, Role};
@@ -60,7 +61,12 @@ impl Machine {
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
-                let called = link.lock().advance(input, &shared.router);
+                let directory = ObjectDirectory {
+                    services: &shared.router,
+                    objects: &link.objects,
+                };
+                let called = link.lock().advance(input, &directory);
+                link.objects.tidy();
                 let called = called.map_err(|_| Fault::Known)?;
                 Ok(called.map(|called| Arrival::over(called, link)))
             }
@@ -68,8 +74,11 @@ impl Machine {
     }
 
     fn detect(first: u8, shared: &Shared, caller: &Caller, driver: &Arc<dyn Flush>) -> Self {
+        let objects = Objects::new(shared.limits.connection.objects, true);
+        let limits = shared.limits.message;
         let table = if Connection::detects(first) {
-            Table::accepted(Self::own_machine(shared))
+            objects.expect(shared.router.objects());
+            Table::accepted(Self::own_machine(shared), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
             let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {
                 limits: shared.limits.connection,
@@ -77,15 +86,13 @@ impl Machine {
                 service: None,
                 serves: true,
             });
-            Table::accepted(machine)
+            Table::accepted(machine, objects, limits)
         } else {
             let machine = ServerConnection::new(shared.options.clone());
             return Machine::Thrift(Box::new(machine));
         };
         let own = table.wire() == Wire::Dovetail;
-        let limits = shared.limits.message;
         let link = Link::new(caller.peer.clone(), table, limits, driver.clone());
-        let link = Arc::new(link);
         caller.called_over(&link);
         match own {
             true => Machine::Dovetail(link),
@@ -214,7 +221,7 @@ impl Machine {
         if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
             let what = "the caller's connection has ended";
             let why = Status::new(Code::Unavailable, what);
-            link.lock().fail(&why.with_execution(Execution::MayHaveRun));
+            link.give_up(&why.with_execution(Execution::MayHaveRun));
         }
     }
 

@@ -1,5 +1,6 @@
 use crate::incoming::Target;
-use crate::{Call, Code, Execution, HandlerFuture, Method, Service, Status};
+use crate::objects::reach;
+use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Directory};
 use std::collections::HashMap;
@@ -13,6 +14,8 @@ pub(crate) struct Router {
     named: HashMap<&'static str, HashMap<&'static str, usize>>,
     /// By method name alone, for callers that name no service; the first service that has it.
     unnamed: HashMap<&'static str, usize>,
+    /// The services of the objects that methods pass.
+    objects: Vec<&'static ServiceDescriptor>,
 }
 
 /// A method of a service.
@@ -26,21 +29,27 @@ struct Entry {
 #[derive(Clone, Copy)]
 pub(super) struct Route {
     service: usize,
-    number: usize,
+    pub(super) descriptor: &'static ServiceDescriptor,
+    pub(super) number: usize,
     pub(super) method: &'static Method,
 }
 
 impl Router {
     pub(super) fn new(services: Vec<Box<dyn Service>>) -> Self {
         let (mut entries, mut named, mut unnamed) = (Vec::new(), HashMap::new(), HashMap::new());
+        let mut objects = Vec::new();
         for (service, handler) in services.iter().enumerate() {
             let descriptor = handler.descriptor();
+            if !descriptor.objects.is_empty() || descriptor.base.is_some() {
+                reach(descriptor, &mut objects);
+            }
             let methods: &mut HashMap<_, _> = named.entry(descriptor.name).or_default();
             for (number, method) in descriptor.iter() {
                 methods.insert(method.name, entries.len());
                 unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
                     service,
+                    descriptor,
                     number,
                     method,
                 };
@@ -55,7 +64,12 @@ impl Router {
             entries,
             named,
             unnamed,
+            objects,
         }
+    }
+
+    pub(super) fn objects(&self) -> &[&'static ServiceDescriptor] {
+        &self.objects
     }
 
     pub(super) fn find(&self, target: &Target) -> Result<Route, Status> {

@@ -4,8 +4,9 @@ use super::Shared;
 use super::counters::count;
 use super::router::Route;
 use crate::context::Caller;
-use crate::incoming::{Incoming, ReplyTo};
-use crate::{Call, Code, Execution, HandlerFuture, Reply, Status};
+use crate::incoming::{Incoming, ReplyTo, Target};
+use crate::objects::{ObjectMethod, no_object};
+use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status};
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
 use std::future::{pending, ready};
@@ -31,13 +32,13 @@ impl Shared {
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
-        match self.router.find(&call.target) {
-            Ok(route)
+        match self.find(&call, &caller) {
+            Ok(found)
                 if call
                     .deadline
                     .is_none_or(|deadline| deadline > Instant::now()) =>
             {
-                self.run(route, call, caller, buffer)
+                self.run(found, call, caller, buffer)
             }
             Ok(_) => {
                 count(&self.counters.late_calls);
@@ -63,20 +64,54 @@ impl Shared {
         self.refuse(call, &status.with_execution(Execution::NotStarted), buffer)
     }
 
+    fn find(&self, call: &Incoming, caller: &Caller) -> Result<Found, Status> {
+        let of_objects = match call.target {
+            Target::Route(route) => caller.objects().and_then(|objects| objects.method(route)),
+            Target::Named { .. } => None,
+        };
+        let method = match (of_objects, &call.object) {
+            (None, None) => return self.router.find(&call.target).map(Found::Service),
+            (None, Some(_)) => {
+                let route = self.router.find(&call.target)?;
+                ObjectMethod {
+                    descriptor: route.descriptor,
+                    number: route.number,
+                    method: route.method,
+                }
+            }
+            (Some(method), Some(_)) => method,
+            (Some(method), None) => return Err(on_objects(&method)),
+        };
+        let object = call.object.clone().flatten().ok_or_else(no_object)?;
+        match object.descriptor().is(method.descriptor) {
+            true => Ok(Found::Object(object, method)),
+            false => Err(another_kind(&*object, &method)),
+        }
+    }
+
     fn run(
         &self,
-        route: Route,
+        found: Found,
         call: Incoming,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
         count(&self.counters.calls);
         let reply = call.reply.clone();
-        let call = Call::new(call, route.method, caller, self.limits.message, buffer);
-        let started = catch_unwind(AssertUnwindSafe(|| self.router.call(route, call)));
+        let method = match &found {
+            Found::Service(route) => route.method,
+            Found::Object(_, method) => method.method,
+        };
+        let call = Call::new(call, method, caller, self.limits.message, buffer);
+        let started = catch_unwind(AssertUnwindSafe(|| match found {
+            Found::Service(route) => self.router.call(route, call),
+            Found::Object(object, method) => {
+                Box::pin(async move { object.call(method.number, call).await })
+            }
+        }));
         let handler = started.unwrap_or_else(|_| {
             count(&self.counters.panics);
-            Box::pin(ready(Reply(refusal(&reply, &panicked(), Vec::new()))))
+            Box::pin(ready(Reply::new(refusal(&reply, &panicked(), Vec::new()))))
         });
         RunningCall {
             shared: self,
@@ -94,10 +129,30 @@ impl Shared {
         }
         RunningCall {
             shared: self,
-            handler: Box::pin(ready(Reply(answer))),
+            handler: Box::pin(ready(Reply::new(answer))),
             reply: call.reply.clone(),
         }
     }
+}
+
+/// Who answers a call.
+enum Found {
+    Service(Route),
+    Object(Arc<dyn Service>, ObjectMethod),
+}
+
+#[cold]
+fn on_objects(method: &ObjectMethod) -> Status {
+    let (service, method) = (method.descriptor.name, method.method.name);
+    let what = format!("`{service}` is no service here: `{method}` is called on its objects");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
+}
+
+#[cold]
+fn another_kind(object: &dyn Service, method: &ObjectMethod) -> Status {
+    let (is, method) = (object.descriptor().name, method.method.name);
+    let what = format!("the object is one of `{is}`, which has no method `{method}`");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }
 
 impl RunningCall<'_> {
@@ -107,26 +162,34 @@ impl RunningCall<'_> {
     }
 }
 
-impl Future for RunningCall<'_> {
-    type Output = Vec<u8>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+impl RunningCall<'_> {
+    /// The answer, while it is not certain that it is sent.
+    pub(super) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
         if self.reply.is_over(context) {
             count(&self.shared.counters.cancelled_calls);
             // Its caller has gone, so nobody waits for what it holds.
             self.handler = Box::pin(pending());
-            return Poll::Ready(refusal(&self.reply, &cancelled(), Vec::new()));
+            let refused = refusal(&self.reply, &cancelled(), Vec::new());
+            return Poll::Ready(Reply::new(refused));
         }
         let handler = self.handler.as_mut();
         match catch_unwind(AssertUnwindSafe(|| handler.poll(context))) {
-            Ok(Poll::Ready(Reply(answer))) => Poll::Ready(answer),
-            Ok(Poll::Pending) => Poll::Pending,
+            Ok(polled) => polled,
             // The buffer has gone with the handler.
             Err(_) => {
                 count(&self.shared.counters.panics);
-                Poll::Ready(refusal(&self.reply, &panicked(), Vec::new()))
+                let refused = refusal(&self.reply, &panicked(), Vec::new());
+                Poll::Ready(Reply::new(refused))
             }
         }
+    }
+}
+
+impl Future for RunningCall<'_> {
+    type Output = Vec<u8>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+        self.poll_reply(context).map(Reply::sent)
     }
 }
 

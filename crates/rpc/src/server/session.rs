@@ -4,11 +4,15 @@ use super::counters::count;
 use super::machine::{Fault, Machine};
 use super::running::RunningCall;
 use super::{LINGER, Shared};
+#[cfg(feature = "async")]
+use crate::Reply;
 use crate::buffers;
 use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming};
-use crate::link::Flush;
+use crate::incoming::{Arrival, Incoming, ReplyTo};
+use crate::link::{Flush, Link};
 use bytes::BytesMut;
+#[cfg(feature = "async")]
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -112,6 +116,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The calls that wait for the answer to this one, for a thread beside the connection's.
+    pub(super) fn released(&self, reply: &ReplyTo) -> Option<Released<'a>> {
+        let link = reply.promised_to()?.clone();
+        Some(Released {
+            shared: self.shared,
+            caller: self.caller.clone(),
+            link,
+        })
+    }
+
     /// Why calls are refused just now.
     pub(super) fn no_room(&self) -> Option<String> {
         let limits = &self.shared.limits;
@@ -124,9 +138,13 @@ impl<'a> Session<'a> {
 
     /// What a thread that may wait does with a call there is room for.
     #[cfg(feature = "async")]
-    pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Vec<u8> + Send + use<> {
+    pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Reply + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
-        move |call| crate::block_on::block_on(shared.start(call, caller, Vec::new()))
+        move |call| {
+            let mut running = shared.start(call, caller, Vec::new());
+            // Its caller may have gone when it is done.
+            crate::block_on::block_on(poll_fn(|context| running.poll_reply(context)))
+        }
     }
 
     /// True where no further call is taken.
@@ -274,6 +292,26 @@ impl<'a> Session<'a> {
         count(&self.shared.counters.protocol_errors);
         self.end = Some(End::Broken(fault));
         self.machine.lost();
+    }
+}
+
+/// Calls that may go on once another one is answered.
+#[derive(Clone)]
+pub(super) struct Released<'a> {
+    shared: &'a Arc<Shared>,
+    caller: Arc<Caller>,
+    link: Arc<Link>,
+}
+
+impl<'a> Released<'a> {
+    /// Starts the next one, if there is any, and says how it is answered.
+    pub(super) fn next(&self) -> Option<RunningCall<'a>> {
+        loop {
+            let called = self.link.lock().ready()?;
+            if let Arrival::Call(call) = Arrival::over(called, &self.link) {
+                return Some(self.shared.start(call, self.caller.clone(), Vec::new()));
+            }
+        }
     }
 }
 

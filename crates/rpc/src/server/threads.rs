@@ -3,7 +3,7 @@
 
 use super::counters::count;
 use super::running::{RunningCall, refusal};
-use super::session::{Outbox, Session};
+use super::session::{Outbox, Released, Session};
 use super::{LINGER, Shared};
 use crate::block_on::block_on;
 use crate::context::Caller;
@@ -153,7 +153,8 @@ impl<'a> Connection<'a> {
             Poll::Ready(answer) => answer,
             Poll::Pending if aside_too && aside.len() < most => {
                 let reply = running.reply().clone();
-                match aside.run(running, self.sender) {
+                let released = self.session.released(&reply);
+                match aside.run(running, self.sender, released) {
                     Ok(()) => return,
                     Err(error) => refusal(&reply, &no_thread(&error), Vec::new()),
                 }
@@ -216,10 +217,16 @@ struct Aside<'scope, 'env> {
 
 impl<'scope> Aside<'scope, '_> {
     /// Goes on with a call.
-    fn run(&mut self, running: RunningCall<'scope>, sender: &'scope Sender) -> io::Result<()> {
-        let run = move || sender.send_or_shut_down(&block_on(running));
+    fn run(
+        &mut self,
+        running: RunningCall<'scope>,
+        sender: &'scope Sender,
+        released: Option<Released<'scope>>,
+    ) -> io::Result<()> {
+        let scope = self.scope;
+        let run = move || finish(running, sender, released, scope);
         let thread = thread::Builder::new().name("dovetail call".to_owned());
-        self.threads.push(thread.spawn_scoped(self.scope, run)?);
+        self.threads.push(thread.spawn_scoped(scope, run)?);
         Ok(())
     }
 
@@ -237,6 +244,28 @@ impl<'scope> Aside<'scope, '_> {
         for thread in self.threads {
             // It has answered for its panic.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Ends a call; those that have waited for its answer get a thread each.
+fn finish<'scope>(
+    running: RunningCall<'scope>,
+    sender: &'scope Sender,
+    released: Option<Released<'scope>>,
+    scope: &'scope Scope<'scope, '_>,
+) {
+    sender.send_or_shut_down(&block_on(running));
+    let Some(released) = released else {
+        return;
+    };
+    while let Some(running) = released.next() {
+        let more = running.reply().promised_to().map(|_| released.clone());
+        let reply = running.reply().clone();
+        let run = move || finish(running, sender, more, scope);
+        let thread = thread::Builder::new().name("dovetail call".to_owned());
+        if let Err(error) = thread.spawn_scoped(scope, run) {
+            sender.send_or_shut_down(&refusal(&reply, &no_thread(&error), Vec::new()));
         }
     }
 }

@@ -132,7 +132,10 @@ impl<W: Wake> Inboxes<W> {
                     .filter_map(|inbox| inbox.writer.as_ref());
                 writers.for_each(W::wake);
             }
-            Event::Call(_) | Event::Reply { .. } | Event::Cancelled { .. } => {}
+            Event::Call(_)
+            | Event::Reply { .. }
+            | Event::Released { .. }
+            | Event::Cancelled { .. } => {}
         }
     }
 

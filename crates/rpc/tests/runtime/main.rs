@@ -15,6 +15,8 @@ mod handlers;
 mod hostile;
 mod limits;
 mod msgpack_rpc;
+#[cfg(feature = "async")]
+mod objects;
 mod own_wire;
 mod pipes;
 mod streams;

@@ -188,6 +188,12 @@ impl Comparison<'_> {
                 self.pair(numbers.0, base(members));
                 Ok(())
             }
+            (Definition::Service(ours), Definition::Service(theirs)) if ours == theirs => Ok(()),
+            (Definition::Service(ours), Definition::Service(theirs)) => Err(Incompatible::Type {
+                place: "a reference to an object".to_owned(),
+                ours: show(ours),
+                theirs: show(theirs),
+            }),
             (ours, theirs) => Err(Incompatible::Type {
                 place: format!("`{}`", show(ours.name())),
                 ours: ours.word().to_owned(),
@@ -290,6 +296,7 @@ impl Comparison<'_> {
                 self.same(key, other_key) && self.same(value, other_value)
             }
             (Type::Enum(ours), Type::Enum(theirs))
+            | (Type::Object(ours), Type::Object(theirs))
             | (
                 Type::Struct(ours) | Type::Family(ours),
                 Type::Struct(theirs) | Type::Family(theirs),
@@ -347,7 +354,8 @@ impl<N> Definition<'_, N> {
             Self::Struct(name, _)
             | Self::Union(name, _)
             | Self::Enum(name, _)
-            | Self::Family(name, _) => name,
+            | Self::Family(name, _)
+            | Self::Service(name) => name,
         }
     }
 
@@ -357,6 +365,7 @@ impl<N> Definition<'_, N> {
             Self::Union(..) => "a union",
             Self::Enum(..) => "an enum",
             Self::Family(..) => "a struct that others extend",
+            Self::Service(_) => "a service",
         }
     }
 }
@@ -417,7 +426,7 @@ fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {
             text.push_str("ref ");
             spell(parsed, target, text);
         }
-        Type::Enum(number) | Type::Struct(number) | Type::Family(number) => {
+        Type::Enum(number) | Type::Struct(number) | Type::Family(number) | Type::Object(number) => {
             let definition = parsed.definitions.get(*number);
             text.push_str(definition.map_or("", Definition::name));
         }
@@ -445,6 +454,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::List => "list",
         Kind::Set => "set",
         Kind::Map => "map",
+        Kind::Object => "object",
     }
 }
 

@@ -30,6 +30,7 @@ const STRUCT: u8 = 1;
 const UNION: u8 = 2;
 const ENUM: u8 = 3;
 const FAMILY: u8 = 4;
+const SERVICE: u8 = 5;
 
 /// The codes of types that the tagged encoding does not tell from a struct.
 const REF_TYPE: u8 = 26;
@@ -63,6 +64,8 @@ pub enum Type<N> {
     Family(N),
     /// A reference to one of these, whose identity is kept.
     Ref(Box<Type<N>>),
+    /// A reference to an object of a service.
+    Object(N),
 }
 
 /// Whether a field may be absent.
@@ -100,6 +103,8 @@ pub enum Definition<'a, N> {
     Enum(&'a str, Vec<(i32, &'a str)>),
     /// A struct or exception that others extend: its name, and all of them, itself first.
     Family(&'a str, Vec<N>),
+    /// A service: its name. Its methods are compared when they are called.
+    Service(&'a str),
 }
 
 /// A method as the wire sees it.
@@ -267,7 +272,9 @@ impl<N: Copy + Eq + Hash> Text<N> {
                 self.ty(key);
                 self.ty(value);
             }
-            Type::Enum(named) | Type::Struct(named) | Type::Family(named) => self.named(*named),
+            Type::Enum(named) | Type::Struct(named) | Type::Family(named) | Type::Object(named) => {
+                self.named(*named)
+            }
         }
     }
 
@@ -286,6 +293,7 @@ impl<N: Copy + Eq + Hash> Text<N> {
             Definition::Union(name, _) => (UNION, name),
             Definition::Enum(name, _) => (ENUM, name),
             Definition::Family(name, _) => (FAMILY, name),
+            Definition::Service(name) => (SERVICE, name),
         };
         self.out.push(kind);
         self.name(name);
@@ -302,6 +310,7 @@ impl<N: Copy + Eq + Hash> Text<N> {
                 self.count(members.len());
                 members.iter().for_each(|member| self.named(*member));
             }
+            Definition::Service(_) => {}
         }
     }
 }
@@ -316,6 +325,7 @@ impl<N> Type<N> {
             Self::Map(..) => Kind::Map,
             Self::Enum(_) => Kind::Enum,
             Self::Struct(_) | Self::Family(_) | Self::Ref(_) => Kind::Struct,
+            Self::Object(_) => Kind::Object,
             Self::Logical(logical) => logical.kind(),
             Self::Array(extents, _) if extents.contains(&0) => Kind::Struct,
             Self::Array(..) => Kind::List,

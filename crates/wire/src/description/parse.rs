@@ -2,8 +2,8 @@
 
 use super::{
     ARRAY, CLIENT_STREAM, Definition, ENUM, FAMILY, FAMILY_TYPE, FieldPresence, FieldType, LOGICAL,
-    Logical, ONE_WAY, REF_TYPE, SERVER_STREAM, STRUCT, Signature, StreamTypes, Type, UNION,
-    VERSION,
+    Logical, ONE_WAY, REF_TYPE, SERVER_STREAM, SERVICE, STRUCT, Signature, StreamTypes, Type,
+    UNION, VERSION,
 };
 use crate::input::Input;
 use crate::tagged::kind;
@@ -63,6 +63,7 @@ enum Class {
     /// A struct that is no union.
     Member,
     Family,
+    Service,
 }
 
 /// What is left of a description.
@@ -115,6 +116,7 @@ impl<'a> Text<'a> {
             Some(Definition::Struct(..)) => matches!(class, Class::Struct | Class::Member),
             Some(Definition::Union(..)) => *class == Class::Struct,
             Some(Definition::Family(..)) => *class == Class::Family,
+            Some(Definition::Service(_)) => *class == Class::Service,
             None => false,
         };
         match self.numbers.iter().all(fits) {
@@ -218,6 +220,7 @@ impl<'a> Text<'a> {
             }
             Kind::Enum => Type::Enum(self.named(Class::Enum)?),
             Kind::Struct => Type::Struct(self.named(Class::Struct)?),
+            Kind::Object => Type::Object(self.named(Class::Service)?),
             scalar => Type::Scalar(scalar),
         })
     }
@@ -260,6 +263,7 @@ impl<'a> Text<'a> {
             UNION => Definition::Union(name, self.fields()?),
             ENUM => Definition::Enum(name, self.values()?),
             FAMILY => Definition::Family(name, self.members()?),
+            SERVICE => Definition::Service(name),
             _ => return malformed("a definition of nothing known"),
         })
     }

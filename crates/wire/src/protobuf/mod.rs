@@ -57,7 +57,7 @@ const MOST: i32 = (1 << 29) - 1;
 #[inline]
 const fn wire_type(kind: Kind, format: IntFormat) -> u8 {
     match kind {
-        Kind::Bool | Kind::Enum => VARINT,
+        Kind::Bool | Kind::Enum | Kind::Object => VARINT,
         Kind::I8 | Kind::I16 | Kind::I32 | Kind::U8 | Kind::U16 | Kind::U32 => match format {
             IntFormat::Varint | IntFormat::ZigZag => VARINT,
             IntFormat::Fixed => FIXED32,

@@ -73,6 +73,7 @@ pub(crate) const fn code(kind: Kind) -> u8 {
         Kind::List => 17,
         Kind::Set => 18,
         Kind::Map => 19,
+        Kind::Object => 20,
     }
 }
 
@@ -98,6 +99,7 @@ pub(crate) const fn kind(code: u8) -> Option<Kind> {
         17 => Kind::List,
         18 => Kind::Set,
         19 => Kind::Map,
+        20 => Kind::Object,
         _ => return None,
     })
 }

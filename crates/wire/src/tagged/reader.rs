@@ -3,10 +3,11 @@ use crate::field::find;
 use crate::input::{Input, beyond_input};
 use crate::varint::{self, unzigzag};
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, ReadNodes,
-    Sequence, UnknownValue, plain,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Numbers,
+    ReadNodes, Sequence, UnknownValue, plain,
 };
 use bytes::Bytes;
+use std::any::Any;
 use std::borrow::Cow;
 
 /// Reads values whose fields have ids and types.
@@ -14,6 +15,7 @@ pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
     nodes: ReadNodes,
+    numbers: Numbers,
     /// The type of the field that is unknown.
     unknown: Kind,
 }
@@ -34,6 +36,7 @@ impl<'de> Reader<'de> {
             input,
             budget: Budget::new(limits),
             nodes: ReadNodes::default(),
+            numbers: Numbers::default(),
             unknown: Kind::Bool,
         }
     }
@@ -138,6 +141,11 @@ impl<'de> Reader<'de> {
                 UnknownValue::Set(kind, items)
             }
             Kind::Map => self.entries()?,
+            Kind::Object => {
+                // Whoever does not know it lets it go.
+                drop(self.object()?);
+                UnknownValue::Object
+            }
         })
     }
 
@@ -209,6 +217,15 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
+    }
+
+    fn object(&mut self) -> Result<Box<dyn Any>, DecodeError> {
+        let number = varint::read(&mut self.input)?;
+        self.numbers.object(number)
     }
 
     fn bool(&mut self) -> Result<bool, DecodeError> {

@@ -2,8 +2,9 @@ use super::{STOP, TYPE_BITS, code, least_size};
 use crate::depth::Depth;
 use crate::stack::Stack;
 use crate::varint::{self, zigzag};
-use crate::{EncodeError, Field, Kind, Limits, WrittenNodes};
+use crate::{EncodeError, Field, Kind, Limits, Numbers, WrittenNodes};
 use bytes::Bytes;
+use std::any::Any;
 
 /// Appends values, their fields with ids and types, to a buffer.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
     nodes: WrittenNodes,
+    numbers: Numbers,
     /// The id of the struct's field before this one.
     last: i32,
     /// The same of the structs around this one.
@@ -24,6 +26,7 @@ impl<'a> Writer<'a> {
             out,
             depth: Depth::new(limits),
             nodes: WrittenNodes::default(),
+            numbers: Numbers::default(),
             last: 0,
             outer: Stack::default(),
         }
@@ -63,6 +66,16 @@ impl<'a> Writer<'a> {
 impl crate::Writer for Writer<'_> {
     fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
         Ok(&mut self.nodes)
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
+    }
+
+    fn object(&mut self, object: &dyn Any) -> Result<(), EncodeError> {
+        let number = self.numbers.number(object)?;
+        varint::write(self.out, number);
+        Ok(())
     }
 
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {

@@ -54,6 +54,7 @@ const fn wire_size(kind: Kind) -> usize {
         Kind::I32 | Kind::U32 | Kind::F32 | Kind::Enum => 4,
         Kind::I64 | Kind::U64 | Kind::F64 => 8,
         Kind::Uuid => 16,
-        Kind::String | Kind::Bytes | Kind::Struct | Kind::List | Kind::Set | Kind::Map => 1,
+        Kind::String | Kind::Bytes | Kind::Struct => 1,
+        Kind::List | Kind::Set | Kind::Map | Kind::Object => 1,
     }
 }

@@ -1,10 +1,11 @@
 use super::wire_size;
 use crate::input::{Input, beyond_input, truncated};
 use crate::{
-    Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
-    plain, varint,
+    Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, Numbers, ReadNodes, Sequence,
+    UnknownValue, plain, varint,
 };
 use bytes::Bytes;
+use std::any::Any;
 use std::borrow::Cow;
 
 /// Reads values that stand one after the other.
@@ -12,6 +13,7 @@ pub struct Reader<'de> {
     input: Input<'de>,
     budget: Budget,
     nodes: ReadNodes,
+    numbers: Numbers,
 }
 
 impl<'de> Reader<'de> {
@@ -30,6 +32,7 @@ impl<'de> Reader<'de> {
             input,
             budget: Budget::new(limits),
             nodes: ReadNodes::default(),
+            numbers: Numbers::default(),
         }
     }
 
@@ -91,6 +94,15 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
+    }
+
+    fn object(&mut self) -> Result<Box<dyn Any>, DecodeError> {
+        let number = varint::read(&mut self.input)?;
+        self.numbers.object(number)
     }
 
     #[inline]

@@ -1,7 +1,8 @@
 use super::wire_size;
 use crate::depth::Depth;
-use crate::{EncodeError, Field, Kind, Limits, UnknownValue, WrittenNodes, varint};
+use crate::{EncodeError, Field, Kind, Limits, Numbers, UnknownValue, WrittenNodes, varint};
 use bytes::Bytes;
+use std::any::Any;
 
 /// Appends values, one after the other, to a buffer.
 #[derive(Debug)]
@@ -9,6 +10,7 @@ pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     depth: Depth,
     nodes: WrittenNodes,
+    numbers: Numbers,
 }
 
 impl<'a> Writer<'a> {
@@ -18,6 +20,7 @@ impl<'a> Writer<'a> {
             out,
             depth: Depth::new(limits),
             nodes: WrittenNodes::default(),
+            numbers: Numbers::default(),
         }
     }
 
@@ -64,6 +67,16 @@ const FIELD: EncodeError = EncodeError::Unsupported {
 impl crate::Writer for Writer<'_> {
     fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
         Ok(&mut self.nodes)
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
+    }
+
+    fn object(&mut self, object: &dyn Any) -> Result<(), EncodeError> {
+        let number = self.numbers.number(object)?;
+        varint::write(self.out, number);
+        Ok(())
     }
 
     #[inline]

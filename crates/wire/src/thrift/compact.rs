@@ -44,7 +44,7 @@ const fn code(kind: Kind) -> u8 {
         Kind::I8 | Kind::U8 => BYTE,
         Kind::I16 | Kind::U16 => I16,
         Kind::I32 | Kind::U32 | Kind::Enum => I32,
-        Kind::I64 | Kind::U64 => I64,
+        Kind::I64 | Kind::U64 | Kind::Object => I64,
         Kind::F32 | Kind::F64 => DOUBLE,
         Kind::String | Kind::Bytes => BINARY,
         Kind::Uuid => UUID,

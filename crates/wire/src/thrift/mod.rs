@@ -38,6 +38,7 @@ fn type_name(kind: Option<Kind>) -> Cow<'static, str> {
         Some(Kind::List) => "list",
         Some(Kind::Set) => "set",
         Some(Kind::Map) => "map",
+        Some(Kind::Object) => "a reference to an object",
     }
     .into()
 }

@@ -17,11 +17,17 @@ pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
-use super::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
-use super::{Body, Retries, decode, decode_into};
+use super::table::{ObjectCall, Outgoing, Queued, Table, lost, misbehaved, too_late};
+use super::{Answered, Retries, decode, decode_into, read_objects};
+use crate::block_on::block_on;
+use crate::objects::{
+    Home, ObjectPlace, ObjectRef, Objects, Remote, WeakHome, local, no_reference, wrong_channel,
+};
 use crate::streams::Wake;
 use crate::transport::{Connector, Receiver as Reader, Stream, Wait};
-use crate::{Address, Code, Exceptions, Execution, Method, Status, buffers};
+use crate::{
+    Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire, buffers,
+};
 use dovetail_protocol::dovetail::NoMethods;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
@@ -51,7 +57,28 @@ pub struct ChannelBuilder {
     options: Options,
 }
 
-struct Shared {
+/// What is called.
+enum Shared {
+    /// A server, on connections that are made when they are needed.
+    Server(Server),
+    /// An object of the other end's, as one of this service.
+    Object(Arc<Connection>, Arc<Remote>, &'static ServiceDescriptor),
+    /// An object of this process.
+    Local(Arc<dyn Service>),
+    /// A reference that cannot be called, and why.
+    Nothing(Status),
+}
+
+impl Shared {
+    fn object(&self) -> Option<ObjectCall<'_>> {
+        match self {
+            Shared::Object(_, remote, service) => Some(ObjectCall { remote, service }),
+            _ => None,
+        }
+    }
+}
+
+struct Server {
     connector: Arc<dyn Connector>,
     places: Vec<Place>,
     next: AtomicUsize,
@@ -89,11 +116,61 @@ impl Channel {
         params: P,
     ) -> Result<T, E> {
         let params = (&params, method.params);
-        let body = self.exchange(self.outgoing(method, &params), method.idempotent);
+        let call = Outgoing {
+            read: Some(read_objects::<T, E>),
+            ..self.outgoing(method, &params)
+        };
+        let body = self.exchange(call, method.idempotent);
         let Options {
             recycled, decoding, ..
         } = &*self.options;
         decode(method.name, body, recycled.take(), *decoding)
+    }
+
+    /// A channel to an object.
+    pub(crate) fn to_object(object: &ObjectRef, service: &'static ServiceDescriptor) -> Self {
+        let shared = match object.place() {
+            ObjectPlace::There(remote) => match &remote.home {
+                Home::Blocking(connection) => {
+                    Shared::Object(connection.clone(), remote.clone(), service)
+                }
+                Home::Link(_) => Shared::Nothing(wrong_channel("an async")),
+            },
+            ObjectPlace::Here(service) => Shared::Local(service.clone()),
+            ObjectPlace::Nothing => Shared::Nothing(no_reference()),
+        };
+        let options = Options {
+            wire: Wire::Dovetail,
+            ..Options::default()
+        };
+        Channel {
+            shared: Arc::new(shared),
+            options: Arc::new(options),
+        }
+    }
+
+    /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
+    /// it travels at once, and fails as not started where this call fails. Waits for no more than the
+    /// connection. Needs Dovetail's own wire.
+    pub fn pipelined<P: WriteParams, T: FieldValue + From<ObjectRef> + 'static, E: Exceptions>(
+        &self,
+        method: &'static Method,
+        params: P,
+    ) -> Result<T, Status> {
+        if let Shared::Local(_) = &*self.shared {
+            let returned: Result<T, E> = self.call(method, params);
+            return returned.map_err(|exception| local::failure(method.name, &exception));
+        }
+        let params = (&params, method.params);
+        let connection = self.connection()?;
+        let remote = Remote::promised(Home::Blocking(connection.clone()));
+        let call = Outgoing {
+            read: Some(read_objects::<T, E>),
+            promise: Some(remote.slot()),
+            ..self.outgoing(method, &params)
+        };
+        connection.queue(call, Instant::now() + self.options.timeout)?;
+        Ok(ObjectRef::there(Arc::new(remote)).into())
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
@@ -118,7 +195,8 @@ impl Channel {
         loop {
             let call = self.open(method, &params, deadline)?;
             match call.answer(deadline) {
-                Err(status) if retries.again(&status) && Instant::now() < deadline => {}
+                Err(status)
+                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
                 body => return Answer::streamed(call).read(body),
             }
         }
@@ -185,7 +263,11 @@ impl Channel {
         self.attempt(call, false).map(drop)
     }
 
-    fn exchange(&self, call: Outgoing<'_, impl Encode>, idempotent: bool) -> Result<Body, Status> {
+    fn exchange(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        idempotent: bool,
+    ) -> Result<Answered, Status> {
         let body = self.attempt(call, idempotent)?;
         body.ok_or_else(|| Status::new(Code::Internal, "a call without an answer"))
     }
@@ -196,7 +278,10 @@ impl Channel {
         &self,
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
-    ) -> Result<Option<Body>, Status> {
+    ) -> Result<Option<Answered>, Status> {
+        if let Shared::Local(service) = &*self.shared {
+            return block_on(local::call(service, call, self.options.decoding));
+        }
         let deadline = Instant::now() + self.options.timeout;
         let mut retries = Retries::new(idempotent);
         loop {
@@ -204,29 +289,40 @@ impl Channel {
                 .connection()?
                 .call(call, self.options.timeout, deadline)
             {
-                Err(status) if retries.again(&status) && Instant::now() < deadline => {}
+                Err(status)
+                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
                 result => return result,
             }
         }
     }
 
     fn connection(&self) -> Result<Arc<Connection>, Status> {
-        let places = &self.shared.places;
-        let turn = match places.len() {
-            1 => 0,
-            several => self.shared.next.fetch_add(1, Ordering::Relaxed) % several,
+        let server = match &*self.shared {
+            Shared::Server(server) => server,
+            Shared::Object(connection, ..) => return Ok(connection.clone()),
+            Shared::Local(_) => return Err(local::no_streams()),
+            Shared::Nothing(why) => return Err(why.clone()),
         };
-        let place = &places[turn];
+        let turn = match server.places.len() {
+            1 => 0,
+            several => server.next.fetch_add(1, Ordering::Relaxed) % several,
+        };
+        let place = &server.places[turn];
         if let Some(connection) = &*lock(&place.connection)
             && connection.usable()
         {
             return Ok(connection.clone());
         }
-        self.dial(place)
+        self.dial(place, &*server.connector)
+    }
+
+    /// True where a lost connection is replaced by another one.
+    fn redials(&self) -> bool {
+        matches!(&*self.shared, Shared::Server(_))
     }
 
     /// Connects; one caller at a time, the others wait for what it gets.
-    fn dial(&self, place: &Place) -> Result<Arc<Connection>, Status> {
+    fn dial(&self, place: &Place, connector: &dyn Connector) -> Result<Arc<Connection>, Status> {
         let mut dial = lock(&place.dial);
         if let Some(connection) = &*lock(&place.connection)
             && connection.usable()
@@ -238,12 +334,10 @@ impl Channel {
         let now = Instant::now();
         dial.check(now)?;
         let patience = self.options.connect_timeout.min(self.options.timeout);
-        let connector = &self.shared.connector;
         match connector.connect(now + patience) {
             Ok(stream) => {
                 dial.succeeded();
-                let made = Connection::new(stream, connector.target(), &self.options);
-                let connection = Arc::new(made);
+                let connection = Connection::new(stream, connector.target(), &self.options);
                 *lock(&place.connection) = Some(connection.clone());
                 Ok(connection)
             }
@@ -257,12 +351,15 @@ impl Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Channel({}, {})",
-            self.shared.connector.target(),
-            self.options.wire
-        )
+        let target = match &*self.shared {
+            Shared::Server(server) => server.connector.target(),
+            Shared::Object(connection, _, service) => {
+                format!("{} at {}", service.name, connection.target)
+            }
+            Shared::Local(_) => "in-process".to_owned(),
+            Shared::Nothing(_) => "nothing".to_owned(),
+        };
+        write!(f, "Channel({target}, {})", self.options.wire)
     }
 }
 
@@ -275,11 +372,11 @@ impl ChannelBuilder {
         let places = (0..self.options.connections)
             .map(|_| Place::default())
             .collect();
-        let shared = Shared {
+        let shared = Shared::Server(Server {
             connector: self.connector,
             places,
             next: AtomicUsize::new(0),
-        };
+        });
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(self.options),
@@ -287,9 +384,12 @@ impl ChannelBuilder {
     }
 }
 
-struct Connection {
+/// A connection that any number of callers share.
+pub(crate) struct Connection {
     stream: Arc<dyn Stream>,
     target: String,
+    /// What this end has of the other one's.
+    pub(crate) objects: Arc<Objects>,
     state: Mutex<State>,
     /// Taken by whoever reads.
     reader: Mutex<Reader>,
@@ -322,12 +422,14 @@ impl State {
 }
 
 impl Connection {
-    fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Self {
-        Connection {
+    fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Arc<Self> {
+        let table = Table::new(options, false);
+        let connection = Arc::new(Connection {
             stream,
             target,
+            objects: table.objects.clone(),
             state: Mutex::new(State {
-                table: Table::new(options),
+                table,
                 sending: false,
                 reading: false,
                 queueing: 0,
@@ -335,7 +437,25 @@ impl Connection {
             }),
             reader: Mutex::new(Reader::new(options.polling)),
             turn: Condvar::new(),
-        }
+        });
+        let home = WeakHome::Blocking(Arc::downgrade(&connection));
+        connection.objects.settle(home);
+        connection
+    }
+
+    /// Sends a call whose answer somebody else takes in.
+    fn queue(&self, call: Outgoing<'_, impl Encode>, deadline: Instant) -> Result<(), Status> {
+        let mut state = lock(&self.state);
+        state.table.call(call, thread::current)?;
+        drop(self.send(state, deadline));
+        Ok(())
+    }
+
+    /// This end has no longer so many references to an object.
+    pub(crate) fn release(&self, object: u32, count: u64) {
+        let mut state = lock(&self.state);
+        state.table.release(object, count);
+        self.given_up(state);
     }
 
     /// False where the connection is known to be lost; asks the socket where it was idle for long.
@@ -362,7 +482,7 @@ impl Connection {
         call: Outgoing<'_, impl Encode>,
         timeout: Duration,
         deadline: Instant,
-    ) -> Result<Option<Body>, Status> {
+    ) -> Result<Option<Answered>, Status> {
         let mut state = lock(&self.state);
         let id = loop {
             match state.table.call(call, thread::current)? {
@@ -449,11 +569,12 @@ impl Connection {
         state: MutexGuard<'a, State>,
         call: u64,
         deadline: Instant,
-    ) -> Option<Result<Body, Status>> {
+    ) -> Option<Result<Answered, Status>> {
         let (mut state, reply) = self.wait_for(state, deadline, |table| table.take(call));
         if reply.is_none() {
-            state.table.abandon(call);
+            let objects = state.table.abandon(call);
             self.given_up(state);
+            drop(objects);
         }
         reply
     }

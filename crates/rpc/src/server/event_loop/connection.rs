@@ -3,6 +3,7 @@
 use super::flight::Flight;
 use super::spares;
 use super::{Phase, Site};
+use crate::Reply;
 use crate::buffers;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
@@ -148,7 +149,7 @@ impl<'a> Connection<'a> {
             let answer = async move {
                 let answer = tokio::task::spawn_blocking(|| answer(call)).await;
                 // Fails only when the runtime is going down, and nobody is there to be answered.
-                answer.unwrap_or_default()
+                answer.map(Reply::sent).unwrap_or_default()
             };
             return self.flight.join(self.shared, answer, reply, deadline);
         }

@@ -39,7 +39,7 @@ const fn type_name(kind: Kind) -> &'static str {
         Kind::I8 | Kind::U8 => "i8",
         Kind::I16 | Kind::U16 => "i16",
         Kind::I32 | Kind::U32 | Kind::Enum => "i32",
-        Kind::I64 | Kind::U64 => "i64",
+        Kind::I64 | Kind::U64 | Kind::Object => "i64",
         Kind::F32 | Kind::F64 => "dbl",
         Kind::String | Kind::Bytes => "str",
         Kind::Uuid => "uid",

@@ -1,0 +1,116 @@
+//! Calls of objects of this process.
+
+use crate::client::{Answered, Outgoing};
+use crate::context::Caller;
+use crate::incoming::{Incoming, ReplyTo, Target};
+use crate::objects::Passage;
+use crate::{Call, Code, Exceptions, Method, Service, Status};
+use dovetail_wire::{Encode, EncodeError, Encoding, Limits, ObjectNumbers, WithObjects};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// An encoded answer, or why there is none.
+type Outcome = Result<Vec<u8>, Status>;
+
+/// Where the answer goes.
+#[derive(Clone, Default)]
+pub(crate) struct Answer(Arc<Mutex<Option<Outcome>>>);
+
+impl Answer {
+    fn put(&self, answer: Outcome) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    fn take(&self) -> Option<Outcome> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn reply(&self, body: &impl Encode, limits: Limits) -> Result<(), EncodeError> {
+        let mut out = Vec::new();
+        ENCODING.encode(body, &mut out, limits)?;
+        self.put(Ok(out));
+        Ok(())
+    }
+
+    pub(crate) fn fail(&self, status: &Status) {
+        self.put(Err(status.clone()));
+    }
+}
+
+/// Carries every value.
+const ENCODING: Encoding = Encoding::Tagged;
+
+/// Calls an object of this process, and waits for its answer; `None` for a one-way call.
+pub(crate) async fn call(
+    service: &Arc<dyn Service>,
+    call: Outgoing<'_, impl Encode>,
+    limits: Limits,
+) -> Result<Option<Answered>, Status> {
+    let (number, method) = find(&**service, call.method)?;
+    let objects: Arc<dyn ObjectNumbers> = Arc::new(Passage::default());
+    let objects = method.objects.then_some(objects);
+    let mut params = Vec::new();
+    let body = WithObjects::new(call.params, objects.clone());
+    let encoded = ENCODING.encode(&body, &mut params, limits);
+    encoded.map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
+    let answer = Answer::default();
+    let incoming = Incoming {
+        target: Target::Route(number),
+        object: None,
+        oneway: call.oneway,
+        body: params.into(),
+        encoding: ENCODING,
+        deadline: call
+            .timeout
+            .and_then(|left| Instant::now().checked_add(left)),
+        headers: call.headers.clone(),
+        reply: ReplyTo::Local(answer.clone()),
+        objects: objects.clone(),
+        lease: None,
+    };
+    let caller = Arc::new(Caller::new("in-process".to_owned(), false));
+    let call = Call::new(incoming, method, caller, limits, Vec::new());
+    service.call(number, call).await;
+    match answer.take() {
+        None => Ok(None),
+        Some(answer) => Ok(Some(Answered {
+            body: (ENCODING, answer?.into()),
+            objects,
+        })),
+    }
+}
+
+/// The method, among those of the object.
+fn find(
+    service: &dyn Service,
+    method: Option<&'static Method>,
+) -> Result<(usize, &'static Method), Status> {
+    let mut known = service.descriptor().iter();
+    let found = known.find(|(_, known)| method.is_some_and(|method| std::ptr::eq(*known, method)));
+    let (number, method) = found.ok_or_else(|| {
+        let what = format!(
+            "an object of `{}` has no such method",
+            service.descriptor().name
+        );
+        Status::new(Code::Unimplemented, what)
+    })?;
+    match method.kind.streams() {
+        true => Err(no_streams()),
+        false => Ok((number, method)),
+    }
+}
+
+#[cold]
+pub(crate) fn no_streams() -> Status {
+    let what = "streams of an object that is in this process; call the implementation itself";
+    Status::new(Code::Unimplemented, what)
+}
+
+/// Why a call returned no object.
+pub(crate) fn failure(method: &str, exception: &impl Exceptions) -> Status {
+    let other = || {
+        let what = format!("`{method}` ended with an exception, and returned no object");
+        Status::new(Code::FailedPrecondition, what)
+    };
+    exception.as_status().cloned().unwrap_or_else(other)
+}

@@ -1,0 +1,64 @@
+/// Makes the type of references to the objects of a service. Generated code uses it, and adds `new` and the clients.
+///
+/// ```
+/// use dovetail::{ObjectRef, descriptor, object};
+///
+/// descriptor!(pub static COUNTER = "Counter" {
+///     add(1 number: i64) -> i64;
+/// });
+/// object!(pub struct CounterObject of COUNTER);
+///
+/// descriptor!(pub static COUNTERS = "Counters", passes [COUNTER] {
+///     open(1 name: String) -> CounterObject [objects];
+/// });
+///
+/// assert_eq!(CounterObject::default(), ObjectRef::default().into());
+/// ```
+#[macro_export]
+macro_rules! object {
+    ($(#[$meta:meta])* $vis:vis struct $type:ident of $service:path) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        $vis struct $type($crate::ObjectRef);
+
+        impl ::core::convert::From<$crate::ObjectRef> for $type {
+            fn from(object: $crate::ObjectRef) -> Self {
+                Self(object)
+            }
+        }
+
+        impl ::core::ops::Deref for $type {
+            type Target = $crate::ObjectRef;
+
+            fn deref(&self) -> &$crate::ObjectRef {
+                &self.0
+            }
+        }
+
+        impl $crate::wire::Value for $type {
+            const KIND: $crate::wire::Kind = $crate::wire::Kind::Object;
+
+            fn write<W: $crate::wire::Writer + ?Sized>(
+                &self,
+                writer: &mut W,
+            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+                self.0.write(writer)
+            }
+
+            fn read<'de, R: $crate::wire::Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::wire::DecodeError> {
+                self.0.read(reader)
+            }
+
+            fn describe() -> $crate::wire::description::Type<$crate::wire::description::Named> {
+                $crate::wire::description::Type::Object(
+                    $crate::wire::description::Named::new::<$type>(|| {
+                        $crate::wire::description::Definition::Service($service.name)
+                    }),
+                )
+            }
+        }
+    };
+}

@@ -1,0 +1,290 @@
+//! Objects that the ends of a connection pass to each other.
+//!
+//! ```text
+//!   handler ── ObjectRef ─► Transfer ─► number      number ─► Transfer ─► ObjectRef ─► Channel
+//!                              │                                 │
+//!                           Objects: what the other end has, and what this one has of the other's
+//! ```
+
+mod home;
+pub(crate) mod local;
+mod macros;
+mod passage;
+mod reference;
+mod remote;
+mod transfer;
+
+pub use reference::ObjectRef;
+
+pub(crate) use home::{Home, WeakHome};
+pub(crate) use passage::Passage;
+pub(crate) use reference::ObjectPlace;
+pub(crate) use remote::{Remote, Slot, State as RemoteState};
+pub(crate) use transfer::{Collected, Transfer, Unsent};
+
+use crate::{Code, Execution, Method, Service, ServiceDescriptor, Status};
+use dovetail_protocol::Name;
+use dovetail_protocol::dovetail::{Contract, Directory, Exports, NotExported};
+use dovetail_wire::{DecodeError, DecodeErrorKind, EncodeError};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// What the two ends of a connection have of each other.
+///
+/// Locks are taken in this order: the connection's table, this, a remote object. Nothing that may be somebody's
+/// last reference is dropped under them.
+pub(crate) struct Objects {
+    home: OnceLock<WeakHome>,
+    /// True where somebody answers calls of this end's objects.
+    answers: bool,
+    most: usize,
+    table: Mutex<Table>,
+    /// The other end has had a reference to an object of this one.
+    exporting: AtomicBool,
+    /// There is something in `unused`.
+    untidy: AtomicBool,
+}
+
+struct Table {
+    exports: Exports<Arc<dyn Service>>,
+    imports: HashMap<u32, Weak<Remote>>,
+    /// What is out of the table and to be dropped where no lock is held.
+    unused: Vec<Arc<dyn Service>>,
+    /// The services of which there may be objects.
+    services: Vec<&'static ServiceDescriptor>,
+    methods: Vec<ObjectMethod>,
+    ended: bool,
+}
+
+/// A method that is called on objects.
+#[derive(Clone, Copy)]
+pub(crate) struct ObjectMethod {
+    pub(crate) descriptor: &'static ServiceDescriptor,
+    pub(crate) number: usize,
+    pub(crate) method: &'static Method,
+}
+
+/// Methods of objects have numbers from here on, beyond those of all routers.
+const ROUTES: usize = 1 << 24;
+
+impl Objects {
+    /// Of a connection that may have so many in each direction. With `answers`, calls of this end's objects are
+    /// answered; else it passes none.
+    pub(crate) fn new(most: usize, answers: bool) -> Arc<Self> {
+        Arc::new(Objects {
+            home: OnceLock::new(),
+            answers,
+            most,
+            table: Mutex::new(Table {
+                exports: Exports::new(most),
+                imports: HashMap::new(),
+                unused: Vec::new(),
+                services: Vec::new(),
+                methods: Vec::new(),
+                ended: false,
+            }),
+            exporting: AtomicBool::new(false),
+            untidy: AtomicBool::new(false),
+        })
+    }
+
+    /// Says which connection it is, once.
+    pub(crate) fn settle(&self, home: WeakHome) {
+        // There is only one.
+        let _ = self.home.set(home);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Services whose objects may be named before any of them was passed.
+    pub(crate) fn expect(&self, services: &[&'static ServiceDescriptor]) {
+        if !services.is_empty() {
+            self.lock().services.extend(services);
+        }
+    }
+
+    /// The number of an object of this end's, for another reference to it.
+    fn export(&self, service: &Arc<dyn Service>) -> Result<u32, EncodeError> {
+        if !self.answers {
+            return Err(UNANSWERED);
+        }
+        let mut table = self.lock();
+        if table.ended {
+            return Err(ENDED);
+        }
+        let key = Arc::as_ptr(service).addr();
+        let number = table.exports.export(key, || service.clone());
+        let number = number.map_err(|full| EncodeError::TooManyObjects { limit: full.limit })?;
+        reach(service.descriptor(), &mut table.services);
+        self.exporting.store(true, Ordering::Release);
+        Ok(number)
+    }
+
+    fn take_back(&self, number: u32) {
+        let mut table = self.lock();
+        if let Some(unused) = table.exports.take_back(number) {
+            self.put_away(&mut table, unused);
+        }
+    }
+
+    /// The other end has no longer so many references to an object.
+    pub(crate) fn release(&self, number: u32, count: u64) -> Result<(), NotExported> {
+        let mut table = self.lock();
+        if let Some(unused) = table.exports.release(number, count)? {
+            self.put_away(&mut table, unused);
+        }
+        Ok(())
+    }
+
+    fn put_away(&self, table: &mut Table, unused: Arc<dyn Service>) {
+        table.unused.push(unused);
+        self.untidy.store(true, Ordering::Release);
+    }
+
+    /// Drops what nobody uses any longer. Only where no lock is held.
+    pub(crate) fn tidy(&self) {
+        if self.untidy.load(Ordering::Acquire) && self.untidy.swap(false, Ordering::AcqRel) {
+            let unused = std::mem::take(&mut self.lock().unused);
+            drop(unused);
+        }
+    }
+
+    /// The object of this end's with a number.
+    pub(crate) fn get(&self, number: u32) -> Option<Arc<dyn Service>> {
+        self.lock().exports.get(number).cloned()
+    }
+
+    /// The object of the other end's with a number, for another reference to it.
+    fn import(&self, number: u32) -> Result<Arc<Remote>, DecodeError> {
+        let mut table = self.lock();
+        let known = table.imports.get(&number).and_then(Weak::upgrade);
+        if let Some(known) = known {
+            known.add_reference();
+            return Ok(known);
+        }
+        if table.imports.len() >= self.most {
+            return Err(DecodeErrorKind::TooManyObjects { limit: self.most }.into());
+        }
+        let home = self.home.get().and_then(WeakHome::upgrade);
+        let home = home.ok_or_else(|| DecodeError::malformed("the connection has ended"))?;
+        let remote = Arc::new(Remote::new(home, number));
+        table.imports.insert(number, Arc::downgrade(&remote));
+        Ok(remote)
+    }
+
+    /// An object of the other end's is gone here.
+    fn dropped(&self, number: u32, remote: *const Remote) {
+        let mut table = self.lock();
+        let own = table.imports.get(&number);
+        if own.is_some_and(|known| std::ptr::eq(known.as_ptr(), remote)) {
+            table.imports.remove(&number);
+        }
+    }
+
+    /// For a message that is kept to be read later; `None` where there is nothing that it could refer to.
+    pub(crate) fn lease(self: &Arc<Self>) -> Option<Lease> {
+        self.exporting.load(Ordering::Acquire).then(|| {
+            self.lock().exports.lease();
+            Lease(self.clone())
+        })
+    }
+
+    /// The connection has ended, and with it all references.
+    pub(crate) fn end(&self) {
+        let mut table = self.lock();
+        table.ended = true;
+        let mut unused = table.exports.clear();
+        unused.append(&mut table.unused);
+        drop(table);
+        drop(unused);
+    }
+
+    /// The method with one of the numbers that [`ObjectDirectory`] gave.
+    pub(crate) fn method(&self, route: usize) -> Option<ObjectMethod> {
+        let index = route.checked_sub(ROUTES)?;
+        self.lock().methods.get(index).copied()
+    }
+
+    fn find(&self, service: &str, method: &str) -> Option<(usize, Arc<Contract>)> {
+        let mut table = self.lock();
+        let mut services = table.services.iter();
+        let descriptor = *services.find(|known| known.name == service)?;
+        let (number, method) = descriptor.iter().find(|(_, known)| known.name == method)?;
+        let route = ROUTES + table.methods.len();
+        table.methods.push(ObjectMethod {
+            descriptor,
+            number,
+            method,
+        });
+        Some((route, Arc::new(method.contract(Name::default()))))
+    }
+}
+
+/// The service and those whose objects its methods pass, directly or not.
+pub(crate) fn reach(
+    service: &'static ServiceDescriptor,
+    services: &mut Vec<&'static ServiceDescriptor>,
+) {
+    let mut left = vec![service];
+    while let Some(service) = left.pop() {
+        if !services.iter().any(|known| std::ptr::eq(*known, service)) {
+            services.push(service);
+            left.extend(service.objects);
+            left.extend(service.base);
+        }
+    }
+}
+
+/// A message that is not read yet; see [`Exports`]. Ends where no lock is held.
+pub(crate) struct Lease(Arc<Objects>);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let unused = self.0.lock().exports.end_lease();
+        drop(unused);
+    }
+}
+
+/// Where an end finds the methods of its services, and of the objects that it may have passed.
+pub(crate) struct ObjectDirectory<'a> {
+    pub(crate) services: &'a dyn Directory,
+    pub(crate) objects: &'a Objects,
+}
+
+impl Directory for ObjectDirectory<'_> {
+    fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
+        let found = self.services.find(service, method);
+        found.or_else(|why| self.objects.find(service, method).ok_or(why))
+    }
+}
+
+/// A call on an object that is not there.
+#[cold]
+pub(crate) fn no_object() -> Status {
+    let what = "no such object here: it has been released, or was never passed";
+    Status::new(Code::NotFound, what).with_execution(Execution::NotStarted)
+}
+
+/// A call on a reference that leads to no object.
+#[cold]
+pub(crate) fn no_reference() -> Status {
+    Status::new(Code::FailedPrecondition, "the reference leads to no object")
+}
+
+/// A call by a channel of the other kind than that by which the object came.
+#[cold]
+pub(crate) fn wrong_channel(which: &str) -> Status {
+    let what = format!("the object came by {which} channel, and can only be called by one");
+    Status::new(Code::FailedPrecondition, what)
+}
+
+const UNANSWERED: EncodeError = EncodeError::Unsupported {
+    what: "objects of a blocking client, since nobody would answer their calls; an async `Channel` can",
+};
+
+const ENDED: EncodeError = EncodeError::Unsupported {
+    what: "objects on a connection that has ended",
+};

@@ -1,0 +1,164 @@
+use crate::objects::reference::{ObjectPlace, ObjectRef};
+use crate::objects::{Lease, Objects, Remote};
+use dovetail_protocol::dovetail::{Owner, of_receiver, of_sender, owner};
+use dovetail_wire::{DecodeError, EncodeError, ObjectNumbers};
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The objects of one message.
+pub(crate) struct Transfer {
+    objects: Arc<Objects>,
+    moved: Mutex<Moved>,
+    /// Until a message that has come is read.
+    _lease: Option<Lease>,
+}
+
+#[derive(Default)]
+struct Moved {
+    exported: Vec<u32>,
+    imported: Vec<Arc<Remote>>,
+    /// What was written first.
+    first: Option<u64>,
+}
+
+impl Transfer {
+    pub(crate) fn new(objects: Arc<Objects>, lease: Option<Lease>) -> Self {
+        Transfer {
+            objects,
+            moved: Mutex::default(),
+            _lease: lease,
+        }
+    }
+
+    fn moved(&self) -> MutexGuard<'_, Moved> {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True where the message has objects of this end's.
+    pub(crate) fn exports(&self) -> bool {
+        !self.moved().exported.is_empty()
+    }
+
+    /// The object of this end's that was written first.
+    pub(crate) fn first(&self) -> Option<u32> {
+        match self.moved().first.and_then(owner) {
+            Some(Owner::Sender(number)) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl ObjectNumbers for Transfer {
+    fn number(&self, object: &dyn Any) -> Result<u64, EncodeError> {
+        let value = match object.downcast_ref().map(ObjectRef::place) {
+            None | Some(ObjectPlace::Nothing) => return Err(NOTHING),
+            Some(ObjectPlace::Here(service)) => {
+                let number = self.objects.export(service)?;
+                self.moved().exported.push(number);
+                of_sender(number)
+            }
+            Some(ObjectPlace::There(remote)) if remote.home.has(&self.objects) => {
+                of_receiver(remote.number().ok_or(NOT_RETURNED)?)
+            }
+            Some(ObjectPlace::There(_)) => return Err(FOREIGN),
+        };
+        self.moved().first.get_or_insert(value);
+        Ok(value)
+    }
+
+    fn object(&self, number: u64) -> Result<Box<dyn Any>, DecodeError> {
+        let object = match owner(number) {
+            Some(Owner::Sender(number)) => {
+                let remote = self.objects.import(number)?;
+                self.moved().imported.push(remote.clone());
+                ObjectRef::there(remote)
+            }
+            Some(Owner::Receiver(number)) => {
+                let service = self.objects.get(number);
+                ObjectRef::here(service.ok_or_else(unknown)?)
+            }
+            None => return Err(unknown()),
+        };
+        Ok(Box::new(object))
+    }
+
+    fn undo(&self) {
+        let moved = std::mem::take(&mut *self.moved());
+        for number in moved.exported {
+            self.objects.take_back(number);
+        }
+        for remote in &moved.imported {
+            remote.remove_reference();
+        }
+    }
+}
+
+const NOTHING: EncodeError = EncodeError::Unsupported {
+    what: "a reference to no object",
+};
+
+const NOT_RETURNED: EncodeError = EncodeError::Unsupported {
+    what: "a reference to an object that has not been returned yet",
+};
+
+const FOREIGN: EncodeError = EncodeError::Unsupported {
+    what: "a reference to an object of another connection",
+};
+
+#[cold]
+fn unknown() -> DecodeError {
+    DecodeError::malformed("a reference to an object that is not there")
+}
+
+/// What a message passes that has not been sent. Dropped, it counts for nothing.
+pub(crate) struct Unsent(Option<Arc<Transfer>>);
+
+impl Unsent {
+    pub(crate) fn new(transfer: Arc<Transfer>) -> Self {
+        Unsent(Some(transfer))
+    }
+
+    pub(crate) fn sent(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        if let Some(transfer) = &self.0 {
+            transfer.undo();
+            transfer.objects.tidy();
+        }
+    }
+}
+
+impl fmt::Debug for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unsent")
+    }
+}
+
+/// The numbers in a message that nobody takes.
+#[derive(Default)]
+pub(crate) struct Collected(Mutex<Vec<u64>>);
+
+impl Collected {
+    pub(crate) fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ObjectNumbers for Collected {
+    fn number(&self, _: &dyn Any) -> Result<u64, EncodeError> {
+        Err(NOTHING)
+    }
+
+    fn object(&self, number: u64) -> Result<Box<dyn Any>, DecodeError> {
+        let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.push(number);
+        Ok(Box::new(ObjectRef::default()))
+    }
+
+    fn undo(&self) {}
+}
