@@ -1,6 +1,6 @@
 //! Objects: how long they live, where they may go, and calls on those that have not been returned yet.
 
-use crate::fixture::{LONG, MODELS, address, until};
+use crate::fixture::{LONG, MODELS, address, stock, until};
 use bytes::BytesMut;
 use dovetail::protocol::ConnectionLimits;
 use dovetail::protocol::dovetail::{
@@ -518,7 +518,8 @@ async fn objects_of_answers_that_nobody_takes_are_released() {
 async fn objects_need_the_own_wire() {
     let counters = Counters::default();
     let running = start(&counters, Model::EventLoops(Some(1)), 100);
-    let thrift = Channel::connect(&address(&running)).expect("an address");
+    let builder = Channel::builder(&address(&running)).expect("an address");
+    let thrift = builder.wire(stock()).build();
     let world = World::default();
     let listener = Listener::object(&world);
     let rows = [
