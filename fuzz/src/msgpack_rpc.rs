@@ -11,6 +11,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     header_bytes: 512,
     name_bytes: 64,
     depth: 16,
+    objects: 8,
 };
 
 fn connection(serves: bool) -> Connection {

@@ -69,7 +69,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 4] = [
+const CONTRACTS: [Contract; 5] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],

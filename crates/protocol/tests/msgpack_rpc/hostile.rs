@@ -9,6 +9,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     header_bytes: 0,
     name_bytes: 10,
     depth: 4,
+    objects: 8,
 };
 
 fn limited() -> Connection {
