@@ -212,7 +212,7 @@ impl Client for Tasks {
     }
 }
 
-/// The bytes of a call and of its answer, as a server of ours gives it.
+/// The bytes of a call and of its answer on Thrift's wire, binary and framed, as a server of ours gives it.
 pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     use dovetail::transport::{Stream, Wait};
     /// Notes what passes.
@@ -281,7 +281,8 @@ pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Fail
         connector,
         seen: seen.clone(),
     };
-    let channel = blocking::Channel::through(Arc::new(tapping)).build();
+    let channel = blocking::Channel::through(Arc::new(tapping)).wire("binary+framed".parse()?);
+    let channel = channel.build();
     let mut client = Blocking::new(channel);
     futures_executor::block_on(client.call(request))?;
     drop(client);

@@ -3,7 +3,7 @@ use crate::Wire;
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
-use dovetail_protocol::thrift::{self, ClientOptions, Protocol, Transport};
+use dovetail_protocol::thrift::ClientOptions;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,8 +64,7 @@ impl Backoff {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            // Framed: a server knows at once how long a message is. Binary: the fastest, and every peer has it.
-            wire: thrift::Wire::new(Protocol::Binary, Transport::Framed).into(),
+            wire: Wire::Dovetail,
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
             compression: None,
@@ -172,8 +171,8 @@ pub(crate) use handle;
 /// The settings that builders of both kinds of channel have.
 macro_rules! settings {
     () => {
-        /// Chooses what is spoken: `"dovetail"` between two ends of Dovetail, or Thrift's protocol and
-        /// transport, as in `"compact+framed"`. Default: `binary+framed`.
+        /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of Dovetail; for other
+        /// servers Thrift's protocol and transport, as in `"binary+framed"`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self

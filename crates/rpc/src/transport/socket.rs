@@ -8,8 +8,8 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a blocking receive waits before it gives way to `poll`, which knows the deadline: most receives
@@ -139,7 +139,11 @@ pub struct SocketListener {
     socket: socket2::Socket,
     address: Address,
     closed: AtomicBool,
+    /// Those that had connected before it was closed, and nobody had accepted.
+    late: Mutex<Vec<Accepted>>,
 }
+
+type Accepted = (socket2::Socket, SockAddr);
 
 impl SocketListener {
     /// Listens. A Unix socket that nobody listens on is replaced.
@@ -170,7 +174,12 @@ impl SocketListener {
             socket,
             address,
             closed: AtomicBool::new(false),
+            late: Mutex::default(),
         })
+    }
+
+    fn late(&self) -> MutexGuard<'_, Vec<Accepted>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The address, with the real port.
@@ -197,7 +206,10 @@ impl Listener for SocketListener {
     fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
         let (socket, peer) = match self.socket.accept() {
             Ok(accepted) => accepted,
-            Err(_) if self.closed.load(Ordering::SeqCst) => return Ok(None),
+            Err(_) if self.closed.load(Ordering::SeqCst) => match self.late().pop() {
+                Some(late) => late,
+                None => return Ok(None),
+            },
             Err(e) => return Err(e),
         };
         Ok(Some(Arc::new(Socket::new(
@@ -207,7 +219,14 @@ impl Listener for SocketListener {
     }
 
     fn close(&self) {
+        // Whoever accepts finds those that are late once all of them are there.
+        let mut late = self.late();
         self.closed.store(true, Ordering::SeqCst);
+        // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.
+        if self.socket.set_nonblocking(true).is_ok() {
+            late.extend(std::iter::from_fn(|| self.socket.accept().ok()));
+        }
+        drop(late);
         // Wakes `accept`. On Linux a shutdown does so for TCP and for Unix sockets.
         let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
     }

@@ -1,6 +1,6 @@
 //! A server that calls its client, on the connection that the client made.
 
-use crate::fixture::{LONG, MODELS, address, until};
+use crate::fixture::{LONG, MODELS, address, stock, until};
 use dovetail::{
     Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server,
     ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor,
@@ -202,7 +202,10 @@ async fn a_client_that_serves_nothing_says_so() {
     let said: Result<i32, Status> = channel.call(&MOUTH.methods[SAY], ("x", &1)).await;
     let status = said.expect_err("nobody listens");
     assert_eq!(status.code(), Code::Unimplemented);
-    let thrift = Channel::connect(&address(&running)).expect("an address");
+    let thrift = Channel::builder(&address(&running))
+        .expect("an address")
+        .wire(stock())
+        .build();
     let said: Result<i32, Status> = thrift.call(&MOUTH.methods[SAY], ("x", &1)).await;
     let status = said.expect_err("Thrift knows no such thing");
     assert!(status.message().contains("own wire"), "{status}");

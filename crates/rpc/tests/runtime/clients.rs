@@ -11,7 +11,10 @@ fn a_call_ends_at_its_deadline_and_the_late_reply_is_dropped() {
     for model in MODELS {
         let probe = Probe::default();
         let running = start(&probe, *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let short = channel.with_timeout(Duration::from_millis(40));
         let late = wait(&short, 1).unwrap_err();
         assert_eq!(late.code(), Code::DeadlineExceeded, "{model:?}");
@@ -31,7 +34,7 @@ fn a_server_that_is_not_there_is_asked_once_and_left_alone() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());
     drop(listener);
-    let channel = Channel::connect(&address).unwrap();
+    let channel = Channel::builder(&address).unwrap().wire(stock()).build();
     let first = echo(&channel, 1).unwrap_err();
     assert_eq!(first.code(), Code::Unavailable);
     assert!(
@@ -48,7 +51,10 @@ fn many_threads_share_a_connection() {
         let probe = Probe::default();
         probe.open(1);
         let running = start(&probe, *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let callers: Vec<_> = (0..8)
             .map(|caller| {
                 let channel = channel.clone();
@@ -192,7 +198,10 @@ mod asynchronous {
     async fn a_call_ends_at_its_deadline() {
         let probe = Probe::default();
         let running = start(&probe, CONCURRENT[0], ServerLimits::default());
-        let channel = dovetail::Channel::connect(&address(&running)).unwrap();
+        let channel = dovetail::Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let short = channel.with_timeout(Duration::from_millis(40));
         let late: Result<i32, Status> = short.call(&PROBE.methods[WAIT], (&1,)).await;
         assert_eq!(late.unwrap_err().code(), Code::DeadlineExceeded);

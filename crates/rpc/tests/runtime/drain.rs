@@ -14,7 +14,7 @@ fn calls_that_have_arrived_are_answered_first() {
         let address = address(&running);
         let calls: Vec<_> = (0..3)
             .map(|_| {
-                let channel = Channel::connect(&address).unwrap();
+                let channel = Channel::builder(&address).unwrap().wire(stock()).build();
                 thread::spawn(move || wait(&channel, 1))
             })
             .collect();
@@ -25,7 +25,7 @@ fn calls_that_have_arrived_are_answered_first() {
         settle();
         let ending = thread::spawn(move || running.shutdown(LONG));
         until("nobody else gets in", || {
-            let channel = Channel::connect(&address).unwrap();
+            let channel = Channel::builder(&address).unwrap().wire(stock()).build();
             wait(&channel.with_timeout(Duration::from_millis(50)), 2).is_err()
         });
         probe.open(1);
@@ -47,7 +47,10 @@ fn what_takes_too_long_is_cut() {
         }
         let probe = Probe::default();
         let running = start(&probe, *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let call = thread::spawn(move || wait(&channel, 1));
         until("it waits", || probe.started() == 1);
         let letting_go = {
@@ -86,6 +89,7 @@ fn the_port_is_free_afterwards_and_a_channel_finds_the_next_server() {
         let address = address(&running);
         let channel = Channel::builder(&address)
             .unwrap()
+            .wire(stock())
             .backoff(dovetail::Backoff {
                 first: Duration::from_millis(1),
                 most: Duration::from_millis(1),

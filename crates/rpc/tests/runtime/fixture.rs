@@ -6,7 +6,7 @@
 
 use dovetail::{
     Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, descriptor,
+    ServiceDescriptor, Status, Wire, descriptor,
 };
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
@@ -18,6 +18,11 @@ use tokio::sync::watch;
 
 /// Longer than anything takes that works.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// The wire of most tests: what a stock Thrift client speaks. Those of Dovetail's own are in files of their own.
+pub(crate) fn stock() -> Wire {
+    "binary+framed".parse().unwrap()
+}
 
 /// The models that there are, with and without the feature `async`.
 pub(crate) const MODELS: &[Model] = &[

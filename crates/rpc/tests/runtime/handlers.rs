@@ -11,7 +11,10 @@ fn a_panic_fails_its_own_call() {
         let probe = Probe::default();
         probe.open(0);
         let running = start(&probe, *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         for (index, method) in [PANIC, PANIC_LATER].into_iter().enumerate() {
             let failed: Result<(), Status> = channel.call(&PROBE.methods[method], ());
             let failed = failed.unwrap_err();
@@ -29,7 +32,10 @@ fn a_panic_fails_its_own_call() {
 fn blocking_work_leaves_an_event_loop_and_nothing_else() {
     for model in MODELS {
         let running = start(&Probe::default(), *model, ServerLimits::default());
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let in_place: Result<bool, Status> = channel.call(&PROBE.methods[WORK], ());
         #[cfg(feature = "async")]
         let expected = !matches!(model, Model::EventLoops(_) | Model::SingleThreaded);

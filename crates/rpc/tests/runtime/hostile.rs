@@ -54,7 +54,10 @@ const ROWS: &[(&str, &[u8], &str)] = &[
 fn every_model_survives_every_row() {
     for model in MODELS {
         let running = start(&Probe::default(), *model, ServerLimits::default());
-        let good = Channel::connect(&address(&running)).unwrap();
+        let good = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         for (index, (name, bytes, answer)) in ROWS.iter().enumerate() {
             let what = format!("{name}, {model:?}");
             let mut raw = Raw::connect(&running);

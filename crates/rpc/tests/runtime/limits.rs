@@ -16,7 +16,12 @@ fn a_connection_too_many_is_told_so() {
     for model in MODELS {
         let probe = Probe::default();
         let running = start(&probe, *model, limits);
-        let channel = |_| Channel::connect(&address(&running)).unwrap();
+        let channel = |_| {
+            Channel::builder(&address(&running))
+                .unwrap()
+                .wire(stock())
+                .build()
+        };
         let guests: Vec<Channel> = (0..2).map(channel).collect();
         for guest in &guests {
             assert_eq!(echo(guest), Ok("hello".to_owned()), "{model:?}");
@@ -56,7 +61,10 @@ fn a_call_too_many_is_told_so() {
             raw.send(&numbered("wait", seqid, &[1]));
         }
         until("three wait", || probe.started() == 3);
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         let refused = echo(&channel).unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted, "{model:?}");
         assert!(
@@ -163,7 +171,10 @@ fn a_peer_that_does_not_read_is_let_go() {
         let mut raw = Raw::connect(&running);
         raw.send(&call("fill", 1, &[30 << 20]));
         until("it is let go", || running.counters().transfer_timeouts == 1);
-        let channel = Channel::connect(&address(&running)).unwrap();
+        let channel = Channel::builder(&address(&running))
+            .unwrap()
+            .wire(stock())
+            .build();
         assert_eq!(echo(&channel), Ok("hello".to_owned()), "{model:?}");
         drop(raw);
         assert!(running.shutdown(LONG), "{model:?}");

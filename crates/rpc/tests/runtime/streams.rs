@@ -1,6 +1,6 @@
 //! Streams in every direction, over every model, blocking and async: items in order, credit, both kinds of end.
 
-use crate::fixture::{LONG, MODELS, address, until};
+use crate::fixture::{LONG, MODELS, address, stock, until};
 use dovetail::{
     Call, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server, Service,
     ServiceDescriptor, Status, Wire, blocking, descriptor, exceptions, message,
@@ -365,7 +365,10 @@ fn a_large_item_fits_a_small_window() {
 #[test]
 fn over_thrift_a_stream_is_refused() {
     let running = start(&Flow::default(), MODELS[0]);
-    let channel = blocking::Channel::connect(&address(&running)).expect("an address");
+    let channel = blocking::Channel::builder(&address(&running))
+        .expect("an address")
+        .wire(stock())
+        .build();
     let opened: Result<Counted, Failure> = channel.stream(&FLOW.methods[COUNT], (&1, &-1));
     match opened {
         Err(Failure::Status(status)) => {
