@@ -132,6 +132,7 @@ const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|u
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
 /// What the agent article is about.
 const AGENT: &str = "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*";
+const SHARING: &str = "dovetail-(tcp|unix)-async";
 const ALL: &str = ".*";
 const NONE: &str = "";
 
@@ -164,7 +165,7 @@ const LINES: &[Line] = &[
     ("agent_large", "-", 1, OWN, 10_000, NONE),
     ("agent_small", "-", 128, OWN, 64_000, AGENT),
     ("agent_large", "-", 128, OWN, 64_000, NONE),
-    ("agent_small", "-", 128, 1, 64_000, NONE),
+    ("agent_small", "-", 128, 1, 64_000, SHARING),
 ];
 
 /// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of the largest blobs.

@@ -26,6 +26,8 @@ struct Target {
     metric: Metric,
     /// A group, or a regular expression for systems: the best of them on the same case is what rows are divided by.
     over: String,
+    /// Whose connections theirs are, where not as in `rows`.
+    over_connections: Option<Connections>,
     #[serde(flatten)]
     bound: Bound,
 }
@@ -141,7 +143,12 @@ impl Targets {
         let mut ratios = Vec::new();
         for target in &self.target {
             for &clients in &target.rows.clients {
-                let case: Vec<&Row> = rows.iter().filter(|r| target.is_on(r, clients)).collect();
+                let rows_of = |connections: Connections| -> Vec<&Row> {
+                    let on = |row: &&Row| target.is_on(row, clients, connections);
+                    rows.iter().filter(on).collect()
+                };
+                let ours = rows_of(target.rows.connections);
+                let theirs = rows_of(target.over_connections.unwrap_or(target.rows.connections));
                 for system in &target.rows.systems {
                     ratios.push(Ratio {
                         name: target.name.clone(),
@@ -151,7 +158,7 @@ impl Targets {
                         metric: target.metric,
                         bound: target.bound,
                         outcome: self
-                            .outcome(target, system, &case)
+                            .outcome(target, system, &ours, &theirs)
                             .unwrap_or_else(|missing| Outcome::Missing(missing.to_string())),
                     });
                 }
@@ -160,12 +167,18 @@ impl Targets {
         ratios
     }
 
-    fn outcome(&self, target: &Target, system: &str, case: &[&Row]) -> Result<Outcome> {
-        let row = case.iter().find(|row| row.plain_system() == system);
+    fn outcome(
+        &self,
+        target: &Target,
+        system: &str,
+        ours: &[&Row],
+        theirs: &[&Row],
+    ) -> Result<Outcome> {
+        let row = ours.iter().find(|row| row.plain_system() == system);
         let row = row.ok_or_else(|| format!("no row of {system}"))?;
         let mut rivals: Vec<&Row> = Vec::new();
         for (name, pattern) in self.over(target)? {
-            let found = case
+            let found = theirs
                 .iter()
                 .copied()
                 .filter(|row| pattern.is_match(row.plain_system()));
@@ -189,17 +202,19 @@ impl Targets {
     }
 }
 
-impl Target {
-    fn connections(&self, clients: usize) -> usize {
-        match self.rows.connections {
+impl Connections {
+    fn of(self, clients: usize) -> usize {
+        match self {
             Connections::Own => clients,
             Connections::Shared => 1,
         }
     }
+}
 
-    fn is_on(&self, row: &Row, clients: usize) -> bool {
+impl Target {
+    fn is_on(&self, row: &Row, clients: usize, connections: Connections) -> bool {
         let Rows { workload, case, .. } = &self.rows;
-        row.group() == (workload, case, clients, self.connections(clients))
+        row.group() == (workload, case, clients, connections.of(clients))
     }
 
     fn title(&self, clients: usize) -> String {
@@ -207,7 +222,7 @@ impl Target {
             workload: self.rows.workload.clone(),
             case: self.rows.case.clone(),
             clients,
-            connections: self.connections(clients),
+            connections: self.rows.connections.of(clients),
             ..Row::default()
         };
         row.title()
