@@ -20,7 +20,7 @@ pub(crate) struct Includes {
 
 impl Includes {
     /// The same, and more folders after them.
-    pub(crate) fn and<'a>(&self, folders: impl Iterator<Item = &'a PathBuf>) -> Includes {
+    pub(crate) fn and<'a>(&'a self, folders: impl Iterator<Item = &'a PathBuf>) -> Includes {
         Includes {
             dirs: self.dirs.iter().chain(folders).cloned().collect(),
         }

@@ -36,7 +36,7 @@ pub struct Described {
     pub files: Option<FileSet>,
     /// Errors and warnings, by file and place.
     pub diagnostics: Vec<Diagnostic>,
-    /// All files that were read, as in [`Compiled`](crate::Compiled); the first is the one that was asked for.
+    /// All files that were read, as in [`Compiled`]; the first is the one that was asked for.
     pub sources: Vec<Source>,
 }
 
