@@ -193,12 +193,12 @@ impl Module<'_> {
         self.allow("clippy::enum_variant_names");
         self.allow("clippy::large_enum_variant");
         text.gap();
-        let (service, rust_method) = (&parts.names.handler, &parts.names.methods[index]);
+        let service = &parts.names.handler;
+        // rustdoc finds a raw identifier by its bare name only.
+        let method = parts.names.methods[index].trim_start_matches("r#");
         match self.cx.options.server {
-            true => text.line(&format!(
-                "/// {what} [`{service}::{rust_method}`] can fail."
-            )),
-            false => text.line(&format!("/// {what} `{service}::{rust_method}` can fail.")),
+            true => text.line(&format!("/// {what} [`{service}::{method}`] can fail.")),
+            false => text.line(&format!("/// {what} `{service}::{method}` can fail.")),
         }
         text.derive(&["Clone", "Debug", "PartialEq"], self.cx.options);
         text.open(&format!("pub enum {error} {{"));

@@ -53,7 +53,7 @@ pub struct Options {
 ///   [`needs`](Self::needs) then says how much to read next.
 /// - [`transmit`](Self::transmit) after that, and after [`abandon`](Self::abandon) and
 ///   [`drain`](Self::drain): the machine may have something to say. [`call`](Self::call) does so by itself.
-/// - Answer each [`IncomingCall`] that is not one-way through its [`ReplyTo`](super::ReplyTo), exactly once, also after
+/// - Answer each [`IncomingCall`](super::IncomingCall) that is not one-way through its [`ReplyTo`](super::ReplyTo), exactly once, also after
 ///   [`Event::Cancelled`].
 /// - A call with streams is over for its callee with the answer, or, where the callee has a stream, with
 ///   [`end`](Self::end) behind answer and items; the machine is told by [`answered`](Self::answered) or by `end`.

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct OutgoingCall<'a> {
     /// The method, as it was bound or is to be.
     pub method: &'a MethodKey,
-    /// The time that the callee has; `None` for [`Options::deadline`], with streams for no limit.
+    /// The time that the callee has; `None` for [`Options::deadline`](super::Options::deadline), with streams for no limit.
     pub deadline: Option<Duration>,
     /// Sent along.
     pub headers: &'a Headers,
@@ -50,7 +50,7 @@ pub enum Event {
     /// The answer to a call of this end: its encoded body, or why it failed. Where the callee has a stream, that
     /// follows, unless the call failed.
     Reply {
-        /// The number that [`Connection::call`] gave.
+        /// The number that [`Connection::call`](super::Connection::call) gave.
         call: u32,
         /// The answer, a union of the result and the declared exceptions.
         result: Result<(Encoding, Bytes), Status>,
