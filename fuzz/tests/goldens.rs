@@ -29,9 +29,11 @@ fn goldens() {
         &mut files,
     );
     assert!(files.len() > 100);
-    for (_, target) in dovetail_fuzz::TARGETS {
+    for (name, target) in dovetail_fuzz::TARGETS {
+        // What reads text chooses nothing by the first byte.
+        let firsts = if name.ends_with("-idl") { 1 } else { 20 };
         for (index, file) in files.iter().enumerate() {
-            for first in 0..20 {
+            for first in 0..firsts {
                 let mut input = vec![first];
                 input.extend_from_slice(file);
                 target(&input);

@@ -129,6 +129,10 @@ impl fmt::Debug for UnknownFields {
     }
 }
 
+fn all_have_kinds(items: &[UnknownValue]) -> bool {
+    items.iter().all(|item| item.kind().is_some())
+}
+
 impl UnknownValue {
     /// Text, also where the encoding does not tell it from bytes.
     pub fn text(&self) -> Option<&str> {
@@ -139,8 +143,8 @@ impl UnknownValue {
         }
     }
 
-    /// The kind under which any encoding can write it; `None` for what only one can carry, and for objects and lists
-    /// of them.
+    /// The kind under which any encoding can write it; `None` for what only one can carry, for objects, and for
+    /// containers of either.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
             Self::Bool(_) => Kind::Bool,
@@ -159,9 +163,15 @@ impl UnknownValue {
             Self::Uuid(_) => Kind::Uuid,
             Self::Enum(_) => Kind::Enum,
             Self::List(Kind::Object, _) | Self::Map(_, Kind::Object, _) => return None,
-            Self::List(..) => Kind::List,
-            Self::Set(..) => Kind::Set,
-            Self::Map(..) => Kind::Map,
+            Self::List(_, items) if all_have_kinds(items) => Kind::List,
+            Self::Set(_, items) if all_have_kinds(items) => Kind::Set,
+            Self::Map(_, _, entries)
+                if entries
+                    .iter()
+                    .all(|(key, value)| key.kind().is_some() && value.kind().is_some()) =>
+            {
+                Kind::Map
+            }
             Self::Struct(_) => Kind::Struct,
             _ => return None,
         })

@@ -417,11 +417,12 @@ impl crate::Writer for Writer<'_> {
                 self.out.extend_from_slice(bytes);
                 self.tag(number, END_GROUP);
             }
-            thrifts => {
-                let kind = thrifts.kind().unwrap_or(Kind::Bytes);
-                self.begin_field(&Field::new(id, "", kind))?;
-                thrifts.write(self)?;
-                self.end_field()?;
+            other => {
+                if let Some(kind) = other.kind() {
+                    self.begin_field(&Field::new(id, "", kind))?;
+                    other.write(self)?;
+                    self.end_field()?;
+                }
             }
         }
         Ok(())
