@@ -22,7 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .start()?;
 
     let faults = Faults::in_pieces(1);
-    let channel = Channel::through(faults.connector(address)).build();
+    // On a wire without greetings twenty bytes are in the middle of the next call.
+    let channel = Channel::through(faults.connector(address));
+    let channel = channel.wire("binary+framed".parse()?).build();
     let account = AccountBlockingClient::from(channel);
 
     let balance = account.deposit(100)?;
