@@ -7,7 +7,7 @@ use super::table::{lost, misbehaved};
 use crate::link::{Link, Queued};
 use crate::objects::ObjectDirectory;
 use crate::server::Calls;
-use crate::transport::{AsyncSocket, Experience};
+use crate::transport::{AsyncSocket, Experience, Polling};
 use crate::{Address, Status, buffers};
 use bytes::BytesMut;
 use std::io;
@@ -88,7 +88,7 @@ impl Task {
 
     /// Receives, polling only where somebody waits for an answer, and sends at the same time.
     async fn wait(&mut self, input: &mut BytesMut, needs: usize, waits: bool) -> Event {
-        let mut idle = Experience::new(crate::transport::Polling::Never);
+        let mut idle = Experience::new(Polling::Never);
         let experience = match waits {
             true => &mut self.experience,
             false => &mut idle,

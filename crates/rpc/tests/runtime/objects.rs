@@ -377,6 +377,24 @@ async fn a_client_passes_objects() {
     }
 }
 
+/// A counter and what it returns, neither of which has been returned yet; the gates say which calls wait.
+async fn pipelined(
+    channel: &Channel,
+    start: i64,
+    gates: [bool; 2],
+) -> (CounterObject, CounterObject) {
+    let first: CounterObject = channel
+        .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&start, &gates[0]))
+        .await
+        .expect("a connection");
+    let second: CounterObject = first
+        .channel(&COUNTER)
+        .pipelined::<_, _, Status>(&COUNTER.methods[1], (&gates[1],))
+        .await
+        .expect("a connection");
+    (first, second)
+}
+
 #[tokio::test]
 async fn calls_on_what_has_not_been_returned() {
     for model in MODELS {
@@ -386,15 +404,7 @@ async fn calls_on_what_has_not_been_returned() {
         let channel = channel(&running);
         for gate in [false, true] {
             world.open.send_replace(false);
-            let first: CounterObject = channel
-                .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&40_i64, &gate))
-                .await
-                .expect("a connection");
-            let second: CounterObject = first
-                .channel(&COUNTER)
-                .pipelined::<_, _, Status>(&COUNTER.methods[1], (&gate,))
-                .await
-                .expect("a connection");
+            let (first, second) = pipelined(&channel, 40_i64, [gate, gate]).await;
             let sum = tokio::spawn({
                 let second = second.clone();
                 async move { add(&second, 2).await }
@@ -430,15 +440,7 @@ async fn the_failure_of_the_first_call_fails_the_rest() {
         let channel = channel(&running);
         for gate in [false, true] {
             world.open.send_replace(false);
-            let first: CounterObject = channel
-                .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&-1_i64, &gate))
-                .await
-                .expect("a connection");
-            let second: CounterObject = first
-                .channel(&COUNTER)
-                .pipelined::<_, _, Status>(&COUNTER.methods[1], (&false,))
-                .await
-                .expect("a connection");
+            let (first, second) = pipelined(&channel, -1_i64, [gate, false]).await;
             let calls = [first, second]
                 .map(|counter| tokio::spawn(async move { (add(&counter, 1).await, counter) }));
             tokio::time::sleep(Duration::from_millis(10)).await;
