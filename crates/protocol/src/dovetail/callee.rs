@@ -192,15 +192,23 @@ impl Callee {
         true
     }
 
-    /// Says DRAIN, once.
-    pub(super) fn drain(&mut self, why: &str, out: &mut Vec<u8>) {
+    /// Says DRAIN, once, and refuses the calls that wait for a description, which are given. Nobody may be there to
+    /// run them when it comes.
+    pub(super) fn drain(&mut self, why: &str, out: &mut Vec<u8>) -> Vec<u32> {
         if std::mem::replace(&mut self.draining, true) {
-            return;
+            return Vec::new();
+        }
+        self.held = 0;
+        let mut refused = Vec::new();
+        for call in self.methods.take_held() {
+            refuse(&call, &status::not_taken(why), out);
+            refused.push(call.reply.call);
         }
         let start = frame::begin(out);
         put_varint(self.last.into(), out);
         put_bytes(why.as_bytes(), out);
         frame::end(out, start, Kind::Drain, Flags::NONE, 0);
+        refused
     }
 }
 

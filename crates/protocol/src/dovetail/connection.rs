@@ -316,7 +316,9 @@ impl Connection {
 
     /// Tells the other end that this one takes no further calls.
     pub fn drain(&mut self, why: &str) {
-        self.callee.drain(why, &mut self.control);
+        for call in self.callee.drain(why, &mut self.control) {
+            self.never_runs(call, status::not_taken(why));
+        }
     }
 
     /// Gives the connection up for a reason of the driver's; the other end is told.

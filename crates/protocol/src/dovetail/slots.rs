@@ -225,19 +225,25 @@ impl AnsweredMethods {
 
     /// Takes a call out of those that wait for a description.
     pub(super) fn cancel(&mut self, call: u32) -> Option<IncomingCall> {
-        let waiting = self
-            .slots
+        self.held().find_map(|held| {
+            let index = held.iter().position(|held| held.reply.call == call)?;
+            Some(held.remove(index))
+        })
+    }
+
+    /// Takes all calls that wait for a description.
+    pub(super) fn take_held(&mut self) -> Vec<IncomingCall> {
+        self.held().flat_map(std::mem::take).collect()
+    }
+
+    /// The calls that wait, description by description.
+    fn held(&mut self) -> impl Iterator<Item = &mut Vec<IncomingCall>> {
+        self.slots
             .iter_mut()
             .filter_map(|slot| match &mut slot.state {
-                State::Describing { held, .. } if !held.is_empty() => Some(held),
+                State::Describing { held, .. } => Some(held),
                 _ => None,
-            });
-        for held in waiting {
-            if let Some(index) = held.iter().position(|held| held.reply.call == call) {
-                return Some(held.remove(index));
-            }
-        }
-        None
+            })
     }
 
     pub(super) fn get_mut(&mut self, slot: u64) -> Result<&mut AnsweredSlot, ProtocolError> {

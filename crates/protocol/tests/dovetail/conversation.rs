@@ -64,6 +64,22 @@ fn a_method_that_is_not_there_is_refused_without_a_round_trip() {
 }
 
 #[test]
+fn a_call_that_waits_for_a_description_is_refused_by_a_drain() {
+    let mut pair = pair(described("m", b"the server's"));
+    let client = Arc::new(described("m", b"the client's"));
+    let id = call(&mut pair, &client).unwrap().unwrap();
+    // The server has asked for the client's description, which has not been sent yet.
+    pair.step(1_000);
+    pair.server.drain("going down");
+    pair.settle(1_000);
+    assert!(pair.calls.is_empty());
+    let status = pair.outcomes[&id].clone().unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable);
+    assert_eq!(status.execution(), Execution::NotStarted);
+    assert!(pair.failures.is_empty(), "{:?}", pair.failures);
+}
+
+#[test]
 fn a_message_too_large_fails_alone() {
     let small = Options {
         limits: ConnectionLimits {

@@ -23,6 +23,18 @@ pub(crate) enum AsyncSocket {
 }
 
 impl AsyncSocket {
+    /// Takes over a connected socket.
+    pub(crate) fn new(socket: socket2::Socket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(match socket.local_addr()?.is_unix() {
+            true => AsyncSocket::Unix(UnixStream::from_std(socket.into())?),
+            false => {
+                socket.set_tcp_nodelay(true)?;
+                AsyncSocket::Tcp(TcpStream::from_std(socket.into())?)
+            }
+        })
+    }
+
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
             Address::Tcp(place) => {

@@ -20,6 +20,8 @@ pub(crate) use poll::Experience;
 pub use poll::{Poller, Polling};
 pub use program::Program;
 pub(crate) use receiver::Receiver;
+#[cfg(feature = "async")]
+pub(crate) use socket::describe;
 pub use socket::{Socket, SocketListener};
 
 use std::io;

@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 /// thus take one system call in place of three.
 const BLOCKS: Duration = Duration::from_secs(1);
 
+/// How long those that have begun to connect are waited for before a listening socket is closed.
+#[cfg(target_os = "linux")]
+const HANDSHAKE: Duration = Duration::from_millis(5);
+
 /// A TCP or Unix socket.
 #[derive(Debug)]
 pub struct Socket {
@@ -187,6 +191,37 @@ impl SocketListener {
         &self.address
     }
 
+    /// Those that had connected before it was closed, and nobody has accepted.
+    #[cfg(feature = "async")]
+    pub(crate) fn take_late(&self) -> Vec<Accepted> {
+        std::mem::take(&mut *self.late())
+    }
+
+    /// Wakes `accept`, on Linux for TCP and for Unix sockets. A TCP socket resets what nobody has accepted.
+    fn shut_down(&self) {
+        let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
+    }
+
+    /// Lets nobody begin to connect: whoever tries finds, when it tries again, a closed socket or the next server.
+    /// Those that connect in the last moment would be reset otherwise.
+    #[cfg(target_os = "linux")]
+    fn drop_arrivals(&self) {
+        use socket2::SockFilter;
+        // Classic BPF (`linux/bpf_common.h`) over the segment: keeps it unless it has the flag SYN (RFC 9293, 3.1).
+        let program = [
+            SockFilter::new(0x30, 0, 0, 13),       // load the byte with the flags
+            SockFilter::new(0x45, 0, 1, 0x02),     // SYN?
+            SockFilter::new(0x06, 0, 0, 0),        // keep nothing
+            SockFilter::new(0x06, 0, 0, u32::MAX), // keep all
+        ];
+        if self.socket.attach_filter(&program).is_ok() {
+            std::thread::sleep(HANDSHAKE);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn drop_arrivals(&self) {}
+
     /// Another handle of the same listening socket, for another event loop.
     #[cfg(feature = "async")]
     pub(crate) fn handle(&self) -> io::Result<socket2::Socket> {
@@ -222,13 +257,16 @@ impl Listener for SocketListener {
         // Whoever accepts finds those that are late once all of them are there.
         let mut late = self.late();
         self.closed.store(true, Ordering::SeqCst);
+        match self.address {
+            Address::Tcp(_) => self.drop_arrivals(),
+            Address::Unix(_) => self.shut_down(),
+        }
         // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.
         if self.socket.set_nonblocking(true).is_ok() {
             late.extend(std::iter::from_fn(|| self.socket.accept().ok()));
         }
         drop(late);
-        // Wakes `accept`. On Linux a shutdown does so for TCP and for Unix sockets.
-        let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
+        self.shut_down();
     }
 
     fn address(&self) -> String {

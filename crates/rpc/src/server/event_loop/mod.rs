@@ -7,11 +7,11 @@ mod spares;
 
 use super::counters::count;
 use super::{ACCEPT_PAUSE, Accepts, Model, Shared};
-use crate::transport::{AsyncSocket, Listener as _, SocketListener};
+use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -54,6 +54,12 @@ impl Open {
     fn handle(&self) -> io::Result<socket2::Socket> {
         self.0.handle()
     }
+
+    /// Closes it, and gives what had connected before.
+    fn close(&self) -> Vec<(socket2::Socket, socket2::SockAddr)> {
+        self.0.close();
+        self.0.take_late()
+    }
 }
 
 impl Drop for Open {
@@ -92,7 +98,9 @@ fn start_loop(
     let _ = shared.runtime.set(runtime.handle().clone());
     let mut sockets = Vec::new();
     for listener in listeners {
-        sockets.push((listener.handle()?, listener.clone()));
+        // Counted from now on: the thread may begin late.
+        let accepts = Accepts::new(shared);
+        sockets.push((listener.handle()?, listener.clone(), accepts));
     }
     let (phase, told) = watch::channel(Phase::Serving);
     let site = Site {
@@ -104,12 +112,14 @@ fn start_loop(
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             LocalSet::new().block_on(&runtime, async move {
-                for (socket, open) in sockets {
+                for (socket, open, accepts) in sockets {
                     let site = site.clone();
-                    let accepts = Accepts::new(&site.shared);
                     tokio::task::spawn_local(async move {
                         site.accept(socket).await;
-                        drop((open, accepts));
+                        if let Some(open) = Arc::into_inner(open) {
+                            site.welcome_late(&open);
+                        }
+                        drop(accepts);
                     });
                 }
                 let mut told = site.told.clone();
@@ -165,39 +175,8 @@ impl Acceptor {
     }
 }
 
-impl Acceptor {
-    /// The connections that nobody has accepted yet. tokio may not have heard of them.
-    fn late(self) -> io::Result<Vec<(AsyncSocket, String)>> {
-        let mut late = Vec::new();
-        match self {
-            Acceptor::Tcp(listener) => {
-                let listener = listener.into_std()?;
-                while let Ok((stream, peer)) = listener.accept() {
-                    stream.set_nonblocking(true)?;
-                    stream.set_nodelay(true)?;
-                    late.push((
-                        AsyncSocket::Tcp(TcpStream::from_std(stream)?),
-                        peer.to_string(),
-                    ));
-                }
-            }
-            Acceptor::Unix(listener) => {
-                let listener = listener.into_std()?;
-                while let Ok((stream, _)) = listener.accept() {
-                    stream.set_nonblocking(true)?;
-                    late.push((
-                        AsyncSocket::Unix(UnixStream::from_std(stream)?),
-                        "unix".to_owned(),
-                    ));
-                }
-            }
-        }
-        Ok(late)
-    }
-}
-
 impl Site {
-    async fn accept(self, socket: socket2::Socket) {
+    async fn accept(&self, socket: socket2::Socket) {
         let Ok(acceptor) = Acceptor::new(socket) else {
             return;
         };
@@ -216,9 +195,14 @@ impl Site {
                 }
             }
         }
-        // Who has connected by now is told that the server goes down.
-        for (stream, peer) in acceptor.late().unwrap_or_default() {
-            self.welcome(stream, peer);
+    }
+
+    /// Whom no loop had accepted is told that the server goes down; without a word, first calls would be lost.
+    fn welcome_late(&self, open: &Open) {
+        for (socket, peer) in open.close() {
+            if let Ok(stream) = AsyncSocket::new(socket) {
+                self.welcome(stream, describe(peer.as_socket()));
+            }
         }
     }
 
