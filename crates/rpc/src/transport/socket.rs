@@ -1,5 +1,6 @@
-use super::{Connector, Listener, Stream, Wait, ready};
+use super::{Connector, Listener, Stream, Wait, ready, spare};
 use crate::Address;
+use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
@@ -55,15 +56,20 @@ fn is_far(deadline: Option<Instant>) -> bool {
     deadline.is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) > BLOCKS)
 }
 
-impl Stream for Socket {
-    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+impl Socket {
+    /// Receives by one call of the system, or by two with a wait between them.
+    fn receive(
+        &self,
+        wait: Wait,
+        mut recv: impl FnMut(RecvFlags) -> Result<usize, Errno>,
+    ) -> io::Result<usize> {
         let mut flags = match wait {
             Wait::Until(deadline) if is_far(deadline) => RecvFlags::empty(),
             _ => RecvFlags::DONTWAIT,
         };
         loop {
-            match (rustix::net::recv(&self.fd, &mut *buffer, flags), wait) {
-                (Ok((_, received)), _) => return Ok(received),
+            match (recv(flags), wait) {
+                (Ok(received), _) => return Ok(received),
                 (Err(Errno::INTR), _) => {}
                 (Err(Errno::AGAIN), Wait::Until(deadline)) => {
                     self.wait(PollFlags::IN, deadline)?;
@@ -72,6 +78,19 @@ impl Stream for Socket {
                 (Err(e), _) => return Err(e.into()),
             }
         }
+    }
+}
+
+impl Stream for Socket {
+    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        self.receive(wait, |flags| {
+            let (_, received) = rustix::net::recv(&self.fd, &mut *buffer, flags)?;
+            Ok(received)
+        })
+    }
+
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        self.receive(wait, |flags| spare::recv(&self.fd, input, most, flags))
     }
 
     fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
