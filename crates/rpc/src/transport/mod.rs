@@ -26,7 +26,7 @@ pub(crate) use socket::describe;
 pub use socket::{Socket, SocketListener};
 
 use bytes::BytesMut;
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -57,6 +57,17 @@ pub trait Stream: Send + Sync {
 
     /// Sends all bytes, in one piece where the transport has room; `TimedOut` at the deadline.
     fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()>;
+
+    /// The same with bytes from several places. A transport overrides it where it can send them in one piece.
+    fn send_all_vectored(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        slices
+            .iter()
+            .try_for_each(|slice| self.send_all(slice, deadline))
+    }
 
     /// Ends receiving: a `recv` that waits, in any thread, returns 0 once what has arrived is read.
     fn shutdown_recv(&self);

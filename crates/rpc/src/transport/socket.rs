@@ -3,9 +3,9 @@ use crate::Address;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use socket2::{SockAddr, Type};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -81,6 +81,28 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Sends something, waiting until the socket takes it.
+    fn send(
+        &self,
+        deadline: Option<Instant>,
+        send: impl Fn(SendFlags) -> Result<usize, Errno>,
+    ) -> io::Result<usize> {
+        let flags = match deadline {
+            None => SendFlags::NOSIGNAL,
+            Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        };
+        loop {
+            match send(flags) {
+                Ok(sent) => return Ok(sent),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait(PollFlags::OUT, deadline)?,
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
 impl Stream for Socket {
     fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
         self.receive(wait, |flags| {
@@ -94,17 +116,26 @@ impl Stream for Socket {
     }
 
     fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        let flags = match deadline {
-            None => SendFlags::NOSIGNAL,
-            Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-        };
         while !bytes.is_empty() {
-            match rustix::net::send(&self.fd, bytes, flags) {
-                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.wait(PollFlags::OUT, deadline)?,
-                Err(e) => return Err(e.into()),
-            }
+            let sent = self.send(deadline, |flags| rustix::net::send(&self.fd, bytes, flags))?;
+            bytes = bytes.get(sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn send_all_vectored(
+        &self,
+        mut slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        while !slices.is_empty() {
+            // The system takes no more than 1,024 at a time (IOV_MAX).
+            let some = slices.get(..1_024).unwrap_or(slices);
+            let sent = self.send(deadline, |flags| {
+                let mut nothing = SendAncillaryBuffer::default();
+                rustix::net::sendmsg(&self.fd, some, &mut nothing, flags)
+            })?;
+            IoSlice::advance_slices(&mut slices, sent);
         }
         Ok(())
     }
