@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
+    code_first containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -49,6 +49,10 @@ fn schema(golden: &str, more: &str) -> Schema {
 #[test]
 fn methods() {
     let rows: &[(&str, &[&ServiceDescriptor])] = &[
+        (
+            "code_first",
+            &[&code_first::orders::COUNTER, &code_first::orders::ORDERS],
+        ),
         ("containers", &[&containers::containers::STORE]),
         ("defaults", &[&defaults::defaults::SEARCH]),
         ("docs", &[&docs::docs::ADDER]),

@@ -6,6 +6,10 @@ use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
 ///
 /// Implemented by [`exceptions!`](crate::exceptions) on the error enum of a method, and by `Status` itself
 /// for methods that declare none.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error type of a method",
+    note = "one is `dovetail::Status`, or an enum of exceptions with `#[derive(dovetail::Exceptions)]`"
+)]
 pub trait Exceptions: From<Status> + Send {
     /// The declared exceptions: fields of the reply.
     const FIELDS: &'static [Field<'static>];

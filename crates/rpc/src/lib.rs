@@ -27,6 +27,8 @@ pub use client::{Channel, ChannelBuilder};
 pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
+#[cfg(feature = "macros")]
+pub use dovetail_macros::{Exceptions, Message, service};
 pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::{Compression, MethodKind};
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
@@ -34,8 +36,8 @@ pub use dovetail_wire as wire;
 #[cfg(feature = "decimal")]
 pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{
-    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, OrderedFloat, Ref, UnknownFields, Uuid,
-    enumeration, extends, family, message, thrown, union,
+    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, Message, OrderedFloat, Ref, UnknownFields,
+    Uuid, enumeration, extends, family, message, thrown, union, variants,
 };
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
