@@ -72,6 +72,16 @@ pub(crate) fn missing_result(method: &str) -> Status {
     )
 }
 
+/// A reply that is none of the exceptions that this end knows.
+pub(crate) fn undeclared_exception(method: &str) -> Status {
+    Status::from_peer(
+        Code::Unknown,
+        format!(
+            "`{method}` has failed with an exception that this end's contract does not declare"
+        ),
+    )
+}
+
 /// Makes an enum the error type of a method: one variant for each declared exception, and
 /// `Status(dovetail::Status)` for everything else.
 ///

@@ -8,6 +8,7 @@ mod call;
 mod context;
 mod descriptor;
 mod exceptions;
+mod functions;
 mod incoming;
 mod link;
 mod method;
@@ -42,6 +43,7 @@ pub use dovetail_wire::{
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
+pub use functions::Function;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use objects::ObjectRef;
 pub use server::{Counters, Model, Running, Server, ServerLimits};
@@ -49,3 +51,13 @@ pub use service::Service;
 #[cfg(feature = "async")]
 pub use streams::{Answer, Sender, Streamed, Upload};
 pub use streams::{ItemSink, Items, Receiver, Streaming};
+
+/// The code in documents is code.
+#[cfg(all(doctest, feature = "async", feature = "macros"))]
+mod documents {
+    #[doc = include_str!("../../../docs/code-first.md")]
+    mod code_first {}
+
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+}
