@@ -13,7 +13,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dynamic", &["schema", "wire"]),
     ("protocol", &["wire"]),
     ("macros", &[]),
-    ("rpc", &["wire", "protocol", "macros"]),
+    (
+        "rpc",
+        &["wire", "protocol", "macros", "schema", "codegen", "dynamic"],
+    ),
     ("shm", &[]),
     ("build", &["schema", "idl", "codegen"]),
     (

@@ -298,3 +298,17 @@ fn exceptions_say_what_their_message_says() {
     let error: derived::PlaceError = missing.into();
     assert_eq!(error.to_string(), "no such order");
 }
+
+/// What other languages' generators get to read.
+#[test]
+fn exported() {
+    let golden = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/golden/code_first/exported.thrift"
+    );
+    let text = dovetail::export::thrift("orders", &[&derived::ORDERS]).unwrap();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(golden).unwrap_or_default());
+}

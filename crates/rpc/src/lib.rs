@@ -19,6 +19,8 @@ mod service;
 mod streams;
 
 mod client;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod transport;
 
 pub use client::{Backoff, blocking};
