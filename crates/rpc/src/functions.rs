@@ -108,16 +108,33 @@ macro_rules! functions {
 
 functions!(; P1 a, P2 b, P3 c, P4 d, P5 e, P6 f, P7 g, P8 h, P9 i, P10 j, P11 k, P12 l);
 
-/// A service of one function.
-pub(crate) struct Bound<F, Form> {
-    descriptor: &'static ServiceDescriptor,
-    function: F,
-    form: PhantomData<fn() -> Form>,
+/// A function of any form.
+pub(crate) trait Answer: Send + Sync {
+    fn answer(&self, call: Call) -> HandlerFuture<'_>;
 }
 
-impl<F: Function<Form>, Form> Bound<F, Form> {
+struct Erased<F, Form>(F, PhantomData<fn() -> Form>);
+
+impl<F: Function<Form>, Form> Answer for Erased<F, Form> {
+    fn answer(&self, call: Call) -> HandlerFuture<'_> {
+        self.0.answer(call)
+    }
+}
+
+/// The function, of whatever form it is.
+pub(crate) fn erased<F: Function<Form>, Form: 'static>(function: F) -> Box<dyn Answer> {
+    Box::new(Erased(function, PhantomData))
+}
+
+/// A service of one function.
+pub(crate) struct Bound {
+    descriptor: &'static ServiceDescriptor,
+    function: Box<dyn Answer>,
+}
+
+impl Bound {
     /// The function, under this name.
-    pub(crate) fn new(name: &'static str, function: F) -> Self {
+    pub(crate) fn new<F: Function<Form>, Form: 'static>(name: &'static str, function: F) -> Self {
         let methods = Box::leak(Box::new([Method::new(name, F::PARAMS)]));
         let descriptor = Box::leak(Box::new(ServiceDescriptor {
             name: "",
@@ -127,13 +144,12 @@ impl<F: Function<Form>, Form> Bound<F, Form> {
         }));
         Bound {
             descriptor,
-            function,
-            form: PhantomData,
+            function: erased(function),
         }
     }
 }
 
-impl<F: Function<Form>, Form: 'static> Service for Bound<F, Form> {
+impl Service for Bound {
     fn descriptor(&self) -> &'static ServiceDescriptor {
         self.descriptor
     }

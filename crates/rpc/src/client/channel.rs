@@ -117,6 +117,15 @@ impl Channel {
         }
     }
 
+    /// A channel to a service of this process, with no wire between: its handlers run where they are called. For
+    /// tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    pub fn in_process(service: impl Service) -> Self {
+        Channel {
+            shared: Arc::new(Shared::Local(Arc::new(service))),
+            options: Arc::default(),
+        }
+    }
+
     /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
         let address: Address = address

@@ -2,7 +2,7 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Code, Running, Server, Status, message};
+use dovetail::{Code, Mock, Running, Server, Status, message};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -155,4 +155,36 @@ async fn async_callers() {
         assert_eq!(sum, 3);
     }
     assert!(running.shutdown(LONG));
+}
+
+#[test]
+fn mocks() {
+    let mock = || Mock::new(&PROBE).on("echo", |text: String| text + "!");
+    let channel = Channel::in_process(mock().on("noted", || vec![1]));
+    let echo: Result<String, Status> = channel.call(&PROBE.methods[ECHO], ("hi",));
+    assert_eq!(echo, Ok("hi!".to_owned()));
+    assert_eq!(channel.call_by_name::<Vec<i32>>("noted", ()), Ok(vec![1]));
+    let wait: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (&1,));
+    assert!(
+        wait.unwrap_err()
+            .message()
+            .contains("the mock does not answer")
+    );
+
+    // The same behind a port.
+    let server = Server::new()
+        .service(mock())
+        .listen("tcp://127.0.0.1:0")
+        .unwrap();
+    let running = server.start().unwrap();
+    let channel = self::channel(&running, "dovetail");
+    let echo: Result<String, Status> = channel.call(&PROBE.methods[ECHO], ("hi",));
+    assert_eq!(echo, Ok("hi!".to_owned()));
+    assert!(running.shutdown(LONG));
+}
+
+#[test]
+#[should_panic(expected = "`Probe.echo` has other parameters")]
+fn a_mock_of_another_contract() {
+    let _ = Mock::new(&PROBE).on("echo", |number: i32| number);
 }
