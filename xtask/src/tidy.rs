@@ -12,7 +12,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("codegen", &["schema"]),
     ("dynamic", &["schema", "wire"]),
     ("protocol", &["wire"]),
-    ("rpc", &["wire", "protocol"]),
+    ("macros", &[]),
+    (
+        "rpc",
+        &["wire", "protocol", "macros", "schema", "codegen", "dynamic"],
+    ),
     ("shm", &[]),
     ("build", &["schema", "idl", "codegen"]),
     (
@@ -24,7 +28,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that turn bytes and text into values and back, and touch nothing else of the machine.
-const PURE: &[&str] = &["schema", "wire", "idl", "codegen", "dynamic", "protocol"];
+const PURE: &[&str] = &[
+    "schema", "wire", "idl", "codegen", "dynamic", "protocol", "macros",
+];
 
 /// What a pure crate has no business with.
 const IMPURE: &[&str] = &[

@@ -1,6 +1,6 @@
 //! The command line: every command with its options, and examples that work.
 
-use crate::commands::{call, check, completions, demo, describe, generate, serve};
+use crate::commands::{call, check, completions, demo, describe, export, generate, serve};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Check(check::Check),
     /// Generate code from a contract
     Generate(generate::Generate),
+    /// Write a contract in another language
+    Export(export::Export),
     /// Show the services, methods and types of a contract
     Describe(describe::Describe),
     /// Call a method of a running server

@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure, Result};
 use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn write(text: &str) -> Result {
@@ -14,6 +15,22 @@ pub(crate) fn write(text: &str) -> Result {
             format!("cannot write to standard output: {problem}"),
         )),
     }
+}
+
+/// Writes a file, in a folder that need not exist.
+pub(crate) fn save(path: &Path, text: &str) -> Result {
+    let made = match path.parent() {
+        Some(dir) => std::fs::create_dir_all(dir),
+        None => Ok(()),
+    };
+    made.and_then(|()| std::fs::write(path, text))
+        .map_err(|problem| {
+            Failure::new(
+                Exit::Failed,
+                format!("cannot write `{}`: {problem}", path.display()),
+            )
+            .help("choose another folder with --output")
+        })
 }
 
 /// `1 error`, `2 errors`.

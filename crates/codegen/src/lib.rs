@@ -16,6 +16,7 @@ mod facts;
 mod scope;
 
 pub mod rust;
+pub mod thrift;
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Generated code describes its methods in the same bytes as the schema that it was made from.
 #![allow(clippy::unwrap_used)]
 
-use dovetail::ServiceDescriptor;
 use dovetail::wire::description::{FieldType, Signature, describe};
 use dovetail::wire::{Field, FieldValue};
+use dovetail::{ServiceDescriptor, export};
 use dovetail_dynamic::Contract;
 use dovetail_idl::MemoryLoader;
 use dovetail_schema::Schema;
@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    compact containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
+    code_first compact containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -49,6 +49,10 @@ fn schema(golden: &str, more: &str) -> Schema {
 #[test]
 fn methods() {
     let rows: &[(&str, &[&ServiceDescriptor])] = &[
+        (
+            "code_first",
+            &[&code_first::orders::COUNTER, &code_first::orders::ORDERS],
+        ),
         ("containers", &[&containers::containers::STORE]),
         ("defaults", &[&defaults::defaults::SEARCH]),
         ("docs", &[&docs::docs::ADDER]),
@@ -191,5 +195,51 @@ fn types() {
         let around = schema.services.iter().find(|s| s.name == "Around").unwrap();
         let expected = Contract::new(&schema).describe(&around.methods[0]).unwrap();
         assert_eq!(found, expected, "{golden} {name}");
+    }
+}
+
+/// A program that has a service has its contract.
+#[test]
+fn exported() {
+    let rows: &[&[&'static ServiceDescriptor]] = &[
+        &[&code_first::orders::ORDERS],
+        &[&containers::containers::STORE],
+        &[
+            &exceptions::exceptions::SHOP,
+            &exceptions::exceptions::MARKET,
+        ],
+        &[&calculator::CALCULATOR, &shared::SHARED],
+        &[&rich::rich::CLOCK],
+        &[&scalars::scalars::ECHO],
+        &[&streams::jobs::JOBS],
+    ];
+    for services in rows {
+        let text = export::thrift("exported", services).unwrap();
+        let loader: MemoryLoader = [("exported.thrift", text.as_str())].into_iter().collect();
+        let compiled = dovetail_idl::compile("exported.thrift", &loader);
+        let (messages, schema) = (compiled.render(false), compiled.schema);
+        let schema = schema.unwrap_or_else(|| panic!("{messages}\n{text}"));
+        let contract = Contract::new(&schema);
+        for descriptor in *services {
+            let id = schema.find_service(descriptor.name).unwrap();
+            let methods = schema.methods(id);
+            assert_eq!(methods.len(), descriptor.len(), "{text}");
+            for ((_, exported), (_, own)) in methods.iter().zip(descriptor.iter()) {
+                let expected = own.description().unwrap();
+                assert_eq!(contract.describe(exported).unwrap(), *expected, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_program_does_not_know_of_its_contract() {
+    let rows: [(&'static ServiceDescriptor, &str); 2] = [
+        (&zoo::ZOO, "structs extend `Animal`"),
+        (&objects::objects::FILES, "objects of `"),
+    ];
+    for (service, why) in rows {
+        let error = export::schema("exported", &[service]).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
     }
 }

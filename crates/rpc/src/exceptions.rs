@@ -6,6 +6,10 @@ use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
 ///
 /// Implemented by [`exceptions!`](crate::exceptions) on the error enum of a method, and by `Status` itself
 /// for methods that declare none.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error type of a method",
+    note = "one is `dovetail::Status`, or an enum of exceptions with `#[derive(dovetail::Exceptions)]`"
+)]
 pub trait Exceptions: From<Status> + Send {
     /// The declared exceptions: fields of the reply.
     const FIELDS: &'static [Field<'static>];
@@ -65,6 +69,16 @@ pub(crate) fn missing_result(method: &str) -> Status {
     Status::from_peer(
         Code::Internal,
         format!("the reply to `{method}` has no result"),
+    )
+}
+
+/// A reply that is none of the exceptions that this end knows.
+pub(crate) fn undeclared_exception(method: &str) -> Status {
+    Status::from_peer(
+        Code::Unknown,
+        format!(
+            "`{method}` has failed with an exception that this end's contract does not declare"
+        ),
     )
 }
 

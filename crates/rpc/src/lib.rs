@@ -8,9 +8,11 @@ mod call;
 mod context;
 mod descriptor;
 mod exceptions;
+mod functions;
 mod incoming;
 mod link;
 mod method;
+mod mock;
 mod objects;
 mod reply;
 mod server;
@@ -18,6 +20,8 @@ mod service;
 mod streams;
 
 mod client;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod transport;
 
 pub use client::{Backoff, blocking};
@@ -27,6 +31,8 @@ pub use client::{Channel, ChannelBuilder};
 pub use address::{Address, ParseAddressError};
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
+#[cfg(feature = "macros")]
+pub use dovetail_macros::{Exceptions, Message, service};
 pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::{Compression, MethodKind};
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
@@ -36,16 +42,28 @@ pub use dovetail_wire::CompactString;
 #[cfg(feature = "decimal")]
 pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{
-    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, OrderedFloat, Ref, UnknownFields, Uuid,
-    enumeration, extends, family, message, thrown, union,
+    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, Message, OrderedFloat, Ref, UnknownFields,
+    Uuid, enumeration, extends, family, message, thrown, union, variants,
 };
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
+pub use functions::Function;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
+pub use mock::Mock;
 pub use objects::ObjectRef;
 pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;
 #[cfg(feature = "async")]
 pub use streams::{Answer, Sender, Streamed, Upload};
 pub use streams::{ItemSink, Items, Receiver, Streaming};
+
+/// The code in documents is code.
+#[cfg(all(doctest, feature = "async", feature = "macros"))]
+mod documents {
+    #[doc = include_str!("../../../docs/code-first.md")]
+    mod code_first {}
+
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+}

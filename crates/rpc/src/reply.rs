@@ -2,7 +2,7 @@
 //! fields have no ids it is a union of them.
 
 use crate::Exceptions;
-use crate::exceptions::missing_result;
+use crate::exceptions::{missing_result, undeclared_exception};
 use dovetail_wire::{
     Cursor, Decode, DecodeError, Encode, EncodeError, Field, FieldValue, NextField, Reader, Writer,
     read_place,
@@ -32,6 +32,8 @@ impl<T: FieldValue, E: Exceptions> Encode for ReplyBody<'_, T, E> {
 /// A result or a declared exception, on its way in.
 pub(crate) struct ReplySlot<T, E> {
     reply: Option<Result<T, E>>,
+    /// True for a reply in a field that the contract does not have: an exception that a newer one declares.
+    undeclared: bool,
     /// A value of which the memory is used again.
     spare: Option<T>,
 }
@@ -39,7 +41,11 @@ pub(crate) struct ReplySlot<T, E> {
 impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
     /// Nothing has been read yet; the result is read over `spare`, where it will be set as a whole.
     pub(crate) fn over(spare: Option<T>) -> Self {
-        ReplySlot { reply: None, spare }
+        ReplySlot {
+            reply: None,
+            undeclared: false,
+            spare,
+        }
     }
 
     /// Reads the result or the exception that is this field.
@@ -63,6 +69,7 @@ impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
     pub(crate) fn into_result(self, method: &str) -> Result<T, E> {
         match self.reply {
             Some(result) => result,
+            None if self.undeclared => Err(undeclared_exception(method).into()),
             None => T::when_absent().ok_or_else(|| missing_result(method).into()),
         }
     }
@@ -83,6 +90,7 @@ impl<T: FieldValue, E: Exceptions> Decode for ReplySlot<T, E> {
                 NextField::Known(index) => &Table::<T, E>::FIELDS[index],
                 NextField::Unknown(_) => {
                     reader.unknown_value()?;
+                    self.undeclared = true;
                     continue;
                 }
                 NextField::End => return Ok(()),
@@ -192,6 +200,22 @@ mod tests {
         check::<i16>(&Err(second()), &[3, 7]);
         check(&Ok(()), &[0]);
         check::<()>(&Err(second()), &[2, 7]);
+    }
+
+    #[test]
+    fn an_exception_that_is_not_declared_is_no_result() {
+        for encoding in [Encoding::ThriftBinary, Encoding::Tagged] {
+            let thrown: Result<i16, _> = Err(Failure::First(Problem { code: 7 }));
+            let mut out = Vec::new();
+            let limits = Limits::default();
+            encoding
+                .encode(&ReplyBody(&thrown), &mut out, limits)
+                .unwrap();
+            let mut slot = ReplySlot::<(), Status>::over(None);
+            encoding.decode(&mut slot, &out.into(), limits).unwrap();
+            let status = slot.into_result("method").unwrap_err();
+            assert!(status.message().contains("does not declare"), "{status}");
+        }
     }
 
     #[test]

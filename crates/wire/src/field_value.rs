@@ -3,6 +3,10 @@ use crate::{Cursor, DecodeError, EncodeError, Field, Kind, NextField, Reader, Va
 
 /// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which is
 /// written when present.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of a contract",
+    note = "types of a contract have `#[derive(dovetail::Message)]`; a reference is none, the value itself is"
+)]
 pub trait FieldValue: Default {
     /// The shape of the value.
     const KIND: Kind;

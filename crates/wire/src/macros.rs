@@ -327,6 +327,79 @@ macro_rules! enumeration {
             }
         }
 
+        $crate::enumeration_value!($type $($type_name)?, |value| value.0, |number| Self(number));
+    };
+}
+
+/// Implements an open enum on an enum of Rust: a variant for each named number, and a last one for numbers that have no
+/// name. `From` leads from numbers and to them; the default is number 0. A name that is not the contract's is
+/// followed by `as "NAME"`.
+///
+/// ```
+/// use dovetail_wire::variants;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// pub enum Color {
+///     Red,
+///     Green,
+///     Unknown(i32),
+/// }
+///
+/// variants!(Color { Red as "RED" = 1, Green as "GREEN" = 2, ..Unknown });
+/// assert_eq!((Color::from(2), Color::from(7)), (Color::Green, Color::Unknown(7)));
+/// assert_eq!((Color::Red.name(), Color::default()), (Some("RED"), Color::Unknown(0)));
+/// ```
+#[macro_export]
+macro_rules! variants {
+    ($type:ident $(as $type_name:literal)? { $($name:ident $(as $wire_name:literal)? = $number:literal,)* ..$unknown:ident }) => {
+        impl $type {
+            /// Every named value, in the contract's order, with its name there.
+            pub const VALUES: &'static [(Self, &'static str)] =
+                &[$((Self::$name, $crate::wire_name!($name $($wire_name)?))),*];
+
+            /// The value's name in the contract; `None` for a number that has none.
+            #[must_use]
+            pub fn name(&self) -> ::core::option::Option<&'static str> {
+                match self {
+                    $(Self::$name => ::core::option::Option::Some($crate::wire_name!($name $($wire_name)?)),)*
+                    Self::$unknown(_) => ::core::option::Option::None,
+                }
+            }
+        }
+
+        impl ::core::convert::From<i32> for $type {
+            fn from(number: i32) -> Self {
+                match number {
+                    $($number => Self::$name,)*
+                    _ => Self::$unknown(number),
+                }
+            }
+        }
+
+        impl ::core::convert::From<&$type> for i32 {
+            fn from(value: &$type) -> Self {
+                match value {
+                    $($type::$name => $number,)*
+                    $type::$unknown(number) => *number,
+                }
+            }
+        }
+
+        impl ::core::default::Default for $type {
+            fn default() -> Self {
+                Self::from(0)
+            }
+        }
+
+        $crate::enumeration_value!($type $($type_name)?, |value| i32::from(value), |number| Self::from(number));
+    };
+}
+
+/// What the two forms of an enum have in common: a value that is a number.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! enumeration_value {
+    ($type:ident $($type_name:literal)?, |$value:ident| $to:expr, |$number:ident| $from:expr) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Enum;
 
@@ -335,7 +408,8 @@ macro_rules! enumeration {
                 &self,
                 writer: &mut W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
-                writer.enumeration(self.0)
+                let $value = self;
+                writer.enumeration($to)
             }
 
             #[inline]
@@ -343,13 +417,14 @@ macro_rules! enumeration {
                 &mut self,
                 reader: &mut R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
-                self.0 = reader.enumeration()?;
+                let $number = reader.enumeration()?;
+                *self = $from;
                 ::core::result::Result::Ok(())
             }
 
             fn describe() -> $crate::description::Type<$crate::description::Named> {
                 fn define() -> $crate::description::Definition<'static, $crate::description::Named> {
-                    let values = $type::VALUES.iter().map(|(value, name)| (value.0, *name));
+                    let values = $type::VALUES.iter().map(|($value, name)| ($to, *name));
                     $crate::description::Definition::Enum(
                         $crate::wire_name!($type $($type_name)?),
                         values.collect(),
@@ -362,12 +437,16 @@ macro_rules! enumeration {
 
             #[inline]
             fn write_plain(&self, room: &mut [u8]) -> bool {
-                $crate::Value::write_plain(&self.0, room)
+                let $value = self;
+                $crate::Value::write_plain(&$to, room)
             }
 
             #[inline]
             fn read_plain(&mut self, bytes: &[u8]) -> bool {
-                $crate::Value::read_plain(&mut self.0, bytes)
+                let mut $number = 0_i32;
+                let whole = $crate::Value::read_plain(&mut $number, bytes);
+                *self = $from;
+                whole
             }
         }
     };

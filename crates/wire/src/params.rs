@@ -3,12 +3,15 @@
 use crate::containers::write_list;
 use crate::message::SeenFields;
 use crate::{
-    Cursor, DecodeError, EncodeError, Field, FieldValue, NextField, Presence, Present, Reader,
-    Value, Writer, presence_size, read_required,
+    Bytes, Cursor, DecodeError, EncodeError, Field, FieldValue, Kind, NextField, Presence, Present,
+    Reader, Uuid, Value, Writer, presence_size, read_required,
 };
 
 /// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic calls.
 pub trait WriteParams {
+    /// The table of parameters that no contract names: numbered from 1, in order. Nothing but tuples has one.
+    const UNNAMED: &'static [Field<'static>] = &[];
+
     /// Writes the parameters as a struct. `fields` is the method's table, one row for each parameter.
     fn write<W: Writer + ?Sized>(
         &self,
@@ -19,6 +22,9 @@ pub trait WriteParams {
 
 /// Parameters to receive. Implemented for tuples of up to 32 field values, and by hand for dynamic calls.
 pub trait ReadParams {
+    /// The table of parameters that no contract names: numbered from 1, in order. Nothing but tuples has one.
+    const UNNAMED: &'static [Field<'static>] = &[];
+
     /// Reads a struct over these values; fields that the table does not have are dropped.
     fn read<'de, R: Reader<'de> + ?Sized>(
         &mut self,
@@ -27,8 +33,12 @@ pub trait ReadParams {
     ) -> Result<(), DecodeError>;
 }
 
-/// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a list.
+/// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a list. Numbers, and
+/// values of the standard library, may also be given away.
 pub trait Argument {
+    /// The shape of the value.
+    const KIND: Kind;
+
     /// True where the value may be absent.
     const OPTIONAL: bool = false;
 
@@ -50,6 +60,8 @@ pub trait Argument {
 }
 
 impl<T: FieldValue> Argument for &T {
+    const KIND: Kind = T::KIND;
+
     #[inline]
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -73,6 +85,8 @@ impl<T: FieldValue> Argument for &T {
 }
 
 impl Argument for &str {
+    const KIND: Kind = Kind::String;
+
     #[inline]
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -91,6 +105,8 @@ impl Argument for &str {
 }
 
 impl<T: Value> Argument for &[T] {
+    const KIND: Kind = Kind::List;
+
     #[inline]
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -108,6 +124,47 @@ impl<T: Value> Argument for &[T] {
     }
 }
 
+macro_rules! given {
+    ($($(for<$T:ident>)? [$ty:ty],)*) => {$(
+        impl$(<$T: Value>)? Argument for $ty {
+            const KIND: Kind = <$ty as FieldValue>::KIND;
+            const OPTIONAL: bool = <$ty as FieldValue>::OPTIONAL;
+
+            #[inline]
+            fn presence(&self) -> Option<bool> {
+                FieldValue::presence(self)
+            }
+
+            #[inline]
+            fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+                FieldValue::write_value(self, writer)
+            }
+
+            #[inline]
+            fn write_field<W: Writer + ?Sized>(
+                &self,
+                field: &Field<'_>,
+                writer: &mut W,
+            ) -> Result<(), EncodeError> {
+                FieldValue::write_field(self, field, writer)
+            }
+        }
+    )*};
+}
+
+given! {
+    [bool], [i8], [i16], [i32], [i64], [u8], [u16], [u32], [u64], [f32], [f64], [String], [Bytes],
+    [Uuid], for<T> [Vec<T>], for<T> [Option<T>],
+}
+
+/// The names of parameters that nobody has named.
+const NAMES: [&str; 32] = [
+    "param1", "param2", "param3", "param4", "param5", "param6", "param7", "param8", "param9",
+    "param10", "param11", "param12", "param13", "param14", "param15", "param16", "param17",
+    "param18", "param19", "param20", "param21", "param22", "param23", "param24", "param25",
+    "param26", "param27", "param28", "param29", "param30", "param31", "param32",
+];
+
 /// Presence bytes of 32 parameters.
 const MOST: usize = 4;
 
@@ -118,6 +175,9 @@ macro_rules! count {
 macro_rules! tuple {
     ($($T:ident $index:tt),*) => {
         impl<$($T: Argument),*> WriteParams for ($($T,)*) {
+            const UNNAMED: &'static [Field<'static>] =
+                &[$(Field::new($index + 1, NAMES[$index], $T::KIND)),*];
+
             #[inline]
             fn write<W: Writer + ?Sized>(
                 &self,
@@ -141,6 +201,9 @@ macro_rules! tuple {
         }
 
         impl<$($T: FieldValue),*> ReadParams for ($($T,)*) {
+            const UNNAMED: &'static [Field<'static>] =
+                &[$(Field::new($index + 1, NAMES[$index], $T::KIND)),*];
+
             #[inline]
             fn read<'de, R: Reader<'de> + ?Sized>(
                 &mut self,

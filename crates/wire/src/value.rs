@@ -6,6 +6,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Anything that can stand in a field or a container.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of a contract",
+    note = "types of a contract have `#[derive(dovetail::Message)]`; a reference is none, the value itself is"
+)]
 pub trait Value: Default {
     /// Its shape.
     const KIND: Kind;

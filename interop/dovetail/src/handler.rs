@@ -2,7 +2,7 @@
 
 use crate::interop::{
     ANSWER, Base, Choice, Colour, Containers, Empty, Everything, Interop, Keyed, MayFailError,
-    MayFailVoidError, Nested, NotFound, Older, Presence, Refused, Second, Tree, Wide,
+    MayFailVoidError, Nested, NotFound, Older, Presence, Refused, Tree, Wide,
 };
 use crate::shared::Origin;
 use crate::values::{self, Book};
@@ -167,17 +167,5 @@ impl Interop for Handler {
 
     async fn make_bytes(&self, _: Context, count: i32) -> Result<Bytes, Status> {
         Ok(values::pattern(count.try_into().unwrap_or(0)))
-    }
-}
-
-pub(crate) struct SecondHandler;
-
-impl Second for SecondHandler {
-    async fn greet(&self, _: Context, name: String) -> Result<String, Status> {
-        Ok(format!("hello, {name}"))
-    }
-
-    async fn echo_i32(&self, _: Context, value: i32) -> Result<i32, Status> {
-        Ok(value + 1000)
     }
 }

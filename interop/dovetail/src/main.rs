@@ -4,6 +4,7 @@ mod capture;
 mod case;
 mod cases;
 mod connector;
+mod derived;
 #[cfg(test)]
 mod descriptions;
 mod editor;
@@ -77,14 +78,14 @@ const CONTRACTS: [Contract; 5] = [
         serve: |server| {
             server
                 .service(interop::InteropServer::new(handler::Handler::default()))
-                .service(interop::SecondServer::new(handler::SecondHandler))
+                .service(derived::SecondServer::new(derived::Handler))
         },
     },
     Contract {
         name: "uuid",
         services: &[&uuids::UUID_SERVICE],
         cases: uuid::all,
-        serve: |server| server.service(uuids::UuidServiceServer::new(uuid::Handler)),
+        serve: |server| server.service(derived::UuidServiceServer::new(derived::Handler)),
     },
     Contract {
         name: "neovim",

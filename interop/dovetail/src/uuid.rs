@@ -1,29 +1,13 @@
-//! uuid.thrift: what the server answers, and the cases. Their names are the same for every peer.
+//! uuid.thrift: the cases; what the server answers is in `derived.rs`. Their names are the same for every peer.
 
 use crate::case::{Case, Outcome, case, check, pass};
 use crate::connector::{Connector, ask};
-use crate::uuids::{UuidService, Uuids};
-use dovetail::{Context, Status, Uuid};
+use crate::uuids::Uuids;
+use dovetail::Uuid;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) struct Handler;
-
-impl UuidService for Handler {
-    async fn echo_uuid(&self, _: Context, value: Uuid) -> Result<Uuid, Status> {
-        Ok(value)
-    }
-
-    async fn echo_uuids(&self, _: Context, value: Uuids) -> Result<Uuids, Status> {
-        Ok(value)
-    }
-
-    async fn known_uuids(&self, _: Context) -> Result<Vec<Uuid>, Status> {
-        Ok(KNOWN.into())
-    }
-}
-
 /// Nil, one with a different byte in each place, and all ones.
-const KNOWN: [Uuid; 3] = [
+pub(crate) const KNOWN: [Uuid; 3] = [
     Uuid::nil(),
     Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff),
     Uuid::max(),

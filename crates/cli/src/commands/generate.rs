@@ -1,6 +1,6 @@
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
-use crate::output::count;
+use crate::output::{count, save};
 use crate::paint::{Stream, Style};
 use clap::{Args, ValueEnum};
 use dovetail_codegen::{File, rust};
@@ -147,19 +147,4 @@ fn on_disk(path: &Path, text: &str) -> Result<OnDisk> {
         )
         .help("choose another folder with --output")),
     }
-}
-
-fn save(path: &Path, text: &str) -> Result {
-    let made = match path.parent() {
-        Some(dir) => std::fs::create_dir_all(dir),
-        None => Ok(()),
-    };
-    made.and_then(|()| std::fs::write(path, text))
-        .map_err(|problem| {
-            Failure::new(
-                Exit::Failed,
-                format!("cannot write `{}`: {problem}", path.display()),
-            )
-            .help("choose another folder with --output")
-        })
 }

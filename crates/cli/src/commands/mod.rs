@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod serve;
 
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command) -> Result {
     match command {
         Command::Check(command) => command.run(),
         Command::Generate(command) => command.run(),
+        Command::Export(command) => command.run(),
         Command::Describe(command) => command.run(),
         Command::Call(command) => command.run(),
         Command::Serve(command) => command.run(),

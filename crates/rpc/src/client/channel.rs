@@ -2,9 +2,10 @@ use super::dial::Dial;
 use super::options::{Options, handle, settings};
 use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
-use super::{Answered, Retries, decode, decode_into, read_objects};
+use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
 use crate::link::Link;
 use crate::objects::{Home, ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
+use crate::reply::ReplySlot;
 use crate::server::Local;
 use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
 use crate::{
@@ -113,6 +114,15 @@ impl Channel {
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(options),
+        }
+    }
+
+    /// A channel to a service of this process, with no wire between: its handlers run where they are called. For
+    /// tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    pub fn in_process(service: impl Service) -> Self {
+        Channel {
+            shared: Arc::new(Shared::Local(Arc::new(service))),
+            options: Arc::default(),
         }
     }
 
@@ -281,6 +291,20 @@ impl Channel {
             .exchange(self.outgoing_by_name(method, params), false)
             .await?;
         decode_into(reply, method, body, self.options.decoding)
+    }
+
+    /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2)).await?`.
+    /// The parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
+    /// types are given by reference.
+    pub async fn call_by_name<T: FieldValue>(
+        &self,
+        method: &str,
+        params: impl WriteParams,
+    ) -> Result<T, Status> {
+        let mut slot = ReplySlot::<T, Status>::over(None);
+        let params = (&params, unnamed(&params));
+        self.call_raw(method, &params, &mut slot).await?;
+        slot.into_result(method)
     }
 
     /// Calls a one-way method that no generated code describes.

@@ -24,7 +24,9 @@ use crate::Status;
 use crate::objects::local;
 use crate::reply::ReplySlot;
 use crate::{Code, Exceptions, Execution};
-use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits, ObjectNumbers, WithObjects};
+use dovetail_wire::{
+    Bytes, Decode, Encoding, Field, FieldValue, Limits, ObjectNumbers, WithObjects, WriteParams,
+};
 use std::sync::Arc;
 
 /// The encoded body of a reply.
@@ -85,6 +87,11 @@ fn decode_into(
         )
         .with_execution(Execution::Finished)),
     }
+}
+
+/// The table of parameters that no contract names.
+fn unnamed<P: WriteParams>(_: &P) -> &'static [Field<'static>] {
+    P::UNNAMED
 }
 
 /// Whether a call that failed is tried again, on a connection that is not known to be lost.

@@ -46,7 +46,7 @@ pub(crate) async fn call(
     call: Outgoing<'_, impl Encode>,
     limits: Limits,
 ) -> Result<Option<Answered>, Status> {
-    let (number, method) = find(&**service, call.method)?;
+    let (number, method) = find(&**service, call.method, call.name)?;
     let objects: Arc<dyn ObjectNumbers> = Arc::new(Passage::default());
     let objects = method.objects.then_some(objects);
     let mut params = Vec::new();
@@ -80,13 +80,17 @@ pub(crate) async fn call(
     }
 }
 
-/// The method, among those of the object.
+/// The method, among those of the object; by its name where the caller has no more.
 fn find(
     service: &dyn Service,
     method: Option<&'static Method>,
+    name: &str,
 ) -> Result<(usize, &'static Method), Status> {
     let mut known = service.descriptor().iter();
-    let found = known.find(|(_, known)| method.is_some_and(|method| std::ptr::eq(*known, method)));
+    let found = known.find(|(_, known)| match method {
+        Some(method) => std::ptr::eq(*known, method),
+        None => known.name == name,
+    });
     let (number, method) = found.ok_or_else(|| {
         let what = format!(
             "an object of `{}` has no such method",

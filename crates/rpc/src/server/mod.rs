@@ -17,6 +17,7 @@ pub use limits::ServerLimits;
 #[cfg(feature = "async")]
 pub(crate) use local::{Calls, Local};
 
+use crate::functions::{Bound, Function};
 use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
 use crate::{Address, Service};
 use counters::{SharedCounters, count};
@@ -123,6 +124,16 @@ impl Server {
     pub fn service(mut self, service: impl Service) -> Self {
         self.services.push(Box::new(service));
         self
+    }
+
+    /// Serves a function under a name, without a contract: `server.bind("add", |a: i32, b: i32| a + b)`.
+    ///
+    /// It takes up to twelve parameters of types that contracts can have, and gives one, or a `Result` of one and of a
+    /// [`Status`](crate::Status); an async one gives a future of that. Callers number its parameters from 1, in order, or, as in msgpack-rpc,
+    /// say them in order. What is kept of it is never freed. Among functions, and methods of services, of the same name the first
+    /// one counts.
+    pub fn bind<Form: 'static>(self, name: &'static str, function: impl Function<Form>) -> Self {
+        self.service(Bound::new(name, function))
     }
 
     /// Chooses how threads are spent. Default: an event loop for each core, or, without the feature

@@ -11,6 +11,7 @@ mod compression;
 mod concurrency;
 mod cuts;
 mod drain;
+mod functions;
 mod handlers;
 mod hostile;
 mod limits;

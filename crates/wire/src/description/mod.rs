@@ -12,6 +12,7 @@ mod parse;
 pub use compare::{Incompatible, compare};
 pub use logical::Logical;
 pub use named::Named;
+pub use parse::{Parsed, parse};
 
 use crate::tagged::code;
 use crate::{Field, FieldValue, Kind, varint};

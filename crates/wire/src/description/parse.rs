@@ -18,12 +18,20 @@ const MOST: usize = 1 << 20;
 const DEPTH: usize = 32;
 
 /// A method and the named types that it reaches, by number.
-pub(super) struct Parsed<'a> {
-    pub(super) signature: Signature<'a, usize>,
-    pub(super) definitions: Vec<Definition<'a, usize>>,
+#[derive(Clone, Debug)]
+pub struct Parsed<'a> {
+    /// The method.
+    pub signature: Signature<'a, usize>,
+    /// The named types. All numbers lead to one of them, of the kind as which it is mentioned.
+    pub definitions: Vec<Definition<'a, usize>>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, DecodeError> {
+/// Reads a description, of up to 1 MiB.
+///
+/// # Errors
+///
+/// Anything that [`describe`](super::describe) does not write.
+pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, DecodeError> {
     if bytes.len() > MOST {
         return malformed("a description of more than 1 MiB");
     }

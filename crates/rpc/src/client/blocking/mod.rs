@@ -18,11 +18,12 @@ pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 use super::dial::Dial;
 use super::options::{Options, handle, settings};
 use super::table::{ObjectCall, Outgoing, Queued, Table, lost, misbehaved, too_late};
-use super::{Answered, Retries, decode, decode_into, read_objects};
+use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
 use crate::block_on::block_on;
 use crate::objects::{
     Home, ObjectPlace, ObjectRef, Objects, Remote, WeakHome, local, no_reference, wrong_channel,
 };
+use crate::reply::ReplySlot;
 use crate::streams::Wake;
 use crate::transport::{Connector, Receiver as Reader, Stream, Wait};
 use crate::{
@@ -93,6 +94,15 @@ struct Place {
 
 impl Channel {
     handle!();
+
+    /// A channel to a service of this process, with no wire between: its handlers run where they are called. For
+    /// tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    pub fn in_process(service: impl Service) -> Self {
+        Channel {
+            shared: Arc::new(Shared::Local(Arc::new(service))),
+            options: Arc::default(),
+        }
+    }
 
     /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
@@ -252,6 +262,20 @@ impl Channel {
     ) -> Result<(), Status> {
         let body = self.exchange(self.outgoing_by_name(method, params), false)?;
         decode_into(reply, method, body, self.options.decoding)
+    }
+
+    /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2))?`. The
+    /// parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
+    /// types are given by reference.
+    pub fn call_by_name<T: FieldValue>(
+        &self,
+        method: &str,
+        params: impl WriteParams,
+    ) -> Result<T, Status> {
+        let mut slot = ReplySlot::<T, Status>::over(None);
+        let params = (&params, unnamed(&params));
+        self.call_raw(method, &params, &mut slot)?;
+        slot.into_result(method)
     }
 
     /// Calls a one-way method that no generated code describes.

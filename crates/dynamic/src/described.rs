@@ -1,0 +1,375 @@
+//! A schema of what methods say about themselves: for contracts that were never written down.
+
+use dovetail_schema::{
+    Annotations, Dimension, Enum, EnumValue, ExceptionTraits, Field, Idempotency, Method, Package,
+    PackageId, Presence, Protobuf, Reserved, Schema, Service, ServiceId, Sharing, Stream, Struct,
+    StructKind, Type, TypeDef, TypeId, TypeKind,
+};
+use dovetail_wire::description::{self as said, Definition, FieldPresence, Logical, parse};
+use dovetail_wire::{DecodeError, Kind};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// A contract that is put together from [descriptions](said::describe) of methods. It has what these have: names, ids, types,
+/// presence; neither documentation nor default values.
+#[derive(Debug)]
+pub struct Described {
+    schema: Schema,
+    /// The types by name.
+    named: HashMap<String, TypeId>,
+    /// Those that are declared as exceptions.
+    thrown: HashSet<TypeId>,
+}
+
+/// Why a method cannot be part of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Indescribable {
+    /// It does not say what it is, or says it in a form that is none.
+    Malformed(DecodeError),
+    /// Two different types have this name.
+    Ambiguous(String),
+    /// Structs that extend this one are told apart; descriptions do not say which of its fields are whose.
+    Extended(String),
+    /// It passes references to objects of this service.
+    Object(String),
+}
+
+impl fmt::Display for Indescribable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => write!(f, "a method is not described: {error}"),
+            Self::Ambiguous(name) => write!(
+                f,
+                "two different types are called `{name}`; rename one of them"
+            ),
+            Self::Extended(name) => write!(
+                f,
+                "structs extend `{name}`, which only the contract itself says"
+            ),
+            Self::Object(name) => write!(
+                f,
+                "objects of `{name}` are passed, which only the contract itself says"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Indescribable {}
+
+impl From<DecodeError> for Indescribable {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl Described {
+    /// A contract of this name, with nothing in it.
+    pub fn new(name: &str) -> Self {
+        let package = Package {
+            name: name.to_owned(),
+            ..Package::default()
+        };
+        Described {
+            schema: Schema {
+                packages: vec![package],
+                ..Schema::default()
+            },
+            named: HashMap::new(),
+            thrown: HashSet::new(),
+        }
+    }
+
+    /// Adds a service without methods of its own.
+    pub fn service(&mut self, name: &str, extends: Option<ServiceId>) -> ServiceId {
+        self.schema.services.push(Service {
+            package: PackageId(0),
+            name: name.to_owned(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+            extends,
+            methods: Vec::new(),
+        });
+        ServiceId(self.schema.services.len() as u32 - 1)
+    }
+
+    /// Adds a method to a service, by its description, and the types that it needs.
+    ///
+    /// # Errors
+    ///
+    /// The contract may then have types that nothing uses.
+    pub fn method(
+        &mut self,
+        service: ServiceId,
+        description: &[u8],
+        idempotent: bool,
+    ) -> Result<(), Indescribable> {
+        let parsed = parse(description)?;
+        let names = self.declare(&parsed.definitions)?;
+        let signature = &parsed.signature;
+        let method = Method {
+            name: signature.name.to_owned(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+            params: names.fields(&signature.params)?,
+            result: signature
+                .result
+                .as_ref()
+                .map(|ty| names.ty(ty))
+                .transpose()?,
+            client_stream: names.stream(signature.client_stream.as_ref())?,
+            server_stream: names.stream(signature.server_stream.as_ref())?,
+            throws: names.choices(&signature.exceptions)?,
+            oneway: signature.oneway,
+            idempotency: match idempotent {
+                true => Idempotency::Idempotent,
+                false => Idempotency::Unknown,
+            },
+        };
+        let streams = [&method.client_stream, &method.server_stream];
+        let streams = streams
+            .into_iter()
+            .flatten()
+            .flat_map(|stream| &stream.throws);
+        let thrown = method
+            .throws
+            .iter()
+            .chain(streams)
+            .filter_map(|thrown| match thrown.ty {
+                Type::Named(id) => Some(id),
+                _ => None,
+            });
+        self.thrown.extend(thrown);
+        if let Some(service) = self.schema.services.get_mut(service.0 as usize) {
+            service.methods.push(method);
+        }
+        Ok(())
+    }
+
+    /// The contract.
+    pub fn into_schema(mut self) -> Schema {
+        for (index, def) in self.schema.types.iter_mut().enumerate() {
+            if let TypeKind::Struct(def) = &mut def.kind
+                && self.thrown.contains(&TypeId(index as u32))
+            {
+                def.kind = StructKind::Exception(ExceptionTraits::default());
+            }
+        }
+        self.schema
+    }
+
+    /// Makes the types of a method those of the contract.
+    fn declare<'a>(
+        &mut self,
+        definitions: &'a [Definition<'a, usize>],
+    ) -> Result<Names<'a>, Indescribable> {
+        let known = self.schema.types.len();
+        let ids = definitions
+            .iter()
+            .map(|definition| self.declare_type(name(definition)))
+            .collect();
+        let names = Names { definitions, ids };
+        for (definition, id) in definitions.iter().zip(&names.ids) {
+            let kind = names.kind(definition)?;
+            let Some(def) = self.schema.types.get_mut(id.0 as usize) else {
+                continue;
+            };
+            // Two of one description with the same name would be one type, too.
+            if id.0 as usize >= known && def.kind == UNKNOWN {
+                def.kind = kind;
+            } else if def.kind != kind {
+                return Err(Indescribable::Ambiguous(def.name.clone()));
+            }
+        }
+        Ok(names)
+    }
+
+    fn declare_type(&mut self, name: &str) -> TypeId {
+        if let Some(id) = self.named.get(name) {
+            return *id;
+        }
+        let id = TypeId(self.schema.types.len() as u32);
+        self.named.insert(name.to_owned(), id);
+        self.schema.types.push(TypeDef {
+            package: PackageId(0),
+            name: name.to_owned(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+            kind: UNKNOWN,
+        });
+        id
+    }
+}
+
+/// What a type is before its definition is read.
+const UNKNOWN: TypeKind = TypeKind::Alias(Type::Any);
+
+fn name<'a>(definition: &Definition<'a, usize>) -> &'a str {
+    match definition {
+        Definition::Struct(name, _)
+        | Definition::Union(name, _)
+        | Definition::Enum(name, _)
+        | Definition::Family(name, _)
+        | Definition::Service(name) => name,
+    }
+}
+
+/// The named types of one description, by their numbers there.
+struct Names<'a> {
+    definitions: &'a [Definition<'a, usize>],
+    ids: Vec<TypeId>,
+}
+
+impl Names<'_> {
+    fn kind(&self, definition: &Definition<'_, usize>) -> Result<TypeKind, Indescribable> {
+        let structure = |kind, fields| {
+            TypeKind::Struct(Struct {
+                kind,
+                extends: None,
+                fields,
+                reserved: Reserved::default(),
+            })
+        };
+        Ok(match definition {
+            Definition::Struct(_, fields) => structure(StructKind::Struct, self.fields(fields)?),
+            Definition::Union(_, fields) => structure(StructKind::Union, self.choices(fields)?),
+            Definition::Enum(_, values) => {
+                let values = values.iter().map(|(number, name)| EnumValue {
+                    name: (*name).to_owned(),
+                    number: *number,
+                    doc: None,
+                    annotations: Annotations::default(),
+                    deprecated: None,
+                });
+                TypeKind::Enum(Enum {
+                    values: values.collect(),
+                    ..Enum::default()
+                })
+            }
+            Definition::Family(name, _) => return Err(Indescribable::Extended((*name).to_owned())),
+            Definition::Service(name) => return Err(Indescribable::Object((*name).to_owned())),
+        })
+    }
+
+    fn stream(
+        &self,
+        stream: Option<&said::StreamTypes<'_, usize>>,
+    ) -> Result<Option<Stream>, Indescribable> {
+        let Some(stream) = stream else {
+            return Ok(None);
+        };
+        let (item, throws) = (self.ty(&stream.item)?, self.choices(&stream.exceptions)?);
+        Ok(Some(Stream { item, throws }))
+    }
+
+    fn fields(&self, fields: &[said::FieldType<'_, usize>]) -> Result<Vec<Field>, Indescribable> {
+        fields.iter().map(|field| self.field(field)).collect()
+    }
+
+    /// Fields of which there is one: each may be absent.
+    fn choices(&self, fields: &[said::FieldType<'_, usize>]) -> Result<Vec<Field>, Indescribable> {
+        let mut fields = self.fields(fields)?;
+        fields
+            .iter_mut()
+            .for_each(|field| field.presence = Presence::Optional);
+        Ok(fields)
+    }
+
+    fn field(&self, field: &said::FieldType<'_, usize>) -> Result<Field, Indescribable> {
+        let (sharing, ty) = match &field.ty {
+            said::Type::Ref(ty) => (Sharing::Ref, self.ty(ty)?),
+            ty => (Sharing::Value, self.ty(ty)?),
+        };
+        Ok(Field {
+            id: field.id,
+            name: field.name.to_owned(),
+            ty,
+            presence: match (field.presence, sharing) {
+                (FieldPresence::Required, _) => Presence::Required,
+                (FieldPresence::Always, Sharing::Value) => Presence::Default,
+                (FieldPresence::Optional, _) | (_, Sharing::Ref) => Presence::Optional,
+            },
+            default: None,
+            sharing,
+            protobuf: Protobuf::default(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+        })
+    }
+
+    /// The type; descriptions nest no deeper than they are read.
+    fn ty(&self, ty: &said::Type<usize>) -> Result<Type, Indescribable> {
+        let boxed = |ty| self.ty(ty).map(Box::new);
+        Ok(match ty {
+            said::Type::Scalar(kind) => scalar(*kind),
+            said::Type::List(item) => Type::List(boxed(item)?),
+            said::Type::Set(item) => Type::Set(boxed(item)?),
+            said::Type::Map(key, value) => Type::Map(boxed(key)?, boxed(value)?),
+            said::Type::Array(extents, item) => {
+                let dimensions = extents.iter().map(|extent| match extent {
+                    0 => Dimension::Dynamic,
+                    extent => Dimension::Fixed(*extent),
+                });
+                Type::Array(boxed(item)?, dimensions.collect())
+            }
+            said::Type::Logical(logical) => self::logical(*logical),
+            said::Type::Ref(ty) => self.ty(ty)?,
+            said::Type::Enum(named) | said::Type::Struct(named) => {
+                let id = self.ids.get(*named).copied();
+                Type::Named(id.ok_or(DecodeError::malformed("a type without a definition"))?)
+            }
+            said::Type::Family(named) => return Err(Indescribable::Extended(self.name(*named))),
+            said::Type::Object(named) => return Err(Indescribable::Object(self.name(*named))),
+        })
+    }
+
+    fn name(&self, number: usize) -> String {
+        self.definitions
+            .get(number)
+            .map(name)
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
+
+fn scalar(kind: Kind) -> Type {
+    match kind {
+        Kind::Bool => Type::Bool,
+        Kind::I8 => Type::I8,
+        Kind::I16 => Type::I16,
+        Kind::I32 => Type::I32,
+        Kind::I64 => Type::I64,
+        Kind::U8 => Type::U8,
+        Kind::U16 => Type::U16,
+        Kind::U32 => Type::U32,
+        Kind::U64 => Type::U64,
+        Kind::F32 => Type::F32,
+        Kind::F64 => Type::F64,
+        Kind::String => Type::String,
+        Kind::Uuid => Type::Uuid,
+        // The others are no scalars, and are not read as such.
+        Kind::Bytes
+        | Kind::Enum
+        | Kind::Struct
+        | Kind::List
+        | Kind::Set
+        | Kind::Map
+        | Kind::Object => Type::Bytes,
+    }
+}
+
+fn logical(logical: Logical) -> Type {
+    match logical {
+        Logical::Timestamp => Type::Timestamp { offset: false },
+        Logical::TimestampTz => Type::Timestamp { offset: true },
+        Logical::Date => Type::Date,
+        Logical::Duration => Type::Duration,
+        Logical::Decimal => Type::Decimal,
+        Logical::Any => Type::Any,
+        Logical::Dynamic => Type::Dynamic,
+    }
+}

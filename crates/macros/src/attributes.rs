@@ -1,0 +1,121 @@
+//! `#[dovetail(…)]`.
+
+use proc_macro2::Span;
+use quote::ToTokens;
+use syn::meta::ParseNestedMeta;
+use syn::{Attribute, Error, Expr, Ident, LitInt, LitStr, Path, Result, Token, parse_quote};
+
+/// What is said about one thing.
+#[derive(Default)]
+pub(crate) struct Attributes {
+    /// `id = 7`, with the place where it is said.
+    pub(crate) id: Option<(i32, Span)>,
+    /// `name = "type"`.
+    pub(crate) name: Option<LitStr>,
+    /// `default = 10`.
+    pub(crate) default: Option<Expr>,
+    /// `crate = path`: where the tables come from.
+    pub(crate) root: Option<Path>,
+    flags: Vec<Ident>,
+}
+
+impl Attributes {
+    /// Those among the attributes of something that takes only some of the words.
+    pub(crate) fn of(attributes: &[Attribute], words: &[&str]) -> Result<Self> {
+        let mut found = Attributes::default();
+        for attribute in attributes.iter().filter(|a| is_own(a)) {
+            attribute.parse_nested_meta(|meta| found.add(&meta, words))?;
+        }
+        Ok(found)
+    }
+
+    /// The same, which are taken away: nobody else knows them.
+    pub(crate) fn take(attributes: &mut Vec<Attribute>, words: &[&str]) -> Result<Self> {
+        let found = Self::of(attributes, words)?;
+        attributes.retain(|attribute| !is_own(attribute));
+        Ok(found)
+    }
+
+    pub(crate) fn add(&mut self, meta: &ParseNestedMeta<'_>, words: &[&str]) -> Result<()> {
+        let word = meta.path.to_token_stream().to_string();
+        if !words.contains(&word.as_str()) {
+            let known = words.join("`, `");
+            return Err(meta.error(format!("no such word here; there are `{known}`")));
+        }
+        match word.as_str() {
+            "id" => {
+                let id = Number::parse(meta)?;
+                self.id = Some((id.value, id.span));
+            }
+            "name" => self.name = Some(name(meta.value()?.parse()?)?),
+            "default" => self.default = Some(meta.value()?.parse()?),
+            "crate" => self.root = Some(meta.value()?.call(Path::parse_mod_style)?),
+            _ => self.flags.extend(meta.path.get_ident().cloned()),
+        }
+        Ok(())
+    }
+
+    /// Whether this word is among them.
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|found| found == flag)
+    }
+
+    /// Those of these words that are among them, as a list for a table; nothing where none is.
+    pub(crate) fn list(&self, flags: &[&str]) -> Option<proc_macro2::TokenStream> {
+        let found = self
+            .flags
+            .iter()
+            .filter(|found| flags.contains(&found.to_string().as_str()));
+        let found: Vec<_> = found.collect();
+        (!found.is_empty()).then(|| quote::quote!([#(#found),*]))
+    }
+
+    /// The crate that has the tables.
+    pub(crate) fn root(&self) -> Path {
+        self.root
+            .clone()
+            .unwrap_or_else(|| parse_quote!(::dovetail))
+    }
+}
+
+/// A number, which may be negative.
+struct Number {
+    value: i32,
+    span: Span,
+}
+
+impl Number {
+    fn parse(meta: &ParseNestedMeta<'_>) -> Result<Self> {
+        let input = meta.value()?;
+        let minus: Option<Token![-]> = input.parse()?;
+        let digits: LitInt = input.parse()?;
+        let sign = if minus.is_some() { "-" } else { "" };
+        let value = format!("{sign}{}", digits.base10_digits()).parse();
+        let span = digits.span();
+        let value = value.map_err(|_| Error::new(span, "an id is a number of 32 bits"))?;
+        Ok(Number { value, span })
+    }
+}
+
+/// A name of the contract, which every language has to be able to spell.
+fn name(name: LitStr) -> Result<LitStr> {
+    let text = name.value();
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let goes_on = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match begins && goes_on && text != "_" {
+        true => Ok(name),
+        false => Err(Error::new(
+            name.span(),
+            "a name consists of letters, digits and `_`, and begins with none of the digits",
+        )),
+    }
+}
+
+fn is_own(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("dovetail")
+}
+
+/// The error that something may not stand here.
+pub(crate) fn refuse<T>(what: &impl ToTokens, why: &str) -> Result<T> {
+    Err(Error::new_spanned(what, why))
+}
