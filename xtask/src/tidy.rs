@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("codegen", &["schema"]),
     ("dynamic", &["schema", "wire"]),
     ("protocol", &["wire"]),
-    ("rpc", &["wire", "protocol"]),
+    ("rpc", &["wire", "protocol", "shm"]),
     ("shm", &[]),
     ("build", &["schema", "idl", "codegen"]),
     (

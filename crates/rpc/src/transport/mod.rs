@@ -9,6 +9,7 @@ mod poll;
 mod program;
 mod ready;
 mod receiver;
+mod shm;
 mod socket;
 
 #[cfg(feature = "async")]

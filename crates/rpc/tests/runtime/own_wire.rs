@@ -40,12 +40,7 @@ impl Service for Till {
 /// The memory of a result that is given back holds the next one.
 #[test]
 fn results_are_recycled() {
-    let running = Server::new()
-        .service(Till)
-        .listen("tcp://127.0.0.1:0")
-        .unwrap()
-        .start()
-        .unwrap();
+    let running = listen(Server::new().service(Till)).start().unwrap();
     let channel = channel(&address(&running));
     let pay = |amount: i32| -> String {
         let paid: Result<_, Status> = channel.call(&SERVER.methods[0], (&amount, &1, "Ada"));
@@ -79,12 +74,7 @@ fn contracts_that_differ_work_by_tag_or_are_refused_by_name() {
     descriptor!(static ANOTHER_RESULT = "Till" {
         pay(1 amount: i32, 2 tip: i32, 3 name: String) -> i32;
     });
-    let running = Server::new()
-        .service(Till)
-        .listen("tcp://127.0.0.1:0")
-        .unwrap()
-        .start()
-        .unwrap();
+    let running = listen(Server::new().service(Till)).start().unwrap();
     let address = address(&running);
     // Several calls each: the first ones are sent before the contracts have been compared.
     let check = |what: &str, expected: &str, call: &dyn Fn(&Channel) -> Result<String, Status>| {
@@ -189,7 +179,7 @@ fn no_call_is_lost_while_servers_take_turns() {
                 running = Server::new()
                     .service(Probe::default())
                     .model(*model)
-                    .listen(&address)
+                    .listen(&place(&address))
                     .unwrap()
                     .start()
                     .unwrap();

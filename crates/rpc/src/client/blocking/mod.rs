@@ -465,8 +465,11 @@ impl Connection {
             return false;
         }
         if state.last_used.elapsed() > DOUBTFUL && state.table.idle() && !state.reading {
-            let silent = self.stream.recv(&mut [0], Wait::Poll);
-            if !silent.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
+            // More than a poll, which may not see that the other process is gone.
+            let silent = self
+                .stream
+                .recv(&mut [0], Wait::Until(Some(Instant::now())));
+            if !silent.is_err_and(|e| e.kind() == io::ErrorKind::TimedOut) {
                 // Closed, or talking without being asked.
                 let why: &str = "the server closed it while it was idle";
                 state.table.fail(&lost(&self.target, &why));

@@ -186,9 +186,11 @@ impl<'a> Connection<'a> {
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
-        let receive = self
-            .stream
-            .receive(&mut self.session.input, needs, &mut self.experience);
+        let (stream, input) = (&mut self.stream, &mut self.session.input);
+        let receive = async {
+            stream.choose().await?;
+            stream.receive(input, needs, &mut self.experience).await
+        };
         let event = tokio::select! {
             biased;
             () = self.queued.0.notified() => Event::Queued,

@@ -167,10 +167,10 @@ impl Acceptor {
                 stream.set_nodelay(true)?;
                 (AsyncSocket::Tcp(stream), peer.to_string())
             }
-            Acceptor::Unix(listener) => (
-                AsyncSocket::Unix(listener.accept().await?.0),
-                "unix".to_owned(),
-            ),
+            Acceptor::Unix(listener) => {
+                let (socket, _) = listener.accept().await?;
+                (AsyncSocket::accepted(socket), describe(None))
+            }
         })
     }
 }
