@@ -19,8 +19,15 @@ pub(super) struct Dovetail {
     pub(super) wire: &'static str,
     pub(super) driver: Driver,
     pub(super) polling: Polling,
-    /// A Unix socket instead of TCP.
-    pub(super) unix: bool,
+    pub(super) medium: Medium,
+}
+
+/// What client and server have between them.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Medium {
+    Tcp,
+    Unix,
+    SharedMemory,
 }
 
 /// How both ends spend threads.
@@ -36,10 +43,10 @@ pub(super) enum Driver {
 
 impl System for Dovetail {
     fn start(&self, address: Option<&str>) -> Result<harness::Server, Failure> {
-        let place = match (address, self.unix) {
+        let place = match (address, self.medium) {
             (Some(address), _) => address.to_owned(),
-            (None, false) => "127.0.0.1:0".to_owned(),
-            (None, true) => format!("unix:{}", super::free_socket().display()),
+            (None, Medium::Tcp) => "127.0.0.1:0".to_owned(),
+            (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let running = Server::new()
             .service(BenchServer::new(Handler::new()))
@@ -51,7 +58,10 @@ impl System for Dovetail {
             .listen(&place)?
             .start()?;
         let place = running.addresses()[0].to_string();
-        let place = place.trim_start_matches("tcp://");
+        let place = match self.medium {
+            Medium::SharedMemory => place.replace("unix:", "shm:"),
+            _ => place.trim_start_matches("tcp://").to_owned(),
+        };
         Ok(harness::Server::new(place, running))
     }
 
