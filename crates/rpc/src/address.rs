@@ -22,6 +22,23 @@ pub enum Address {
     Shm(PathBuf),
 }
 
+impl Address {
+    /// Where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
+    pub(crate) fn meeting(number: u128) -> Self {
+        Address::Unix(Self::meeting_name(number))
+    }
+
+    /// The same for the client.
+    pub(crate) fn met(number: u128) -> Self {
+        Address::Shm(Self::meeting_name(number))
+    }
+
+    /// A name in the abstract namespace begins with a zero byte.
+    fn meeting_name(number: u128) -> PathBuf {
+        format!("\0dovetail-{number:032x}").into()
+    }
+}
+
 /// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseAddressError {

@@ -2,6 +2,7 @@
 
 use super::Experience;
 use super::shm::AsyncMemory;
+use super::socket::ports;
 use crate::{Address, buffers};
 use bytes::BytesMut;
 use std::cell::RefCell;
@@ -57,6 +58,14 @@ impl AsyncSocket {
             },
             Address::Shm(path) => AsyncSocket::Memory(AsyncMemory::connect(path).await?),
         })
+    }
+
+    /// The ports of this end and of the other one, where it is TCP.
+    pub(crate) fn ports(&self) -> Option<(u16, u16)> {
+        match self {
+            AsyncSocket::Tcp(stream) => ports(&socket2::SockRef::from(stream)),
+            _ => None,
+        }
     }
 
     /// A peer on a Unix socket.

@@ -112,6 +112,16 @@ impl Stream for Socket {
     fn peer(&self) -> String {
         self.peer.clone()
     }
+
+    fn ports(&self) -> Option<(u16, u16)> {
+        ports(&socket2::SockRef::from(&self.fd))
+    }
+}
+
+/// The ports of both ends of a TCP connection, this one's first.
+pub(crate) fn ports(socket: &socket2::SockRef<'_>) -> Option<(u16, u16)> {
+    let port = |address: io::Result<SockAddr>| Some(address.ok()?.as_socket()?.port());
+    Some((port(socket.local_addr())?, port(socket.peer_addr())?))
 }
 
 impl Connector for Address {

@@ -14,6 +14,8 @@ mod drain;
 mod handlers;
 mod hostile;
 mod limits;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod local_upgrade;
 mod msgpack_rpc;
 #[cfg(feature = "async")]
 mod objects;

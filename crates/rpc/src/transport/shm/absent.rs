@@ -1,6 +1,6 @@
 //! What stands in for shared memory where there is none.
 
-use crate::transport::{Socket, Stream};
+use crate::transport::{Socket, SocketListener, Stream};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +17,10 @@ pub(crate) fn connect(_: &Path, _: Instant) -> io::Result<Arc<dyn Stream>> {
 
 pub(crate) fn visitor(socket: Socket) -> Arc<dyn Stream> {
     Arc::new(socket)
+}
+
+pub(crate) fn meet() -> io::Result<(u128, SocketListener)> {
+    Err(absent())
 }
 
 /// There is none.

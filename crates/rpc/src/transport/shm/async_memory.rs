@@ -1,6 +1,6 @@
 //! Shared memory on an event loop.
 
-use super::stream::{Choice, choice, lock, look, refused};
+use super::stream::{Choice, choice, lock, look, refused, trusted};
 use dovetail_shm::{Connection, Error, Handshake, Progress, Receiver, Sender, Settings};
 use std::io;
 use std::os::fd::AsFd;
@@ -81,7 +81,7 @@ impl AsyncMemory {
         let mut handshake = Handshake::connect(socket, &Settings::default()).map_err(refused)?;
         loop {
             handshake = match handshake.try_finish().map_err(refused)? {
-                Progress::Done(connection) => return Self::new(connection),
+                Progress::Done(connection) => return Self::new(trusted(connection, path)?),
                 Progress::Pending(handshake) => handshake,
             };
             readable(&line, || ()).await?;

@@ -3,7 +3,11 @@
 //! the socket. docs/spec/shared-memory.md has the bytes.
 
 #[cfg(all(feature = "shm", target_os = "linux"))]
+mod meeting;
+#[cfg(all(feature = "shm", target_os = "linux"))]
 mod stream;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub(crate) use meeting::meet;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub(crate) use stream::{connect, visitor};
 
@@ -17,4 +21,4 @@ mod absent;
 #[cfg(all(feature = "async", not(all(feature = "shm", target_os = "linux"))))]
 pub(crate) use absent::AsyncMemory;
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
-pub(crate) use absent::{connect, visitor};
+pub(crate) use absent::{connect, meet, visitor};

@@ -1,14 +1,15 @@
 //! Shared memory for threads that block.
 
+use super::meeting;
 use crate::transport::{Socket, Stream, Wait};
 use dovetail_shm::{
     Connection, Error, Handshake, MAGIC, Progress, Receiver, Sender, Settings, Shutdown,
 };
 use rustix::event::PollFlags;
 use rustix::net::RecvFlags;
+use socket2::{Domain, SockAddr, Type};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -18,10 +19,19 @@ const LOOKS: u32 = 50;
 
 /// Connects to a server's Unix socket and agrees on shared memory there.
 pub(crate) fn connect(path: &Path, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
-    let socket = UnixStream::connect(path)?;
+    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.connect(&SockAddr::unix(path)?)?;
     let handshake = Handshake::connect(socket, &Settings::default()).map_err(refused)?;
     let connection = handshake.finish(deadline).map_err(refused)?;
-    Ok(Arc::new(Memory::new(connection)))
+    Ok(Arc::new(Memory::new(trusted(connection, path)?)))
+}
+
+/// Who listens on a path was allowed to by the file system; an abstract name is anybody's.
+pub(super) fn trusted(connection: Connection, path: &Path) -> io::Result<Connection> {
+    match meeting::is_abstract(path) {
+        true => meeting::same_user(connection),
+        false => Ok(connection),
+    }
 }
 
 /// Says so where the other end does not know what an offer is.
@@ -46,15 +56,21 @@ pub(super) enum Choice {
 /// Looks at what has come first, and answers an offer; `WouldBlock` where nothing has. An offer is one message, so
 /// that fewer bytes are none.
 pub(super) fn choice(socket: BorrowedFd<'_>) -> io::Result<Choice> {
-    let mut first = [0; MAGIC.len()];
+    let (met, mut first) = (meeting::is_met(socket)?, [0; MAGIC.len()]);
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
     match rustix::net::recv(socket, &mut first, flags)? {
         (_, 0) => return Ok(Choice::Nothing),
-        (_, length) if length < first.len() || first != MAGIC => return Ok(Choice::Socket),
+        (_, length) if length < first.len() || first != MAGIC => {
+            return match met {
+                true => Err(io::ErrorKind::PermissionDenied.into()),
+                false => Ok(Choice::Socket),
+            };
+        }
         _ => {}
     }
     let handshake = Handshake::accept(socket.try_clone_to_owned()?, &Settings::default());
     match handshake.try_finish()? {
+        Progress::Done(connection) if met => meeting::same_user(connection).map(Choice::Memory),
         Progress::Done(connection) => Ok(Choice::Memory(connection)),
         // It was there a moment ago.
         Progress::Pending(_) => Err(io::ErrorKind::InvalidData.into()),
