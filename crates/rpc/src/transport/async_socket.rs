@@ -3,10 +3,11 @@
 use super::Experience;
 use super::shm::AsyncMemory;
 use super::socket::ports;
+use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, IoSlice};
 use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
@@ -165,6 +166,31 @@ impl AsyncSocket {
                 Ok(())
             }
         }
+    }
+
+    /// The same with blobs from where they are.
+    pub(crate) async fn send_gathered(&mut self, message: &Gathered) -> io::Result<()> {
+        if message.blobs.is_empty() {
+            return self.send(&message.bytes).await;
+        }
+        let mut slices = message.slices();
+        let mut slices = &mut slices[..];
+        while !slices.is_empty() {
+            let sent = match self {
+                AsyncSocket::Tcp(stream) => stream.write_vectored(slices).await?,
+                AsyncSocket::Unix { socket, .. } => socket.write_vectored(slices).await?,
+                // Each piece is written to its place in the ring by itself anyway.
+                AsyncSocket::Memory(_) => {
+                    let first = slices.first().map_or(&[][..], |slice| slice);
+                    self.send_some(first).await?
+                }
+            };
+            if sent == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            IoSlice::advance_slices(&mut slices, sent);
+        }
+        Ok(())
     }
 
     /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future is dropped.

@@ -2,13 +2,14 @@
 
 use super::meeting;
 use crate::transport::{Socket, Stream, Wait};
+use bytes::BytesMut;
 use dovetail_shm::{
     Connection, Error, Handshake, MAGIC, Progress, Receiver, Sender, Settings, Shutdown,
 };
 use rustix::event::PollFlags;
 use rustix::net::RecvFlags;
 use socket2::{Domain, SockAddr, Type};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,6 +17,9 @@ use std::time::Instant;
 
 /// Looks that cost as much as one at the clock, about: whoever polls makes so many at once.
 const LOOKS: u32 = 50;
+
+/// At most so much is received in one piece: its place is cleared before.
+const PIECE: usize = 64 << 10;
 
 /// Connects to a server's Unix socket and agrees on shared memory there.
 pub(crate) fn connect(path: &Path, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
@@ -119,8 +123,29 @@ impl Stream for Memory {
         }?)
     }
 
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        // The place is cleared before: not once for each look.
+        if wait == Wait::Poll && !look(&mut lock(&self.receiver)) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let start = input.len();
+        input.resize(start + most.min(PIECE), 0);
+        let received = self.recv(input.get_mut(start..).unwrap_or_default(), wait);
+        input.truncate(start + received.as_ref().map_or(0, |received| *received));
+        received
+    }
+
     fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
         Ok(lock(&self.sender).write_all(&[bytes], deadline)?)
+    }
+
+    fn send_all_vectored(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        let slices: Vec<&[u8]> = slices.iter().map(|slice| &**slice).collect();
+        Ok(lock(&self.sender).write_all(&slices, deadline)?)
     }
 
     fn shutdown_recv(&self) {
@@ -192,8 +217,23 @@ impl Stream for Visitor {
         }
     }
 
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        match self.chosen.get().is_some() || self.choose(wait)? {
+            true => self.stream().recv_behind(input, most, wait),
+            false => Ok(0),
+        }
+    }
+
     fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
         self.stream().send_all(bytes, deadline)
+    }
+
+    fn send_all_vectored(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        self.stream().send_all_vectored(slices, deadline)
     }
 
     fn shutdown_recv(&self) {
