@@ -36,7 +36,7 @@ impl Caller {
     }
 
     /// The same with the ports of its connection.
-    pub(crate) fn from_ports(self, ports: Option<(u16, u16)>) -> Self {
+    pub(crate) fn with_ports(self, ports: Option<(u16, u16)>) -> Self {
         Caller { ports, ..self }
     }
 

@@ -61,7 +61,7 @@ pub(super) fn serve(
     shared: &Arc<Shared>,
     welcome: bool,
 ) -> io::Result<()> {
-    let caller = Caller::new(stream.peer(), true).from_ports(stream.ports());
+    let caller = Caller::new(stream.peer(), true).with_ports(stream.ports());
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),

@@ -30,7 +30,7 @@ pub(crate) enum AsyncSocket {
         /// A peer that was accepted may choose shared memory by its first bytes.
         chosen: bool,
     },
-    Memory(AsyncMemory),
+    Memory(Box<AsyncMemory>),
 }
 
 impl AsyncSocket {
@@ -57,7 +57,7 @@ impl AsyncSocket {
                 socket: UnixStream::connect(path).await?,
                 chosen: true,
             },
-            Address::Shm(path) => AsyncSocket::Memory(AsyncMemory::connect(path).await?),
+            Address::Shm(path) => AsyncSocket::Memory(Box::new(AsyncMemory::connect(path).await?)),
         })
     }
 
@@ -84,7 +84,7 @@ impl AsyncSocket {
             && !*chosen
         {
             match AsyncMemory::chosen(socket).await? {
-                Some(memory) => *self = AsyncSocket::Memory(memory),
+                Some(memory) => *self = AsyncSocket::Memory(Box::new(memory)),
                 None => *chosen = true,
             }
         }

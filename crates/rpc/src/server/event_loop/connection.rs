@@ -27,7 +27,7 @@ pub(super) async fn serve(
     peer: String,
     guest: Guest,
 ) -> io::Result<()> {
-    let caller = Caller::new(peer, site.pooled).from_ports(stream.ports());
+    let caller = Caller::new(peer, site.pooled).with_ports(stream.ports());
     let queued = Arc::new(Queued::default());
     let mut connection = Connection {
         shared: &site.shared,
