@@ -26,6 +26,8 @@ pub(super) struct Dovetail {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Medium {
     Tcp,
+    /// TCP, from which the two may move to shared memory.
+    Local,
     Unix,
     SharedMemory,
 }
@@ -45,7 +47,7 @@ impl System for Dovetail {
     fn start(&self, address: Option<&str>) -> Result<harness::Server, Failure> {
         let place = match (address, self.medium) {
             (Some(address), _) => address.to_owned(),
-            (None, Medium::Tcp) => "127.0.0.1:0".to_owned(),
+            (None, Medium::Tcp | Medium::Local) => "127.0.0.1:0".to_owned(),
             (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let running = Server::new()
@@ -71,6 +73,7 @@ impl System for Dovetail {
             let clients = load.connect(|| {
                 let channel = blocking::Channel::builder(address)?.polling(self.polling);
                 let channel = channel.wire(self.wire.parse()?);
+                let channel = channel.local_upgrade(self.medium == Medium::Local);
                 Ok(Blocking::new(channel.build()))
             })?;
             return callers::measure(load, Runner::Threads, clients);
@@ -82,6 +85,7 @@ impl System for Dovetail {
         let clients = load.fan_out(servers, |address| {
             let channel = Channel::builder(address)?.polling(self.polling);
             let channel = channel.wire(self.wire.parse()?);
+            let channel = channel.local_upgrade(self.medium == Medium::Local);
             Ok(Tasks::new(channel.build()))
         })?;
         callers::measure(load, Runner::Tasks(&runtime), clients)

@@ -118,6 +118,15 @@ fn entries() -> Vec<Entry> {
             }),
         ),
         entry(
+            "dovetail-local",
+            "Dovetail's own wire; a thread for each connection; blocking client, which moves from TCP to shared memory",
+            Box::new(Dovetail {
+                driver: Driver::Threads,
+                medium: dovetail::Medium::Local,
+                ..OWN
+            }),
+        ),
+        entry(
             "dovetail-shm",
             "Dovetail's own wire through shared memory; a thread for each connection; blocking client",
             Box::new(Dovetail {
