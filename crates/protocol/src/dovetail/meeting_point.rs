@@ -37,3 +37,28 @@ impl fmt::Display for MeetingPoint {
         write!(f, "dovetail-{:032x}", self.number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hello_says() {
+        let point = MeetingPoint {
+            number: 0x0123_4567_89ab_cdef_0000_0000_0000_00ff,
+            client_port: 40_000,
+            server_port: 9090,
+        };
+        let name = "dovetail-0123456789abcdef00000000000000ff";
+        assert_eq!(point.to_string(), name);
+        let (low, high) = (0xff, 0x0123_4567_89ab_cdef);
+        for (said, read) in [
+            ([low, high, point.ports()], Some(point)),
+            ([low, high, 0], None),
+            ([low, high, 1 << 32], None),
+            ([0, 0, 0], None),
+        ] {
+            assert_eq!(MeetingPoint::read(said), read, "{said:?}");
+        }
+    }
+}

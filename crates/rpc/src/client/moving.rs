@@ -68,3 +68,50 @@ impl Moving {
         leaves
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: MeetingPoint = MeetingPoint {
+        number: 7,
+        client_port: 40_000,
+        server_port: 9090,
+    };
+
+    #[test]
+    fn who_may_move_and_when() {
+        let options = Options::default();
+        let new = || Moving::new(&options, Some((40_000, 9090)));
+        let proxied = MeetingPoint {
+            client_port: 40_001,
+            ..HERE
+        };
+        for (said, goes) in [
+            (None, false),
+            (Some(None), false),
+            (Some(Some(proxied)), false),
+            (Some(Some(HERE)), true),
+        ] {
+            let mut moving = new();
+            assert_eq!(
+                moving.begin(said),
+                goes.then(|| Address::met(7)),
+                "{said:?}"
+            );
+            assert_eq!(moving.begin(said), None, "{said:?}: once");
+            assert_eq!(moving.give_way(), goes, "{said:?}");
+            // What belongs to a connection comes before it has been left, or goes elsewhere.
+            assert_eq!(moving.stay(), !goes, "{said:?}");
+        }
+        let mut moving = new();
+        assert!(moving.begin(Some(Some(HERE))).is_some() && moving.stay());
+        assert!(!moving.give_way(), "it has something by then");
+        assert_eq!(Moving::new(&options, None), Moving::Stays);
+        let off = Options {
+            local_upgrade: false,
+            ..Options::default()
+        };
+        assert_eq!(Moving::new(&off, Some((1, 2))), Moving::Stays);
+    }
+}
