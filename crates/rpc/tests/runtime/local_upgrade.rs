@@ -3,8 +3,8 @@
 
 use crate::fixture::{LONG, MODELS, address, until};
 use dovetail::{
-    Call, Context, HandlerFuture, Items, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, Wire, blocking, descriptor,
+    Call, Context, HandlerFuture, Items, Running, Server, ServerLimits, Service, ServiceDescriptor,
+    Status, Wire, blocking, descriptor,
 };
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -125,7 +125,7 @@ fn in_the_middle_of_64_busy_streams() {
         // A pool whose threads all wait for a stream serves no other call.
         let model = match model {
             #[cfg(feature = "async")]
-            Model::ThreadPool(_) => &Model::ThreadPool(256),
+            dovetail::Model::ThreadPool(_) => &dovetail::Model::ThreadPool(256),
             model => model,
         };
         for _ in 0..5 {
@@ -152,7 +152,7 @@ fn in_the_middle_of_64_busy_streams() {
 #[cfg(feature = "async")]
 #[tokio::test]
 async fn in_the_middle_of_64_busy_tasks() {
-    use dovetail::{Channel, Receiver};
+    use dovetail::{Channel, Model, Receiver};
     for model in [Model::ThreadPerConnection, Model::EventLoops(Some(2))] {
         for _ in 0..5 {
             let tracks = Tracks::default();
