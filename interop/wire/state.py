@@ -33,6 +33,9 @@ SETTINGS = {
     "deadline_us": 0,
     "header_table": 64,
     "compression": 0,
+    "meeting_low": 0,
+    "meeting_high": 0,
+    "ports": 0,
 }
 LEAST_FRAME, MOST_HEADERS, MOST_KEPT = 16_384, 64, 256
 

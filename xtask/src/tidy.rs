@@ -15,7 +15,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("macros", &[]),
     (
         "rpc",
-        &["wire", "protocol", "macros", "schema", "codegen", "dynamic"],
+        &[
+            "wire", "protocol", "macros", "schema", "codegen", "dynamic", "shm",
+        ],
     ),
     ("shm", &[]),
     ("build", &["schema", "idl", "codegen"]),

@@ -19,8 +19,17 @@ pub(super) struct Dovetail {
     pub(super) wire: &'static str,
     pub(super) driver: Driver,
     pub(super) polling: Polling,
-    /// A Unix socket instead of TCP.
-    pub(super) unix: bool,
+    pub(super) medium: Medium,
+}
+
+/// What client and server have between them.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Medium {
+    Tcp,
+    /// TCP, from which the two may move to shared memory.
+    Local,
+    Unix,
+    SharedMemory,
 }
 
 /// How both ends spend threads.
@@ -36,10 +45,10 @@ pub(super) enum Driver {
 
 impl System for Dovetail {
     fn start(&self, address: Option<&str>) -> Result<harness::Server, Failure> {
-        let place = match (address, self.unix) {
+        let place = match (address, self.medium) {
             (Some(address), _) => address.to_owned(),
-            (None, false) => "127.0.0.1:0".to_owned(),
-            (None, true) => format!("unix:{}", super::free_socket().display()),
+            (None, Medium::Tcp | Medium::Local) => "127.0.0.1:0".to_owned(),
+            (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let running = Server::new()
             .service(BenchServer::new(Handler::new()))
@@ -51,7 +60,10 @@ impl System for Dovetail {
             .listen(&place)?
             .start()?;
         let place = running.addresses()[0].to_string();
-        let place = place.trim_start_matches("tcp://");
+        let place = match self.medium {
+            Medium::SharedMemory => place.replace("unix:", "shm:"),
+            _ => place.trim_start_matches("tcp://").to_owned(),
+        };
         Ok(harness::Server::new(place, running))
     }
 
@@ -61,6 +73,7 @@ impl System for Dovetail {
             let clients = load.connect(|| {
                 let channel = blocking::Channel::builder(address)?.polling(self.polling);
                 let channel = channel.wire(self.wire.parse()?);
+                let channel = channel.local_upgrade(self.medium == Medium::Local);
                 Ok(Blocking::new(channel.build()))
             })?;
             return callers::measure(load, Runner::Threads, clients);
@@ -72,6 +85,7 @@ impl System for Dovetail {
         let clients = load.fan_out(servers, |address| {
             let channel = Channel::builder(address)?.polling(self.polling);
             let channel = channel.wire(self.wire.parse()?);
+            let channel = channel.local_upgrade(self.medium == Medium::Local);
             Ok(Tasks::new(channel.build()))
         })?;
         callers::measure(load, Runner::Tasks(&runtime), clients)

@@ -107,15 +107,44 @@ fn entries() -> Vec<Entry> {
         entry(
             "dovetail-unix",
             "Dovetail's own wire over a Unix socket; event loops; blocking client",
-            Box::new(Dovetail { unix: true, ..OWN }),
+            Box::new(UNIX),
         ),
         entry(
             "dovetail-unix-async",
             "Dovetail's own wire over a Unix socket; event loops; async client",
             Box::new(Dovetail {
                 driver: Driver::Tasks,
-                unix: true,
+                ..UNIX
+            }),
+        ),
+        entry(
+            "dovetail-local",
+            "Dovetail's own wire; a thread for each connection; blocking client, which moves from TCP to shared memory",
+            Box::new(Dovetail {
+                driver: Driver::Threads,
+                medium: dovetail::Medium::Local,
                 ..OWN
+            }),
+        ),
+        entry(
+            "dovetail-shm",
+            "Dovetail's own wire through shared memory; a thread for each connection; blocking client",
+            Box::new(Dovetail {
+                driver: Driver::Threads,
+                ..SHARED_MEMORY
+            }),
+        ),
+        entry(
+            "dovetail-shm-loops",
+            "Dovetail's own wire through shared memory; event loops; blocking client",
+            Box::new(SHARED_MEMORY),
+        ),
+        entry(
+            "dovetail-shm-async",
+            "Dovetail's own wire through shared memory; event loops; async client",
+            Box::new(Dovetail {
+                driver: Driver::Tasks,
+                ..SHARED_MEMORY
             }),
         ),
     ]
@@ -125,12 +154,22 @@ const THRIFT: Dovetail = Dovetail {
     wire: "binary+framed",
     driver: Driver::Loops,
     polling: Polling::Adaptive,
-    unix: false,
+    medium: dovetail::Medium::Tcp,
 };
 
 const OWN: Dovetail = Dovetail {
     wire: "dovetail",
     ..THRIFT
+};
+
+const UNIX: Dovetail = Dovetail {
+    medium: dovetail::Medium::Unix,
+    ..OWN
+};
+
+const SHARED_MEMORY: Dovetail = Dovetail {
+    medium: dovetail::Medium::SharedMemory,
+    ..OWN
 };
 
 fn thrift(wire: &'static str, driver: Driver) -> Box<dyn System> {

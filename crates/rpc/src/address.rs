@@ -18,6 +18,25 @@ pub enum Address {
     Tcp(String),
     /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer.
     Unix(PathBuf),
+    /// `shm:/path`, for clients: shared memory with the server that listens on this Unix socket. Linux only.
+    Shm(PathBuf),
+}
+
+impl Address {
+    /// Where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
+    pub(crate) fn meeting(number: u128) -> Self {
+        Address::Unix(Self::meeting_name(number))
+    }
+
+    /// The same for the client.
+    pub(crate) fn met(number: u128) -> Self {
+        Address::Shm(Self::meeting_name(number))
+    }
+
+    /// A name in the abstract namespace begins with a zero byte.
+    fn meeting_name(number: u128) -> PathBuf {
+        format!("\0dovetail-{number:032x}").into()
+    }
 }
 
 /// A text that is no address.
@@ -33,11 +52,17 @@ impl FromStr for Address {
         let error = || ParseAddressError {
             text: text.to_owned(),
         };
-        if let Some(path) = text.strip_prefix("unix:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return (!path.is_empty())
-                .then(|| Address::Unix(path.into()))
-                .ok_or_else(error);
+        let kinds = [
+            ("unix:", Address::Unix as fn(_) -> _),
+            ("shm:", Address::Shm),
+        ];
+        for (prefix, address) in kinds {
+            if let Some(path) = text.strip_prefix(prefix) {
+                let path = path.strip_prefix("//").unwrap_or(path);
+                return (!path.is_empty())
+                    .then(|| address(PathBuf::from(path)))
+                    .ok_or_else(error);
+            }
         }
         let place = text.strip_prefix("tcp://").unwrap_or(text);
         let (host, port) = place.rsplit_once(':').ok_or_else(error)?;
@@ -53,6 +78,7 @@ impl fmt::Display for Address {
         match self {
             Address::Tcp(place) => write!(f, "tcp://{place}"),
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Shm(path) => write!(f, "shm:{}", path.display()),
         }
     }
 }
@@ -61,7 +87,7 @@ impl fmt::Display for ParseAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no address; write tcp://127.0.0.1:9090 or unix:/path/to/socket",
+            "`{}` is no address; write tcp://127.0.0.1:9090, unix:/path/to/socket or shm:/path/to/socket",
             self.text
         )
     }

@@ -19,6 +19,8 @@ pub(crate) struct Caller {
     /// True where the threads of handlers may block: nothing else waits for them.
     #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "all threads may"))]
     pub(crate) may_block: bool,
+    /// The server's port and the caller's, over TCP.
+    pub(crate) ports: Option<(u16, u16)>,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,
 }
@@ -28,8 +30,14 @@ impl Caller {
         Caller {
             peer,
             may_block,
+            ports: None,
             link: OnceLock::new(),
         }
+    }
+
+    /// The same with the ports of its connection.
+    pub(crate) fn with_ports(self, ports: Option<(u16, u16)>) -> Self {
+        Caller { ports, ..self }
     }
 
     /// What the two ends of the connection have of each other.

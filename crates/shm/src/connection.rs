@@ -408,6 +408,11 @@ impl Receiver {
         Ok(filled)
     }
 
+    /// One look: false where [`try_read`](Self::try_read) would answer `WouldBlock`. For whoever polls.
+    pub fn is_ready(&mut self) -> bool {
+        self.chunk.is_some() || !matches!(can_read(&self.end, &mut self.consumer), Ok(false))
+    }
+
     /// Receives into the buffer, as [`try_read`](Self::try_read), waiting until the deadline; `None` waits for ever.
     pub fn read(&mut self, buffer: &mut [u8], deadline: Option<Instant>) -> Result<usize, Error> {
         loop {

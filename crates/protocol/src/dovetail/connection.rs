@@ -7,6 +7,7 @@ use super::events::{CallError, Event, OutgoingCall, Sent};
 use super::extras::{self, Extras};
 use super::frame::{self, Flags, Frame, Kind, PREFACE};
 use super::headers::HeaderTable;
+use super::meeting_point::MeetingPoint;
 use super::message::{self, Message, Sending};
 use super::promises::Promises;
 use super::reassembly::{Added, Reassembly};
@@ -42,6 +43,8 @@ pub struct Options {
     pub deadline: Option<Duration>,
     /// How messages are compressed, where the other end can undo it. Default: not at all.
     pub compression: Option<Compression>,
+    /// Where a client on the same machine finds this server. Default: nowhere.
+    pub meeting_point: Option<MeetingPoint>,
 }
 
 /// One end of a connection that speaks Dovetail's wire.
@@ -109,6 +112,7 @@ impl Connection {
             message: options.limits.message_bytes,
             deadline: options.deadline,
             compression: Algorithms::ours(),
+            meeting_point: options.meeting_point,
             ..Settings::default()
         };
         let peer = Settings::default();
@@ -133,6 +137,11 @@ impl Connection {
             parked: HashMap::new(),
             promises: Promises::default(),
         }
+    }
+
+    /// Where this client finds its server on the same machine. `None` as long as the server has not said anything.
+    pub fn meeting_point(&self) -> Option<Option<MeetingPoint>> {
+        self.greeted.then_some(self.peer.meeting_point)
     }
 
     /// True where a peer that begins with this byte speaks this wire.

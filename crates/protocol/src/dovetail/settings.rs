@@ -4,6 +4,7 @@ use super::ProtocolError;
 use super::compression::Algorithms;
 use super::cursor::{Cursor, put_varint};
 use super::frame::{self, Kind};
+use super::meeting_point::MeetingPoint;
 use std::time::Duration;
 
 /// The one version there is.
@@ -24,6 +25,8 @@ pub(super) struct Settings {
     pub(super) headers: usize,
     /// What it can decompress.
     pub(super) compression: Algorithms,
+    /// Where a client on the same machine finds it.
+    pub(super) meeting_point: Option<MeetingPoint>,
 }
 
 /// Bytes of items that an end takes before it gives credit.
@@ -63,6 +66,9 @@ const WINDOW: u64 = 4;
 const DEADLINE: u64 = 5;
 const HEADERS: u64 = 6;
 const COMPRESSION: u64 = 7;
+const MEETING_LOW: u64 = 8;
+const MEETING_HIGH: u64 = 9;
+const PORTS: u64 = 10;
 
 /// What holds until HELLO has come.
 impl Default for Settings {
@@ -74,6 +80,7 @@ impl Default for Settings {
             deadline: None,
             headers: MOST_HEADERS,
             compression: Algorithms::default(),
+            meeting_point: None,
         }
     }
 }
@@ -84,7 +91,7 @@ impl Settings {
         let deadline = self.deadline.map_or(0, |deadline| deadline.as_micros());
         let start = frame::begin(out);
         put_varint(VERSION, out);
-        for (key, value) in [
+        let always = [
             (FRAME, self.frame as u64),
             (MESSAGE, self.message as u64),
             (STREAM_WINDOW, self.windows.stream as u64),
@@ -92,7 +99,18 @@ impl Settings {
             (DEADLINE, u64::try_from(deadline).unwrap_or(u64::MAX)),
             (HEADERS, self.headers as u64),
             (COMPRESSION, self.compression.0),
-        ] {
+        ];
+        let meeting_point = self.meeting_point.map(|point| {
+            [
+                (MEETING_LOW, point.number as u64),
+                (MEETING_HIGH, (point.number >> 64) as u64),
+                (PORTS, point.ports()),
+            ]
+        });
+        for (key, value) in always
+            .into_iter()
+            .chain(meeting_point.into_iter().flatten())
+        {
             put_varint(key, out);
             put_varint(value, out);
         }
@@ -106,7 +124,7 @@ impl Settings {
         if found != VERSION {
             return Err(ProtocolError::InvalidVersion { found });
         }
-        let mut settings = Settings::default();
+        let (mut settings, mut meeting_point) = (Settings::default(), [0; 3]);
         while !fields.0.is_empty() {
             let (key, value) = (fields.varint()?, fields.varint()?);
             let size = usize::try_from(value).unwrap_or(usize::MAX);
@@ -123,9 +141,13 @@ impl Settings {
                 DEADLINE => settings.deadline = (value > 0).then(|| Duration::from_micros(value)),
                 HEADERS => settings.headers = size.min(MOST_HEADERS),
                 COMPRESSION => settings.compression = Algorithms(value),
+                MEETING_LOW => meeting_point[0] = value,
+                MEETING_HIGH => meeting_point[1] = value,
+                PORTS => meeting_point[2] = value,
                 _ => {}
             }
         }
+        settings.meeting_point = MeetingPoint::read(meeting_point);
         Ok(settings)
     }
 }

@@ -1,4 +1,5 @@
 use super::dial::Dial;
+use super::moving::PATIENCE;
 use super::options::{Options, handle, settings};
 use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
@@ -66,7 +67,7 @@ impl Shared {
 
 struct Server {
     address: Address,
-    places: Vec<Place>,
+    places: Vec<Arc<Place>>,
     next: AtomicUsize,
 }
 
@@ -172,17 +173,22 @@ impl Channel {
         }
         let params = (&params, method.params);
         let limit = self.options.timeout;
-        let connection = in_time(limit, self.connection()).await;
-        let link =
-            connection.unwrap_or_else(|_| Err(too_late(method.name, limit, Execution::NotSent)))?;
-        let remote = Remote::promised(Home::Link(link.clone()));
-        let call = Outgoing {
-            read: Some(read_objects::<T, E>),
-            promise: Some(remote.slot()),
-            ..self.outgoing(method, &params)
-        };
-        link.queue(call)?;
-        Ok(ObjectRef::there(Arc::new(remote)).into())
+        let late = || too_late(method.name, limit, Execution::NotSent);
+        let mut retries = Retries::new(false);
+        loop {
+            let connection = in_time(limit, self.connection()).await;
+            let link = connection.unwrap_or_else(|_| Err(late()))?;
+            let remote = Remote::promised(Home::Link(link.clone()));
+            let call = Outgoing {
+                read: Some(read_objects::<T, E>),
+                promise: Some(remote.slot()),
+                ..self.outgoing(method, &params)
+            };
+            match link.queue(call) {
+                Err(status) if self.redials() && retries.again(&status) => {}
+                queued => return queued.map(|_| ObjectRef::there(Arc::new(remote)).into()),
+            }
+        }
     }
 
     /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it returns when
@@ -369,16 +375,16 @@ impl Channel {
         };
         let turn = server.next.fetch_add(1, Ordering::Relaxed) % server.places.len();
         let place = &server.places[turn];
-        match place.usable() {
+        match place.usable(&self.options) {
             Some(connection) => Ok(connection),
             None => self.dial(place, &server.address).await,
         }
     }
 
     /// Connects; one caller at a time, the others wait for what it gets.
-    async fn dial(&self, place: &Place, address: &Address) -> Result<Arc<Link>, Status> {
+    async fn dial(&self, place: &Arc<Place>, address: &Address) -> Result<Arc<Link>, Status> {
         let mut dial = place.dial.lock().await;
-        if let Some(connection) = place.usable() {
+        if let Some(connection) = place.usable(&self.options) {
             return Ok(connection);
         }
         // A server that goes down waits for its clients to let go.
@@ -386,7 +392,7 @@ impl Channel {
         dial.check(Instant::now())?;
         let target = address.to_string();
         let patience = self.options.connect_timeout.min(self.options.timeout);
-        let made = in_time(patience, connect(address, &self.options)).await;
+        let made = in_time(patience, connect(address, target.clone(), &self.options)).await;
         match made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(connection) => {
                 dial.succeeded();
@@ -426,7 +432,7 @@ impl ChannelBuilder {
     #[must_use]
     pub fn build(self) -> Channel {
         let places = (0..self.options.connections)
-            .map(|_| Place::default())
+            .map(|_| Arc::default())
             .collect();
         let shared = Shared::Server(Server {
             address: self.address,
@@ -441,12 +447,35 @@ impl ChannelBuilder {
 }
 
 impl Place {
-    fn usable(&self) -> Option<Arc<Link>> {
-        let connection = lock(&self.connection);
-        connection
-            .as_ref()
-            .filter(|connection| !connection.lock().broken())
-            .cloned()
+    /// The connection that is there, where it is not known to be lost.
+    fn usable(self: &Arc<Self>, options: &Arc<Options>) -> Option<Arc<Link>> {
+        let place = lock(&self.connection);
+        let link = place.as_ref()?;
+        let mut table = link.lock();
+        if table.broken() {
+            return None;
+        }
+        if let Some(address) = table.begin_to_move()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let (place, old, options) = (self.clone(), link.clone(), options.clone());
+            runtime.spawn(async move { place.replace(old, &address, &options).await });
+        }
+        drop(table);
+        Some(link.clone())
+    }
+
+    /// Has calls made on another connection from now on, if that can be had.
+    async fn replace(&self, old: Arc<Link>, address: &Address, options: &Options) {
+        let connecting = connect(address, old.target.clone(), options);
+        let Ok(Ok(new)) = timeout(PATIENCE, connecting).await else {
+            return;
+        };
+        let mut place = lock(&self.connection);
+        let is_there = place.as_ref().is_some_and(|there| Arc::ptr_eq(there, &old));
+        if is_there && old.lock().give_way() {
+            *place = Some(new);
+        }
     }
 }
 

@@ -125,6 +125,7 @@ impl Machine {
                     encoding: options.client.encoding,
                     deadline: Some(options.timeout),
                     compression: options.compression,
+                    meeting_point: None,
                 };
                 Machine::Dovetail {
                     machine: Box::new(Connection::new(Role::Client, own)),

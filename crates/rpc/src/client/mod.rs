@@ -3,6 +3,7 @@
 pub mod blocking;
 mod dial;
 mod machine;
+mod moving;
 mod options;
 mod recycled;
 mod table;

@@ -21,6 +21,7 @@ pub(crate) struct Options {
     pub(crate) connections: usize,
     pub(crate) calls: usize,
     pub(crate) polling: Polling,
+    pub(crate) local_upgrade: bool,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
     /// Shared by all handles of a channel.
@@ -74,6 +75,7 @@ impl Default for Options {
             connections: 1,
             calls: 100_000,
             polling: Polling::default(),
+            local_upgrade: true,
             backoff: Backoff::default(),
             headers: Headers::new(),
             recycled: Arc::default(),
@@ -249,6 +251,13 @@ macro_rules! settings {
         /// Chooses when whoever waits for an answer polls before it sleeps.
         pub fn polling(mut self, polling: crate::transport::Polling) -> Self {
             self.options.polling = polling;
+            self
+        }
+
+        /// Moves from TCP to shared memory where the server turns out to be on the same machine, once its first
+        /// answer has come. Default: yes, on Dovetail's own wire, unless the channel serves its server.
+        pub fn local_upgrade(mut self, local_upgrade: bool) -> Self {
+            self.options.local_upgrade = local_upgrade;
             self
         }
 

@@ -1,11 +1,12 @@
 //! The calls of one connection that wait for their replies: what blocking and async clients have in common.
 
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
+use super::moving::Moving;
 use super::options::Options;
 use super::{Answered, ReadObjects};
 use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
 use crate::streams::{Inboxes, Next, Wake, ended};
-use crate::{Code, Execution, Method, ServiceDescriptor, Status, Wire};
+use crate::{Address, Code, Execution, Method, ServiceDescriptor, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
 use dovetail_protocol::{Headers, msgpack_rpc};
@@ -70,6 +71,7 @@ pub(crate) struct Table<W> {
     most: usize,
     /// Why the connection is no longer used.
     broken: Option<Status>,
+    moving: Moving,
 }
 
 /// A call that its caller has not done with.
@@ -129,6 +131,31 @@ impl<W: Wake> Table<W> {
         Self::with_machine(machine, objects, options.decoding, options.calls)
     }
 
+    /// The same for a connection with these ports, which may move where it is TCP.
+    pub(crate) fn may_move(mut self, options: &Options, ports: Option<(u16, u16)>) -> Self {
+        self.moving = Moving::new(options, ports);
+        self
+    }
+
+    /// Where to go on from now, once.
+    pub(crate) fn begin_to_move(&mut self) -> Option<Address> {
+        match self.moving {
+            Moving::Unknown(..) => {
+                let said = self
+                    .machine
+                    .own()
+                    .and_then(|machine| machine.meeting_point());
+                self.moving.begin(said)
+            }
+            _ => None,
+        }
+    }
+
+    /// True where another connection takes the place of this one.
+    pub(crate) fn give_way(&mut self) -> bool {
+        self.moving.give_way()
+    }
+
     /// A connection that this end has accepted.
     pub(crate) fn accepted(
         machine: impl Into<Machine>,
@@ -157,6 +184,7 @@ impl<W: Wake> Table<W> {
             open: 0,
             most,
             broken: None,
+            moving: Moving::Stays,
         }
     }
 
@@ -188,11 +216,15 @@ impl<W: Wake> Table<W> {
             ));
         }
         let streams = call.method.is_some_and(|method| method.kind.streams());
+        let passes = call.method.filter(|method| method.objects);
+        if (call.oneway || passes.is_some()) && !self.moving.stay() {
+            let why = "the connection has moved to shared memory";
+            return Err(Status::new(Code::Unavailable, why).with_execution(Execution::NotSent));
+        }
         let target = call
             .object
             .map(|object| object.remote.target())
             .transpose()?;
-        let passes = call.method.filter(|method| method.objects);
         let transfer = passes.map(|_| Arc::new(Transfer::new(self.objects.clone(), None)));
         let number = self
             .machine

@@ -14,12 +14,16 @@ use std::io;
 use std::sync::{Arc, Weak};
 use tokio::task::yield_now;
 
-/// Connects, and starts the task.
-pub(super) async fn connect(address: &Address, options: &Options) -> io::Result<Arc<Link>> {
+/// Connects, and starts the task. `target` is the server, for people.
+pub(super) async fn connect(
+    address: &Address,
+    target: String,
+    options: &Options,
+) -> io::Result<Arc<Link>> {
     let socket = AsyncSocket::connect(address).await?;
     let queued = Arc::new(Queued::default());
-    let table = Table::new(options, true);
-    let link = Link::new(address.to_string(), table, options.decoding, queued.clone());
+    let table = Table::new(options, true).may_move(options, socket.ports());
+    let link = Link::new(target, table, options.decoding, queued.clone());
     let task = Task {
         socket,
         link: Arc::downgrade(&link),

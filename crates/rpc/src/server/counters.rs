@@ -26,6 +26,8 @@ macro_rules! counters {
 counters! {
     /// Connections accepted.
     connections,
+    /// Those of them to which clients of the same machine moved from TCP.
+    local_connections,
     /// Calls handed to a handler.
     calls,
     /// Calls of a service, method or object that the server does not have.

@@ -19,7 +19,7 @@ pub(crate) struct Local(Arc<Shared>);
 
 impl Local {
     pub(crate) fn new(server: Server) -> Self {
-        Local(server.into_shared())
+        Local(server.into_shared(None))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::link::{Flush, Link};
 use crate::objects::{ObjectDirectory, Objects};
 use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::{Connection, Options, Role};
+use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Machine {
         let limits = shared.limits.message;
         let table = if Connection::detects(first) {
             objects.expect(shared.router.objects());
-            Table::accepted(Self::own_machine(shared), objects, limits)
+            Table::accepted(Self::own_machine(shared, caller), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
             let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {
                 limits: shared.limits.connection,
@@ -100,12 +100,20 @@ impl Machine {
         }
     }
 
-    fn own_machine(shared: &Shared) -> Connection {
+    fn own_machine(shared: &Shared, caller: &Caller) -> Connection {
         let options = Options {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
             deadline: None,
             compression: shared.compression,
+            meeting_point: shared
+                .meeting
+                .zip(caller.ports)
+                .map(|(number, ports)| MeetingPoint {
+                    number,
+                    client_port: ports.1,
+                    server_port: ports.0,
+                }),
         };
         let mut machine = Connection::new(Role::Server, options);
         if shared.draining.load(Ordering::SeqCst) {

@@ -18,7 +18,9 @@ pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
 
 use crate::functions::{Bound, Function};
-use crate::transport::{Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, memory};
+use crate::transport::{
+    Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
+};
 use crate::{Address, Service};
 use counters::{SharedCounters, count};
 use dovetail_protocol::dovetail::Compression;
@@ -94,6 +96,7 @@ pub struct Server {
     limits: ServerLimits,
     compression: Option<Compression>,
     polling: Polling,
+    local_upgrade: bool,
     protocols: Vec<&'static dyn CustomProtocol>,
     sockets: Vec<SocketListener>,
     others: Vec<Arc<dyn Listener>>,
@@ -107,6 +110,7 @@ impl Default for Server {
             limits: ServerLimits::default(),
             compression: None,
             polling: Polling::default(),
+            local_upgrade: true,
             protocols: Vec::new(),
             sockets: Vec::new(),
             others: Vec::new(),
@@ -162,6 +166,13 @@ impl Server {
         self
     }
 
+    /// Lets clients on the same machine that connected by TCP move to shared memory, where both ends can: by an
+    /// abstract Unix socket, which a server that listens on TCP opens for it. Default: yes.
+    pub fn local_upgrade(mut self, local_upgrade: bool) -> Self {
+        self.local_upgrade = local_upgrade;
+        self
+    }
+
     /// Adds a protocol that is not built in.
     pub fn protocol(mut self, protocol: &'static dyn CustomProtocol) -> Self {
         self.protocols.push(protocol);
@@ -199,7 +210,7 @@ impl Server {
     }
 
     /// What its drivers share.
-    fn into_shared(self) -> Arc<Shared> {
+    fn into_shared(self, meeting: Option<u128>) -> Arc<Shared> {
         Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
@@ -212,6 +223,7 @@ impl Server {
             counters: SharedCounters::default(),
             waiting: AtomicUsize::new(0),
             polling: self.polling,
+            meeting,
             draining: AtomicBool::new(false),
             accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),
@@ -222,24 +234,32 @@ impl Server {
         })
     }
 
+    /// Where clients on the same machine find it by shared memory, if it has any that come by TCP. Nobody needs to
+    /// know where that cannot be had.
+    fn meet(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
+        let tcp = addresses.iter().any(|a| matches!(a, Address::Tcp(_)));
+        (self.local_upgrade && tcp).then(|| meet().ok())?
+    }
+
     /// Starts serving.
     pub fn start(mut self) -> io::Result<Running> {
-        let (sockets, others) = (
+        let (mut sockets, others) = (
             std::mem::take(&mut self.sockets),
             std::mem::take(&mut self.others),
         );
+        let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
+        let meeting = self.meet(&addresses);
+        let number = meeting.as_ref().map(|(number, _)| *number);
+        sockets.extend(meeting.map(|(_, listener)| listener));
         let model = self.model;
         let mut running = Running {
-            addresses: Vec::new(),
+            addresses,
             listeners: Vec::new(),
             threads: Vec::new(),
-            shared: self.into_shared(),
+            shared: self.into_shared(number),
             #[cfg(feature = "async")]
             loops: Vec::new(),
         };
-        for listener in &sockets {
-            running.addresses.push(listener.local().clone());
-        }
         let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
         match model {
             Model::ThreadPerConnection => {
@@ -265,7 +285,7 @@ impl Server {
     /// Serves one connection on a stream, on this thread, until the peer closes it.
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
-        let Some(guest) = running.shared.admit(Some(stream.clone())) else {
+        let Some(guest) = running.shared.admit(Some(stream.clone()), false) else {
             return Ok(());
         };
         let shared = running.shared.clone();
@@ -293,6 +313,8 @@ struct Shared {
     /// Calls whose handlers wait.
     waiting: AtomicUsize,
     polling: Polling,
+    /// Where clients on the same machine find it by shared memory.
+    meeting: Option<u128>,
     draining: AtomicBool,
     /// Those who accept connections.
     accepting: AtomicUsize,
@@ -309,11 +331,24 @@ struct Shared {
 type Seat = (u64, Option<Arc<dyn Stream>>);
 
 impl Shared {
-    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many.
-    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>) -> Option<Guest> {
+    /// True for the address where clients find it that came by TCP.
+    fn is_met_at(&self, address: &str) -> bool {
+        self.meeting
+            .is_some_and(|number| Address::meeting(number).to_string() == address)
+    }
+
+    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, and for one
+    /// too many of those who have another one, and `meet` the server here.
+    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>, meets: bool) -> Option<Guest> {
         let counters = &self.counters;
         let mut guests = self.guests();
         let welcome = guests.len() < self.limits.connections;
+        if meets {
+            match welcome {
+                true => count(&counters.local_connections),
+                false => return None,
+            }
+        }
         match welcome {
             true => count(&counters.connections),
             false => count(&counters.refused_connections),

@@ -22,10 +22,11 @@ use std::time::{Duration, Instant};
 
 /// Accepts until the listener is closed.
 pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
+    let meets = shared.is_met_at(&listener.address());
     loop {
         match listener.accept() {
             Ok(None) => return,
-            Ok(Some(stream)) => spawn(stream, shared),
+            Ok(Some(stream)) => spawn(stream, shared, meets),
             // Out of descriptors, or a peer that is gone already: the next one may be better.
             Err(_) => {
                 count(&shared.counters.accept_errors);
@@ -35,8 +36,8 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
     }
 }
 
-fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>) {
-    let Some(guest) = shared.admit(Some(stream.clone())) else {
+fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, meets: bool) {
+    let Some(guest) = shared.admit(Some(stream.clone()), meets) else {
         return stream.shutdown();
     };
     let theirs = shared.clone();
@@ -60,7 +61,7 @@ pub(super) fn serve(
     shared: &Arc<Shared>,
     welcome: bool,
 ) -> io::Result<()> {
-    let caller = Caller::new(stream.peer(), true);
+    let caller = Caller::new(stream.peer(), true).with_ports(stream.ports());
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),

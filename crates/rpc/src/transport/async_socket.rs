@@ -1,6 +1,8 @@
 //! A socket on an event loop: of a server's connections, and of async clients.
 
 use super::Experience;
+use super::shm::AsyncMemory;
+use super::socket::ports;
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
@@ -13,22 +15,30 @@ use tokio::net::{TcpStream, UnixStream};
 /// Where a thread receives small messages, whatever the connection: an idle connection keeps no buffer.
 const SCRATCH: usize = 64 << 10;
 
+/// At most so much is received at a time where its place is cleared before.
+const PIECE: usize = 256 << 10;
+
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
 }
 
-/// The two kinds of socket, alike to what is above.
+/// A connection, whatever it goes over.
 pub(crate) enum AsyncSocket {
     Tcp(TcpStream),
-    Unix(UnixStream),
+    Unix {
+        socket: UnixStream,
+        /// A peer that was accepted may choose shared memory by its first bytes.
+        chosen: bool,
+    },
+    Memory(Box<AsyncMemory>),
 }
 
 impl AsyncSocket {
-    /// Takes over a connected socket.
+    /// Takes over a socket that was accepted.
     pub(crate) fn new(socket: socket2::Socket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(match socket.local_addr()?.is_unix() {
-            true => AsyncSocket::Unix(UnixStream::from_std(socket.into())?),
+            true => AsyncSocket::accepted(UnixStream::from_std(socket.into())?),
             false => {
                 socket.set_tcp_nodelay(true)?;
                 AsyncSocket::Tcp(TcpStream::from_std(socket.into())?)
@@ -43,8 +53,42 @@ impl AsyncSocket {
                 stream.set_nodelay(true)?;
                 AsyncSocket::Tcp(stream)
             }
-            Address::Unix(path) => AsyncSocket::Unix(UnixStream::connect(path).await?),
+            Address::Unix(path) => AsyncSocket::Unix {
+                socket: UnixStream::connect(path).await?,
+                chosen: true,
+            },
+            Address::Shm(path) => AsyncSocket::Memory(Box::new(AsyncMemory::connect(path).await?)),
         })
+    }
+
+    /// The ports of this end and of the other one, where it is TCP.
+    pub(crate) fn ports(&self) -> Option<(u16, u16)> {
+        match self {
+            AsyncSocket::Tcp(stream) => ports(&socket2::SockRef::from(stream)),
+            _ => None,
+        }
+    }
+
+    /// A peer on a Unix socket.
+    pub(crate) fn accepted(socket: UnixStream) -> Self {
+        AsyncSocket::Unix {
+            socket,
+            chosen: false,
+        }
+    }
+
+    /// Waits until a peer that was accepted has chosen what the connection goes over. Nothing is lost where the
+    /// future is dropped.
+    pub(crate) async fn choose(&mut self) -> io::Result<()> {
+        if let AsyncSocket::Unix { socket, chosen } = self
+            && !*chosen
+        {
+            match AsyncMemory::chosen(socket).await? {
+                Some(memory) => *self = AsyncSocket::Memory(Box::new(memory)),
+                None => *chosen = true,
+            }
+        }
+        Ok(())
     }
 
     /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end. Nothing
@@ -58,7 +102,7 @@ impl AsyncSocket {
         let start = Instant::now();
         if let Some(mut poll) = experience.poll(start) {
             loop {
-                match self.try_receive(input, needs) {
+                match self.look(input, needs) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
                         experience.met();
@@ -92,6 +136,16 @@ impl AsyncSocket {
         })
     }
 
+    /// One look of a poll; of those that cost next to nothing, several.
+    fn look(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
+        if let AsyncSocket::Memory(memory) = self
+            && !memory.look()
+        {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.try_receive(input, needs)
+    }
+
     /// Receives until the peer closes, and keeps nothing.
     pub(crate) async fn discard(&self) {
         while let Ok(1..) = self
@@ -100,10 +154,17 @@ impl AsyncSocket {
         {}
     }
 
-    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         match self {
             AsyncSocket::Tcp(stream) => stream.write_all(bytes).await,
-            AsyncSocket::Unix(stream) => stream.write_all(bytes).await,
+            AsyncSocket::Unix { socket, .. } => socket.write_all(bytes).await,
+            AsyncSocket::Memory(_) => {
+                while !bytes.is_empty() {
+                    let sent = self.send_some(bytes).await?;
+                    bytes = bytes.get(sent..).unwrap_or_default();
+                }
+                Ok(())
+            }
         }
     }
 
@@ -117,7 +178,12 @@ impl AsyncSocket {
         while !slices.is_empty() {
             let sent = match self {
                 AsyncSocket::Tcp(stream) => stream.write_vectored(slices).await?,
-                AsyncSocket::Unix(stream) => stream.write_vectored(slices).await?,
+                AsyncSocket::Unix { socket, .. } => socket.write_vectored(slices).await?,
+                // Each piece is written to its place in the ring by itself anyway.
+                AsyncSocket::Memory(_) => {
+                    let first = slices.first().map_or(&[][..], |slice| slice);
+                    self.send_some(first).await?
+                }
             };
             if sent == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -133,7 +199,8 @@ impl AsyncSocket {
             match self.try_send(bytes) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
                     AsyncSocket::Tcp(stream) => stream.writable().await?,
-                    AsyncSocket::Unix(stream) => stream.writable().await?,
+                    AsyncSocket::Unix { socket, .. } => socket.writable().await?,
+                    AsyncSocket::Memory(memory) => memory.writable().await?,
                 },
                 result => return result,
             }
@@ -143,7 +210,11 @@ impl AsyncSocket {
     pub(crate) async fn shutdown_send(&mut self) -> io::Result<()> {
         match self {
             AsyncSocket::Tcp(stream) => stream.shutdown().await,
-            AsyncSocket::Unix(stream) => stream.shutdown().await,
+            AsyncSocket::Unix { socket, .. } => socket.shutdown().await,
+            AsyncSocket::Memory(memory) => {
+                memory.shutdown_send();
+                Ok(())
+            }
         }
     }
 
@@ -155,7 +226,8 @@ impl AsyncSocket {
             match read() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
                     AsyncSocket::Tcp(stream) => stream.readable().await?,
-                    AsyncSocket::Unix(stream) => stream.readable().await?,
+                    AsyncSocket::Unix { socket, .. } => socket.readable().await?,
+                    AsyncSocket::Memory(memory) => memory.readable().await?,
                 },
                 result => return result,
             }
@@ -166,22 +238,32 @@ impl AsyncSocket {
     pub(crate) fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             AsyncSocket::Tcp(stream) => stream.try_write(bytes),
-            AsyncSocket::Unix(stream) => stream.try_write(bytes),
+            AsyncSocket::Unix { socket, .. } => socket.try_write(bytes),
+            AsyncSocket::Memory(memory) => memory.try_write(bytes),
         }
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             AsyncSocket::Tcp(stream) => stream.try_read(buffer),
-            AsyncSocket::Unix(stream) => stream.try_read(buffer),
+            AsyncSocket::Unix { socket, .. } => socket.try_read(buffer),
+            AsyncSocket::Memory(memory) => memory.try_read(buffer),
         }
     }
 
-    /// Reads behind what the buffer holds, into memory that nobody has to clear before.
+    /// Reads behind what the buffer holds, into memory that nobody has to clear before where that is possible.
     fn try_read_behind(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
             AsyncSocket::Tcp(stream) => stream.try_read_buf(buffer),
-            AsyncSocket::Unix(stream) => stream.try_read_buf(buffer),
+            AsyncSocket::Unix { socket, .. } => socket.try_read_buf(buffer),
+            AsyncSocket::Memory(memory) => {
+                let start = buffer.len();
+                buffer.resize(buffer.capacity().min(start + PIECE), 0);
+                let place = buffer.get_mut(start..).unwrap_or_default();
+                let received = memory.try_read(place);
+                buffer.truncate(start + received.as_ref().copied().unwrap_or(0));
+                received
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{Connector, Listener, Stream, Wait, ready, spare};
+use super::{Connector, Listener, Stream, Wait, ready, shm, spare};
 use crate::Address;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
@@ -7,7 +7,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use socket2::{SockAddr, Type};
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,8 +46,14 @@ impl Socket {
         })
     }
 
-    fn wait(&self, flags: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
+    pub(super) fn wait(&self, flags: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
         ready::wait(&mut [PollFd::new(&self.fd, flags)], deadline)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 
@@ -156,10 +162,23 @@ impl Stream for Socket {
     fn peer(&self) -> String {
         self.peer.clone()
     }
+
+    fn ports(&self) -> Option<(u16, u16)> {
+        ports(&socket2::SockRef::from(&self.fd))
+    }
+}
+
+/// The ports of both ends of a TCP connection, this one's first.
+pub(crate) fn ports(socket: &socket2::SockRef<'_>) -> Option<(u16, u16)> {
+    let port = |address: io::Result<SockAddr>| Some(address.ok()?.as_socket()?.port());
+    Some((port(socket.local_addr())?, port(socket.peer_addr())?))
 }
 
 impl Connector for Address {
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
+        if let Address::Shm(path) = self {
+            return shm::connect(path, deadline);
+        }
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in resolve(self)? {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -182,7 +201,7 @@ impl Connector for Address {
 
 fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
     Ok(match address {
-        Address::Unix(path) => vec![SockAddr::unix(path)?],
+        Address::Unix(path) | Address::Shm(path) => vec![SockAddr::unix(path)?],
         Address::Tcp(place) => place.to_socket_addrs()?.map(SockAddr::from).collect(),
     })
 }
@@ -196,6 +215,9 @@ pub struct SocketListener {
     /// Those that had connected before it was closed, and nobody had accepted.
     late: Mutex<Vec<Accepted>>,
 }
+
+const ONLY_CLIENTS: &str =
+    "clients connect to shm:…; a server listens on unix:… and takes shared memory there";
 
 type Accepted = (socket2::Socket, SockAddr);
 
@@ -217,6 +239,9 @@ impl SocketListener {
         match address {
             Address::Tcp(_) => socket.set_reuse_address(true)?,
             Address::Unix(path) => remove_stale(path)?,
+            Address::Shm(_) => {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, ONLY_CLIENTS));
+            }
         }
         socket.bind(place)?;
         socket.listen(4096)?;
@@ -297,10 +322,11 @@ impl Listener for SocketListener {
             },
             Err(e) => return Err(e),
         };
-        Ok(Some(Arc::new(Socket::new(
-            socket,
-            describe(peer.as_socket()),
-        )?)))
+        let socket = Socket::new(socket, describe(peer.as_socket()))?;
+        Ok(Some(match peer.as_socket() {
+            Some(_) => Arc::new(socket),
+            None => shm::visitor(socket),
+        }))
     }
 
     fn close(&self) {
@@ -309,7 +335,7 @@ impl Listener for SocketListener {
         self.closed.store(true, Ordering::SeqCst);
         match self.address {
             Address::Tcp(_) => self.drop_arrivals(),
-            Address::Unix(_) => self.shut_down(),
+            _ => self.shut_down(),
         }
         // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.
         if self.socket.set_nonblocking(true).is_ok() {

@@ -1,6 +1,6 @@
 //! A server that calls its client, on the connection that the client made.
 
-use crate::fixture::{LONG, MODELS, address, stock, until};
+use crate::fixture::{LONG, MODELS, address, listen, stock, until};
 use dovetail::{
     Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server,
     ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor,
@@ -136,13 +136,8 @@ impl Service for Ear {
 }
 
 fn start(mouth: &Mouth, model: Model) -> Running {
-    Server::new()
-        .service(mouth.clone())
-        .model(model)
-        .listen("tcp://127.0.0.1:0")
-        .expect("a port")
-        .start()
-        .expect("a server")
+    let server = Server::new().service(mouth.clone()).model(model);
+    listen(server).start().expect("a server")
 }
 
 fn channel(running: &Running, ear: &Ear) -> Channel {

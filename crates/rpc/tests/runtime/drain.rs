@@ -102,7 +102,7 @@ fn the_port_is_free_afterwards_and_a_channel_finds_the_next_server() {
         assert_eq!(gone.code(), Code::Unavailable, "{model:?}: {gone}");
 
         let server = dovetail::Server::new().service(probe.clone()).model(*model);
-        let again = server.listen(&address).unwrap().start().unwrap();
+        let again = server.listen(&place(&address)).unwrap().start().unwrap();
         until("it is found", || wait(&channel, 1) == Ok(1));
         assert!(again.shutdown(LONG), "{model:?}");
     }

@@ -11,6 +11,7 @@ use dovetail::{
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -160,18 +161,47 @@ impl Service for Probe {
 
 /// A server of the probe on a port of its own.
 pub(crate) fn start(probe: &Probe, model: Model, limits: ServerLimits) -> Running {
-    Server::new()
-        .service(probe.clone())
-        .model(model)
-        .limits(limits)
-        .listen("tcp://127.0.0.1:0")
-        .expect("a port")
-        .start()
-        .expect("a server")
+    let server = Server::new().service(probe.clone()).model(model);
+    listen(server.limits(limits)).start().expect("a server")
 }
 
+/// Whether these are the tests of shared memory, where the same is asked of it.
+const SHARED_MEMORY: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"shared_memory");
+
+/// A port of its own for a server, and a Unix socket where its clients share memory with it.
+pub(crate) fn listen(server: Server) -> Server {
+    let server = server.listen("tcp://127.0.0.1:0").expect("a port");
+    if !SHARED_MEMORY {
+        return server;
+    }
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("dovetail-test-{}-{number}.sock", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let place = format!("unix:{}", path.display());
+    server.listen(&place).expect("a socket")
+}
+
+/// Where its clients connect.
 pub(crate) fn address(running: &Running) -> String {
-    running.addresses()[0].to_string()
+    match running.addresses() {
+        [_, Address::Unix(path)] => Address::Shm(path.clone()).to_string(),
+        [address, ..] => address.to_string(),
+        [] => panic!("the fixture listens"),
+    }
+}
+
+/// Where another server takes the place of the one that had this address.
+pub(crate) fn place(address: &str) -> String {
+    address.replace("shm:", "unix:")
+}
+
+/// Where a test connects that speaks for itself.
+pub(crate) fn tcp_place(running: &Running) -> &str {
+    match &running.addresses()[0] {
+        Address::Tcp(place) => place,
+        other => panic!("the fixture listens on TCP, not on {other}"),
+    }
 }
 
 /// Waits until something has become true.
@@ -202,10 +232,7 @@ pub(crate) struct RawReply {
 
 impl Raw {
     pub(crate) fn connect(running: &Running) -> Raw {
-        let Address::Tcp(place) = &running.addresses()[0] else {
-            panic!("the fixture listens on TCP");
-        };
-        let stream = TcpStream::connect(place).expect("a listener");
+        let stream = TcpStream::connect(tcp_place(running)).expect("a listener");
         stream.set_read_timeout(Some(LONG)).expect("a socket");
         Raw(stream)
     }

@@ -15,6 +15,8 @@ mod functions;
 mod handlers;
 mod hostile;
 mod limits;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod local_upgrade;
 mod msgpack_rpc;
 #[cfg(feature = "async")]
 mod objects;

@@ -1,6 +1,6 @@
 //! Objects: how long they live, where they may go, and calls on those that have not been returned yet.
 
-use crate::fixture::{LONG, MODELS, address, stock, until};
+use crate::fixture::{LONG, MODELS, address, listen, stock, tcp_place, until};
 use bytes::BytesMut;
 use dovetail::protocol::ConnectionLimits;
 use dovetail::protocol::dovetail::{
@@ -244,14 +244,11 @@ fn start(counters: &Counters, model: Model, objects: usize) -> Running {
         },
         ..ServerLimits::default()
     };
-    Server::new()
+    let server = Server::new()
         .service(counters.clone())
         .model(model)
-        .limits(limits)
-        .listen("tcp://127.0.0.1:0")
-        .expect("a port")
-        .start()
-        .expect("a server")
+        .limits(limits);
+    listen(server).start().expect("a server")
 }
 
 fn channel(running: &Running) -> Channel {
@@ -603,10 +600,9 @@ fn calls(sent: &[u8]) -> usize {
 fn silent_until(server: &Running, wanted: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("tcp://{}", listener.local_addr().expect("an address"));
-    let behind = crate::fixture::address(server);
+    let place = tcp_place(server).to_owned();
     thread::spawn(move || {
         let (mut front, _) = listener.accept().expect("a client");
-        let place = behind.trim_start_matches("tcp://");
         let mut back = TcpStream::connect(place).expect("a server");
         let (mut from, mut to) = (
             back.try_clone().expect("it"),
@@ -662,10 +658,7 @@ async fn a_chain_of_three_calls_takes_one_round_trip() {
 
 /// What the server says to a call on the object with this number.
 fn call_by_number(running: &Running, number: u32, service: &str) -> Status {
-    let Some(place) = address(running).strip_prefix("tcp://").map(str::to_owned) else {
-        panic!("the fixture listens on TCP");
-    };
-    let mut stream = TcpStream::connect(place).expect("a listener");
+    let mut stream = TcpStream::connect(tcp_place(running)).expect("a listener");
     let mut machine = Connection::new(Role::Client, Options::default());
     let key = MethodKey::Name(Name::new("add"));
     let call = OutgoingCall {
@@ -723,8 +716,7 @@ fn numbers_that_lead_nowhere() {
 #[test]
 fn a_release_of_what_was_not_sent_ends_the_connection() {
     let running = start(&Counters::default(), Model::EventLoops(Some(1)), 100);
-    let place = address(&running).replace("tcp://", "");
-    let mut stream = TcpStream::connect(place).expect("a listener");
+    let mut stream = TcpStream::connect(tcp_place(&running)).expect("a listener");
     let (mut machine, mut out) = (
         Connection::new(Role::Client, Options::default()),
         Vec::new(),

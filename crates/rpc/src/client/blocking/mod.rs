@@ -16,6 +16,7 @@ mod streams;
 pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 
 use super::dial::Dial;
+use super::moving::PATIENCE;
 use super::options::{Options, handle, settings};
 use super::table::{ObjectCall, Outgoing, Queued, Table, lost, misbehaved, too_late};
 use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
@@ -81,7 +82,7 @@ impl Shared {
 
 struct Server {
     connector: Arc<dyn Connector>,
-    places: Vec<Place>,
+    places: Vec<Arc<Place>>,
     next: AtomicUsize,
 }
 
@@ -90,6 +91,35 @@ struct Server {
 struct Place {
     connection: Mutex<Option<Arc<Connection>>>,
     dial: Mutex<Dial>,
+}
+
+impl Place {
+    /// The connection that is there, where it is not known to be lost.
+    fn usable(self: &Arc<Self>, options: &Arc<Options>) -> Option<Arc<Connection>> {
+        let place = lock(&self.connection);
+        let connection = place.as_ref()?;
+        if let Some(address) = connection.usable()? {
+            let (place, old, options) = (self.clone(), connection.clone(), options.clone());
+            let moving = move || place.replace(&old, &address, &options);
+            let thread = thread::Builder::new().name("dovetail move".to_owned());
+            // Without a thread it stays where it is.
+            let _ = thread.spawn(moving);
+        }
+        Some(connection.clone())
+    }
+
+    /// Has calls made on another connection from now on, if that can be had.
+    fn replace(&self, old: &Arc<Connection>, address: &Address, options: &Options) {
+        let Ok(stream) = address.connect(Instant::now() + PATIENCE) else {
+            return;
+        };
+        let new = Connection::new(stream, old.target.clone(), options);
+        let mut place = lock(&self.connection);
+        let is_there = place.as_ref().is_some_and(|there| Arc::ptr_eq(there, old));
+        if is_there && lock(&old.state).table.give_way() {
+            *place = Some(new);
+        }
+    }
 }
 
 impl Channel {
@@ -172,15 +202,22 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        let connection = self.connection()?;
-        let remote = Remote::promised(Home::Blocking(connection.clone()));
-        let call = Outgoing {
-            read: Some(read_objects::<T, E>),
-            promise: Some(remote.slot()),
-            ..self.outgoing(method, &params)
-        };
-        connection.queue(call, Instant::now() + self.options.timeout)?;
-        Ok(ObjectRef::there(Arc::new(remote)).into())
+        let deadline = Instant::now() + self.options.timeout;
+        let mut retries = Retries::new(false);
+        loop {
+            let connection = self.connection()?;
+            let remote = Remote::promised(Home::Blocking(connection.clone()));
+            let call = Outgoing {
+                read: Some(read_objects::<T, E>),
+                promise: Some(remote.slot()),
+                ..self.outgoing(method, &params)
+            };
+            match connection.queue(call, deadline) {
+                Err(status)
+                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
+                queued => return queued.map(|()| ObjectRef::there(Arc::new(remote)).into()),
+            }
+        }
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
@@ -332,12 +369,10 @@ impl Channel {
             several => server.next.fetch_add(1, Ordering::Relaxed) % several,
         };
         let place = &server.places[turn];
-        if let Some(connection) = &*lock(&place.connection)
-            && connection.usable()
-        {
-            return Ok(connection.clone());
+        match place.usable(&self.options) {
+            Some(connection) => Ok(connection),
+            None => self.dial(place, &*server.connector),
         }
-        self.dial(place, &*server.connector)
     }
 
     /// True where a lost connection is replaced by another one.
@@ -346,12 +381,14 @@ impl Channel {
     }
 
     /// Connects; one caller at a time, the others wait for what it gets.
-    fn dial(&self, place: &Place, connector: &dyn Connector) -> Result<Arc<Connection>, Status> {
+    fn dial(
+        &self,
+        place: &Arc<Place>,
+        connector: &dyn Connector,
+    ) -> Result<Arc<Connection>, Status> {
         let mut dial = lock(&place.dial);
-        if let Some(connection) = &*lock(&place.connection)
-            && connection.usable()
-        {
-            return Ok(connection.clone());
+        if let Some(connection) = place.usable(&self.options) {
+            return Ok(connection);
         }
         // A server that goes down waits for its clients to let go.
         *lock(&place.connection) = None;
@@ -394,7 +431,7 @@ impl ChannelBuilder {
     #[must_use]
     pub fn build(self) -> Channel {
         let places = (0..self.options.connections)
-            .map(|_| Place::default())
+            .map(|_| Arc::default())
             .collect();
         let shared = Shared::Server(Server {
             connector: self.connector,
@@ -447,7 +484,7 @@ impl State {
 
 impl Connection {
     fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Arc<Self> {
-        let table = Table::new(options, false);
+        let table = Table::new(options, false).may_move(options, stream.ports());
         let connection = Arc::new(Connection {
             stream,
             target,
@@ -482,22 +519,26 @@ impl Connection {
         self.given_up(state);
     }
 
-    /// False where the connection is known to be lost; asks the socket where it was idle for long.
-    fn usable(&self) -> bool {
+    /// `None` where the connection is known to be lost; asks the socket where it was idle for long. With it comes,
+    /// once, where to go on.
+    fn usable(&self) -> Option<Option<Address>> {
         let mut state = lock(&self.state);
         if state.table.broken() {
-            return false;
+            return None;
         }
         if state.last_used.elapsed() > DOUBTFUL && state.table.idle() && !state.reading {
-            let silent = self.stream.recv(&mut [0], Wait::Poll);
-            if !silent.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
+            // More than a poll, which may not see that the other process is gone.
+            let silent = self
+                .stream
+                .recv(&mut [0], Wait::Until(Some(Instant::now())));
+            if !silent.is_err_and(|e| e.kind() == io::ErrorKind::TimedOut) {
                 // Closed, or talking without being asked.
                 let why: &str = "the server closed it while it was idle";
                 state.table.fail(&lost(&self.target, &why));
-                return false;
+                return None;
             }
         }
-        true
+        Some(state.table.begin_to_move())
     }
 
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.

@@ -27,7 +27,7 @@ pub(super) async fn serve(
     peer: String,
     guest: Guest,
 ) -> io::Result<()> {
-    let caller = Caller::new(peer, site.pooled);
+    let caller = Caller::new(peer, site.pooled).with_ports(stream.ports());
     let queued = Arc::new(Queued::default());
     let mut connection = Connection {
         shared: &site.shared,
@@ -186,9 +186,11 @@ impl<'a> Connection<'a> {
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
         let needs = self.session.needs();
-        let receive = self
-            .stream
-            .receive(&mut self.session.input, needs, &mut self.experience);
+        let (stream, input) = (&mut self.stream, &mut self.session.input);
+        let receive = async {
+            stream.choose().await?;
+            stream.receive(input, needs, &mut self.experience).await
+        };
         let event = tokio::select! {
             biased;
             () = self.queued.0.notified() => Event::Queued,

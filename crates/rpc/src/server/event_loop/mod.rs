@@ -100,7 +100,8 @@ fn start_loop(
     for listener in listeners {
         // Counted from now on: the thread may begin late.
         let accepts = Accepts::new(shared);
-        sockets.push((listener.handle()?, listener.clone(), accepts));
+        let meets = shared.is_met_at(&listener.0.address());
+        sockets.push((listener.handle()?, listener.clone(), accepts, meets));
     }
     let (phase, told) = watch::channel(Phase::Serving);
     let site = Site {
@@ -112,12 +113,12 @@ fn start_loop(
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             LocalSet::new().block_on(&runtime, async move {
-                for (socket, open, accepts) in sockets {
+                for (socket, open, accepts, meets) in sockets {
                     let site = site.clone();
                     tokio::task::spawn_local(async move {
-                        site.accept(socket).await;
+                        site.accept(socket, meets).await;
                         if let Some(open) = Arc::into_inner(open) {
-                            site.welcome_late(&open);
+                            site.welcome_late(&open, meets);
                         }
                         drop(accepts);
                     });
@@ -167,16 +168,16 @@ impl Acceptor {
                 stream.set_nodelay(true)?;
                 (AsyncSocket::Tcp(stream), peer.to_string())
             }
-            Acceptor::Unix(listener) => (
-                AsyncSocket::Unix(listener.accept().await?.0),
-                "unix".to_owned(),
-            ),
+            Acceptor::Unix(listener) => {
+                let (socket, _) = listener.accept().await?;
+                (AsyncSocket::accepted(socket), describe(None))
+            }
         })
     }
 }
 
 impl Site {
-    async fn accept(&self, socket: socket2::Socket) {
+    async fn accept(&self, socket: socket2::Socket, meets: bool) {
         let Ok(acceptor) = Acceptor::new(socket) else {
             return;
         };
@@ -187,7 +188,7 @@ impl Site {
                 _ = told.wait_for(|phase| *phase != Phase::Serving) => break,
             };
             match accepted {
-                Ok((stream, peer)) => self.welcome(stream, peer),
+                Ok((stream, peer)) => self.welcome(stream, peer, meets),
                 // Out of descriptors, or a peer that is gone already: the next one may be better.
                 Err(_) => {
                     count(&self.shared.counters.accept_errors);
@@ -198,16 +199,16 @@ impl Site {
     }
 
     /// Whom no loop had accepted is told that the server goes down; without a word, first calls would be lost.
-    fn welcome_late(&self, open: &Open) {
+    fn welcome_late(&self, open: &Open, meets: bool) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {
-                self.welcome(stream, describe(peer.as_socket()));
+                self.welcome(stream, describe(peer.as_socket()), meets);
             }
         }
     }
 
-    fn welcome(&self, stream: AsyncSocket, peer: String) {
-        let Some(guest) = self.shared.admit(None) else {
+    fn welcome(&self, stream: AsyncSocket, peer: String, meets: bool) {
+        let Some(guest) = self.shared.admit(None, meets) else {
             return;
         };
         let site = self.clone();

@@ -1,0 +1,28 @@
+//! The tests of `runtime`, with shared memory in place of TCP: the fixture asks what this crate is called.
+#![cfg(all(feature = "shm", target_os = "linux"))]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[allow(dead_code, reason = "for the tests of `runtime` alone")]
+#[path = "runtime/fixture.rs"]
+mod fixture;
+
+#[cfg(feature = "async")]
+#[path = "runtime/callbacks.rs"]
+mod callbacks;
+#[path = "runtime/clients.rs"]
+mod clients;
+#[path = "runtime/drain.rs"]
+mod drain;
+#[path = "runtime/handlers.rs"]
+mod handlers;
+#[path = "runtime/limits.rs"]
+mod limits;
+#[path = "runtime/msgpack_rpc.rs"]
+mod msgpack_rpc;
+#[cfg(feature = "async")]
+#[path = "runtime/objects.rs"]
+mod objects;
+#[path = "runtime/own_wire.rs"]
+mod own_wire;
+#[path = "runtime/streams.rs"]
+mod streams;
