@@ -8,6 +8,8 @@ mod call;
 mod context;
 mod descriptor;
 mod exceptions;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod incoming;
 mod link;
 mod method;

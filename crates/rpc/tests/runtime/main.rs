@@ -11,6 +11,8 @@ mod compression;
 mod concurrency;
 mod cuts;
 mod drain;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod handlers;
 mod hostile;
 mod limits;

@@ -372,16 +372,25 @@ impl ChannelBuilder {
         let places = (0..self.options.connections)
             .map(|_| Place::default())
             .collect();
-        let shared = Shared::Server(Server {
-            connector: self.connector,
-            places,
-            next: AtomicUsize::new(0),
-        });
+        let shared = match self.options.wire {
+            Wire::Grpc => Shared::Nothing(no_grpc()),
+            _ => Shared::Server(Server {
+                connector: self.connector,
+                places,
+                next: AtomicUsize::new(0),
+            }),
+        };
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(self.options),
         }
     }
+}
+
+#[cold]
+fn no_grpc() -> Status {
+    let what = "gRPC needs an async channel: `dovetail::Channel`, with the feature `grpc`";
+    Status::new(Code::Unimplemented, what)
 }
 
 /// A connection that any number of callers share.
