@@ -2,8 +2,62 @@
 //! which takes longer than to copy a message into it.
 
 use bytes::BytesMut;
+use dovetail_wire::Blobs;
 #[cfg(feature = "async")]
 use std::cell::RefCell;
+use std::io::IoSlice;
+
+/// Bytes to be sent, with blobs that are sent from where they are.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blobs: Blobs,
+}
+
+impl From<Vec<u8>> for Gathered {
+    fn from(bytes: Vec<u8>) -> Self {
+        let blobs = Blobs::default();
+        Gathered { bytes, blobs }
+    }
+}
+
+impl Gathered {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.blobs.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.blobs.len()
+    }
+
+    /// Appends another one, and gives a buffer back that is empty.
+    pub(crate) fn append(&mut self, other: Gathered) -> Vec<u8> {
+        let Gathered {
+            mut bytes,
+            mut blobs,
+        } = other;
+        self.blobs.append(self.bytes.len(), &mut blobs);
+        if self.bytes.is_empty() {
+            std::mem::swap(&mut self.bytes, &mut bytes);
+        } else {
+            self.bytes.extend_from_slice(&bytes);
+            bytes.clear();
+        }
+        bytes
+    }
+
+    /// All of it in one piece.
+    #[cfg(feature = "async")]
+    pub(crate) fn joined(mut self) -> Vec<u8> {
+        self.blobs.join(&mut self.bytes);
+        self.bytes
+    }
+
+    /// All of it, in order.
+    pub(crate) fn slices(&self) -> Vec<IoSlice<'_>> {
+        self.blobs.pieces(&self.bytes).map(IoSlice::new).collect()
+    }
+}
 
 /// A buffer that has grown beyond this is let go once it is empty.
 pub(crate) const KEPT: usize = 256 << 10;

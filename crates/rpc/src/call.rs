@@ -1,3 +1,4 @@
+use crate::buffers::Gathered;
 use crate::client::code_of;
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
@@ -6,8 +7,8 @@ use crate::reply::ReplyBody;
 use crate::streams::{Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
 use dovetail_wire::{
-    Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind, Limits,
-    ObjectNumbers, ReadParams, WithObjects,
+    Blobs, Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind, Limits,
+    ObjectNumbers, Out, ReadParams, WithObjects,
 };
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -20,22 +21,24 @@ pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 /// An encoded answer, ready to be sent. Dropped instead, it passes no objects.
 #[derive(Debug)]
 pub struct Reply {
-    bytes: Vec<u8>,
+    message: Gathered,
     passed: Option<Unsent>,
 }
 
 impl Reply {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        let passed = None;
-        Reply { bytes, passed }
+    pub(crate) fn new(message: impl Into<Gathered>) -> Self {
+        Reply {
+            message: message.into(),
+            passed: None,
+        }
     }
 
     /// Gives up the bytes, to be sent.
-    pub(crate) fn sent(self) -> Vec<u8> {
+    pub(crate) fn sent(self) -> Gathered {
         if let Some(passed) = self.passed {
             passed.sent();
         }
-        self.bytes
+        self.message
     }
 }
 
@@ -340,7 +343,9 @@ impl Call {
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
         let body = ReplyBody(result);
         let body = WithObjects::new(&body, objects.or(self.objects.clone()));
-        match self.reply.reply(&mut self.out, &body, self.limits) {
+        let mut blobs = Blobs::default();
+        let out = Out::with_blobs(&mut self.out, &mut blobs);
+        match self.reply.reply(out, &body, self.limits) {
             Ok(()) => {
                 self.reply.returned(|| match (&transfer, result) {
                     (Some(transfer), Ok(_)) if T::KIND == Kind::Object => {
@@ -350,7 +355,10 @@ impl Call {
                 });
                 let exports = transfer.filter(|transfer| transfer.exports());
                 Reply {
-                    bytes: self.out,
+                    message: Gathered {
+                        bytes: self.out,
+                        blobs,
+                    },
                     passed: exports.map(Unsent::new),
                 }
             }

@@ -8,7 +8,7 @@ use crate::objects::{Lease, local};
 use crate::streams::StreamCall;
 use crate::{MethodKind, Service, Status};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, msgpack_rpc, thrift};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers, Out};
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
@@ -157,15 +157,15 @@ impl ReplyTo {
     /// Appends the answer: a result or a declared exception. After an error `out` is as it was.
     pub(crate) fn reply(
         &self,
-        out: &mut Vec<u8>,
+        out: Out<'_>,
         body: &impl Encode,
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
-            ReplyTo::MsgpackRpc(reply) => reply.reply(out, body, limits),
+            ReplyTo::MsgpackRpc(reply) => reply.reply(out.buffer, body, limits),
             #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.reply(out, body, limits),
+            ReplyTo::Grpc(reply) => reply.reply(out.buffer, body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..

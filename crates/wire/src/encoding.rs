@@ -1,6 +1,6 @@
 use crate::thrift::{binary, compact, json};
 use crate::{
-    DecodeError, DecodeErrorKind, EncodeError, Field, Limits, ReadParams, Reader, Value,
+    DecodeError, DecodeErrorKind, EncodeError, Field, Limits, Out, ReadParams, Reader, Value,
     WriteParams, Writer, msgpack, protobuf, tagged, tagless,
 };
 use bytes::Bytes;
@@ -118,27 +118,39 @@ impl Encoding {
         out: &mut Vec<u8>,
         limits: Limits,
     ) -> Result<(), EncodeError> {
+        self.encode_to(value, out.into(), limits)
+    }
+
+    /// The same; large blobs may be left where they are.
+    pub fn encode_to<E: Encode>(
+        self,
+        value: &E,
+        out: Out<'_>,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
         match self {
-            Self::Tagless => value.encode(&mut tagless::Writer::new(out, limits)),
+            Self::Tagless => value.encode(&mut tagless::Writer::to(out, limits)),
             Self::Tagged => {
-                let writer: &mut dyn Writer = &mut tagged::Writer::new(out, limits);
+                let writer: &mut dyn Writer = &mut tagged::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
-            Self::ThriftBinary => value.encode(&mut binary::Writer::new(out, limits)),
-            Self::ThriftCompact => value.encode(&mut compact::Writer::new(out, limits)),
+            Self::ThriftBinary => value.encode(&mut binary::Writer::to(out, limits)),
+            Self::ThriftCompact => value.encode(&mut compact::Writer::to(out, limits)),
             Self::ThriftJson => {
-                let writer: &mut dyn Writer = &mut json::Writer::new(out, limits);
+                let writer: &mut dyn Writer = &mut json::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
             Self::Protobuf => {
-                let writer: &mut dyn Writer = &mut protobuf::Writer::new(out, limits);
+                let writer: &mut dyn Writer = &mut protobuf::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
             Self::Msgpack => {
-                let writer: &mut dyn Writer = &mut msgpack::Writer::new(out, limits);
+                let writer: &mut dyn Writer = &mut msgpack::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
-            Self::Custom(codec) => codec.encode(out, limits, &mut |writer| value.encode(writer)),
+            Self::Custom(codec) => {
+                codec.encode(out.buffer, limits, &mut |writer| value.encode(writer))
+            }
         }
     }
 

@@ -19,6 +19,7 @@
 
 mod any;
 mod array;
+mod blobs;
 #[cfg(feature = "time")]
 mod carrier;
 mod containers;
@@ -61,6 +62,7 @@ pub use any::{Any, UnpackError};
 pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
 #[doc(hidden)]
 pub use array::{check_shape, read_array, write_array, wrong_count};
+pub use blobs::{Blobs, Out, Piece};
 pub use bytes::Bytes;
 #[cfg(feature = "decimal")]
 pub use decimal::{Decimal, parse_decimal};

@@ -3,7 +3,8 @@
 
 use dovetail_wire::thrift::binary;
 use dovetail_wire::{
-    Bytes, Codec, DecodeError, EncodeError, Encoding, Field, Kind, Limits, Reader, Writer,
+    Blobs, Bytes, Codec, DecodeError, EncodeError, Encoding, Field, Kind, Limits, Out, Reader,
+    Writer,
 };
 
 const JOIN: &[Field<'static>] = &[
@@ -71,4 +72,26 @@ fn parameters_pass_through_every_encoding() {
             .from_bytes::<bool>(&"?".into())
             .is_err()
     );
+}
+
+#[test]
+fn blobs_apart_stand_where_they_would() {
+    let large = Bytes::from(vec![7; Blobs::LEAST]);
+    let values = [
+        vec![],
+        vec![Bytes::new(), large.clone()],
+        vec![large.clone(), Bytes::from_static(b"small"), large.clone()],
+    ];
+    for encoding in Encoding::BUILT_IN {
+        for value in &values {
+            let (mut buffer, mut blobs) = (Vec::new(), Blobs::default());
+            let out = Out::with_blobs(&mut buffer, &mut blobs);
+            encoding.encode_to(value, out, Limits::default()).unwrap();
+            let whole = encoding.to_bytes(value).unwrap();
+            assert_eq!(buffer.len() + blobs.len(), whole.len(), "{encoding:?}");
+            assert!(blobs.pieces(&buffer).all(|piece| !piece.is_empty()));
+            blobs.join(&mut buffer);
+            assert!(buffer == whole, "{encoding:?}");
+        }
+    }
 }

@@ -114,8 +114,8 @@ impl Caller {
         let start = frame::begin(out);
         put_varint(slot.into(), out);
         let body_at = out.len();
-        let tagged =
-            message::body(body, tagless, terms.encoding, start, out).map_err(CallError::Encode)?;
+        let tagged = message::body(body, tagless, terms.encoding, start, out.into())
+            .map_err(CallError::Encode)?;
         let packed = terms.sending.compress(body_at, out);
         // The extras are written last and moved to the front: after an error, the table must not have
         // headers that were not sent.
@@ -133,7 +133,14 @@ impl Caller {
             .with(Flags::TAGGED, tagged)
             .with(Flags::EXTRAS, has_extras);
         let id = self.number();
-        frame::end_message(out, start, Kind::Call, flags, id, terms.sending.frame);
+        frame::end_message(
+            out.into(),
+            start,
+            Kind::Call,
+            flags,
+            id,
+            terms.sending.frame,
+        );
         if !kind.is_oneway() {
             self.waiting.insert(id, Waiting::Caller);
         }

@@ -186,8 +186,10 @@ impl Connection {
         self.transmit(out);
         let start = frame::begin(out);
         let tagless = self.is_tagless(encoding);
-        let tagged = message::body(item, tagless, self.options.encoding, start, out)?;
-        let bytes = self.sending.end(Kind::Item, call, tagged, start, out);
+        let tagged = message::body(item, tagless, self.options.encoding, start, out.into())?;
+        let bytes = self
+            .sending
+            .end(Kind::Item, call, tagged, start, out.into());
         self.streams.sent(call, bytes);
         Ok(Sent::Yes)
     }
@@ -215,9 +217,9 @@ impl Connection {
         self.transmit(out);
         let start = frame::begin(out);
         let tagless = self.is_tagless(encoding);
-        let tagged = message::body(exception, tagless, self.options.encoding, start, out)?;
+        let tagged = message::body(exception, tagless, self.options.encoding, start, out.into())?;
         let flags = Flags::NONE.with(Flags::TAGGED, tagged);
-        frame::end_message(out, start, Kind::End, flags, call, self.peer.frame);
+        frame::end_message(out.into(), start, Kind::End, flags, call, self.peer.frame);
         self.ended_ours(call);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Frames: eight bytes of header and a payload. `docs/spec/wire.md`, "Frames".
 
 use super::ProtocolError;
-use dovetail_wire::Bytes;
+use dovetail_wire::{Bytes, Out, Piece};
 
 /// Bytes before the payload.
 pub(super) const HEADER: usize = 8;
@@ -149,33 +149,133 @@ fn header(length: usize, kind: Kind, flags: Flags, id: u32) -> [u8; HEADER] {
     [a, b, c, kind as u8 | flags.0, e, f, g, h]
 }
 
-/// Like [`end`], and cuts a payload longer than `largest` into several frames.
+/// Like [`end`], and cuts a payload longer than `largest` into several frames. Blobs that stand elsewhere count.
 pub(super) fn end_message(
-    out: &mut Vec<u8>,
+    out: Out<'_>,
     start: usize,
     kind: Kind,
     flags: Flags,
     id: u32,
     largest: usize,
 ) {
-    if out.len() - start - HEADER <= largest {
-        return end(out, start, kind, flags, id);
-    }
-    let payload = out.len() - start - HEADER;
-    let pieces = payload.div_ceil(largest);
-    out.resize(out.len() + (pieces - 1) * HEADER, 0);
-    // From the last one to the first, each moves behind as many headers as there are pieces before it.
-    for piece in (0..pieces).rev() {
-        let from = start + HEADER + piece * largest;
-        let length = largest.min(payload - piece * largest);
-        let to = from + piece * HEADER;
-        out.copy_within(from..from + length, to);
+    let payload = out.buffer.len() + out.apart() - start - HEADER;
+    let pieces = payload.div_ceil(largest).max(1);
+    let header = |piece: usize| {
         let flags = match piece {
             0 => flags,
             // The extras stand in the first frame.
             _ => Flags(flags.0 & !Flags::EXTRAS.0),
         };
         let flags = flags.with(Flags::MORE, piece + 1 < pieces);
-        out[to - HEADER..to].copy_from_slice(&header(length, kind, flags, id));
+        let length = largest.min(payload - piece * largest);
+        (header(length, kind, flags, id), length)
+    };
+    if pieces == 1 {
+        if let Some(room) = out.buffer[start..].first_chunk_mut() {
+            *room = header(0).0;
+        }
+    } else if out.apart() > 0 {
+        cut_apart(out, start, header);
+    } else {
+        cut(out.buffer, start, (pieces, largest), header);
+    }
+}
+
+/// Cuts a payload that stands in one piece.
+fn cut(
+    out: &mut Vec<u8>,
+    start: usize,
+    (pieces, largest): (usize, usize),
+    header: impl Fn(usize) -> ([u8; HEADER], usize),
+) {
+    out.resize(out.len() + (pieces - 1) * HEADER, 0);
+    // From the last one to the first, each moves behind as many headers as there are pieces before it.
+    for piece in (0..pieces).rev() {
+        let from = start + HEADER + piece * largest;
+        let (header, length) = header(piece);
+        let to = from + piece * HEADER;
+        out.copy_within(from..from + length, to);
+        out[to - HEADER..to].copy_from_slice(&header);
+    }
+}
+
+/// Cuts a payload of which blobs stand elsewhere, and stay there.
+fn cut_apart(mut out: Out<'_>, start: usize, header: impl Fn(usize) -> ([u8; HEADER], usize)) {
+    let whole = std::mem::take(out.buffer);
+    let blobs = out.blobs.as_deref_mut().map(std::mem::take);
+    out.buffer.extend_from_slice(&whole[..start]);
+    let (mut pieces, mut room) = (0.., 0);
+    // The room for a header.
+    let mut from = start + HEADER;
+    for part in blobs.unwrap_or_default().parts(&whole) {
+        let all = part.as_slice().len();
+        while from < all {
+            if room == 0
+                && let Some(piece) = pieces.next()
+            {
+                let (header, length) = header(piece);
+                out.buffer.extend_from_slice(&header);
+                room = length;
+            }
+            let to = all.min(from + room);
+            match part {
+                Piece::Bytes(bytes) => out.buffer.extend_from_slice(&bytes[from..to]),
+                Piece::Blob(blob) => out.blob(&blob.slice(from..to)),
+            }
+            room -= to - from;
+            from = to;
+        }
+        from = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dovetail_wire::Blobs;
+
+    /// A payload of small and of large parts, in frames of at most `largest` bytes.
+    fn frames(parts: &[usize], largest: usize, apart: bool) -> Vec<u8> {
+        let (mut buffer, mut blobs) = (b"before".to_vec(), Blobs::default());
+        let start = begin(&mut buffer);
+        let mut out = match apart {
+            true => Out::with_blobs(&mut buffer, &mut blobs),
+            false => (&mut buffer).into(),
+        };
+        for (index, part) in parts.iter().enumerate() {
+            out.blob(&Bytes::from(vec![index as u8; *part]));
+        }
+        let flags = Flags::EXTRAS.with(Flags::TAGGED, true);
+        end_message(out, start, Kind::Reply, flags, 7, largest);
+        let whole = parts
+            .iter()
+            .filter(|part| (Blobs::LEAST..=largest).contains(part));
+        if apart && largest == LARGEST {
+            assert_eq!(blobs.len(), whole.sum());
+        }
+        blobs.join(&mut buffer);
+        buffer
+    }
+
+    const LARGEST: usize = 1 << 20;
+
+    #[test]
+    fn blobs_apart_make_the_same_frames() {
+        const LARGE: usize = Blobs::LEAST;
+        let payloads: [&[usize]; 7] = [
+            &[3],
+            &[LARGE],
+            &[0, LARGE, 0],
+            &[5, LARGE + 1, 7, LARGE],
+            &[LARGE, LARGE, 1],
+            &[100_000, 1, 100_000],
+            &[1, 3 * LARGE],
+        ];
+        for parts in payloads {
+            for largest in [LARGE, LARGE + 1, 2 * LARGE, 50_000, LARGEST] {
+                let (apart, whole) = (frames(parts, largest, true), frames(parts, largest, false));
+                assert!(apart == whole, "{parts:?} in frames of {largest}");
+            }
+        }
     }
 }

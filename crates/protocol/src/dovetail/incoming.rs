@@ -3,7 +3,7 @@ use super::frame::{self, Kind};
 use super::message::{self, Sending};
 use super::status;
 use crate::{Headers, Status};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, Out};
 use std::time::Duration;
 
 /// A call that has arrived.
@@ -48,14 +48,18 @@ impl ReplyTo {
 
     /// Appends the answer, a union of the result and the declared exceptions. After an error `out` is as it
     /// was.
-    pub fn reply(
+    pub fn reply<'a>(
         &self,
-        out: &mut Vec<u8>,
+        out: impl Into<Out<'a>>,
         body: &impl Encode,
         limits: Limits,
     ) -> Result<(), EncodeError> {
-        let start = frame::begin(out);
-        let tagged = message::body(body, self.tagless, limits, start, out)?;
+        let mut out = out.into();
+        if self.sending.compression.is_some() {
+            out.blobs = None;
+        }
+        let start = frame::begin(out.buffer);
+        let tagged = message::body(body, self.tagless, limits, start, out.again())?;
         self.sending.end(Kind::Reply, self.call, tagged, start, out);
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::compression::{Body, Compression, Packed};
 use super::extras::{self, Extras};
 use super::frame::{self, Flags, Kind};
 use super::settings::Settings;
-use dovetail_wire::{Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Encode, EncodeError, Encoding, Limits, Out};
 
 /// A message that has arrived, without what stands before the extras.
 pub(super) struct Message {
@@ -38,21 +38,21 @@ impl Sending {
     }
 
     /// Ends a reply or an item, of which the body has been appended behind the room for a header. Gives the bytes of
-    /// its payload.
+    /// its payload. What is to be compressed has no blobs elsewhere.
     pub(super) fn end(
         &self,
         kind: Kind,
         call: u32,
         tagged: bool,
         start: usize,
-        out: &mut Vec<u8>,
+        out: Out<'_>,
     ) -> usize {
         let body = start + frame::HEADER;
-        let packed = self.compress(body, out);
+        let packed = self.compress(body, out.buffer);
         if let Some(packed) = packed {
-            extras::put_before(body, out, |out| extras::write_packed(packed, out));
+            extras::put_before(body, out.buffer, |out| extras::write_packed(packed, out));
         }
-        let payload = out.len() - body;
+        let payload = out.buffer.len() + out.apart() - body;
         let flags = Flags::NONE
             .with(Flags::TAGGED, tagged)
             .with(Flags::EXTRAS, packed.is_some());
@@ -68,30 +68,21 @@ pub(super) fn body(
     tagless: bool,
     limits: Limits,
     start: usize,
-    out: &mut Vec<u8>,
+    mut out: Out<'_>,
 ) -> Result<bool, EncodeError> {
-    let begin = out.len();
+    let begin = out.buffer.len();
     let mut tagged = !tagless;
-    let mut written = body_in(tagged, body, limits, out);
+    let mut written = encoding(tagged).encode_to(body, out.again(), limits);
     if !tagged && written == Err(EncodeError::NeedsTags) {
         // It has fields of another contract.
         out.truncate(begin);
         tagged = true;
-        written = body_in(tagged, body, limits, out);
+        written = encoding(tagged).encode_to(body, out.again(), limits);
     }
     if written.is_err() {
         out.truncate(start);
     }
     written.map(|()| tagged)
-}
-
-fn body_in(
-    tagged: bool,
-    body: &impl Encode,
-    limits: Limits,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
-    encoding(tagged).encode(body, out, limits)
 }
 
 /// The encoding that a flag stands for.

@@ -204,7 +204,7 @@ mod tests {
         let mut cut = Vec::new();
         let start = frame::begin(&mut cut);
         cut.extend_from_slice(b"nineteen letters +3");
-        end_message(&mut cut, start, Kind::Call, Flags::TAGGED, 7, 4);
+        end_message((&mut cut).into(), start, Kind::Call, Flags::TAGGED, 7, 4);
         assert_eq!(cut.len(), 5 * HEADER + 19);
         assert_eq!(split(&cut, cut.len()), "Call 7 nineteen letters +3");
     }

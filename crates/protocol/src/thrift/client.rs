@@ -167,7 +167,7 @@ impl ClientConnection {
                 },
             },
         };
-        message.write(body, self.options.encoding, out)?;
+        message.write(body, self.options.encoding, out.into())?;
         self.calls += 1;
         if !oneway || self.answers_oneway() {
             self.pending.push_back(Pending {

@@ -5,7 +5,7 @@ use super::{MessageKind, Transport, Wire};
 use super::{header, message, transform};
 use crate::Headers;
 use crate::limits::MAX_FRAME;
-use dovetail_wire::{Encode, EncodeError, Limits};
+use dovetail_wire::{Encode, EncodeError, Limits, Out};
 
 /// Everything about a message but its body.
 pub(crate) struct Outgoing<'a> {
@@ -36,10 +36,14 @@ impl Outgoing<'_> {
         &self,
         value: &impl Encode,
         limits: Limits,
-        out: &mut Vec<u8>,
+        mut out: Out<'_>,
     ) -> Result<(), EncodeError> {
-        let start = out.len();
-        let result = self.try_write(value, limits, out, start);
+        if !matches!(self.lead, Lead::Plain) {
+            // What is compressed, or announced in decimal digits, is in one piece.
+            out.blobs = None;
+        }
+        let start = out.buffer.len();
+        let result = self.try_write(value, limits, out.again(), start);
         if result.is_err() {
             out.truncate(start);
         }
@@ -50,9 +54,10 @@ impl Outgoing<'_> {
         &self,
         value: &impl Encode,
         limits: Limits,
-        out: &mut Vec<u8>,
+        mut to: Out<'_>,
         start: usize,
     ) -> Result<(), EncodeError> {
+        let out = &mut *to.buffer;
         match &self.lead {
             Lead::Plain if self.wire.transport == Transport::Framed => {
                 out.extend_from_slice(&[0; 4]);
@@ -65,7 +70,9 @@ impl Outgoing<'_> {
         let message = out.len();
         let protocol = self.wire.protocol;
         message::write_head(protocol, self.kind, self.name, self.seqid, out);
-        protocol.encoding().encode(value, out, limits)?;
+        protocol.encoding().encode_to(value, to.again(), limits)?;
+        let apart = to.apart();
+        let out = to.buffer;
         message::write_end(protocol, out);
         match &self.lead {
             Lead::Header(envelope) => {
@@ -76,9 +83,9 @@ impl Outgoing<'_> {
                         });
                     }
                 }
-                set_frame(out, start)
+                set_frame(out, start, 0)
             }
-            Lead::Plain if self.wire.transport == Transport::Framed => set_frame(out, start),
+            Lead::Plain if self.wire.transport == Transport::Framed => set_frame(out, start, apart),
             Lead::Plain => Ok(()),
             Lead::Request { .. } | Lead::Response { .. } => {
                 http::set_length(out, message);
@@ -88,9 +95,9 @@ impl Outgoing<'_> {
     }
 }
 
-/// Sets the length of the frame that begins at `start`.
-fn set_frame(out: &mut [u8], start: usize) -> Result<(), EncodeError> {
-    let length = out.len() - start - 4;
+/// Sets the length of the frame that begins at `start`, of which so many bytes stand elsewhere.
+fn set_frame(out: &mut [u8], start: usize, apart: usize) -> Result<(), EncodeError> {
+    let length = out.len() + apart - start - 4;
     if length > MAX_FRAME {
         return Err(EncodeError::TooLong { length });
     }

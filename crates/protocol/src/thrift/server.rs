@@ -9,7 +9,7 @@ use crate::Status;
 use crate::limits::credible;
 use crate::{ConnectionLimits, Headers, Name};
 use bytes::BytesMut;
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, Out};
 use std::sync::Arc;
 
 /// What all connections of a listener have in common.
@@ -197,7 +197,8 @@ impl ServerConnection {
             },
         };
         // A wire that cannot carry it leaves the peer with a closed connection.
-        let _ = message.write(&ApplicationException::from(error), Limits::default(), out);
+        let error = ApplicationException::from(error);
+        let _ = message.write(&error, Limits::default(), out.into());
     }
 
     /// The peer has closed its side: an error where that is in the middle of a message.
@@ -317,20 +318,21 @@ fn check_path(head: &http::Head, options: &ServerOptions) -> Result<(), Protocol
 impl ReplyTo {
     /// Appends the reply, a struct with the result or a declared exception, as one complete message. To a
     /// one-way call only [`accepted`](Self::accepted) is said. After an error `out` is as it was.
-    pub fn reply(
+    pub fn reply<'a>(
         &self,
-        out: &mut Vec<u8>,
+        out: impl Into<Out<'a>>,
         body: &impl Encode,
         limits: Limits,
     ) -> Result<(), EncodeError> {
-        self.write(MessageKind::Reply, body, limits, out)
+        self.write(MessageKind::Reply, body, limits, out.into())
     }
 
     /// Appends a failure. To a one-way call only [`accepted`](Self::accepted) is said.
     pub fn exception(&self, out: &mut Vec<u8>, status: &Status) {
         let exception = ApplicationException::from(status);
         // Two fields cannot fail to be encoded; a protocol from outside that does gets no answer.
-        let _ = self.write(MessageKind::Exception, &exception, Limits::default(), out);
+        let limits = Limits::default();
+        let _ = self.write(MessageKind::Exception, &exception, limits, out.into());
     }
 
     /// Appends what a one-way call is answered with: nothing, but over HTTP an empty response.
@@ -376,10 +378,10 @@ impl ReplyTo {
         kind: MessageKind,
         body: &impl Encode,
         limits: Limits,
-        out: &mut Vec<u8>,
+        out: Out<'_>,
     ) -> Result<(), EncodeError> {
         if self.oneway {
-            self.accepted(out);
+            self.accepted(out.buffer);
             return Ok(());
         }
         let message = Outgoing {

@@ -131,7 +131,7 @@ fn start(calls: &Arc<Inner>, call: Incoming, link: &Arc<Link>) {
         let answer = outcome(&shared, answer, waiting).await;
         link.with(|table| {
             table.transmit();
-            table.out.extend_from_slice(&answer);
+            table.out.extend_from_slice(&answer.joined());
         });
         let Some(calls) = calls.upgrade() else {
             return;

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::counters::count;
 use super::router::Route;
+use crate::buffers::Gathered;
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::{ObjectMethod, no_object};
@@ -186,9 +187,9 @@ impl RunningCall<'_> {
 }
 
 impl Future for RunningCall<'_> {
-    type Output = Vec<u8>;
+    type Output = Gathered;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Gathered> {
         self.poll_reply(context).map(Reply::sent)
     }
 }
@@ -204,9 +205,9 @@ fn panicked() -> Status {
     Status::new(Code::Internal, "the handler panicked").with_execution(Execution::MayHaveRun)
 }
 
-pub(super) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Vec<u8> {
+pub(super) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {
     reply.fail(&mut out, status);
-    out
+    out.into()
 }
 
 /// How a call whose handler waits is answered where that does not do it.
@@ -220,9 +221,9 @@ pub(super) struct Waiting {
 #[cfg(feature = "async")]
 pub(super) async fn outcome(
     shared: &Shared,
-    answer: Abortable<impl Future<Output = Vec<u8>>>,
+    answer: Abortable<impl Future<Output = Gathered>>,
     Waiting { reply, deadline }: Waiting,
-) -> Vec<u8> {
+) -> Gathered {
     let outcome = match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline.into(), answer).await,
         None => Ok(answer.await),

@@ -6,7 +6,7 @@ use super::running::RunningCall;
 use super::{LINGER, Shared};
 #[cfg(feature = "async")]
 use crate::Reply;
-use crate::buffers;
+use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
 use crate::link::{Flush, Link};
@@ -342,7 +342,7 @@ impl Drop for Session<'_> {
 /// and no allocation.
 #[derive(Default)]
 pub(super) struct Outbox {
-    pub(super) bytes: Vec<u8>,
+    pub(super) waiting: Gathered,
     spare: Vec<u8>,
 }
 
@@ -356,38 +356,33 @@ impl Outbox {
     }
 
     /// Takes an answer to be sent.
-    pub(super) fn put(&mut self, mut answer: Vec<u8>) {
-        if self.bytes.is_empty() {
-            std::mem::swap(&mut self.bytes, &mut answer);
-        } else {
-            self.bytes.extend_from_slice(&answer);
-            answer.clear();
-        }
-        self.spare = answer;
+    pub(super) fn put(&mut self, answer: Gathered) {
+        self.spare = self.waiting.append(answer);
     }
 
     /// True where there is no buffer yet to be used again.
     #[cfg(feature = "async")]
     pub(super) fn is_new(&self) -> bool {
-        self.bytes.capacity() == 0 && self.spare.capacity() == 0
+        self.waiting.bytes.capacity() == 0 && self.spare.capacity() == 0
     }
 
     /// True where it is time to send what is there.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() > FLUSH
+        self.waiting.len() > FLUSH
     }
 
     /// Everything has been sent. Gives the buffer where it has grown too large to be kept.
     pub(super) fn sent(&mut self) -> Option<Vec<u8>> {
-        buffers::sent(&mut self.bytes)
+        self.waiting.blobs.clear();
+        buffers::sent(&mut self.waiting.bytes)
     }
 
     /// Takes a buffer, which is empty, for the next answer.
     #[cfg(feature = "async")]
     pub(super) fn lend(&mut self, buffer: Vec<u8>) {
         let spare = std::mem::replace(&mut self.spare, buffer);
-        if self.bytes.capacity() == 0 {
-            self.bytes = spare;
+        if self.waiting.bytes.capacity() == 0 {
+            self.waiting.bytes = spare;
         }
     }
 }

@@ -6,6 +6,7 @@ use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Released, Session};
 use super::{LINGER, Shared};
 use crate::block_on::block_on;
+use crate::buffers::Gathered;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
 use crate::link::{Flush, Link};
@@ -85,7 +86,9 @@ pub(super) fn serve(
         aside.wait();
         served
     })?;
-    let lingers = connection.session.farewell(&mut connection.out.bytes);
+    let lingers = connection
+        .session
+        .farewell(&mut connection.out.waiting.bytes);
     sender.send(&mut connection.out)?;
     if lingers {
         linger(&**stream, &mut connection.receiver);
@@ -115,7 +118,7 @@ impl<'a> Connection<'a> {
             self.session.going_down();
         }
         loop {
-            while let Some(arrival) = self.session.next(&mut self.out.bytes) {
+            while let Some(arrival) = self.session.next(&mut self.out.waiting.bytes) {
                 let Arrival::Call(call) = arrival else {
                     // A thread that is in a handler cannot be stopped.
                     continue;
@@ -136,7 +139,7 @@ impl<'a> Connection<'a> {
             if self.session.ends() && (!self.session.drains() || aside.is_empty()) {
                 return Ok(());
             }
-            self.session.transmit(&mut self.out.bytes);
+            self.session.transmit(&mut self.out.waiting.bytes);
             self.sender.send(&mut self.out)?;
             self.receive(aside)?;
         }
@@ -300,11 +303,11 @@ struct Sender {
 
 impl Sender {
     fn send(&self, out: &mut Outbox) -> io::Result<()> {
-        if out.bytes.is_empty() {
+        if out.waiting.is_empty() {
             return Ok(());
         }
         let sending = self.lock();
-        let sent = self.send_all(&out.bytes);
+        let sent = self.send_gathered(&out.waiting);
         drop(sending);
         out.sent();
         sent
@@ -315,10 +318,10 @@ impl Sender {
     }
 
     /// For threads beside the one of the connection.
-    fn send_or_shut_down(&self, bytes: &[u8]) {
-        if !bytes.is_empty() {
+    fn send_or_shut_down(&self, answer: &Gathered) {
+        if !answer.is_empty() {
             let sending = self.lock();
-            let sent = self.send_all(bytes);
+            let sent = self.send_gathered(answer);
             drop(sending);
             self.shut_down_after(&sent);
         }
@@ -331,15 +334,30 @@ impl Sender {
         }
     }
 
+    fn send_gathered(&self, answers: &Gathered) -> io::Result<()> {
+        match answers.blobs.is_empty() {
+            true => self.send_all(&answers.bytes),
+            false => self.count_timeout(|deadline| {
+                let mut slices = answers.slices();
+                self.stream.send_all_vectored(&mut slices, deadline)
+            }),
+        }
+    }
+
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
+        self.count_timeout(|deadline| self.stream.send_all(bytes, deadline))
+    }
+
+    fn count_timeout(
+        &self,
+        send: impl FnOnce(Option<Instant>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let deadline = Instant::now() + self.shared.limits.transfer;
-        self.stream
-            .send_all(bytes, Some(deadline))
-            .inspect_err(|e| {
-                if e.kind() == io::ErrorKind::TimedOut {
-                    count(&self.shared.counters.transfer_timeouts);
-                }
-            })
+        send(Some(deadline)).inspect_err(|e| {
+            if e.kind() == io::ErrorKind::TimedOut {
+                count(&self.shared.counters.transfer_timeouts);
+            }
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! A socket on an event loop: of a server's connections, and of async clients.
 
 use super::Experience;
+use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, IoSlice};
 use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
@@ -104,6 +105,26 @@ impl AsyncSocket {
             AsyncSocket::Tcp(stream) => stream.write_all(bytes).await,
             AsyncSocket::Unix(stream) => stream.write_all(bytes).await,
         }
+    }
+
+    /// The same with blobs from where they are.
+    pub(crate) async fn send_gathered(&mut self, message: &Gathered) -> io::Result<()> {
+        if message.blobs.is_empty() {
+            return self.send(&message.bytes).await;
+        }
+        let mut slices = message.slices();
+        let mut slices = &mut slices[..];
+        while !slices.is_empty() {
+            let sent = match self {
+                AsyncSocket::Tcp(stream) => stream.write_vectored(slices).await?,
+                AsyncSocket::Unix(stream) => stream.write_vectored(slices).await?,
+            };
+            if sent == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            IoSlice::advance_slices(&mut slices, sent);
+        }
+        Ok(())
     }
 
     /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future is dropped.

@@ -12,6 +12,7 @@ mod program;
 mod ready;
 mod receiver;
 mod socket;
+mod spare;
 
 #[cfg(feature = "async")]
 pub(crate) use async_socket::AsyncSocket;
@@ -28,7 +29,8 @@ pub(crate) use receiver::Receiver;
 pub(crate) use socket::describe;
 pub use socket::{Socket, SocketListener};
 
-use std::io;
+use bytes::BytesMut;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,8 +48,30 @@ pub trait Stream: Send + Sync {
     /// Receives at least one byte; 0 means that the peer has closed its side.
     fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize>;
 
+    /// Receives behind what `input` holds, at most `most` bytes; what [`recv`](Self::recv) says holds here, too. A
+    /// transport overrides it where it can receive into memory that has not been cleared.
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        let start = input.len();
+        input.resize(start + most, 0);
+        let place = input.get_mut(start..).unwrap_or_default();
+        let received = self.recv(place, wait);
+        input.truncate(start + received.as_ref().map_or(0, |received| *received));
+        received
+    }
+
     /// Sends all bytes, in one piece where the transport has room; `TimedOut` at the deadline.
     fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()>;
+
+    /// The same with bytes from several places. A transport overrides it where it can send them in one piece.
+    fn send_all_vectored(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        slices
+            .iter()
+            .try_for_each(|slice| self.send_all(slice, deadline))
+    }
 
     /// Ends receiving: a `recv` that waits, in any thread, returns 0 once what has arrived is read.
     fn shutdown_recv(&self);

@@ -3,6 +3,7 @@
 //! while others need the core is a disaster. So the policy learns.
 
 use super::{Stream, Wait};
+use bytes::BytesMut;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -59,10 +60,29 @@ impl Poller {
         buffer: &mut [u8],
         deadline: Option<Instant>,
     ) -> io::Result<usize> {
+        self.wait(deadline, |wait| stream.recv(buffer, wait))
+    }
+
+    /// The same behind what `input` holds, at most so many bytes.
+    pub(crate) fn recv_behind(
+        &mut self,
+        stream: &dyn Stream,
+        input: &mut BytesMut,
+        most: usize,
+        deadline: Option<Instant>,
+    ) -> io::Result<usize> {
+        self.wait(deadline, |wait| stream.recv_behind(input, most, wait))
+    }
+
+    fn wait(
+        &mut self,
+        deadline: Option<Instant>,
+        mut recv: impl FnMut(Wait) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let start = Instant::now();
         if let Some(mut poll) = self.experience.poll(start) {
             loop {
-                match stream.recv(buffer, Wait::Poll) {
+                match recv(Wait::Poll) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
                         self.experience.met();
@@ -76,7 +96,7 @@ impl Poller {
                 }
             }
         }
-        let result = stream.recv(buffer, Wait::Until(deadline));
+        let result = recv(Wait::Until(deadline));
         self.experience.waited(start);
         result
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// Small messages are received here and appended; larger ones go straight to their place.
 const SCRATCH: usize = 16 << 10;
 
-/// At most so much is received in one piece: its place is cleared before, and most of it may stay empty.
+/// At most so much is received in one piece: memory is not spent on what a peer has only announced.
 const PIECE: usize = 256 << 10;
 
 /// The reading end of one connection: it knows when to poll, and where to put what comes.
@@ -15,6 +15,8 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct Receiver {
     poller: Poller,
     scratch: Vec<u8>,
+    /// How long messages have been lately, where that is more than `scratch` holds.
+    expects: usize,
 }
 
 impl Receiver {
@@ -22,6 +24,7 @@ impl Receiver {
         Receiver {
             poller: Poller::new(polling),
             scratch: vec![0; SCRATCH],
+            expects: 0,
         }
     }
 
@@ -33,17 +36,28 @@ impl Receiver {
         needs: usize,
         deadline: Instant,
     ) -> io::Result<usize> {
-        if needs <= SCRATCH {
+        let begins = input.is_empty();
+        let (room, wanted) = (
+            input.capacity() - input.len(),
+            match begins {
+                true => needs.max(self.expects),
+                false => needs,
+            },
+        );
+        if wanted <= SCRATCH && room < SCRATCH {
             let received = self.discard(stream, deadline)?;
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
-        let start = input.len();
-        input.resize(start + needs.min(PIECE), 0);
-        let place = &mut input[start..];
-        let result = self.poller.recv(stream, place, Some(deadline));
-        input.truncate(start + result.as_ref().copied().unwrap_or(0));
-        result
+        let most = wanted.max(room).min(PIECE);
+        self.expects = self.expects.max(input.len() + needs).min(PIECE);
+        let received = self
+            .poller
+            .recv_behind(stream, input, most, Some(deadline))?;
+        if begins && received <= SCRATCH {
+            self.expects = 0;
+        }
+        Ok(received)
     }
 
     /// Lets go of the memory of an empty buffer that is large, or cannot be used again now.

@@ -1,10 +1,11 @@
-use super::{Connector, Listener, Stream, Wait, ready};
+use super::{Connector, Listener, Stream, Wait, ready, spare};
 use crate::Address;
+use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use socket2::{SockAddr, Type};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -55,15 +56,20 @@ fn is_far(deadline: Option<Instant>) -> bool {
     deadline.is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) > BLOCKS)
 }
 
-impl Stream for Socket {
-    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+impl Socket {
+    /// Receives by one call of the system, or by two with a wait between them.
+    fn receive(
+        &self,
+        wait: Wait,
+        mut recv: impl FnMut(RecvFlags) -> Result<usize, Errno>,
+    ) -> io::Result<usize> {
         let mut flags = match wait {
             Wait::Until(deadline) if is_far(deadline) => RecvFlags::empty(),
             _ => RecvFlags::DONTWAIT,
         };
         loop {
-            match (rustix::net::recv(&self.fd, &mut *buffer, flags), wait) {
-                (Ok((_, received)), _) => return Ok(received),
+            match (recv(flags), wait) {
+                (Ok(received), _) => return Ok(received),
                 (Err(Errno::INTR), _) => {}
                 (Err(Errno::AGAIN), Wait::Until(deadline)) => {
                     self.wait(PollFlags::IN, deadline)?;
@@ -73,19 +79,63 @@ impl Stream for Socket {
             }
         }
     }
+}
 
-    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+impl Socket {
+    /// Sends something, waiting until the socket takes it.
+    fn send(
+        &self,
+        deadline: Option<Instant>,
+        send: impl Fn(SendFlags) -> Result<usize, Errno>,
+    ) -> io::Result<usize> {
         let flags = match deadline {
             None => SendFlags::NOSIGNAL,
             Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
         };
-        while !bytes.is_empty() {
-            match rustix::net::send(&self.fd, bytes, flags) {
-                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+        loop {
+            match send(flags) {
+                Ok(sent) => return Ok(sent),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT, deadline)?,
                 Err(e) => return Err(e.into()),
             }
+        }
+    }
+}
+
+impl Stream for Socket {
+    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        self.receive(wait, |flags| {
+            let (_, received) = rustix::net::recv(&self.fd, &mut *buffer, flags)?;
+            Ok(received)
+        })
+    }
+
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        self.receive(wait, |flags| spare::recv(&self.fd, input, most, flags))
+    }
+
+    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let sent = self.send(deadline, |flags| rustix::net::send(&self.fd, bytes, flags))?;
+            bytes = bytes.get(sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn send_all_vectored(
+        &self,
+        mut slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        while !slices.is_empty() {
+            // The system takes no more than 1,024 at a time (IOV_MAX).
+            let some = slices.get(..1_024).unwrap_or(slices);
+            let sent = self.send(deadline, |flags| {
+                let mut nothing = SendAncillaryBuffer::default();
+                rustix::net::sendmsg(&self.fd, some, &mut nothing, flags)
+            })?;
+            IoSlice::advance_slices(&mut slices, sent);
         }
         Ok(())
     }

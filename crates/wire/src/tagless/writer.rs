@@ -1,6 +1,9 @@
 use super::wire_size;
+use crate::blobs;
 use crate::depth::Depth;
-use crate::{EncodeError, Field, Kind, Limits, Numbers, UnknownValue, WrittenNodes, varint};
+use crate::{
+    Blobs, EncodeError, Field, Kind, Limits, Numbers, Out, UnknownValue, WrittenNodes, varint,
+};
 use bytes::Bytes;
 use std::any::Any;
 
@@ -8,6 +11,8 @@ use std::any::Any;
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    /// Those that are left where they are; `None` where they are copied.
+    blobs: Option<&'a mut Blobs>,
     depth: Depth,
     nodes: WrittenNodes,
     numbers: Numbers,
@@ -16,8 +21,14 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Appends to `out`, to which an error leaves an unfinished value appended.
     pub fn new(out: &'a mut Vec<u8>, limits: Limits) -> Self {
+        Self::to(out.into(), limits)
+    }
+
+    /// The same; large blobs may be left where they are.
+    pub(crate) fn to(out: Out<'a>, limits: Limits) -> Self {
         Writer {
-            out,
+            out: out.buffer,
+            blobs: out.blobs,
             depth: Depth::new(limits),
             nodes: WrittenNodes::default(),
             numbers: Numbers::default(),
@@ -123,7 +134,9 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn bytes(&mut self, value: &Bytes) -> Result<(), EncodeError> {
-        self.blob(value)
+        varint::write(self.out, value.len() as u64);
+        blobs::put(self.out, self.blobs.as_deref_mut(), value);
+        Ok(())
     }
 
     #[inline]

@@ -10,11 +10,12 @@
 //! ```
 
 use super::{field_id, find, invalid_type, length, mismatch};
+use crate::blobs;
 use crate::depth::Depth;
 use crate::input::{Input, negative, truncated};
 use crate::{
-    Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence,
-    UnknownValue, Value, WrittenNodes,
+    Blobs, Budget, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Out,
+    ReadNodes, Sequence, UnknownValue, Value, WrittenNodes,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -105,6 +106,8 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    /// Those that are left where they are; `None` where they are copied.
+    blobs: Option<&'a mut Blobs>,
     depth: Depth,
     nodes: WrittenNodes,
 }
@@ -112,8 +115,14 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Appends to `out`, to which an error leaves an unfinished value appended.
     pub fn new(out: &'a mut Vec<u8>, limits: Limits) -> Self {
+        Self::to(out.into(), limits)
+    }
+
+    /// The same; large blobs may be left where they are.
+    pub(crate) fn to(out: Out<'a>, limits: Limits) -> Self {
         Writer {
-            out,
+            out: out.buffer,
+            blobs: out.blobs,
             depth: Depth::new(limits),
             nodes: WrittenNodes::default(),
         }
@@ -187,7 +196,10 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn bytes(&mut self, value: &Bytes) -> Result<(), EncodeError> {
-        self.blob(value)
+        let len = length(value.len())?;
+        self.put(len.to_be_bytes())?;
+        blobs::put(self.out, self.blobs.as_deref_mut(), value);
+        Ok(())
     }
 
     #[inline]

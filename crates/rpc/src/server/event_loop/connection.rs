@@ -6,7 +6,7 @@ use super::grpc;
 use super::spares;
 use super::{Phase, Site};
 use crate::Reply;
-use crate::buffers;
+use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
 use crate::link::Queued;
@@ -73,7 +73,7 @@ struct Connection<'a> {
 enum Event {
     /// Something is queued to be sent.
     Queued,
-    Answer(Vec<u8>),
+    Answer(Gathered),
     Received(Result<io::Result<usize>, Elapsed>),
     /// The server goes down.
     Drain,
@@ -102,13 +102,13 @@ impl<'a> Connection<'a> {
             if self.session.ends() && self.flight.is_empty() {
                 break;
             }
-            self.session.transmit(&mut self.out.bytes);
-            self.session.transmit_streams(&mut self.out.bytes);
+            self.session.transmit(&mut self.out.waiting.bytes);
+            self.session.transmit_streams(&mut self.out.waiting.bytes);
             self.send().await?;
             self.wait().await?;
         }
-        self.session.transmit_streams(&mut self.out.bytes);
-        let lingers = self.session.farewell(&mut self.out.bytes);
+        self.session.transmit_streams(&mut self.out.waiting.bytes);
+        let lingers = self.session.farewell(&mut self.out.waiting.bytes);
         self.send().await?;
         if lingers {
             self.stream.shutdown_send().await?;
@@ -142,7 +142,7 @@ impl<'a> Connection<'a> {
 
     fn next_call(&mut self) -> Option<Incoming> {
         loop {
-            match self.session.next(&mut self.out.bytes)? {
+            match self.session.next(&mut self.out.waiting.bytes)? {
                 Arrival::Call(call) => return Some(call),
                 Arrival::Cancelled(call) => self.flight.cancel(call),
             }
@@ -242,10 +242,10 @@ impl<'a> Connection<'a> {
     }
 
     async fn send(&mut self) -> io::Result<()> {
-        if self.out.bytes.is_empty() {
+        if self.out.waiting.is_empty() {
             return Ok(());
         }
-        let sending = self.stream.send(&self.out.bytes);
+        let sending = self.stream.send_gathered(&self.out.waiting);
         let sent = timeout(self.shared.limits.transfer, sending).await;
         if let Some(large) = self.out.sent() {
             spares::put_large(large);

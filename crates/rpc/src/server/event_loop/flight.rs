@@ -1,5 +1,6 @@
 //! The calls of a connection whose handlers wait.
 
+use crate::buffers::Gathered;
 use crate::incoming::{Incoming, ReplyTo};
 use crate::server::Shared;
 use crate::server::running::{Waiting, outcome};
@@ -13,7 +14,7 @@ use std::time::Instant;
 use tokio::task::unconstrained;
 
 /// An answer that is being made, and the number under which its caller may cancel it.
-type Answer<'a> = Pin<Box<dyn Future<Output = (Option<u32>, Vec<u8>)> + 'a>>;
+type Answer<'a> = Pin<Box<dyn Future<Output = (Option<u32>, Gathered)> + 'a>>;
 
 /// The calls of a connection whose handlers wait.
 #[derive(Default)]
@@ -39,7 +40,7 @@ impl<'a> Flight<'a> {
     pub(super) fn join(
         &mut self,
         shared: &'a Shared,
-        answer: impl Future<Output = Vec<u8>> + 'a,
+        answer: impl Future<Output = Gathered> + 'a,
         reply: ReplyTo,
         deadline: Option<Instant>,
     ) {
@@ -67,17 +68,17 @@ impl<'a> Flight<'a> {
     }
 
     /// The next answer; `None` where no call runs.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    pub(super) async fn next(&mut self) -> Option<Gathered> {
         let answered = self.running.next().await;
         self.answered(answered)
     }
 
-    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Gathered>> {
         let polled = self.running.poll_next_unpin(context);
         polled.map(|answered| self.answered(answered))
     }
 
-    fn answered(&mut self, answered: Option<(Option<u32>, Vec<u8>)>) -> Option<Vec<u8>> {
+    fn answered(&mut self, answered: Option<(Option<u32>, Gathered)>) -> Option<Gathered> {
         let (call, answer) = answered?;
         if let Some(call) = call {
             self.cancels.remove(&call);

@@ -2,6 +2,7 @@
 
 use super::Phase;
 use super::flight;
+use crate::buffers::Gathered;
 use crate::grpc::{Answer, ReplyTo, as_field, metadata, plain};
 use crate::incoming::{self, Incoming, Target};
 use crate::server::counters::count;
@@ -179,7 +180,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn answer(&mut self, head: Parts, body: RecvStream) -> Result<(ReplyTo, Vec<u8>), Stop> {
+    async fn answer(&mut self, head: Parts, body: RecvStream) -> Result<(ReplyTo, Gathered), Stop> {
         let shared = self.place.shared;
         let head = Head::read(&head, &shared.limits)?;
         let message = self.receive(body, head.coding.as_ref()).await?;
@@ -218,7 +219,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the handler: in place, or in the pool.
-    fn handle(&self, call: Incoming) -> impl Future<Output = Vec<u8>> + use<'a> {
+    fn handle(&self, call: Incoming) -> impl Future<Output = Gathered> + use<'a> {
         let Place {
             shared,
             session,
@@ -281,7 +282,7 @@ impl<'a> Call<'a> {
         let _ = self.respond.send_response(response, true);
     }
 
-    async fn send(mut self, reply: &ReplyTo, answer: Vec<u8>) {
+    async fn send(mut self, reply: &ReplyTo, answer: Gathered) {
         let from = match reply.take() {
             Answer::Message { from } => from,
             Answer::Failure(failure) => return self.refuse(StatusCode::OK, &failure),
@@ -291,7 +292,8 @@ impl<'a> Call<'a> {
                 return self.refuse(StatusCode::OK, &why.into());
             }
         };
-        let mut message = Bytes::from(answer);
+        // Protobuf is written in one piece.
+        let mut message = Bytes::from(answer.bytes);
         let message = message.split_off(from.min(message.len()));
         // Its caller has gone where anything fails from here on.
         let Ok(mut stream) = self.respond.send_response(response(StatusCode::OK), false) else {
