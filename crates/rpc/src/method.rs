@@ -175,21 +175,21 @@ impl Method {
         self
     }
 
-    /// The name of the declared exception with this id, as its contract has it.
+    /// The declared exceptions: their ids, and their names as the contract has them.
     #[cfg(feature = "grpc")]
-    pub(crate) fn exception(&self, id: i32) -> Option<&'static str> {
+    pub(crate) fn exceptions(&self) -> Vec<(i32, &'static str)> {
         let types = match self.describe {
             Describe::Types(types) => types(),
-            Describe::Nothing | Describe::Bytes(_) => return None,
+            Describe::Nothing | Describe::Bytes(_) => return Vec::new(),
         };
-        let exception = types.exceptions.iter().find(|field| field.id == id)?;
-        match &exception.ty {
+        let named = |field: &FieldType<'static, Named>| match &field.ty {
             Type::Struct(named) | Type::Family(named) => match named.define() {
-                Definition::Struct(name, _) | Definition::Family(name, _) => Some(name),
+                Definition::Struct(name, _) | Definition::Family(name, _) => Some((field.id, name)),
                 _ => None,
             },
             _ => None,
-        }
+        };
+        types.exceptions.iter().filter_map(named).collect()
     }
 
     /// The same method, which may be called twice.

@@ -85,10 +85,14 @@ impl<T: FieldValue, E: Exceptions> Decode for ReplySlot<T, E> {
                     reader.unknown_value()?;
                     continue;
                 }
-                NextField::End => return Ok(()),
+                NextField::End => break,
             };
             self.read(field, reader)?;
         }
+        if self.reply.is_none() && reader.leaves_out_defaults() {
+            self.reply = Some(Ok(T::default()));
+        }
+        Ok(())
     }
 }
 

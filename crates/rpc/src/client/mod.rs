@@ -9,6 +9,10 @@ mod table;
 
 #[cfg(feature = "async")]
 mod channel;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(feature = "async")]
+mod places;
 #[cfg(feature = "async")]
 mod task;
 
@@ -85,6 +89,13 @@ fn decode_into(
         )
         .with_execution(Execution::Finished)),
     }
+}
+
+/// Why a channel cannot speak gRPC.
+#[cold]
+fn no_grpc() -> Status {
+    let what = "gRPC needs an async channel, `dovetail::Channel`, and the feature `grpc`";
+    Status::new(Code::Unimplemented, what)
 }
 
 /// Whether a call that failed is tried again, on a connection that is not known to be lost.

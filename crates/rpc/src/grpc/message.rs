@@ -4,14 +4,14 @@
 //! methods that know nothing of messages. Where request and answer are messages, as in a contract of protobuf, they
 //! are the values of field 1: the header of that field is taken away, or put before.
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Method, Status};
 use dovetail_protocol::grpc::{Frame, PREFIX, prefix};
-use dovetail_wire::Bytes;
+use dovetail_wire::{Any, Bytes, Encode, EncodeError, Encoding, Limits};
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// Field 1, with a length.
-const FIELD: u8 = 1 << 3 | 2;
+/// The wire type of what has a length.
+const DELIMITED: u64 = 2;
 
 /// The number of the field that a message begins with, and the length of its header. `None` for an empty message.
 pub(super) fn first_field(message: &[u8]) -> Option<(i32, usize)> {
@@ -36,21 +36,58 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The struct that has this message as field 1.
 pub(crate) fn as_field(message: &[u8]) -> Bytes {
-    let mut field = Vec::with_capacity(message.len() + 11);
-    field.push(FIELD);
-    let mut left = message.len();
-    while left >= 0x80 {
-        field.push(left as u8 | 0x80);
-        left >>= 7;
+    field(1, message)
+}
+
+/// The struct that has this message as its only field.
+fn field(number: u64, message: &[u8]) -> Bytes {
+    let mut field = Vec::with_capacity(message.len() + 20);
+    for mut left in [number << 3 | DELIMITED, message.len() as u64] {
+        while left >= 0x80 {
+            field.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        field.push(left as u8);
     }
-    field.push(left as u8);
     field.extend_from_slice(message);
     field.into()
 }
 
+/// A message with its prefix.
+pub(crate) fn frame(
+    params: &impl Encode,
+    messages: bool,
+    limits: Limits,
+) -> Result<Bytes, EncodeError> {
+    let mut out = vec![0; PREFIX];
+    Encoding::Protobuf.encode(params, &mut out, limits)?;
+    let length = out.len();
+    let from = unframe(&mut out, messages).ok_or(EncodeError::TooLong { length })?;
+    Ok(Bytes::from(out).slice(from..))
+}
+
+/// The reply that has this message as its result.
+pub(crate) fn reply_of(message: Bytes, method: Option<&Method>) -> Bytes {
+    match method.is_some_and(|method| method.messages) {
+        true => as_field(&message),
+        false => message,
+    }
+}
+
+/// The reply that is a declared exception of this method, found among the details of a failure by its name.
+pub(crate) fn exception_field(method: &Method, details: &[Any]) -> Option<Bytes> {
+    let exceptions = method.exceptions();
+    details.iter().find_map(|detail| {
+        let name = detail.type_name.rsplit(['/', '.']).next();
+        let (id, _) = exceptions.iter().find(|(_, known)| name == Some(*known))?;
+        // One more than the id, as in all replies.
+        Some(field(u64::try_from(*id).ok()? + 1, &detail.value))
+    })
+}
+
 /// Writes the prefix of the message that `out` has behind room for it; where that message is the value of field 1,
 /// of that value. Gives the place of the prefix; `None` where the message is too long for one.
-pub(crate) fn unframe(out: &mut [u8], messages: bool) -> Option<usize> {
+pub(super) fn unframe(out: &mut [u8], messages: bool) -> Option<usize> {
     let message = out.get(PREFIX..)?;
     let from = match messages {
         true => first_field(message).map_or(0, |(_, header)| header),

@@ -4,13 +4,12 @@
 mod message;
 mod reply;
 
-pub(crate) use message::{as_field, plain};
+pub(crate) use message::{as_field, exception_field, frame, plain, reply_of};
 pub(crate) use reply::{Answer, ReplyTo};
 
 use dovetail_protocol::Headers;
-use dovetail_protocol::grpc::InvalidMetadata;
-use dovetail_protocol::grpc::{decode_value, is_custom};
-use http::HeaderMap;
+use dovetail_protocol::grpc::{InvalidMetadata, decode_value, encode_value, is_custom};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The metadata among the headers of a request or an answer.
 pub(crate) fn metadata(headers: &HeaderMap) -> Result<Headers, InvalidMetadata> {
@@ -23,4 +22,19 @@ pub(crate) fn metadata(headers: &HeaderMap) -> Result<Headers, InvalidMetadata> 
         }
     }
     Ok(metadata)
+}
+
+/// Adds metadata to the headers of a request.
+pub(crate) fn metadata_into(
+    metadata: &Headers,
+    headers: &mut HeaderMap,
+) -> Result<(), InvalidMetadata> {
+    for (name, value) in metadata.iter() {
+        let (name, value) = encode_value(name, value)?;
+        // What is written there is a header.
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.append(name, value);
+        }
+    }
+    Ok(())
 }

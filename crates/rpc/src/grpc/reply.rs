@@ -74,8 +74,9 @@ impl ReplyTo {
     /// A declared exception, as a detail that is named as in a `.proto` of the contract.
     fn exception(&self, id: i32, value: &[u8]) -> Failure {
         let service = self.method.map_or("", |method| method.service);
-        let name = self.method.and_then(|method| method.exception(id));
-        let name = name.unwrap_or("unknown");
+        let all = self.method.map(Method::exceptions).unwrap_or_default();
+        let named = all.iter().find(|(known, _)| *known == id);
+        let name = named.map_or("unknown", |(_, name)| *name);
         let name = match service.rsplit_once('.') {
             Some((package, _)) => format!("{package}.{name}"),
             None => name.to_owned(),

@@ -4,8 +4,8 @@ use crate::fixture::{LONG, PROBE, Probe, Raw, start, until};
 use bytes::{Bytes, BytesMut};
 use dovetail::protocol::grpc::{Trailers, prefix};
 use dovetail::{
-    Address, Call, Code, Context, HandlerFuture, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, descriptor, exceptions, message,
+    Address, Call, Channel, ChannelBuilder, Code, Context, HandlerFuture, Model, Running, Server,
+    ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor, exceptions, message,
 };
 use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderMap, Request};
@@ -455,6 +455,88 @@ fn a_drain_lets_calls_finish() {
             assert!(down.join().unwrap(), "{model:?}");
         });
     }
+}
+
+fn channel(running: &Running) -> ChannelBuilder {
+    let address = running.addresses()[0].to_string();
+    let builder = Channel::builder(&address).unwrap();
+    builder.wire(Wire::Grpc).timeout(LONG)
+}
+
+#[test]
+fn our_own_client() {
+    with_each(ServerLimits::default(), |_, probe, running| async move {
+        let hello = channel(&running).build();
+        let person = |name: &str| Person {
+            name: name.to_owned(),
+        };
+        let [greet, header, left, throw] = HELLO.methods else {
+            panic!("four methods");
+        };
+        let greeting: Result<Person, GreetError> = hello.call(greet, (&person("Di"),)).await;
+        assert_eq!(greeting.unwrap(), person("Hello, Di!"));
+        let named = hello.with_header("trace-bin", &b"a"[..]);
+        let value: Result<Person, Status> = named.call(header, (&person("trace-bin"),)).await;
+        assert_eq!(value.unwrap(), person("a"));
+        let time: Result<Person, Status> = hello.call(left, (&person(""),)).await;
+        assert!(time.unwrap().name.starts_with("19.9"));
+        let thrown: Result<String, GreetError> = hello.call(throw, ("bah",)).await;
+        assert!(matches!(thrown, Err(GreetError::Rude(Rude { word })) if word == "bah"));
+
+        let probed = channel(&running).service("Probe").build();
+        let [echo, wait, _, noted, fill, panic, _, take, ..] = PROBE.methods else {
+            panic!("its methods");
+        };
+        let text = "x".repeat(3_000_000);
+        let echoed: Result<String, Status> = probed.call(echo, (&text[..],)).await;
+        assert_eq!(echoed.unwrap(), text);
+        // Defaults that a server may leave out, and an empty list.
+        let empty: Result<String, Status> = probed.call(echo, ("",)).await;
+        assert_eq!(empty.unwrap(), "");
+        let none: Result<Vec<i32>, Status> = probed.call(noted, ()).await;
+        assert_eq!(none.unwrap(), []);
+        let filled: Result<Bytes, Status> = probed.call(fill, (&70_000,)).await;
+        assert_eq!(filled.unwrap().len(), 70_000);
+        let taken: Result<i32, Status> = probed.call(take, (&Bytes::new(),)).await;
+        assert_eq!(taken.unwrap(), 0);
+        let failed: Result<(), Status> = probed.call(panic, ()).await;
+        let failed = failed.unwrap_err();
+        assert_eq!(
+            (failed.code(), failed.message()),
+            (Code::Internal, "the handler panicked")
+        );
+
+        let hasty = probed.with_timeout(Duration::from_millis(30));
+        let late: Result<i32, Status> = hasty.call(wait, (&7,)).await;
+        assert_eq!(late.unwrap_err().code(), Code::DeadlineExceeded);
+        // A call that is given up reaches its handler, too.
+        let given_up = probed.call::<_, i32, Status>(wait, (&7,));
+        let given_up = tokio::time::timeout(Duration::from_millis(30), given_up).await;
+        assert!(given_up.is_err());
+        let gone = || {
+            let counters = running.counters();
+            counters.cancelled_calls + counters.late_calls
+        };
+        while gone() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        probe.open(7);
+
+        let wrong = channel(&running).service("hello.v2.Hello").build();
+        let unknown: Result<Person, GreetError> = wrong.call(greet, (&person(""),)).await;
+        assert!(matches!(unknown, Err(GreetError::Status(s)) if s.code() == Code::Unimplemented));
+        let bad = hello.with_header("a b", &b"x"[..]);
+        let refused: Result<Person, Status> = bad.call(left, (&person(""),)).await;
+        assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    });
+}
+
+#[test]
+fn a_blocking_channel_says_that_it_has_no_grpc() {
+    let builder = dovetail::blocking::Channel::builder("tcp://127.0.0.1:1").unwrap();
+    let channel = builder.wire(Wire::Grpc).build();
+    let refused: Result<String, Status> = channel.call(&PROBE.methods[0], ("",));
+    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
 }
 
 #[test]

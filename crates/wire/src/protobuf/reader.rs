@@ -537,6 +537,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.enter(level)
     }
 
+    fn leaves_out_defaults(&self) -> bool {
+        true
+    }
+
     fn begin_reply(&mut self) -> Result<(), DecodeError> {
         self.begin_struct()?;
         self.level.reply = true;

@@ -373,7 +373,7 @@ impl ChannelBuilder {
             .map(|_| Place::default())
             .collect();
         let shared = match self.options.wire {
-            Wire::Grpc => Shared::Nothing(no_grpc()),
+            Wire::Grpc => Shared::Nothing(super::no_grpc()),
             _ => Shared::Server(Server {
                 connector: self.connector,
                 places,
@@ -385,12 +385,6 @@ impl ChannelBuilder {
             options: Arc::new(self.options),
         }
     }
-}
-
-#[cold]
-fn no_grpc() -> Status {
-    let what = "gRPC needs an async channel: `dovetail::Channel`, with the feature `grpc`";
-    Status::new(Code::Unimplemented, what)
 }
 
 /// A connection that any number of callers share.
