@@ -67,6 +67,8 @@ pub(crate) enum Contract {
     Uuid,
     /// `neovim.thrift`.
     Neovim,
+    /// `calls.proto` and `mapped.thrift`.
+    Grpc,
 }
 
 /// Whether a peer can be started.
