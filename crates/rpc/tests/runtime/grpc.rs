@@ -457,6 +457,56 @@ fn a_drain_lets_calls_finish() {
     }
 }
 
+#[test]
+fn messages_that_never_end_have_limits() {
+    let mut limits = ServerLimits {
+        transfer: Duration::from_millis(300),
+        ..ServerLimits::default()
+    };
+    limits.connection.message_bytes = 1000;
+    with_each(limits, |client, _, running| async move {
+        // Five, each a part of a message that is allowed: together too much.
+        let mut open = Vec::new();
+        for _ in 0..5 {
+            let mut ready = client.0.clone().ready().await.unwrap();
+            let head = request("/Probe/echo").body(()).unwrap();
+            let (response, mut stream) = ready.send_request(head, false).unwrap();
+            let part = [&prefix(1000).unwrap()[..], &[0; 900]].concat();
+            stream.send_data(part.into(), false).unwrap();
+            open.push((answer(response), stream));
+        }
+        let (fifth, _stream) = open.pop().unwrap();
+        assert_eq!(fifth.await.code, Code::ResourceExhausted.number());
+        for (one, _stream) in open {
+            assert_eq!(one.await.code, Code::DeadlineExceeded.number());
+        }
+        assert_eq!(running.counters().transfer_timeouts, 4);
+        assert!(client.works().await);
+    });
+}
+
+#[test]
+fn an_answer_that_nobody_takes_is_given_up() {
+    let limits = ServerLimits {
+        transfer: Duration::from_millis(100),
+        ..ServerLimits::default()
+    };
+    with_each(limits, |client, _, running| async move {
+        // A megabyte, of which HTTP/2 takes 64 KiB.
+        let message = frame(b"\x08\x80\x80\x40");
+        let response = client.begin(request("/Probe/fill"), &message).await;
+        let (_, mut body) = response.await.unwrap().into_parts();
+        while running.counters().transfer_timeouts == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut end = Ok(());
+        while let (Ok(()), Some(piece)) = (&end, body.data().await) {
+            end = piece.map(drop);
+        }
+        assert_eq!(end.unwrap_err().reason(), Some(h2::Reason::CANCEL));
+    });
+}
+
 fn channel(running: &Running) -> ChannelBuilder {
     let address = running.addresses()[0].to_string();
     let builder = Channel::builder(&address).unwrap();
