@@ -165,7 +165,7 @@ impl ReplyTo {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
             ReplyTo::MsgpackRpc(reply) => reply.reply(out.buffer, body, limits),
             #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.reply(out.buffer, body, limits),
+            ReplyTo::Grpc(reply) => reply.reply(body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -270,7 +270,7 @@ impl ReplyTo {
             ReplyTo::Thrift(reply) => reply.accepted(out),
             ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
             #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.accepted(out),
+            ReplyTo::Grpc(reply) => reply.accepted(),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }

@@ -53,7 +53,7 @@ fn field(number: u64, message: &[u8]) -> Bytes {
     field.into()
 }
 
-/// A message with its prefix.
+/// Parameters as a message with its prefix.
 pub(crate) fn frame(
     params: &impl Encode,
     messages: bool,
@@ -61,8 +61,13 @@ pub(crate) fn frame(
 ) -> Result<Bytes, EncodeError> {
     let mut out = vec![0; PREFIX];
     Encoding::Protobuf.encode(params, &mut out, limits)?;
+    framed(out, messages)
+}
+
+/// The message that stands behind room for a prefix, with that prefix; or the value of its field 1.
+pub(super) fn framed(mut out: Vec<u8>, messages: bool) -> Result<Bytes, EncodeError> {
     let length = out.len();
-    let from = unframe(&mut out, messages).ok_or(EncodeError::TooLong { length })?;
+    let from = place_prefix(&mut out, messages).ok_or(EncodeError::TooLong { length })?;
     Ok(Bytes::from(out).slice(from..))
 }
 
@@ -85,9 +90,8 @@ pub(crate) fn exception_field(method: &Method, details: &[Any]) -> Option<Bytes>
     })
 }
 
-/// Writes the prefix of the message that `out` has behind room for it; where that message is the value of field 1,
-/// of that value. Gives the place of the prefix; `None` where the message is too long for one.
-pub(super) fn unframe(out: &mut [u8], messages: bool) -> Option<usize> {
+/// Writes the prefix, and says where; `None` where the message is too long for one.
+fn place_prefix(out: &mut [u8], messages: bool) -> Option<usize> {
     let message = out.get(PREFIX..)?;
     let from = match messages {
         true => first_field(message).map_or(0, |(_, header)| header),
@@ -153,17 +157,15 @@ mod tests {
             let field = as_field(&message);
             let (number, header) = first_field(&field).unwrap();
             assert_eq!((number, &field[header..]), (1, &message[..]));
-            let mut out = [&[9; PREFIX], &field[..]].concat();
-            let from = unframe(&mut out, true).unwrap();
-            let framed = [&prefix(length).unwrap()[..], &message].concat();
-            assert_eq!(&out[from..], framed);
-            let mut out = [&[9; PREFIX], &message[..]].concat();
-            assert_eq!(unframe(&mut out, false), Some(0));
-            assert_eq!(out, framed);
+            let sent = [&prefix(length).unwrap()[..], &message].concat();
+            let out = [&[9; PREFIX], &field[..]].concat();
+            assert_eq!(framed(out, true).unwrap(), sent);
+            let out = [&[9; PREFIX], &message[..]].concat();
+            assert_eq!(framed(out, false).unwrap(), sent);
         }
         assert_eq!(first_field(b""), None);
         assert_eq!(first_field(&[0xff; 20]), None);
-        assert_eq!(unframe(&mut [0; 4], true), None);
+        assert!(framed(vec![0; 4], true).is_err());
     }
 
     #[test]

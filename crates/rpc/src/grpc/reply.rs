@@ -1,26 +1,23 @@
 //! How a call over gRPC is answered.
 
-use super::message::{first_field, unframe};
+use super::message::{first_field, framed};
 use crate::{Code, Method, Status};
 use dovetail_protocol::grpc::{Failure, PREFIX};
 use dovetail_wire::{Any, Bytes, Encode, EncodeError, Encoding, Limits};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How to answer a call: the message goes where all answers go, and what to make of it here.
+/// How to answer a call: the answer is left here for the stream that waits for it.
 #[derive(Clone)]
 pub(crate) struct ReplyTo {
     method: Option<&'static Method>,
-    answer: Arc<Mutex<Answer>>,
+    answer: Arc<Mutex<Option<Answer>>>,
 }
 
-/// What an answer is.
-#[derive(Debug, Default)]
+/// What a call is answered with.
+#[derive(Debug)]
 pub(crate) enum Answer {
-    /// Nothing yet.
-    #[default]
-    Missing,
-    /// A message, with its prefix, from here on.
-    Message { from: usize },
+    /// A message, with its prefix.
+    Message(Bytes),
     /// No message.
     Failure(Failure),
 }
@@ -32,43 +29,35 @@ impl ReplyTo {
         ReplyTo { method, answer }
     }
 
-    fn answer(&self) -> MutexGuard<'_, Answer> {
+    fn answer(&self) -> MutexGuard<'_, Option<Answer>> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the answer is, once it is there.
-    pub(crate) fn take(&self) -> Answer {
-        std::mem::take(&mut self.answer())
+    /// The first answer counts: a deadline may pass while a handler in the pool is done.
+    fn put(&self, answer: Answer) {
+        self.answer().get_or_insert(answer);
+    }
+
+    /// The answer, once it is there.
+    pub(crate) fn take(&self) -> Option<Answer> {
+        self.answer().take()
     }
 
     /// Takes a result or a declared exception.
-    pub(crate) fn reply(
-        &self,
-        out: &mut Vec<u8>,
-        body: &impl Encode,
-        limits: Limits,
-    ) -> Result<(), EncodeError> {
-        out.extend_from_slice(&[0; PREFIX]);
-        let encoded = Encoding::Protobuf.encode(body, out, limits);
-        let answer = encoded.and_then(|()| self.framed(out));
-        if answer.is_err() {
-            out.clear();
-        }
-        *self.answer() = answer?;
-        Ok(())
-    }
-
-    /// What the reply in `out` is, behind room for a prefix. Its first field says so: 1 is the result.
-    fn framed(&self, out: &mut [u8]) -> Result<Answer, EncodeError> {
+    pub(crate) fn reply(&self, body: &impl Encode, limits: Limits) -> Result<(), EncodeError> {
+        let mut out = vec![0; PREFIX];
+        Encoding::Protobuf.encode(body, &mut out, limits)?;
         let reply = out.get(PREFIX..).unwrap_or_default();
+        // The first field says what it is: 1 is the result.
         if let Some((number @ 2.., header)) = first_field(reply) {
             let exception = reply.get(header..).unwrap_or_default();
-            return Ok(Answer::Failure(self.exception(number - 1, exception)));
+            let failure = self.exception(number - 1, exception);
+            self.put(Answer::Failure(failure));
+            return Ok(());
         }
-        let length = out.len();
         let messages = self.method.is_some_and(|method| method.messages);
-        let from = unframe(out, messages).ok_or(EncodeError::TooLong { length })?;
-        Ok(Answer::Message { from })
+        self.put(Answer::Message(framed(out, messages)?));
+        Ok(())
     }
 
     /// A declared exception, as a detail that is named as in a `.proto` of the contract.
@@ -93,12 +82,11 @@ impl ReplyTo {
 
     /// Takes a failure.
     pub(crate) fn fail(&self, status: &Status) {
-        *self.answer() = Answer::Failure(status.clone().into());
+        self.put(Answer::Failure(status.clone().into()));
     }
 
     /// Takes the empty answer to a one-way call.
-    pub(crate) fn accepted(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[0; PREFIX]);
-        *self.answer() = Answer::Message { from: 0 };
+    pub(crate) fn accepted(&self) {
+        self.put(Answer::Message(Bytes::from_static(&[0; PREFIX])));
     }
 }

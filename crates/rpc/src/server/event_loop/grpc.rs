@@ -174,13 +174,13 @@ impl<'a> Call<'a> {
             return self.refuse(status, &why.into());
         }
         match self.answer(head, body).await {
-            Ok((reply, answer)) => self.send(&reply, answer).await,
+            Ok(answer) => self.send(answer).await,
             Err(Stop::Refused(why)) => self.refuse(StatusCode::OK, &why.into()),
             Err(Stop::Gone) => count(&self.place.shared.counters.cancelled_calls),
         }
     }
 
-    async fn answer(&mut self, head: Parts, body: RecvStream) -> Result<(ReplyTo, Gathered), Stop> {
+    async fn answer(&mut self, head: Parts, body: RecvStream) -> Result<Option<Answer>, Stop> {
         let shared = self.place.shared;
         let head = Head::read(&head, &shared.limits)?;
         let message = self.receive(body, head.coding.as_ref()).await?;
@@ -213,7 +213,8 @@ impl<'a> Call<'a> {
         let answer = outcome(shared, answer, waiting);
         tokio::select! {
             biased;
-            answer = answer => Ok((reply, answer)),
+            // What it gives is for wires that answer in bytes.
+            _ = answer => Ok(reply.take()),
             _ = poll_fn(|context| self.respond.poll_reset(context)) => Err(Stop::Gone),
         }
     }
@@ -282,19 +283,16 @@ impl<'a> Call<'a> {
         let _ = self.respond.send_response(response, true);
     }
 
-    async fn send(mut self, reply: &ReplyTo, answer: Gathered) {
-        let from = match reply.take() {
-            Answer::Message { from } => from,
-            Answer::Failure(failure) => return self.refuse(StatusCode::OK, &failure),
-            Answer::Missing => {
+    async fn send(mut self, answer: Option<Answer>) {
+        let message = match answer {
+            Some(Answer::Message(message)) => message,
+            Some(Answer::Failure(failure)) => return self.refuse(StatusCode::OK, &failure),
+            None => {
                 let what = "the call ended without an answer";
                 let why = Status::new(Code::Internal, what);
                 return self.refuse(StatusCode::OK, &why.into());
             }
         };
-        // Protobuf is written in one piece.
-        let mut message = Bytes::from(answer.bytes);
-        let message = message.split_off(from.min(message.len()));
         // Its caller has gone where anything fails from here on.
         let Ok(mut stream) = self.respond.send_response(response(StatusCode::OK), false) else {
             return;
