@@ -42,9 +42,9 @@ const SERVERS: [Variant; 4] = [
 /// The clients that are generated.
 const CLIENTS: [Variant; 2] = [client("blocking"), client("async")];
 
-/// The models that speak a contract's wires, and end a handler whose caller has gone.
+/// The models that a contract's cases are for: those of gRPC wait until their handlers are told that the caller has gone.
 fn servers(contract: Contract) -> &'static [Variant] {
-    const LOOPS: [Variant; 2] = [model("loops"), model("single")];
+    const LOOPS: [Variant; 1] = [model("loops")];
     match contract {
         Contract::Grpc => &LOOPS,
         _ => &SERVERS,
