@@ -94,7 +94,7 @@ pub(crate) fn students() -> Vec<Student> {
 
 fn student(p: i32) -> Student {
     Student {
-        name: format!("Student number {p:04}"),
+        name: format!("Student number {p:04}").into(),
         kind: (p % 5) as i8,
         born: date(p),
         semesters: (0..8).map(|s| semester(p, s)).collect(),
@@ -114,7 +114,7 @@ fn semester(p: i32, s: i32) -> Semester {
 fn mark(k: i32) -> Mark {
     Mark {
         course: (k % 1000) as i16,
-        title: format!("Introduction to course {k}"),
+        title: format!("Introduction to course {k}").into(),
         grade: f64::from(k) / 7.0,
         passed: k % 3 != 0,
         date: date(k),
@@ -139,15 +139,15 @@ fn sample(i: i32) -> Sample {
 pub(crate) fn row(i: i32) -> Row {
     Row {
         id: 1_000_000 + i64::from(i),
-        name: format!("Some_Person_{i}"),
-        born: format!("1980-01-{i:02}"),
+        name: format!("Some_Person_{i}").into(),
+        born: format!("1980-01-{i:02}").into(),
         amount: f64::from(i) * 1.25,
         voter: i % 2 == 0,
-        street: format!("{i} Some Long Street Name"),
-        house: format!("Apt {i}"),
-        city: "Cleveland".to_owned(),
-        state: "OH".to_owned(),
-        zip: format!("44{i:03}"),
+        street: format!("{i} Some Long Street Name").into(),
+        house: format!("Apt {i}").into(),
+        city: "Cleveland".into(),
+        state: "OH".into(),
+        zip: format!("44{i:03}").into(),
         ..Row::default()
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn row(i: i32) -> Row {
 fn message(payload: i32) -> Message {
     Message {
         id: 7,
-        text: "agent".to_owned(),
+        text: "agent".into(),
         payload: blob(payload),
         ..Message::default()
     }

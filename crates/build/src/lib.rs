@@ -27,7 +27,7 @@
 mod error;
 mod loader;
 
-pub use dovetail_codegen::rust::{Maps, Options};
+pub use dovetail_codegen::rust::{Maps, Options, Strings};
 pub use error::Error;
 pub use loader::FileLoader;
 

@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
+    compact containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -146,6 +146,9 @@ fn types() {
         row!(keys::keys::Area),
         row!(keys::keys::Journey),
         row!(keys::keys::Shape),
+        row!(compact::compact::Person),
+        row!(compact::compact::Contact),
+        row!(compact::compact::Unknown),
         row!(hashed::hashed::Key),
         row!(hashed::hashed::Hashed),
         row!(hashed::hashed::Outer),

@@ -2,7 +2,7 @@
 //! compile is the business of `generated.rs`.
 #![allow(clippy::unwrap_used)] // A test that cannot read its own files has failed.
 
-use dovetail_codegen::rust::{Maps, Options, generate};
+use dovetail_codegen::rust::{Maps, Options, Strings, generate};
 use dovetail_idl::MemoryLoader;
 use dovetail_schema::Schema;
 use std::fs;
@@ -56,15 +56,19 @@ fn text(schema: &Schema, options: &Options) -> String {
     files.into_iter().next().unwrap().text
 }
 
-/// One of the contracts is generated with hash maps; the others with the default options.
+/// One of the contracts is generated with hash maps, one with compact strings; the others with the default options.
 fn options_for(dir: &Path) -> Options {
-    let maps = match dir.ends_with("hashed") {
-        true => Maps::Hashed,
-        false => Maps::Ordered,
-    };
-    Options {
-        maps,
-        ..Options::default()
+    let default = Options::default();
+    match dir.file_name().and_then(|name| name.to_str()) {
+        Some("hashed") => Options {
+            maps: Maps::Hashed,
+            ..default
+        },
+        Some("compact") => Options {
+            strings: Strings::Compact,
+            ..default
+        },
+        _ => default,
     }
 }
 
@@ -108,7 +112,7 @@ service Plot { void draw(1: Point point) }
 fn options_choose_what_is_generated() {
     let schema = schema_of(PLAIN);
     let with = |options: Options| text(&schema, &options);
-    let rows: [(Options, &[&str], &[&str]); 5] = [
+    let rows: [(Options, &[&str], &[&str]); 6] = [
         (
             Options::default(),
             &[
@@ -137,6 +141,14 @@ fn options_choose_what_is_generated() {
             },
             &["pub struct Point"],
             &["Plot", "Status"],
+        ),
+        (
+            Options {
+                strings: Strings::Compact,
+                ..Options::default()
+            },
+            &["counts: BTreeMap<CompactString, i32>"],
+            &[": String", "<String"],
         ),
         (
             Options {

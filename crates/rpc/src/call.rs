@@ -147,7 +147,7 @@ impl Call {
         F: Future<Output = Result<T, E>> + Send + 'a,
     {
         self.with_streams(initial, |streams, context, params| {
-            let running = handler(context, params, Receiver::new(streams));
+            let running = handler(context, params, Receiver::of_caller(streams));
             move |call: Call| async move { call.reply(&running.await) }
         })
     }
@@ -167,7 +167,7 @@ impl Call {
         F: Future<Output = Result<O, E>> + Send + 'a,
     {
         self.with_streams(initial, |streams, context, params| {
-            let running = handler(context, params, Receiver::new(streams.clone()));
+            let running = handler(context, params, Receiver::of_caller(streams.clone()));
             move |call: Call| call.accept(streams, running)
         })
     }

@@ -33,6 +33,8 @@ pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::{Compression, MethodKind};
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
+#[cfg(feature = "compact-strings")]
+pub use dovetail_wire::CompactString;
 #[cfg(feature = "decimal")]
 pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{

@@ -64,6 +64,8 @@ pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
 pub use array::{check_shape, read_array, write_array, wrong_count};
 pub use blobs::{Blobs, Out, Piece};
 pub use bytes::Bytes;
+#[cfg(feature = "compact-strings")]
+pub use compact_str::CompactString;
 #[cfg(feature = "decimal")]
 pub use decimal::{Decimal, parse_decimal};
 pub use dynamic::{Dynamic, DynamicList, DynamicMap, NullValue};

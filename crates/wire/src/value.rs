@@ -152,22 +152,33 @@ macro_rules! ordered_float {
 
 ordered_float!(f32, f64);
 
-impl Value for String {
-    const KIND: Kind = Kind::String;
+macro_rules! text {
+    ($string:ty) => {
+        impl Value for $string {
+            const KIND: Kind = Kind::String;
 
-    #[inline]
-    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        writer.string(self)
-    }
+            #[inline]
+            fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+                writer.string(self)
+            }
 
-    #[inline]
-    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        let text = reader.string()?;
-        self.clear();
-        self.push_str(&text);
-        Ok(())
-    }
+            #[inline]
+            fn read<'de, R: Reader<'de> + ?Sized>(
+                &mut self,
+                reader: &mut R,
+            ) -> Result<(), DecodeError> {
+                let text = reader.string()?;
+                self.clear();
+                self.push_str(&text);
+                Ok(())
+            }
+        }
+    };
 }
+
+text!(String);
+#[cfg(feature = "compact-strings")]
+text!(crate::CompactString);
 
 impl Value for Bytes {
     const KIND: Kind = Kind::Bytes;

@@ -71,11 +71,9 @@ impl Module<'_> {
                 Type::Timestamp { .. } | Type::Date | Type::Duration | Type::Decimal,
                 Value::String(value),
             ) => self.text_value(ty, value),
-            (_, Value::String(value)) if value.is_empty() => {
-                Expr::atom(format!("{}::new()", self.name("String")))
-            }
+            (_, Value::String(value)) if value.is_empty() => self.no_text(),
             (_, Value::String(value)) => {
-                let string = format!("{}::from", self.name("String"));
+                let string = format!("{}::from", self.string());
                 Expr::call(string, Expr::atom(format!("{value:?}")))
             }
             (_, Value::Bytes(value)) => {

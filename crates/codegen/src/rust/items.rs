@@ -251,7 +251,7 @@ impl Module<'_> {
         match self.cx.schema.resolve(ty) {
             Type::Bool => Expr::atom("false"),
             ty if is_integer(ty) => Expr::atom("0"),
-            Type::String => Expr::atom(format!("{}::new()", self.name("String"))),
+            Type::String => self.no_text(),
             Type::List(_) => Expr::atom(format!("{}::new()", self.name("Vec"))),
             _ => Expr::atom(format!("{}::default()", self.name("Default"))),
         }

@@ -17,7 +17,7 @@ mod service;
 mod streams;
 mod text;
 
-pub use options::{Maps, Options};
+pub use options::{Maps, Options, Strings};
 
 use crate::facts::Facts;
 use crate::{File, Unsupported};

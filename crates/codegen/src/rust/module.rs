@@ -1,8 +1,9 @@
 //! One module: how it spells types, what it imports, which lints it cannot satisfy.
 
 use super::Context;
+use super::expr::Expr;
 use super::expr::fill;
-use super::options::Maps;
+use super::options::{Maps, Strings};
 use super::text::Text;
 use dovetail_schema::{Field, PackageId, Presence, Sharing, Type, TypeId, TypeKind};
 use std::cell::RefCell;
@@ -190,6 +191,23 @@ impl<'a> Module<'a> {
         self.item(cx.schema[id].package, cx.names.of_type(id))
     }
 
+    /// The type of text.
+    pub(super) fn string(&self) -> String {
+        self.name(match self.cx.options.strings {
+            Strings::Standard => "String",
+            Strings::Compact => "CompactString",
+        })
+    }
+
+    /// Empty text.
+    pub(super) fn no_text(&self) -> Expr {
+        let new = match self.cx.options.strings {
+            Strings::Standard => "new()",
+            Strings::Compact => "default()",
+        };
+        Expr::atom(format!("{}::{new}", self.string()))
+    }
+
     fn hashed(&self, place: Place) -> bool {
         self.cx.options.maps == Maps::Hashed && place == Place::Value
     }
@@ -209,7 +227,7 @@ impl<'a> Module<'a> {
             Type::U64 => "u64".to_owned(),
             Type::F32 => self.float("f32", place),
             Type::F64 => self.float("f64", place),
-            Type::String => name("String"),
+            Type::String => self.string(),
             Type::Bytes => name("Bytes"),
             Type::Uuid => name("Uuid"),
             Type::List(item) => self.generic("Vec", &[self.ty(item, place)]),

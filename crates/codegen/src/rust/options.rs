@@ -9,6 +9,8 @@ pub struct Options {
     pub blocking_client: bool,
     /// What sets and maps become.
     pub maps: Maps,
+    /// What text becomes.
+    pub strings: Strings,
     /// What every type derives besides the usual, as in `serde::Serialize`.
     pub derives: Vec<String>,
     /// The path of the runtime crate, `::dovetail` unless it is re-exported elsewhere.
@@ -25,6 +27,17 @@ pub enum Maps {
     Hashed,
 }
 
+/// What text of the contract becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strings {
+    /// `String`.
+    #[default]
+    Standard,
+    /// `CompactString` of the crate `compact_str`, which keeps up to 24 bytes in itself: for contracts with many short
+    /// texts, each of which would be an allocation. Needs the feature `compact-strings` of `dovetail`.
+    Compact,
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -32,6 +45,7 @@ impl Default for Options {
             async_client: true,
             blocking_client: true,
             maps: Maps::default(),
+            strings: Strings::default(),
             derives: Vec::new(),
             crate_path: "::dovetail".to_owned(),
         }

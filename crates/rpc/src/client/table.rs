@@ -56,6 +56,8 @@ pub(crate) struct Table<W> {
     machine: Machine,
     /// Encoded calls that no one has begun to send.
     pub(crate) out: Vec<u8>,
+    /// How often `out` was taken to be sent.
+    taken: u64,
     pub(crate) input: BytesMut,
     calls: HashMap<u64, Entry<W>, BuildHasherDefault<IdHasher>>,
     pub(crate) streams: Inboxes<W>,
@@ -73,6 +75,8 @@ pub(crate) struct Table<W> {
 /// A call that its caller has not done with.
 struct Entry<W> {
     waiter: Waiter<W>,
+    /// How often `out` had been taken before it was queued there.
+    queued: u64,
     reply: Option<Result<Answered, Status>>,
     name: &'static str,
     read: Option<ReadObjects>,
@@ -143,6 +147,7 @@ impl<W: Wake> Table<W> {
         Table {
             machine,
             out: Vec::new(),
+            taken: 0,
             input: BytesMut::new(),
             calls: HashMap::default(),
             streams: Inboxes::default(),
@@ -202,6 +207,7 @@ impl<W: Wake> Table<W> {
                         Waiter::Promise(slot.clone())
                     }
                 },
+                queued: self.taken,
                 reply: None,
                 name: call.method.map_or("", |method| method.name),
                 read: call.read.filter(|_| passes.is_some()),
@@ -269,6 +275,19 @@ impl<W: Wake> Table<W> {
                 arrival => drop(self.take_in(arrival)),
             }
         }
+    }
+
+    /// Takes what is queued, to be sent, and leaves an empty buffer.
+    pub(crate) fn take_out(&mut self, empty: Vec<u8>) -> Vec<u8> {
+        self.taken += 1;
+        std::mem::replace(&mut self.out, empty)
+    }
+
+    /// The same behind what a driver has to send already.
+    #[cfg(feature = "async")]
+    pub(crate) fn move_out(&mut self, to: &mut Vec<u8>) {
+        self.taken += 1;
+        to.append(&mut self.out);
     }
 
     /// The peer has closed the connection, which can be the end of a reply.
@@ -394,7 +413,10 @@ impl<W: Wake> Table<W> {
         if !self.passed.is_empty()
             && let Some(passed) = self.passed.remove(&reply.call)
             && let Err(status) = &reply.result
-            && status.execution() == Execution::NotStarted
+            && matches!(
+                status.execution(),
+                Execution::NotStarted | Execution::NotSent
+            )
         {
             passed.undo();
         }
@@ -526,11 +548,22 @@ impl<W: Wake> Table<W> {
     /// that it did not start them: whoever receives finds out.
     pub(crate) fn cut(&mut self, why: &Status) {
         self.broken.get_or_insert_with(|| why.clone());
+        self.out.clear();
+        let unsent = |entry: &Entry<W>| entry.queued == self.taken && entry.reply.is_none();
+        let unsent: Vec<u64> = self
+            .calls
+            .iter()
+            .filter_map(|(call, entry)| unsent(entry).then_some(*call))
+            .collect();
+        for call in unsent {
+            let result = Err(why.clone().with_execution(Execution::NotSent));
+            self.deliver(Reply { call, result });
+        }
     }
 
     /// Gives the connection up; the callers that still wait get the reason.
     pub(crate) fn fail(&mut self, why: &Status) {
-        self.broken.get_or_insert_with(|| why.clone());
+        self.cut(why);
         self.passed.clear();
         self.calls.retain(|_, entry| {
             if entry.reply.is_none() {

@@ -108,7 +108,8 @@ impl Task {
             // Whoever else is about to call comes along: tokio runs this task before them.
             yield_now().await;
         }
-        std::mem::swap(&mut link.lock().out, &mut self.out);
+        let empty = std::mem::take(&mut self.out);
+        self.out = link.lock().take_out(empty);
         if !self.out.is_empty() {
             let sent = self.socket.try_send(&self.out);
             self.sent(sent, link);

@@ -189,7 +189,7 @@ impl Machine {
         if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
             let mut table = link.lock();
             table.transmit();
-            out.append(&mut table.out);
+            table.move_out(out);
         }
     }
 

@@ -365,7 +365,7 @@ impl Flush for Sender {
     fn flush(&self, link: &Link) {
         // Nobody else sends between taking and sending.
         let sending = self.lock();
-        let out = std::mem::take(&mut link.lock().out);
+        let out = link.lock().take_out(Vec::new());
         let sent = self.send_all(&out);
         drop(sending);
         self.shut_down_after(&sent);

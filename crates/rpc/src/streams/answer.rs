@@ -32,7 +32,7 @@ impl<O: Streamed, E: Exceptions> Answer<O, E> {
             call,
             done: false,
             read: |call, body| {
-                let receiver = Receiver::new(call.clone());
+                let receiver = Receiver::of_callee(call.clone());
                 let result: Result<O::Result, E> = decode(call.method(), body, None, call.limits());
                 result.map(|result| O::join(result, receiver))
             },

@@ -212,46 +212,61 @@ pub(crate) fn item_of<'a, T: FieldValue>(
     (item, const { &[item_field::<T>()] })
 }
 
+/// The method whose items are decoded, and what it is called where they cannot be: those of a caller make its
+/// call wrong (`docs/spec/wire.md`, "Errors").
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) fault: Code,
+}
+
+impl<'a> Source<'a> {
+    /// What the server sends.
+    pub(crate) fn callee(method: &'a str) -> Self {
+        let fault = Code::Internal;
+        Source { method, fault }
+    }
+
+    #[cold]
+    fn undecodable(self, why: &str) -> Status {
+        let what = format!("an item of `{}` cannot be decoded: {why}", self.method);
+        Status::new(self.fault, what).with_execution(Execution::MayHaveRun)
+    }
+}
+
 /// Decodes an item.
 pub(crate) fn decode_item<T: FieldValue>(
-    method: &str,
+    source: Source<'_>,
     (encoding, body): Item,
     limits: Limits,
 ) -> Result<T, Status> {
     let body = body.decompress();
-    let body = body.map_err(|error| undecodable(method, &error.to_string()))?;
+    let body = body.map_err(|error| source.undecodable(&error.to_string()))?;
     let mut item = (T::default(),);
     let mut params = (&mut item, const { &[item_field::<T>()] as &[_] });
     match encoding.decode(&mut params, &body, limits) {
         Ok(read) if read == body.len() => Ok(item.0),
-        Ok(read) => Err(undecodable(
-            method,
-            &format!("{} bytes are left", body.len() - read),
-        )),
-        Err(error) => Err(undecodable(method, &error.to_string())),
+        Ok(read) => Err(source.undecodable(&format!("{} bytes are left", body.len() - read))),
+        Err(error) => Err(source.undecodable(&error.to_string())),
     }
 }
 
 /// Decodes the exception that ends a stream.
 pub(crate) fn decode_exception<E: Exceptions>(
-    method: &str,
+    source: Source<'_>,
     (encoding, body): &(Encoding, Bytes),
     limits: Limits,
 ) -> E {
     let mut slot = ReplySlot::<(), E>::over(None);
     match encoding.decode(&mut slot, body, limits) {
-        Ok(_) => match slot.into_result(method) {
+        Ok(_) => match slot.into_result(source.method) {
             Err(exception) => exception,
-            Ok(()) => undecodable(method, "no exception that this end knows").into(),
+            Ok(()) => source
+                .undecodable("no exception that this end knows")
+                .into(),
         },
-        Err(error) => undecodable(method, &error.to_string()).into(),
+        Err(error) => source.undecodable(&error.to_string()).into(),
     }
-}
-
-#[cold]
-fn undecodable(method: &str, why: &str) -> Status {
-    let what = format!("an item of `{method}` cannot be decoded: {why}");
-    Status::new(Code::Internal, what).with_execution(Execution::MayHaveRun)
 }
 
 /// The other end of a stream is not there any longer, and nothing more is known.

@@ -1,6 +1,6 @@
 use super::inbox::Next;
-use super::{StreamCall, decode_exception, decode_item};
-use crate::{Exceptions, Status};
+use super::{Source, StreamCall, decode_exception, decode_item};
+use crate::{Code, Exceptions, Status};
 use dovetail_wire::FieldValue;
 use futures_core::Stream;
 use std::fmt;
@@ -15,14 +15,28 @@ use std::task::{Context, Poll};
 /// [`Status`]. A client that drops a stream before its end cancels the call.
 pub struct Receiver<T, E = Status> {
     call: StreamCall,
+    /// What it is where an item cannot be decoded.
+    fault: Code,
     ended: bool,
     types: PhantomData<fn() -> (T, E)>,
 }
 
 impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
-    pub(crate) fn new(call: StreamCall) -> Self {
+    /// What the server sends.
+    #[cfg(feature = "async")]
+    pub(crate) fn of_callee(call: StreamCall) -> Self {
+        Self::new(call, Code::Internal)
+    }
+
+    /// What the caller sends, at its handler.
+    pub(crate) fn of_caller(call: StreamCall) -> Self {
+        Self::new(call, Code::InvalidArgument)
+    }
+
+    fn new(call: StreamCall, fault: Code) -> Self {
         Receiver {
             call,
+            fault,
             ended: false,
             types: PhantomData,
         }
@@ -42,10 +56,14 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
             return Poll::Pending;
         };
         let limits = call.limits();
+        let source = Source {
+            method: call.method(),
+            fault: self.fault,
+        };
         let item = match next {
-            Next::Item(body) => Some(decode_item(call.method(), body, limits).map_err(E::from)),
+            Next::Item(body) => Some(decode_item(source, body, limits).map_err(E::from)),
             Next::End(Ok(None)) => None,
-            Next::End(Ok(Some(body))) => Some(Err(decode_exception(call.method(), &body, limits))),
+            Next::End(Ok(Some(body))) => Some(Err(decode_exception(source, &body, limits))),
             Next::End(Err(status)) => Some(Err(status.into())),
         };
         self.ended = !matches!(item, Some(Ok(_)));

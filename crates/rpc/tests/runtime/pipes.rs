@@ -3,9 +3,10 @@
 use crate::fixture::*;
 use dovetail::blocking::Channel;
 use dovetail::transport::{Connector, Pipe, Stream, Wait};
-use dovetail::{Bytes, Server, Status};
+use dovetail::{Bytes, Execution, Server, Status};
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,4 +103,77 @@ fn a_server_over_pipes() {
         drop(channel);
         serving.join().unwrap().unwrap();
     }
+}
+
+/// Takes no byte: whoever sends waits until somebody else receives, and then the connection breaks.
+#[derive(Default)]
+struct Stuck {
+    received: (Mutex<bool>, Condvar),
+    connected: AtomicUsize,
+}
+
+struct StuckConnector(Arc<Stuck>);
+
+struct StuckStream(Arc<Stuck>);
+
+impl Connector for StuckConnector {
+    fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
+        match self.0.connected.fetch_add(1, Ordering::SeqCst) {
+            0 => Ok(Arc::new(StuckStream(self.0.clone()))),
+            _ => Err(ErrorKind::ConnectionRefused.into()),
+        }
+    }
+
+    fn target(&self) -> String {
+        "nobody".to_owned()
+    }
+}
+
+impl Stream for StuckStream {
+    fn recv(&self, _: &mut [u8], _: Wait) -> io::Result<usize> {
+        *self.0.received.0.lock().expect("no panic") = true;
+        self.0.received.1.notify_all();
+        // For long enough to let the one who sends find out first.
+        settle();
+        Err(ErrorKind::ConnectionReset.into())
+    }
+
+    fn send_all(&self, _: &[u8], _: Option<Instant>) -> io::Result<()> {
+        let (received, condvar) = &self.0.received;
+        let received = received.lock().expect("no panic");
+        let waited = condvar.wait_while(received, |received| !*received);
+        drop(waited.expect("no panic"));
+        Err(ErrorKind::BrokenPipe.into())
+    }
+
+    fn shutdown_recv(&self) {}
+    fn shutdown_send(&self) {}
+    fn shutdown(&self) {}
+
+    fn peer(&self) -> String {
+        "nobody".to_owned()
+    }
+}
+
+#[test]
+fn a_call_that_nobody_has_begun_to_send_was_not_sent() {
+    let stuck = Arc::new(Stuck::default());
+    let channel = Channel::through(Arc::new(StuckConnector(stuck.clone()))).build();
+    let call = || channel.call::<_, i32, Status>(&PROBE.methods[WAIT], (&1,));
+    let executions = thread::scope(|scope| {
+        let sending = scope.spawn(call);
+        // Sends, or queues its call behind the one that is sent, and then receives.
+        let queued = scope.spawn(call);
+        [sending, queued].map(|caller| caller.join().unwrap().unwrap_err().execution())
+    });
+    let expected = [Execution::NotSent, Execution::MayHaveRun];
+    let all = expected
+        .iter()
+        .all(|execution| executions.contains(execution));
+    assert!(all, "{executions:?}");
+    assert_eq!(
+        stuck.connected.load(Ordering::SeqCst),
+        2,
+        "one of them tried again"
+    );
 }

@@ -544,7 +544,7 @@ impl Connection {
         }
         state.sending = true;
         while !state.table.out.is_empty() && !state.table.broken() {
-            let mut out = std::mem::take(&mut state.table.out);
+            let mut out = state.table.take_out(Vec::new());
             drop(state);
             let sent = self.stream.send_all(&out, Some(deadline));
             state = lock(&self.state);

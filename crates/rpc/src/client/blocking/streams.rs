@@ -5,7 +5,7 @@ use crate::client::options::Options;
 use crate::client::table::{Outgoing, Queued, Table, too_late};
 use crate::client::{Body, decode};
 use crate::reply::ReplyBody;
-use crate::streams::{Next, decode_exception, decode_item, item_of, unencodable};
+use crate::streams::{Next, Source, decode_exception, decode_item, item_of, unencodable};
 use crate::{Code, Exceptions, Execution, Method, Status};
 use dovetail_protocol::dovetail::Sent;
 use dovetail_wire::{Encode, FieldValue, Limits};
@@ -151,11 +151,12 @@ impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
             return None;
         }
         let Inner { method, limits, .. } = *self.call.0;
+        let source = Source::callee(method);
         let next = self.call.wait(None, |table, call, me| table.next(call, me));
         let item = match next {
-            Ok(Next::Item(body)) => Some(decode_item(method, body, limits).map_err(E::from)),
+            Ok(Next::Item(body)) => Some(decode_item(source, body, limits).map_err(E::from)),
             Ok(Next::End(Ok(None))) => None,
-            Ok(Next::End(Ok(Some(body)))) => Some(Err(decode_exception(method, &body, limits))),
+            Ok(Next::End(Ok(Some(body)))) => Some(Err(decode_exception(source, &body, limits))),
             Ok(Next::End(Err(status))) | Err(status) => Some(Err(status.into())),
         };
         self.ended = !matches!(item, Some(Ok(_)));
