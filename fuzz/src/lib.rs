@@ -5,6 +5,7 @@
 
 mod codecs;
 mod contracts;
+mod grpc;
 mod machines;
 mod msgpack_rpc;
 mod own_wire;
@@ -35,6 +36,8 @@ pub const TARGETS: &[Target] = &[
     ("detection", machines::detection),
     ("msgpack-rpc-server", msgpack_rpc::server),
     ("msgpack-rpc-client", msgpack_rpc::client),
+    ("grpc-messages", grpc::messages),
+    ("grpc-headers", grpc::headers),
     ("own-server", own_wire::server),
     ("own-client", own_wire::client),
     ("compare", contracts::compare),

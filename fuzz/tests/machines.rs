@@ -17,6 +17,10 @@ const SEEDS: &[&[u8]] = &[
     b"\x82\x41\x01\x01a\0",
     b"\x94\0\x01\xa3add\x92\x01\xa5hello\x93\x02\xa1x\x91\x82\x01\x90\xa1k\xc4\x03abc",
     b"\x94\x01\0\xc0\xcb\0\0\0\0\0\0\0\0\x94\x01\x02\xa4oops\xc0\x94\x01\x03\x81\xa1x\x91\x07\xc0",
+    b"\0\0\0\0\x02hi\x01\0\0\0\0\0\0\0\0\x03abc",
+    b"13\0caf%C3%A9 100%\0CAISAngaFgoBYRIA",
+    b"YQ==, YmM",
+    b"99999999m",
     b"\0\x01\0\x02\x01\x01\x01a\x01b\0\x82\x21\x01\x01a\0\0\0",
 ];
 
@@ -82,7 +86,7 @@ proptest! {
 
     #[test]
     fn mutated_messages(data in messages()) {
-        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client"] {
+        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
     }

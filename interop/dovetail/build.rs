@@ -1,7 +1,9 @@
 //! Generates the contracts' types, servers and clients.
 
 fn main() -> Result<(), dovetail_build::Error> {
+    dovetail_build::compile("../contract/calls.proto")?;
     dovetail_build::compile("../contract/interop.thrift")?;
+    dovetail_build::compile("../contract/mapped.thrift")?;
     dovetail_build::compile("../contract/neovim.thrift")?;
     dovetail_build::compile("../contract/objects.thrift")?;
     dovetail_build::compile("../contract/streams.thrift")?;

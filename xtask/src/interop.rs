@@ -9,7 +9,7 @@ use crate::stage::{self, Outcome};
 use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
-const OURS: [(&str, &str, Contract, &str); 3] = [
+const OURS: [(&str, &str, Contract, &str); 4] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
         "dovetail-uuid",
@@ -23,6 +23,12 @@ const OURS: [(&str, &str, Contract, &str); 3] = [
         Contract::Neovim,
         "neovim",
     ),
+    (
+        "dovetail-grpc",
+        "Dovetail itself (gRPC)",
+        Contract::Grpc,
+        "grpc",
+    ),
 ];
 
 /// How our server can spend its threads.
@@ -35,6 +41,24 @@ const SERVERS: [Variant; 4] = [
 
 /// The clients that are generated.
 const CLIENTS: [Variant; 2] = [client("blocking"), client("async")];
+
+/// The models that a contract's cases are for: those of gRPC wait until their handlers are told that the caller has gone.
+fn servers(contract: Contract) -> &'static [Variant] {
+    const LOOPS: [Variant; 1] = [model("loops")];
+    match contract {
+        Contract::Grpc => &LOOPS,
+        _ => &SERVERS,
+    }
+}
+
+/// The clients that speak a contract's wires.
+fn clients(contract: Contract) -> &'static [Variant] {
+    const ASYNC: [Variant; 1] = [client("async")];
+    match contract {
+        Contract::Grpc => &ASYNC,
+        _ => &CLIENTS,
+    }
+}
 
 const fn model(name: &'static str) -> Variant {
     Variant {
@@ -189,8 +213,8 @@ fn ours(options: &Options) -> Result<Vec<Peer>, String> {
         version: env!("CARGO_PKG_VERSION"),
         contract,
         command: vec![program.display().to_string(), word.to_owned()],
-        servers: chosen(&SERVERS, options.model.as_deref()),
-        clients: chosen(&CLIENTS, options.client.as_deref()),
+        servers: chosen(servers(contract), options.model.as_deref()),
+        clients: chosen(clients(contract), options.client.as_deref()),
         status: Status::Ready,
     };
     Ok(OURS.map(peer).into())

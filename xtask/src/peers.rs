@@ -67,6 +67,8 @@ pub(crate) enum Contract {
     Uuid,
     /// `neovim.thrift`.
     Neovim,
+    /// `calls.proto` and `mapped.thrift`.
+    Grpc,
 }
 
 /// Whether a peer can be started.
@@ -124,10 +126,10 @@ pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
         .collect()
 }
 
-/// The peer's place in the list of all; whatever is not in it comes last.
+/// The peer's place in the list of all. Our own programs have none: a new peer changes nothing for the others.
 pub(crate) fn place(name: &str) -> usize {
     let place = recipes::ALL.iter().position(|recipe| recipe.name == name);
-    place.unwrap_or(recipes::ALL.len())
+    place.unwrap_or(0)
 }
 
 /// Held while peers are built: two at once would spoil each other's files.

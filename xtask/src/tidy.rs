@@ -60,6 +60,7 @@ const UNSAFE: &[&str] = &[
 /// The one module of each wire that maps its codes to `Code`.
 const CODE_MAPS: &[&str] = &[
     "crates/protocol/src/dovetail/status.rs",
+    "crates/protocol/src/grpc/status.rs",
     "crates/protocol/src/msgpack_rpc/status.rs",
     "crates/protocol/src/thrift/application_exception.rs",
 ];

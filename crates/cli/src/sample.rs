@@ -50,9 +50,13 @@ impl Sample {
             .into_iter()
             .map(|(_, method)| method)
             .collect();
-        let rows: Vec<_> = methods.iter().map(|method| row(contract, method)).collect();
+        let package = &schema[schema[service].package];
+        let mut rows: Vec<_> = methods.iter().map(|method| row(contract, method)).collect();
+        rows.iter_mut()
+            .for_each(|row| row.messages = package.messages);
         let descriptor = ServiceDescriptor {
             name: &schema[service].name,
+            package: &package.name,
             base: None,
             methods: rows.leak(),
             objects: &[],

@@ -13,6 +13,8 @@ mod status;
 mod wire;
 
 pub mod dovetail;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 pub mod msgpack_rpc;
 pub mod thrift;
 

@@ -19,6 +19,8 @@ pub enum Wire {
     Dovetail,
     /// msgpack-rpc.
     MsgpackRpc,
+    /// gRPC.
+    Grpc,
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
 }
@@ -29,7 +31,7 @@ impl From<thrift::Wire> for Wire {
     }
 }
 
-/// `dovetail`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
+/// `dovetail`, `grpc`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
 impl FromStr for Wire {
     type Err = ParseWireError;
 
@@ -37,6 +39,7 @@ impl FromStr for Wire {
         match text {
             "dovetail" => Ok(Wire::Dovetail),
             "msgpack-rpc" => Ok(Wire::MsgpackRpc),
+            "grpc" => Ok(Wire::Grpc),
             _ => text.parse().map(Wire::Thrift),
         }
     }
@@ -47,6 +50,7 @@ impl fmt::Display for Wire {
         match self {
             Wire::Dovetail => f.write_str("dovetail"),
             Wire::MsgpackRpc => f.write_str("msgpack-rpc"),
+            Wire::Grpc => f.write_str("grpc"),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

@@ -83,12 +83,12 @@ impl Context {
         self.call.wire
     }
 
-    /// When the caller stops waiting, where its wire says so: Dovetail's own.
+    /// When the caller stops waiting, where its wire says so: Dovetail's own, and gRPC.
     pub fn deadline(&self) -> Option<Instant> {
         self.call.deadline
     }
 
-    /// A header that came with the call, over Dovetail's own wire, THeader or HTTP.
+    /// A header that came with the call, over Dovetail's own wire, THeader, HTTP or gRPC.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.call.headers.get(name)
     }

@@ -3,8 +3,9 @@
 /// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
 /// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
 /// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
-/// caller and of the server. `[objects]` marks methods that pass references to objects, and `passes` names the services of
-/// those; see [`object!`](crate::object).
+/// caller and of the server. `in "hello.v1"` behind the name is the service's package. `[objects]` marks methods that pass references to objects, and `passes` names the services of
+/// those; see [`object!`](crate::object). `[messages]` marks methods whose one parameter and result are messages of
+/// protobuf.
 ///
 /// ```
 /// use dovetail::descriptor;
@@ -26,7 +27,7 @@
 /// ```
 #[macro_export]
 macro_rules! descriptor {
-    ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(extends $base:path)?
+    ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(in $package:literal)? $(extends $base:path)?
         $(, passes [$($passed:path),*])? {
         $($method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
@@ -37,27 +38,39 @@ macro_rules! descriptor {
         $(#[$meta])*
         $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
             name: $contract,
+            package: $crate::descriptor!(@package $($package)?),
             base: $crate::descriptor!(@base $($base)?),
-            methods: &[$(
-                $crate::Method::new(
-                    ::core::stringify!($method),
-                    &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
-                )
-                .typed(|| $crate::descriptor!(@types $($result $(, $error)?)?)(
-                    $crate::wire::description::fields([$(
-                        $crate::wire::description::FieldType::of::<$ty>(
-                            $crate::wire::field!($id, $param, $ty $(, $($attribute),*)?),
-                        ),
-                    )*]),
-                )$(.client_stream::<$sent, $crate::descriptor!(@error $($sent_error)?)>())?
-                $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?)
-                $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
-                $(.server_stream_of(::core::marker::PhantomData::<$item>))?
-                $($(.$flag())*)?
-            ),*],
+            methods: {
+                const __DOVETAIL_SERVICE: &::core::primitive::str =
+                    $crate::descriptor!(@full $contract $(, $package)?);
+                &[$(
+                    $crate::Method::new(
+                        ::core::stringify!($method),
+                        &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
+                    )
+                    .of(__DOVETAIL_SERVICE)
+                    .typed(|| $crate::descriptor!(@types $($result $(, $error)?)?)(
+                        $crate::wire::description::fields([$(
+                            $crate::wire::description::FieldType::of::<$ty>(
+                                $crate::wire::field!($id, $param, $ty $(, $($attribute),*)?),
+                            ),
+                        )*]),
+                    )$(.client_stream::<$sent, $crate::descriptor!(@error $($sent_error)?)>())?
+                    $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?)
+                    $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
+                    $(.server_stream_of(::core::marker::PhantomData::<$item>))?
+                    $($(.$flag())*)?
+                ),*]
+            },
             objects: &[$($(&$passed),*)?],
         };
     };
+    (@full $contract:literal) => { $contract };
+    (@full $contract:literal, $package:literal) => {
+        ::core::concat!($package, ".", $contract)
+    };
+    (@package) => { "" };
+    (@package $package:literal) => { $package };
     (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };
     (@types $result:ty) => { $crate::MethodTypes::of::<$result, $crate::Status> };
     (@types $result:ty, $error:ty) => { $crate::MethodTypes::of::<$result, $error> };

@@ -1,6 +1,8 @@
 //! A call that has arrived, whatever the wire.
 
 use crate::client::Called;
+#[cfg(feature = "grpc")]
+use crate::grpc;
 use crate::link::Link;
 use crate::objects::{Lease, local};
 use crate::streams::StreamCall;
@@ -57,6 +59,8 @@ pub(crate) enum Target {
 pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
     MsgpackRpc(msgpack_rpc::ReplyTo),
+    #[cfg(feature = "grpc")]
+    Grpc(grpc::ReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
@@ -160,6 +164,8 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
             ReplyTo::MsgpackRpc(reply) => reply.reply(out.buffer, body, limits),
+            #[cfg(feature = "grpc")]
+            ReplyTo::Grpc(reply) => reply.reply(body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -229,8 +235,8 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
-            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Local(_) => Ok(()),
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
+            _ => Ok(()),
         }
     }
 
@@ -239,6 +245,8 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.exception(out, status),
             ReplyTo::MsgpackRpc(reply) => reply.exception(out, status),
+            #[cfg(feature = "grpc")]
+            ReplyTo::Grpc(reply) => reply.fail(status),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -261,6 +269,8 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.accepted(out),
             ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
+            #[cfg(feature = "grpc")]
+            ReplyTo::Grpc(reply) => reply.accepted(),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }
@@ -270,7 +280,7 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
-            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
+            _ => false,
         }
     }
 
@@ -278,7 +288,7 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
-            ReplyTo::MsgpackRpc(_) | ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => false,
+            _ => false,
         }
     }
 
@@ -286,8 +296,8 @@ impl ReplyTo {
     #[cfg(feature = "async")]
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
-            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Local(_) => None,
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
+            _ => None,
         }
     }
 
@@ -295,6 +305,8 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
             ReplyTo::MsgpackRpc(_) => Wire::MsgpackRpc,
+            #[cfg(feature = "grpc")]
+            ReplyTo::Grpc(_) => Wire::Grpc,
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => Wire::Dovetail,
         }
     }

@@ -9,6 +9,8 @@ mod context;
 mod descriptor;
 mod exceptions;
 mod functions;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod incoming;
 mod link;
 mod method;

@@ -1,6 +1,8 @@
 use crate::Exceptions;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Description, MethodKind};
+#[cfg(feature = "grpc")]
+use dovetail_wire::description::Definition;
 use dovetail_wire::description::{FieldType, Named, Signature, StreamTypes, Type, describe};
 use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
@@ -19,6 +21,11 @@ pub struct Method {
     pub idempotent: bool,
     /// True where parameters or answer may refer to objects.
     pub objects: bool,
+    /// True where the one parameter is the request and the result the answer, as gRPC sends them: the contract is
+    /// protobuf's. Otherwise gRPC has messages around them.
+    pub messages: bool,
+    /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is not known.
+    pub service: &'static str,
     describe: Describe,
 }
 
@@ -82,6 +89,8 @@ impl Method {
             kind: MethodKind::Unary,
             idempotent: false,
             objects: false,
+            messages: false,
+            service: "",
             describe: Describe::Nothing,
         }
     }
@@ -154,6 +163,35 @@ impl Method {
         self
     }
 
+    /// The same method, of this service.
+    pub const fn of(mut self, service: &'static str) -> Self {
+        self.service = service;
+        self
+    }
+
+    /// The same method, whose request and answer are messages of protobuf.
+    pub const fn messages(mut self) -> Self {
+        self.messages = true;
+        self
+    }
+
+    /// The declared exceptions: their ids, and their names as the contract has them.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn exceptions(&self) -> Vec<(i32, &'static str)> {
+        let types = match self.describe {
+            Describe::Types(types) => types(),
+            Describe::Nothing | Describe::Bytes(_) => return Vec::new(),
+        };
+        let named = |field: &FieldType<'static, Named>| match &field.ty {
+            Type::Struct(named) | Type::Family(named) => match named.define() {
+                Definition::Struct(name, _) | Definition::Family(name, _) => Some((field.id, name)),
+                _ => None,
+            },
+            _ => None,
+        };
+        types.exceptions.iter().filter_map(named).collect()
+    }
+
     /// The same method, which may be called twice.
     pub const fn idempotent(mut self) -> Self {
         self.idempotent = true;
@@ -166,6 +204,8 @@ impl Method {
 pub struct ServiceDescriptor {
     /// The name in the contract, by which multiplexed calls address it.
     pub name: &'static str,
+    /// What stands before the name where services of several contracts meet, as in gRPC: `hello.v1`; may be empty.
+    pub package: &'static str,
     /// The service whose methods come before this one's.
     pub base: Option<&'static ServiceDescriptor>,
     /// The service's own methods.
@@ -180,6 +220,14 @@ impl ServiceDescriptor {
         match self.base {
             Some(base) => base.len() + self.methods.len(),
             None => self.methods.len(),
+        }
+    }
+
+    /// The name with its package, as gRPC has it: `hello.v1.Hello`.
+    pub fn full_name(&self) -> Cow<'static, str> {
+        match self.package {
+            "" => Cow::Borrowed(self.name),
+            package => Cow::Owned(format!("{package}.{}", self.name)),
         }
     }
 

@@ -97,6 +97,10 @@ pub struct Package {
     pub includes: Vec<PackageId>,
     /// Annotations of the file as a whole.
     pub annotations: Annotations,
+    /// True where calls take one message and answer with one, as in protobuf: gRPC sends these as they are, and messages
+    /// around the parameters and the result of others.
+    #[serde(default)]
+    pub messages: bool,
 }
 
 /// A named constant. Its value has been checked against, and converted to, its type.

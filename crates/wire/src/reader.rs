@@ -111,6 +111,10 @@ pub trait Reader<'de> {
     fn begin_params(&mut self) -> Result<()> {
         self.begin_struct()
     }
+    /// True where what is absent has the default of its type, as senders of protobuf leave it out.
+    fn leaves_out_defaults(&self) -> bool {
+        false
+    }
     /// Begins the reply to a call: a struct with the result as field 0, or with a declared exception.
     fn begin_reply(&mut self) -> Result<()> {
         self.begin_struct()

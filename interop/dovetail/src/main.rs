@@ -8,13 +8,16 @@ mod derived;
 #[cfg(test)]
 mod descriptions;
 mod editor;
+mod grpc;
 mod handler;
 mod objects;
 mod streams;
 mod uuid;
 mod values;
 
+dovetail::include_contract!("calls.v1");
 dovetail::include_contract!("interop");
+dovetail::include_contract!("mapped");
 dovetail::include_contract!("neovim");
 dovetail::include_contract!("objects");
 dovetail::include_contract!("streams");
@@ -27,17 +30,19 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::runtime;
 
 const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid | neovim | streams | objects; the last two have cases for capture alone
+CONTRACT: interop | uuid | neovim | grpc | streams | objects; the last two have cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const MSGPACK_RPC: &str = "msgpack-rpc";
+const GRPC: &str = "grpc";
 const TRANSPORTS: [&str; 5] = ["buffered", "framed", "header", "header-zlib", "http"];
 
 /// How the server can spend its threads; the first is the default.
@@ -70,7 +75,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 5] = [
+const CONTRACTS: [Contract; 6] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -95,6 +100,17 @@ const CONTRACTS: [Contract; 5] = [
             server
                 .service(neovim::EditorServer::new(editor::Handler::default()))
                 .service(neovim::HostServer::new(editor::Handler::default()))
+        },
+    },
+    Contract {
+        name: "grpc",
+        services: &[&calls::v1::CALLS, &mapped::MAPPED],
+        cases: grpc::all,
+        serve: |server| {
+            let handler = Arc::new(grpc::Handler::default());
+            server
+                .service(calls::v1::CallsServer::from(handler.clone()))
+                .service(mapped::MappedServer::from(handler))
         },
     },
     Contract {
@@ -177,8 +193,10 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
         "binary-nonstrict" => "binary-old",
         other => other,
     };
-    if options.protocol == MSGPACK_RPC {
-        return Ok(Wire::MsgpackRpc);
+    match options.protocol.as_str() {
+        MSGPACK_RPC => return Ok(Wire::MsgpackRpc),
+        GRPC => return Ok(Wire::Grpc),
+        _ => {}
     }
     let transport = match options.transport.as_str() {
         "buffered" => "",
@@ -192,10 +210,12 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
 }
 
 /// Everything with everything, but that THeader has numbers for binary and compact alone, and that msgpack-rpc
-/// is a wire of its own, the only one of Neovim.
+/// is a wire of its own, the only one of Neovim. gRPC has contracts of its own.
 fn capabilities(contract: &Contract) -> Vec<Value> {
-    if contract.name == "neovim" {
-        return vec![msgpack_rpc(false)];
+    match contract.name {
+        "neovim" => return vec![alone(MSGPACK_RPC, false)],
+        "grpc" => return vec![alone(GRPC, false)],
+        _ => {}
     }
     let mut found = Vec::new();
     for transport in TRANSPORTS {
@@ -212,7 +232,7 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
             }
         }
     }
-    found.extend([false, true].map(msgpack_rpc));
+    found.extend([false, true].map(|multiplexed| alone(MSGPACK_RPC, multiplexed)));
     let reason =
         "a transport of whole connections, which cannot be told from noise on a shared port";
     found.push(json!({
@@ -222,9 +242,10 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
     found
 }
 
-fn msgpack_rpc(multiplexed: bool) -> Value {
+/// A protocol that is a wire of its own.
+fn alone(protocol: &str, multiplexed: bool) -> Value {
     json!({
-        "protocol": MSGPACK_RPC, "transport": "buffered", "multiplexed": multiplexed,
+        "protocol": protocol, "transport": "buffered", "multiplexed": multiplexed,
         "roles": ["client", "server"], "unix": true,
     })
 }

@@ -12,8 +12,8 @@ const HEAD: &str = "\
 
 <!-- Written by `cargo xtask interop --write`. -->
 
-A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, or over `msgpack-rpc`
-of aio-msgpack-rpc (Python) or Neovim, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
+A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, over `msgpack-rpc`
+of aio-msgpack-rpc (Python) or Neovim, or over `grpc` of gRPC's library for Python, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
 not have it. *Known* cases are those in which the other program [fails by itself](#where-peers-fail-by-themselves).
 ";
 

@@ -3,12 +3,13 @@
 use super::{Peer, place};
 
 /// The protocols, in the order of tables.
-pub(crate) const PROTOCOLS: [&str; 5] = [
+pub(crate) const PROTOCOLS: [&str; 6] = [
     "binary",
     "binary-nonstrict",
     "compact",
     "json",
     "msgpack-rpc",
+    "grpc",
 ];
 
 /// The transports, in the order of tables.

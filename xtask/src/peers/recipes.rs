@@ -149,6 +149,15 @@ pub(super) const ALL: &[Recipe] = &[
         tools: &[NEOVIM],
         build: neovim,
     },
+    Recipe {
+        name: "grpc",
+        title: "gRPC in Python",
+        library: "grpcio",
+        version: "1.85.1",
+        contract: Contract::Grpc,
+        tools: &[PYTHON],
+        build: grpc,
+    },
 ];
 
 /// Lets the stock compiler generate the contract.
@@ -268,20 +277,48 @@ fn java(site: &Site) -> Result<(), String> {
 }
 
 fn python(site: &Site) -> Result<(), String> {
-    let (generated, venv) = (site.build.join("gen"), site.build.join("venv"));
+    let generated = site.build.join("gen");
     generate(site, "py", &generated)?;
+    let python = virtual_environment(site)?;
+    python_script(site, &generated, &python)
+}
+
+fn grpc(site: &Site) -> Result<(), String> {
+    let generated = site.build.join("gen");
+    fs::create_dir_all(&generated).map_err(|error| error.to_string())?;
+    let python = virtual_environment(site)?;
+    let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
+    execute(
+        Command::new(&python)
+            .args(["-m", "grpc_tools.protoc", "calls.proto", "mapped.proto"])
+            .args([
+                option("proto_path", &site.contract),
+                option("python_out", &generated),
+                option("grpc_python_out", &generated),
+            ]),
+    )?;
+    python_script(site, &generated, &python)
+}
+
+/// What the peer requires, in an environment of its own; gives the interpreter.
+fn virtual_environment(site: &Site) -> Result<PathBuf, String> {
+    let venv = site.build.join("venv");
     execute(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     execute(
         Command::new(venv.join("bin/pip"))
             .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
             .arg(site.source.join("requirements.txt")),
     )?;
+    Ok(venv.join("bin/python"))
+}
+
+fn python_script(site: &Site, generated: &Path, python: &Path) -> Result<(), String> {
     script(
         &site.peer,
         &format!(
             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec '{}' '{}'",
             generated.display(),
-            venv.join("bin/python").display(),
+            python.display(),
             site.source.join("peer.py").display()
         ),
     )

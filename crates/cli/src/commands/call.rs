@@ -133,7 +133,7 @@ impl Call {
 
     fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
         let carries = match wire {
-            Wire::Dovetail => true,
+            Wire::Dovetail | Wire::Grpc => true,
             Wire::MsgpackRpc => false,
             Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
         };

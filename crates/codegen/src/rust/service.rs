@@ -262,20 +262,24 @@ impl Module<'_> {
             .unwrap_or_default();
         let table = self.name("descriptor");
         let contract = &parts.service.name;
+        let package = match self.cx.schema[parts.service.package].name.as_str() {
+            "" => String::new(),
+            package => format!(" in {package:?}"),
+        };
         text.gap();
         let passes = self.passes(parts.service);
-        let head = format!("{table}!(pub static {name} = {contract:?}{base}{passes} {{");
+        let head = format!("{table}!(pub static {name} = {contract:?}{package}{base}{passes} {{");
         if parts.service.methods.is_empty() {
             return text.line(&format!("{head}}});"));
         }
         text.open(&head);
         for (method, errors) in parts.service.methods.iter().zip(&parts.names.errors) {
-            self.print_row(text, method, errors);
+            self.print_row(text, parts.service, method, errors);
         }
         text.close("});");
     }
 
-    fn print_row(&self, text: &mut Text, method: &Method, errors: &ErrorNames) {
+    fn print_row(&self, text: &mut Text, service: &Service, method: &Method, errors: &ErrorNames) {
         let params: Vec<String> = method
             .params
             .iter()
@@ -297,6 +301,9 @@ impl Module<'_> {
         }
         if !self.cx.facts.passed(method).is_empty() {
             flags.push("objects");
+        }
+        if self.cx.schema[service.package].messages {
+            flags.push("messages");
         }
         let flags = match flags.as_slice() {
             [] => String::new(),

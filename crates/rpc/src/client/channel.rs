@@ -1,6 +1,7 @@
-use super::dial::Dial;
-use super::moving::PATIENCE;
+#[cfg(feature = "grpc")]
+use super::grpc;
 use super::options::{Options, handle, settings};
+use super::places::{Connected, Places};
 use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
 use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
@@ -17,10 +18,9 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
@@ -45,7 +45,10 @@ pub struct ChannelBuilder {
 /// What is called.
 enum Shared {
     /// A server, on connections that are made when they are needed.
-    Server(Server),
+    Server(Places<Arc<Link>>),
+    /// The same over gRPC.
+    #[cfg(feature = "grpc")]
+    Grpc(Places<grpc::Connection>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -63,19 +66,6 @@ impl Shared {
             _ => None,
         }
     }
-}
-
-struct Server {
-    address: Address,
-    places: Vec<Arc<Place>>,
-    next: AtomicUsize,
-}
-
-/// Where a connection goes, and why there is none.
-#[derive(Default)]
-struct Place {
-    connection: Mutex<Option<Arc<Link>>>,
-    dial: tokio::sync::Mutex<Dial>,
 }
 
 impl Channel {
@@ -354,7 +344,15 @@ impl Channel {
         }
         let mut retries = Retries::new(idempotent);
         loop {
-            match self.connection().await?.call(call).await {
+            let answer = match &*self.shared {
+                #[cfg(feature = "grpc")]
+                Shared::Grpc(server) => {
+                    let connection = server.connection(&self.options).await?;
+                    connection.call(call, &self.options).await
+                }
+                _ => self.connection().await?.call(call).await,
+            };
+            match answer {
                 Err(status) if self.redials() && retries.again(&status) => {}
                 result => return result,
             }
@@ -363,43 +361,22 @@ impl Channel {
 
     /// True where a lost connection is replaced by another one.
     fn redials(&self) -> bool {
-        matches!(&*self.shared, Shared::Server(_))
+        match &*self.shared {
+            Shared::Server(_) => true,
+            #[cfg(feature = "grpc")]
+            Shared::Grpc(_) => true,
+            _ => false,
+        }
     }
 
     async fn connection(&self) -> Result<Arc<Link>, Status> {
-        let server = match &*self.shared {
-            Shared::Server(server) => server,
-            Shared::Caller(link) | Shared::Object(link, ..) => return Ok(link.clone()),
-            Shared::Local(_) => return Err(local::no_streams()),
-            Shared::Nothing(why) => return Err(why.clone()),
-        };
-        let turn = server.next.fetch_add(1, Ordering::Relaxed) % server.places.len();
-        let place = &server.places[turn];
-        match place.usable(&self.options) {
-            Some(connection) => Ok(connection),
-            None => self.dial(place, &server.address).await,
-        }
-    }
-
-    /// Connects; one caller at a time, the others wait for what it gets.
-    async fn dial(&self, place: &Arc<Place>, address: &Address) -> Result<Arc<Link>, Status> {
-        let mut dial = place.dial.lock().await;
-        if let Some(connection) = place.usable(&self.options) {
-            return Ok(connection);
-        }
-        // A server that goes down waits for its clients to let go.
-        *lock(&place.connection) = None;
-        dial.check(Instant::now())?;
-        let target = address.to_string();
-        let patience = self.options.connect_timeout.min(self.options.timeout);
-        let made = in_time(patience, connect(address, target.clone(), &self.options)).await;
-        match made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(connection) => {
-                dial.succeeded();
-                *lock(&place.connection) = Some(connection.clone());
-                Ok(connection)
-            }
-            Err(e) => Err(dial.failed(Instant::now(), &self.options.backoff, &target, &e)),
+        match &*self.shared {
+            Shared::Server(server) => server.connection(&self.options).await,
+            #[cfg(feature = "grpc")]
+            Shared::Grpc(_) => Err(grpc::no_streams()),
+            Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
+            Shared::Local(_) => Err(local::no_streams()),
+            Shared::Nothing(why) => Err(why.clone()),
         }
     }
 }
@@ -408,6 +385,8 @@ impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = match &*self.shared {
             Shared::Server(server) => server.address.to_string(),
+            #[cfg(feature = "grpc")]
+            Shared::Grpc(server) => server.address.to_string(),
             Shared::Caller(link) => link.target.clone(),
             Shared::Object(link, _, service) => format!("{} at {}", service.name, link.target),
             Shared::Local(_) => "in-process".to_owned(),
@@ -431,14 +410,14 @@ impl ChannelBuilder {
     /// The channel. It connects with the first call.
     #[must_use]
     pub fn build(self) -> Channel {
-        let places = (0..self.options.connections)
-            .map(|_| Arc::default())
-            .collect();
-        let shared = Shared::Server(Server {
-            address: self.address,
-            places,
-            next: AtomicUsize::new(0),
-        });
+        let connections = self.options.connections;
+        let shared = match self.options.wire {
+            #[cfg(feature = "grpc")]
+            Wire::Grpc => Shared::Grpc(Places::new(self.address, connections)),
+            #[cfg(not(feature = "grpc"))]
+            Wire::Grpc => Shared::Nothing(super::no_grpc()),
+            _ => Shared::Server(Places::new(self.address, connections)),
+        };
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(self.options),
@@ -446,36 +425,21 @@ impl ChannelBuilder {
     }
 }
 
-impl Place {
-    /// The connection that is there, where it is not known to be lost.
-    fn usable(self: &Arc<Self>, options: &Arc<Options>) -> Option<Arc<Link>> {
-        let place = lock(&self.connection);
-        let link = place.as_ref()?;
-        let mut table = link.lock();
-        if table.broken() {
-            return None;
-        }
-        if let Some(address) = table.begin_to_move()
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let (place, old, options) = (self.clone(), link.clone(), options.clone());
-            runtime.spawn(async move { place.replace(old, &address, &options).await });
-        }
-        drop(table);
-        Some(link.clone())
+impl Connected for Arc<Link> {
+    async fn connect(address: &Address, target: String, options: &Options) -> io::Result<Self> {
+        connect(address, target, options).await
     }
 
-    /// Has calls made on another connection from now on, if that can be had.
-    async fn replace(&self, old: Arc<Link>, address: &Address, options: &Options) {
-        let connecting = connect(address, old.target.clone(), options);
-        let Ok(Ok(new)) = timeout(PATIENCE, connecting).await else {
-            return;
-        };
-        let mut place = lock(&self.connection);
-        let is_there = place.as_ref().is_some_and(|there| Arc::ptr_eq(there, &old));
-        if is_there && old.lock().give_way() {
-            *place = Some(new);
-        }
+    fn usable(&self) -> bool {
+        !self.lock().broken()
+    }
+
+    fn begin_to_move(&self) -> Option<Address> {
+        self.lock().begin_to_move()
+    }
+
+    fn gives_way(&self, there: &Self) -> bool {
+        Arc::ptr_eq(self, there) && self.lock().give_way()
     }
 }
 
@@ -549,7 +513,7 @@ impl Link {
 
 /// Waits no longer than this. A caller without a runtime, as handlers under
 /// [`Model::ThreadPerConnection`](crate::Model) are, borrows a clock.
-async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
+pub(super) async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
     let borrowed = match Handle::try_current() {
         Ok(_) => None,
         Err(_) => clock(),
@@ -573,8 +537,4 @@ fn clock() -> Option<Handle> {
         Some(handle)
     };
     CLOCK.get_or_init(start).clone()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

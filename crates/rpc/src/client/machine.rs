@@ -119,7 +119,8 @@ impl Machine {
                 serves: options.serves(),
             })
             .into(),
-            Wire::Dovetail => {
+            // Channels of gRPC make no machine.
+            Wire::Dovetail | Wire::Grpc => {
                 let own = dovetail::Options {
                     limits: options.client.limits,
                     encoding: options.client.encoding,

@@ -10,6 +10,10 @@ mod table;
 
 #[cfg(feature = "async")]
 mod channel;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(feature = "async")]
+mod places;
 #[cfg(feature = "async")]
 mod task;
 
@@ -93,6 +97,13 @@ fn decode_into(
 /// The table of parameters that no contract names.
 fn unnamed<P: WriteParams>(_: &P) -> &'static [Field<'static>] {
     P::UNNAMED
+}
+
+/// Why a channel cannot speak gRPC.
+#[cold]
+fn no_grpc() -> Status {
+    let what = "gRPC needs an async channel, `dovetail::Channel`, and the feature `grpc`";
+    Status::new(Code::Unimplemented, what)
 }
 
 /// Whether a call that failed is tried again, on a connection that is not known to be lost.

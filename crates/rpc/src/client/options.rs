@@ -113,8 +113,8 @@ macro_rules! handle {
             })
         }
 
-        /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader
-        /// and HTTP.
+        /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader,
+        /// HTTP and gRPC.
         #[must_use]
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
@@ -187,13 +187,14 @@ pub(crate) use handle;
 macro_rules! settings {
     () => {
         /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of Dovetail; for other
-        /// servers `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
+        /// servers `"grpc"` (async channels alone), `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
 
         /// Names the service that is called, for a server that has several on one port ("multiplexed"; `service.method` over msgpack-rpc).
+        /// Over gRPC it is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
             self

@@ -206,14 +206,7 @@ impl<W: Wake> Table<W> {
             return Ok(None);
         }
         if self.open >= self.most {
-            return Err(Status::new(
-                Code::ResourceExhausted,
-                format!(
-                    "{} calls wait on this connection already; `calls_in_flight` allows more, \
-                     `connections` spreads them",
-                    self.most
-                ),
-            ));
+            return Err(crowded(self.most));
         }
         let streams = call.method.is_some_and(|method| method.kind.streams());
         let passes = call.method.filter(|method| method.objects);
@@ -660,6 +653,18 @@ fn promised(method: &str, first: Option<u64>) -> Result<u32, Status> {
 fn given_up() -> Status {
     let what = "the caller gave the call up: it dropped one of its streams before the end";
     Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
+}
+
+/// No further call may wait on a connection.
+#[cold]
+pub(crate) fn crowded(most: usize) -> Status {
+    Status::new(
+        Code::ResourceExhausted,
+        format!(
+            "{most} calls wait on this connection already; `calls_in_flight` allows more, \
+             `connections` spreads them"
+        ),
+    )
 }
 
 /// The connection ended while calls were waiting.

@@ -9,6 +9,8 @@ use crate::objects::{ObjectDirectory, Objects};
 use crate::{Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
+#[cfg(feature = "grpc")]
+use dovetail_protocol::grpc;
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use std::sync::Arc;
@@ -18,12 +20,19 @@ use std::time::Duration;
 /// What peers are told of a drain.
 const GOING_DOWN: &str = "the server is shutting down";
 
+/// What peers are told that speak HTTP/2 to a thread.
+#[cfg(feature = "grpc")]
+const NO_HTTP2: &str = "gRPC needs a socket and an event loop, which this connection has not";
+
 /// The machine of a connection.
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
     MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
+    /// HTTP/2, which drivers have a library for; it begins with what has been received.
+    #[cfg(feature = "grpc")]
+    Http2,
 }
 
 /// Why a connection cannot go on.
@@ -52,10 +61,21 @@ impl Machine {
             let Some(first) = input.first() else {
                 return Ok(None);
             };
+            #[cfg(feature = "grpc")]
+            match grpc::detects(input) {
+                Some(false) => {}
+                None => return Ok(None),
+                Some(true) => {
+                    *self = Machine::Http2;
+                    return Ok(None);
+                }
+            }
             *self = Self::detect(*first, shared, caller, driver);
         }
         match self {
             Machine::Detecting => Ok(None),
+            #[cfg(feature = "grpc")]
+            Machine::Http2 => Err(Fault::Known),
             Machine::Thrift(machine) => {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
@@ -126,9 +146,9 @@ impl Machine {
     /// How much to receive next.
     pub(super) fn needs(&self) -> usize {
         match self {
-            Machine::Detecting => 1,
             Machine::Thrift(machine) => machine.needs(),
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.lock().needs(),
+            _ => 1,
         }
     }
 
@@ -137,8 +157,14 @@ impl Machine {
         match self {
             Machine::Detecting => false,
             Machine::Thrift(machine) => machine.wire().is_some(),
-            Machine::MsgpackRpc(_) | Machine::Dovetail(_) => true,
+            _ => true,
         }
+    }
+
+    /// True where the peer speaks HTTP/2, for which there is no machine here.
+    #[cfg(feature = "grpc")]
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self, Machine::Http2)
     }
 
     /// True where the peer tells answers apart, and waits for none before it sends what a handler may wait for.
@@ -182,6 +208,8 @@ impl Machine {
             (Machine::MsgpackRpc(link), _) => {
                 rpc(link, |machine| machine.goodbye(out));
             }
+            #[cfg(feature = "grpc")]
+            (Machine::Http2, _) => grpc::refuse(NO_HTTP2, out),
             _ => {}
         }
     }
@@ -190,6 +218,8 @@ impl Machine {
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
         match self {
             Machine::Detecting => Ok(()),
+            #[cfg(feature = "grpc")]
+            Machine::Http2 => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
             Machine::MsgpackRpc(link) => {
                 let ended = rpc(link, |machine| machine.end(input));
@@ -207,6 +237,8 @@ impl Machine {
         let error = ProtocolError::TooSlow { limit };
         match self {
             Machine::Detecting => Fault::Thrift(error),
+            #[cfg(feature = "grpc")]
+            Machine::Http2 => Fault::Known,
             Machine::Thrift(machine) => {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
@@ -236,13 +268,12 @@ impl Machine {
     /// The server takes no further calls. False where the peer cannot know which of them were not started.
     pub(super) fn drain(&mut self) -> bool {
         match self {
-            Machine::Thrift(_) | Machine::MsgpackRpc(_) => false,
-            // Only a peer whose wire is known can be told.
-            Machine::Detecting => false,
             Machine::Dovetail(link) => {
                 own(link, |machine| machine.drain(GOING_DOWN));
                 true
             }
+            // Only a peer whose wire is known can be told.
+            _ => false,
         }
     }
 }

@@ -3,6 +3,7 @@ use crate::objects::reach;
 use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Directory};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -10,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Router {
     services: Vec<Box<dyn Service>>,
     entries: Vec<Entry>,
-    /// By service and method name: the number of the entry.
-    named: HashMap<&'static str, HashMap<&'static str, usize>>,
+    /// By service, with and without its package, and method name: the number of the entry.
+    named: HashMap<Cow<'static, str>, HashMap<&'static str, usize>>,
     /// By method name alone, for callers that name no service; the first service that has it.
     unnamed: HashMap<&'static str, usize>,
     /// The services of the objects that methods pass.
@@ -36,16 +37,28 @@ pub(super) struct Route {
 
 impl Router {
     pub(super) fn new(services: Vec<Box<dyn Service>>) -> Self {
-        let (mut entries, mut named, mut unnamed) = (Vec::new(), HashMap::new(), HashMap::new());
+        let (mut entries, mut unnamed) = (Vec::new(), HashMap::new());
+        let mut named: HashMap<_, HashMap<_, _>> = HashMap::new();
         let mut objects = Vec::new();
         for (service, handler) in services.iter().enumerate() {
             let descriptor = handler.descriptor();
             if !descriptor.objects.is_empty() || descriptor.base.is_some() {
                 reach(descriptor, &mut objects);
             }
-            let methods: &mut HashMap<_, _> = named.entry(descriptor.name).or_default();
+            let names = [descriptor.name.into(), descriptor.full_name()];
+            for name in &names {
+                named.entry(Cow::clone(name)).or_default();
+            }
             for (number, method) in descriptor.iter() {
-                methods.insert(method.name, entries.len());
+                for name in &names {
+                    let methods = named.entry(name.clone()).or_default();
+                    methods.insert(method.name, entries.len());
+                }
+                if !method.service.is_empty() {
+                    // That of a service that this one extends, where it is inherited.
+                    let methods = named.entry(method.service.into()).or_default();
+                    methods.entry(method.name).or_insert(entries.len());
+                }
                 unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
                     service,

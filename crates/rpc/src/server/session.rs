@@ -191,18 +191,22 @@ impl<'a> Session<'a> {
 
     /// How long to wait for the peer, from now.
     pub(super) fn patience(&mut self) -> Duration {
-        let limits = &self.shared.limits;
         if self.is_leaving() {
             return LINGER;
         }
         if self.is_idle() {
-            return match self.welcome {
-                true => limits.idle,
-                false => limits.handshake,
-            };
+            return self.idle_limit();
         }
         let began = *self.message_began.get_or_insert_with(Instant::now);
         self.message_limit().saturating_sub(began.elapsed())
+    }
+
+    /// How long a connection may be silent between two calls.
+    pub(super) fn idle_limit(&self) -> Duration {
+        match self.welcome {
+            true => self.shared.limits.idle,
+            false => self.shared.limits.handshake,
+        }
     }
 
     fn message_limit(&self) -> Duration {
@@ -276,6 +280,18 @@ impl<'a> Session<'a> {
     /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
     pub(super) fn is_multiplexed(&self) -> bool {
         self.machine.is_multiplexed()
+    }
+
+    /// True for a connection that is for another driver; see [`Machine::is_http2`].
+    #[cfg(feature = "grpc")]
+    pub(super) fn is_http2(&self) -> bool {
+        !self.ends() && self.machine.is_http2()
+    }
+
+    /// False for a connection too many.
+    #[cfg(feature = "grpc")]
+    pub(super) fn is_welcome(&self) -> bool {
+        self.welcome
     }
 
     /// See [`Machine::tells_apart`].

@@ -132,6 +132,11 @@ impl<'a> Connection<'a> {
                     self.sender.send(&mut self.out)?;
                 }
             }
+            #[cfg(feature = "grpc")]
+            if self.session.is_http2() {
+                // Once more, and it is refused.
+                continue;
+            }
             if self.session.ends() && (!self.session.drains() || aside.is_empty()) {
                 return Ok(());
             }

@@ -6,6 +6,8 @@ mod async_socket;
 mod memory;
 mod pipe;
 mod poll;
+#[cfg(feature = "grpc")]
+mod prefixed;
 mod program;
 mod ready;
 mod receiver;
@@ -20,6 +22,8 @@ pub use pipe::Pipe;
 #[cfg(feature = "async")]
 pub(crate) use poll::Experience;
 pub use poll::{Poller, Polling};
+#[cfg(feature = "grpc")]
+pub(crate) use prefixed::Prefixed;
 pub use program::Program;
 pub(crate) use receiver::Receiver;
 pub(crate) use shm::meet;

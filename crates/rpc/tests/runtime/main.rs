@@ -12,6 +12,8 @@ mod concurrency;
 mod cuts;
 mod drain;
 mod functions;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod handlers;
 mod hostile;
 mod limits;

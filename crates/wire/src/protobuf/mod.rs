@@ -10,6 +10,7 @@
 //! | a whole value that is no struct | a message with the value as field 1 |
 //! | `i8`, `i16` | `int32`; `u8`, `u16` are `uint32` |
 //! | uuid | `bytes`, 16 of them |
+//! | the reply to a call | a message with the result as field 1, or with a declared exception, whose number is one more than its id |
 //!
 //! A field that is not an `Option` is always written, zero or not, so that a reader with another default
 //! sees it. An empty container leaves no trace: `Some` of one is read as `None`. A field's

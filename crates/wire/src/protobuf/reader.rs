@@ -43,6 +43,8 @@ struct Level<'de> {
     /// The tag of the first occurrence is already read.
     pending: bool,
     map: bool,
+    /// The fields are those of a reply, whose numbers are one more than their ids.
+    reply: bool,
     kinds: (Kind, Kind),
     /// Memory that an element takes.
     size: usize,
@@ -67,6 +69,7 @@ impl Level<'_> {
             wrapped: false,
             pending: false,
             map: false,
+            reply: false,
             kinds: (Kind::Struct, Kind::Struct),
             size: 0,
             after: &[],
@@ -534,6 +537,16 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.enter(level)
     }
 
+    fn leaves_out_defaults(&self) -> bool {
+        true
+    }
+
+    fn begin_reply(&mut self) -> Result<(), DecodeError> {
+        self.begin_struct()?;
+        self.level.reply = true;
+        Ok(())
+    }
+
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
@@ -546,7 +559,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 return Ok(NextField::End);
             }
             let (number, wire) = self.tag()?;
-            let id = number.cast_signed();
+            let id = number.cast_signed() - i32::from(self.level.reply);
             self.level.number = number;
             self.level.wire_type = wire;
             let Some(index) = crate::field::find(fields, cursor.index, id) else {

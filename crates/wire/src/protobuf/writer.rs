@@ -29,6 +29,8 @@ struct Level {
     /// The field, or the one that is repeated.
     number: u32,
     format: IntFormat,
+    /// True between the fields of a reply, whose numbers are one more than their ids.
+    reply: bool,
     /// Where the open entry of a map begins.
     entry: usize,
 }
@@ -64,6 +66,7 @@ impl<'a> Writer<'a> {
                 place: Place::Top,
                 number: 1,
                 format: IntFormat::Varint,
+                reply: false,
                 entry: 0,
             },
             outer: Vec::new(),
@@ -212,6 +215,7 @@ impl<'a> Writer<'a> {
             place: Place::Element,
             number: 1,
             format: IntFormat::Varint,
+            reply: false,
             entry: 0,
         };
         Ok(match self.level.place {
@@ -328,18 +332,27 @@ impl crate::Writer for Writer<'_> {
         };
         let level = Level {
             place: Place::Struct,
+            reply: false,
             ..self.level
         };
         self.enter(level, message, None);
         Ok(())
     }
 
+    fn begin_reply(&mut self) -> Result<(), EncodeError> {
+        self.begin_struct()?;
+        self.level.reply = true;
+        Ok(())
+    }
+
     #[inline]
     fn begin_field(&mut self, field: &Field<'_>) -> Result<(), EncodeError> {
+        let reply = self.level.reply;
         self.level = Level {
             place: Place::Field,
-            number: number(field.id)?,
+            number: number(field.id.saturating_add(reply.into()))?,
             format: field.format,
+            reply,
             entry: 0,
         };
         Ok(())
@@ -391,7 +404,7 @@ impl crate::Writer for Writer<'_> {
 
     fn unknown_field(&mut self, id: i32, value: &UnknownValue) -> Result<(), EncodeError> {
         // A field of Thrift with an id that is none here.
-        let Ok(number) = number(id) else {
+        let Ok(number) = number(id.saturating_add(self.level.reply.into())) else {
             return Ok(());
         };
         match value {

@@ -61,7 +61,7 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
     for row in rows {
         let wire = row.wire.to_string();
         let alone = match row.wire {
-            Wire::Dovetail | Wire::MsgpackRpc => "",
+            Wire::Dovetail | Wire::MsgpackRpc | Wire::Grpc => "",
             Wire::Thrift(_) => "unframed",
         };
         let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));

@@ -117,7 +117,7 @@ pub mod compact {
         1 Unknown as "unknown": Unknown,
     });
 
-    descriptor!(pub static PEOPLE = "People" {
+    descriptor!(pub static PEOPLE = "People" in "input" {
         find(1 name: Name, 2 places: Vec<CompactString>) -> Person | FindError;
         greet(1 who: CompactString) -> CompactString;
     });

@@ -77,7 +77,7 @@ pub mod containers {
         ) -> impl Future<Output = Result<(), Status>> + Send;
     }
 
-    descriptor!(pub static STORE = "Store" {
+    descriptor!(pub static STORE = "Store" in "input" {
         echo(
             1 value: BTreeMap<String, Vec<BTreeMap<i32, String>>>
         ) -> BTreeMap<String, Vec<BTreeMap<i32, String>>>;

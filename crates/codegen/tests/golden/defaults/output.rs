@@ -235,7 +235,7 @@ pub mod defaults {
         ) -> impl Future<Output = Result<Vec<String>, Status>> + Send;
     }
 
-    descriptor!(pub static SEARCH = "Search" {
+    descriptor!(pub static SEARCH = "Search" in "input" {
         find(1 text: String, 2 limit: i32, 3 level: Level) -> Vec<String>;
     });
 

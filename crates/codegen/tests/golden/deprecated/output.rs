@@ -117,7 +117,7 @@ pub mod deprecated {
         1 Gone as "gone": Gone,
     });
 
-    descriptor!(pub static PAST = "Past" {
+    descriptor!(pub static PAST = "Past" in "input" {
         then(1 old: Old) -> i32 | ThenError;
     });
 

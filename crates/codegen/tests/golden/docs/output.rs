@@ -63,7 +63,7 @@ pub mod docs {
         ) -> impl Future<Output = Result<i32, Status>> + Send;
     }
 
-    descriptor!(pub static ADDER = "Adder" {
+    descriptor!(pub static ADDER = "Adder" in "input" {
         add(1 a: i32, 2 b: i32) -> i32;
     });
 

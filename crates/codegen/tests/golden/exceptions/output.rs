@@ -187,7 +187,7 @@ pub mod exceptions {
         3 Status_ as "status": Status,
     });
 
-    descriptor!(pub static SHOP = "Shop" {
+    descriptor!(pub static SHOP = "Shop" in "input" {
         buy(1 what: String) -> i32 | BuyError;
         sell(1 what: String) -> () | ShopSellError;
         swap() -> () | SwapError;
@@ -318,7 +318,7 @@ pub mod exceptions {
         1 Explained as "why": Explained,
     });
 
-    descriptor!(pub static MARKET = "Market" {
+    descriptor!(pub static MARKET = "Market" in "input" {
         sell(1 what: i32) -> () | MarketSellError;
     });
 

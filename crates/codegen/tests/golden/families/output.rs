@@ -245,7 +245,7 @@ pub mod zoo {
         2 Second as "second": AnyTrouble [ambiguous],
     });
 
-    descriptor!(pub static ZOO = "Zoo" {
+    descriptor!(pub static ZOO = "Zoo" in "input" {
         feed(1 animal: Beast, 2 dogs: Vec<self::animals::AnyDog>) -> Beast | FeedError;
         close() -> () | CloseError;
     });

@@ -118,7 +118,7 @@ pub mod graphs {
         ) -> impl Future<Output = Result<Link, Status>> + Send;
     }
 
-    descriptor!(pub static GRAPHS = "Graphs" {
+    descriptor!(pub static GRAPHS = "Graphs" in "input" {
         walk(1 from: Ref<AnyNode>, 2 target: Target) -> Link;
     });
 

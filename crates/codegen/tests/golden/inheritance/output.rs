@@ -39,7 +39,7 @@ pub mod company {
             fn zip(&self, cx: Context) -> impl Future<Output = Result<(), Status>> + Send;
         }
 
-        descriptor!(pub static CALCULATOR = "Calculator" extends super::shared::SHARED {
+        descriptor!(pub static CALCULATOR = "Calculator" in "input" extends super::shared::SHARED {
             add(1 num1: i32, 2 num2: i32) -> i32;
             next(1 item: super::shared::Item) -> super::shared::Item;
             zip() [oneway];
@@ -169,7 +169,7 @@ pub mod company {
 
         pub trait Scientific: Calculator {}
 
-        descriptor!(pub static SCIENTIFIC = "Scientific" extends CALCULATOR {});
+        descriptor!(pub static SCIENTIFIC = "Scientific" in "input" extends CALCULATOR {});
 
         /// Serves [`Scientific`].
         #[derive(Debug)]
@@ -255,7 +255,7 @@ pub mod company {
 
         pub trait Alone: Send + Sync + 'static {}
 
-        descriptor!(pub static ALONE = "Alone" {});
+        descriptor!(pub static ALONE = "Alone" in "input" {});
 
         /// Serves [`Alone`].
         #[derive(Debug)]
@@ -356,7 +356,7 @@ pub mod company {
             ) -> impl Future<Output = Result<(), Status>> + Send;
         }
 
-        descriptor!(pub static A_SERVICE_WITH_A_VERY_LONG_NAME_THAT_DOES_NOT_FIT = "AServiceWithAVeryLongNameThatDoesNotFit" extends super::shared::SHARED {
+        descriptor!(pub static A_SERVICE_WITH_A_VERY_LONG_NAME_THAT_DOES_NOT_FIT = "AServiceWithAVeryLongNameThatDoesNotFit" in "input" extends super::shared::SHARED {
             a_method_with_a_rather_long_name(
                 1 the_first_parameter: i32,
                 2 the_second_parameter: String,
@@ -620,7 +620,7 @@ pub mod company {
             fn ping(&self, cx: Context) -> impl Future<Output = Result<(), Status>> + Send;
         }
 
-        descriptor!(pub static BASE = "Base" {
+        descriptor!(pub static BASE = "Base" in "shared" {
             ping();
         });
 
@@ -705,7 +705,7 @@ pub mod company {
             ) -> impl Future<Output = Result<Item, Status>> + Send;
         }
 
-        descriptor!(pub static SHARED = "Shared" extends BASE {
+        descriptor!(pub static SHARED = "Shared" in "shared" extends BASE {
             get(1 key: i32) -> Item;
         });
 

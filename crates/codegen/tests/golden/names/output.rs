@@ -365,7 +365,7 @@ pub mod names {
             1 Error as "error": Error,
         });
 
-        descriptor!(pub static SERVICE_ = "Service" {
+        descriptor!(pub static SERVICE_ = "Service" in "input" {
             new(1 value: i32) -> i32;
             call(1 call: i32) -> i32 | CallError;
             clone() -> i32;

@@ -78,7 +78,7 @@ pub mod objects {
         1 Closed as "closed": Closed,
     });
 
-    descriptor!(pub static CURSOR = "Cursor", passes [CURSOR] {
+    descriptor!(pub static CURSOR = "Cursor" in "input", passes [CURSOR] {
         position() -> i64;
         fork() -> CursorObject [objects];
         read(1 count: i32) -> i64 | ReadError;
@@ -225,7 +225,7 @@ pub mod objects {
         ) -> impl Future<Output = Result<i32, Status>> + Send;
     }
 
-    descriptor!(pub static WATCHER = "Watcher" extends NOTES, passes [CURSOR] {
+    descriptor!(pub static WATCHER = "Watcher" in "input" extends NOTES, passes [CURSOR] {
         changed(1 path: String, 2 cursor: CursorObject) -> i32 [objects];
     });
 
@@ -362,7 +362,7 @@ pub mod objects {
         ) -> impl Future<Output = Result<(), Status>> + Send;
     }
 
-    descriptor!(pub static NOTES = "Notes" {
+    descriptor!(pub static NOTES = "Notes" in "input" {
         note(1 text: String) [oneway];
     });
 
@@ -483,7 +483,7 @@ pub mod objects {
         1 Closed as "closed": Closed,
     });
 
-    descriptor!(pub static FILES = "Files", passes [CURSOR, WATCHER] {
+    descriptor!(pub static FILES = "Files" in "input", passes [CURSOR, WATCHER] {
         open(1 path: String) -> Position | OpenError [objects];
         watch(1 path: String, 2 watcher: WatcherObject) [objects];
         by_name(1 names: Vec<String>) -> BTreeMap<String, CursorObject> [objects];

@@ -240,11 +240,11 @@ pub mod shop {
             > + Send;
         }
 
-        descriptor!(pub static SHOP = "Shop" {
-            Take(1 request: Order) -> OrderItem;
-            Watch(1 request: super::parts::Cash) -> (), stream<Order> [idempotent];
-            Fill() -> Order, sink<OrderItem>;
-            Talk() -> (), sink<OrderItem>, stream<super::super::google::protobuf::Empty>;
+        descriptor!(pub static SHOP = "Shop" in "shop.v1" {
+            Take(1 request: Order) -> OrderItem [messages];
+            Watch(1 request: super::parts::Cash) -> (), stream<Order> [idempotent, messages];
+            Fill() -> Order, sink<OrderItem> [messages];
+            Talk() -> (), sink<OrderItem>, stream<super::super::google::protobuf::Empty> [messages];
         });
 
         /// Serves [`Shop`].

@@ -292,7 +292,7 @@ pub mod rich {
         1 Late as "late": Late,
     });
 
-    descriptor!(pub static CLOCK = "Clock" {
+    descriptor!(pub static CLOCK = "Clock" in "input" {
         now(1 here: TimestampTz, 2 ahead: SignedDuration, 3 day: Date) -> Timestamp;
         multiply(
             1 a: Array<f64, (Free, Free)>,

@@ -101,7 +101,7 @@ pub mod scalars {
         ) -> impl Future<Output = Result<(), Status>> + Send;
     }
 
-    descriptor!(pub static ECHO = "Echo" {
+    descriptor!(pub static ECHO = "Echo" in "input" {
         echo(1 value: Scalars) -> Scalars;
         unsigned_sum(1 a: u8, 2 b: u16, 3 c: u32, 4 d: u64, 5 e: f32, 6 f: f64, 7 g: Uuid) -> u64;
         forget(1 ticket: Ticket) [oneway];

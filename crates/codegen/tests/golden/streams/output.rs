@@ -200,7 +200,7 @@ pub mod jobs {
         2 Busy as "busy": Busy,
     });
 
-    descriptor!(pub static JOBS = "Jobs" {
+    descriptor!(pub static JOBS = "Jobs" in "input" {
         follow(1 name: String) -> Job | FollowError, stream<i32 | FollowStreamError> [idempotent];
         all() -> (), stream<Job>;
         submit(1 at_once: bool) -> i64, sink<Job>;

@@ -137,6 +137,7 @@ impl<'a> Lowering<'a> {
             namespaces: [("rs".to_owned(), namespace.to_owned())].into(),
             includes,
             annotations: Annotations::default(),
+            messages: true,
         });
         let scope = Scope {
             file,

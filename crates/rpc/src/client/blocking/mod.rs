@@ -433,11 +433,14 @@ impl ChannelBuilder {
         let places = (0..self.options.connections)
             .map(|_| Arc::default())
             .collect();
-        let shared = Shared::Server(Server {
-            connector: self.connector,
-            places,
-            next: AtomicUsize::new(0),
-        });
+        let shared = match self.options.wire {
+            Wire::Grpc => Shared::Nothing(super::no_grpc()),
+            _ => Shared::Server(Server {
+                connector: self.connector,
+                places,
+                next: AtomicUsize::new(0),
+            }),
+        };
         Channel {
             shared: Arc::new(shared),
             options: Arc::new(self.options),

@@ -1,6 +1,8 @@
 //! One connection on a loop: receives, starts calls, and sends their answers, all at the same time.
 
 use super::flight::Flight;
+#[cfg(feature = "grpc")]
+use super::grpc;
 use super::spares;
 use super::{Phase, Site};
 use crate::Reply;
@@ -40,7 +42,12 @@ pub(super) async fn serve(
         out: Outbox::default(),
         experience: Experience::new(site.shared.polling),
     };
-    connection.run().await
+    connection.run().await?;
+    #[cfg(feature = "grpc")]
+    if connection.session.is_http2() {
+        return connection.serve_grpc().await;
+    }
+    Ok(())
 }
 
 /// True for a call that must not run beside others of its connection: the answer has to keep its place, so
@@ -73,9 +80,29 @@ enum Event {
 }
 
 impl<'a> Connection<'a> {
+    /// Hands the connection over, with what has been received of it.
+    #[cfg(feature = "grpc")]
+    async fn serve_grpc(mut self) -> io::Result<()> {
+        let received = std::mem::take(&mut self.session.input);
+        let site = grpc::Place {
+            shared: self.shared,
+            session: &self.session,
+            pooled: self.pooled,
+        };
+        grpc::serve(site, self.stream, received, self.told).await
+    }
+
     async fn run(&mut self) -> io::Result<()> {
         loop {
             self.start_calls().await?;
+            #[cfg(feature = "grpc")]
+            if self.session.is_http2() {
+                match self.stream {
+                    // Once more, and it is refused.
+                    AsyncSocket::Memory(_) => continue,
+                    _ => return Ok(()),
+                }
+            }
             if self.session.ends() && self.flight.is_empty() {
                 break;
             }

@@ -88,10 +88,10 @@ impl<'a> Flight<'a> {
 }
 
 /// A waiting call, counted as long as this exists.
-struct Place<'a>(&'a AtomicUsize);
+pub(super) struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Self {
+    pub(super) fn take(waiting: &'a AtomicUsize) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Place(waiting)
     }

@@ -3,6 +3,8 @@
 
 mod connection;
 mod flight;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod spares;
 
 use super::counters::count;

@@ -1,0 +1,674 @@
+//! gRPC as a client with a bare HTTP/2 library has it.
+
+use crate::fixture::{LONG, PROBE, Probe, Raw, start, until};
+use bytes::{Bytes, BytesMut};
+use dovetail::protocol::grpc::{Trailers, prefix};
+use dovetail::{
+    Address, Call, Channel, ChannelBuilder, Code, Context, HandlerFuture, Model, Running, Server,
+    ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor, exceptions, message,
+};
+use h2::client::{ResponseFuture, SendRequest};
+use http::{HeaderMap, Request};
+use std::fmt;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+const MODELS: [Model; 3] = [
+    Model::EventLoops(Some(2)),
+    Model::SingleThreaded,
+    Model::ThreadPool(2),
+];
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Person {
+    name: String,
+}
+
+message!(Person { 1 name: String, });
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rude {
+    word: String,
+}
+
+message!(Rude { 1 word: String, });
+
+impl fmt::Display for Rude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.word)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum GreetError {
+    Rude(Rude),
+    Status(Status),
+}
+
+exceptions!(GreetError { 4 Rude as "rude": Rude, });
+
+descriptor!(static HELLO = "Hello" in "hello.v1" {
+    Greet(1 request: Person) -> Person | GreetError [messages];
+    Header(1 request: Person) -> Person [messages];
+    Left(1 request: Person) -> Person [messages];
+    throw(1 word: String) -> String | GreetError;
+});
+
+struct Hello;
+
+impl Service for Hello {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &HELLO
+    }
+
+    fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+        let nobody = (Person::default(),);
+        match method {
+            0 => call.unary(nobody, |_: Context, (person,)| async move {
+                Ok::<_, GreetError>(Person {
+                    name: format!("Hello, {}!", person.name),
+                })
+            }),
+            1 => call.unary(nobody, |cx: Context, (person,)| async move {
+                let value = cx.header(&person.name).unwrap_or(b"nothing");
+                let name = String::from_utf8_lossy(value).into_owned();
+                Ok::<_, Status>(Person { name })
+            }),
+            2 => call.unary(nobody, |cx: Context, _| async move {
+                let left = cx.deadline().map(|at| at - Instant::now());
+                let name = left.map_or("for ever".to_owned(), |left| format!("{left:?}"));
+                Ok::<_, Status>(Person { name })
+            }),
+            3 => call.unary((String::new(),), |_: Context, (word,)| async move {
+                Err::<String, _>(GreetError::from(Rude { word }))
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+/// A client on one connection.
+#[derive(Clone)]
+struct Client(SendRequest<Bytes>);
+
+/// What came of a call.
+#[derive(Debug, Default, PartialEq)]
+struct Answer {
+    http: u16,
+    code: String,
+    message: String,
+    body: Bytes,
+    details: Option<Bytes>,
+}
+
+fn frame(message: &[u8]) -> Vec<u8> {
+    let mut bytes = prefix(message.len()).unwrap().to_vec();
+    bytes.extend_from_slice(message);
+    bytes
+}
+
+fn request(path: &str) -> http::request::Builder {
+    Request::post(format!("http://here{path}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+}
+
+impl Client {
+    async fn connect(running: &Running) -> Self {
+        let Address::Tcp(place) = &running.addresses()[0] else {
+            panic!("the fixture listens on TCP");
+        };
+        let stream = TcpStream::connect(place).await.unwrap();
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        Client(client)
+    }
+
+    async fn begin(&self, head: http::request::Builder, body: &[u8]) -> ResponseFuture {
+        let mut client = self.0.clone().ready().await.unwrap();
+        let (response, mut stream) = client.send_request(head.body(()).unwrap(), false).unwrap();
+        // The server may have refused it already.
+        let _ = stream.send_data(Bytes::copy_from_slice(body), true);
+        response
+    }
+
+    async fn send(&self, head: http::request::Builder, body: &[u8]) -> Answer {
+        answer(self.begin(head, body).await).await
+    }
+
+    async fn call(&self, path: &str, message: &[u8]) -> Answer {
+        self.send(request(path), &frame(message)).await
+    }
+
+    /// True where the connection is as good as new.
+    async fn works(&self) -> bool {
+        self.call("/Probe/echo", b"\x0a\x02hi").await == ok(b"\x0a\x02hi")
+    }
+}
+
+async fn answer(response: ResponseFuture) -> Answer {
+    let (head, mut body) = response.await.unwrap().into_parts();
+    let mut all = BytesMut::new();
+    while let Some(piece) = body.data().await {
+        let piece = piece.unwrap();
+        body.flow_control().release_capacity(piece.len()).unwrap();
+        all.extend_from_slice(&piece);
+    }
+    let trailers = body.trailers().await.unwrap().unwrap_or(head.headers);
+    let text = |name| get(&trailers, name).unwrap_or_default();
+    Answer {
+        http: head.status.as_u16(),
+        code: text(Trailers::STATUS),
+        message: text(Trailers::MESSAGE),
+        body: all.freeze(),
+        details: get(&trailers, Trailers::DETAILS).map(Bytes::from),
+    }
+}
+
+fn get(headers: &HeaderMap, name: &str) -> Option<String> {
+    let value = headers.get(name)?;
+    Some(value.to_str().unwrap().to_owned())
+}
+
+fn ok(message: &[u8]) -> Answer {
+    Answer {
+        http: 200,
+        code: "0".to_owned(),
+        body: frame(message).into(),
+        ..Answer::default()
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
+
+/// Runs this against a server of each model.
+fn with_each<F: Future<Output = ()>>(
+    limits: ServerLimits,
+    test: impl Fn(Client, Probe, std::sync::Arc<Running>) -> F,
+) {
+    for model in MODELS {
+        let probe = Probe::default();
+        let running = Server::new().service(probe.clone()).service(Hello);
+        let running = running.model(model).limits(limits);
+        let running = running.listen("tcp://127.0.0.1:0").unwrap();
+        let running = std::sync::Arc::new(running.start().unwrap());
+        runtime().block_on(async {
+            let client = Client::connect(&running).await;
+            let test = test(client, probe, running.clone());
+            tokio::time::timeout(LONG, test).await.unwrap();
+        });
+        let running = std::sync::Arc::into_inner(running).unwrap();
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn results() {
+    with_each(ServerLimits::default(), |client, _, _| async move {
+        assert!(client.works().await);
+        for (path, message, answer) in [
+            // Zero is not written in protobuf; a result is field 1.
+            ("/Probe/take", &b""[..], &b"\x08\0"[..]),
+            ("/Probe/take", b"\x0a\x03abc", b"\x08\x03"),
+            ("/Probe/noted", b"", b""),
+            ("/Probe/note", b"\x10\x07", b""),
+            (
+                "/hello.v1.Hello/Greet",
+                b"\x0a\x02Di",
+                b"\x0a\x0aHello, Di!",
+            ),
+            ("/Hello/Greet", b"", b"\x0a\x08Hello, !"),
+        ] {
+            if path == "/Probe/note" {
+                // One-way calls are answered when they are done.
+                continue;
+            }
+            assert_eq!(client.call(path, message).await, ok(answer), "{path}");
+        }
+        let large = vec![b'x'; 3_000_000];
+        let message = [&b"\x0a\xc0\x8d\xb7\x01"[..], &large].concat();
+        assert_eq!(client.call("/Probe/echo", &message).await, ok(&message));
+        let greeting = client.call("/hello.v1.Hello/Greet", &message).await;
+        assert_eq!(greeting.body.len(), 5 + 5 + 3_000_008);
+    });
+}
+
+#[test]
+fn what_is_wrong_is_answered_and_the_connection_goes_on() {
+    let mut limits = ServerLimits::default();
+    limits.connection.message_bytes = 1000;
+    with_each(limits, |client, _, running| async move {
+        let hi = frame(b"\x0a\x02hi");
+        let echo = || request("/Probe/echo");
+        let rows = [
+            (200, "12", request("/Probe/nope"), hi.clone()),
+            (200, "12", request("/Nope/echo"), hi.clone()),
+            (200, "12", request("/echo"), hi.clone()),
+            (200, "12", request("/hello.v2.Hello/Greet"), hi.clone()),
+            (
+                415,
+                "3",
+                Request::post("http://here/Probe/echo"),
+                hi.clone(),
+            ),
+            (
+                415,
+                "3",
+                Request::post("http://here/").header("content-type", "text/html"),
+                hi.clone(),
+            ),
+            (
+                405,
+                "13",
+                Request::get("http://here/Probe/echo"),
+                hi.clone(),
+            ),
+            (200, "3", echo().header("grpc-timeout", "soon"), hi.clone()),
+            (
+                200,
+                "3",
+                echo().header("grpc-timeout", "123456789n"),
+                hi.clone(),
+            ),
+            (200, "3", echo().header("trace-bin", "!"), hi.clone()),
+            (200, "13", echo(), hi[..6].to_vec()),
+            (200, "13", echo(), hi[..3].to_vec()),
+            (200, "12", echo(), vec![]),
+            (200, "12", echo(), [&hi[..], &hi].concat()),
+            (200, "13", echo(), [&[9], &hi[1..]].concat()),
+            (200, "13", echo(), [&[1], &hi[1..]].concat()),
+            (
+                200,
+                "12",
+                echo().header("grpc-encoding", "br"),
+                [&[1], &hi[1..]].concat(),
+            ),
+            (
+                200,
+                "13",
+                echo().header("grpc-encoding", "gzip"),
+                [&[1], &hi[1..]].concat(),
+            ),
+            (200, "8", echo(), frame(&[0; 1001])),
+            (200, "8", echo(), vec![0, 255, 255, 255, 255]),
+            (200, "3", echo(), frame(b"\x0a\x09hi")),
+            (
+                200,
+                "3",
+                request("/hello.v1.Hello/Greet"),
+                frame(b"\x0a\x09hi"),
+            ),
+            (200, "13", request("/Probe/panic"), frame(b"")),
+        ];
+        for (http, code, head, body) in rows {
+            let what = format!("{head:?} {:?}", &body[..body.len().min(20)]);
+            let answer = client.send(head, &body).await;
+            assert_eq!(
+                (answer.http, &answer.code[..]),
+                (http, code),
+                "{what}: {answer:?}"
+            );
+            assert!(!answer.message.is_empty(), "{what}");
+            assert!(client.works().await, "{what}");
+        }
+        assert_eq!(running.connections(), 1);
+        assert_eq!(running.counters().unknown_methods, 3);
+    });
+}
+
+#[test]
+fn headers_larger_than_allowed_are_refused_by_http() {
+    with_each(ServerLimits::default(), |client, _, _| async move {
+        let head = request("/Probe/echo").header("much", "x".repeat(20 << 10));
+        assert_eq!(client.send(head, &frame(b"")).await.http, 431);
+        assert!(client.works().await);
+    });
+}
+
+#[test]
+fn metadata_and_deadlines_reach_the_handler() {
+    with_each(ServerLimits::default(), |client, _, _| async move {
+        let ask = async |name: &str| {
+            let head = request("/hello.v1.Hello/Header");
+            let head = head.header("colour", "blue").header("trace-bin", "AGF8");
+            let name = [&[10, name.len() as u8], name.as_bytes()].concat();
+            let answer = client.send(head, &frame(&name)).await;
+            String::from_utf8_lossy(&answer.body[7..]).into_owned()
+        };
+        assert_eq!(ask("colour").await, "blue");
+        assert_eq!(ask("trace-bin").await, "\0a|");
+        assert_eq!(ask("content-type").await, "nothing");
+        let left = async |timeout: Option<&str>| {
+            let mut head = request("/hello.v1.Hello/Left");
+            if let Some(timeout) = timeout {
+                head = head.header("grpc-timeout", timeout);
+            }
+            let answer = client.send(head, &frame(b"")).await;
+            String::from_utf8_lossy(&answer.body[7..]).into_owned()
+        };
+        assert_eq!(left(None).await, "for ever");
+        assert!(left(Some("10S")).await.starts_with("9.9"));
+    });
+}
+
+#[test]
+fn a_declared_exception_is_a_detail() {
+    with_each(ServerLimits::default(), |client, _, _| async move {
+        let answer = client.call("/hello.v1.Hello/throw", b"\x0a\x03bah").await;
+        assert_eq!((answer.http, &answer.code[..]), (200, "2"));
+        assert_eq!(answer.message, "the method has thrown `hello.v1.Rude`");
+        let trailers = Trailers {
+            status: Some(b"2"),
+            message: None,
+            details: answer.details.as_deref(),
+        };
+        let failure = trailers.read().unwrap().unwrap_err();
+        let detail = &failure.details[0];
+        assert_eq!(detail.type_name, "type.googleapis.com/hello.v1.Rude");
+        assert_eq!(&detail.value[..], b"\x0a\x03bah");
+    });
+}
+
+#[test]
+fn a_deadline_ends_the_handler() {
+    with_each(
+        ServerLimits::default(),
+        |client, probe, running| async move {
+            let head = request("/Probe/wait").header("grpc-timeout", "20m");
+            let answer = client.send(head, &frame(b"\x08\x07")).await;
+            assert_eq!(answer.code, Code::DeadlineExceeded.number());
+            assert_eq!(running.counters().late_calls, 1);
+            // For the pool, whose handlers end by themselves.
+            probe.open(7);
+            assert!(client.works().await);
+        },
+    );
+}
+
+#[test]
+fn a_reset_stream_ends_the_handler() {
+    with_each(
+        ServerLimits::default(),
+        |client, probe, running| async move {
+            let call = client
+                .begin(request("/Probe/wait"), &frame(b"\x08\x07"))
+                .await;
+            while probe.started() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            drop(call);
+            while running.counters().cancelled_calls == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            probe.open(7);
+            assert!(client.works().await);
+        },
+    );
+}
+
+#[test]
+fn calls_of_one_connection_run_side_by_side() {
+    with_each(ServerLimits::default(), |client, probe, _| async move {
+        let first = client
+            .begin(request("/Probe/wait"), &frame(b"\x08\x01"))
+            .await;
+        let second = client
+            .begin(request("/Probe/wait"), &frame(b"\x08\x02"))
+            .await;
+        while probe.started() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        probe.open(2);
+        assert_eq!(answer(second).await, ok(b"\x08\x02"));
+        probe.open(1);
+        assert_eq!(answer(first).await, ok(b"\x08\x01"));
+    });
+}
+
+#[test]
+fn a_drain_lets_calls_finish() {
+    for model in MODELS {
+        let probe = Probe::default();
+        let running = start(&probe, model, ServerLimits::default());
+        runtime().block_on(async {
+            let client = Client::connect(&running).await;
+            let call = client
+                .begin(request("/Probe/wait"), &frame(b"\x08\x01"))
+                .await;
+            while probe.started() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let down = std::thread::spawn(move || running.shutdown(LONG));
+            // GOAWAY has come once there is no room for a call.
+            while client.0.clone().ready().await.is_ok_and(|mut client| {
+                let head = request("/Probe/echo").body(()).unwrap();
+                client.send_request(head, true).is_ok()
+            }) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            probe.open(1);
+            assert_eq!(answer(call).await, ok(b"\x08\x01"));
+            assert!(down.join().unwrap(), "{model:?}");
+        });
+    }
+}
+
+#[test]
+fn messages_that_never_end_have_limits() {
+    let mut limits = ServerLimits {
+        transfer: Duration::from_millis(300),
+        ..ServerLimits::default()
+    };
+    limits.connection.message_bytes = 1000;
+    with_each(limits, |client, _, running| async move {
+        // Five, each a part of a message that is allowed: together too much.
+        let mut open = Vec::new();
+        for _ in 0..5 {
+            let mut ready = client.0.clone().ready().await.unwrap();
+            let head = request("/Probe/echo").body(()).unwrap();
+            let (response, mut stream) = ready.send_request(head, false).unwrap();
+            let part = [&prefix(1000).unwrap()[..], &[0; 900]].concat();
+            stream.send_data(part.into(), false).unwrap();
+            open.push((answer(response), stream));
+        }
+        let (fifth, _stream) = open.pop().unwrap();
+        assert_eq!(fifth.await.code, Code::ResourceExhausted.number());
+        for (one, _stream) in open {
+            assert_eq!(one.await.code, Code::DeadlineExceeded.number());
+        }
+        assert_eq!(running.counters().transfer_timeouts, 4);
+        assert!(client.works().await);
+    });
+}
+
+#[test]
+fn an_answer_that_nobody_takes_is_given_up() {
+    let limits = ServerLimits {
+        transfer: Duration::from_millis(100),
+        ..ServerLimits::default()
+    };
+    with_each(limits, |client, _, running| async move {
+        // A megabyte, of which HTTP/2 takes 64 KiB.
+        let message = frame(b"\x08\x80\x80\x40");
+        let response = client.begin(request("/Probe/fill"), &message).await;
+        let (_, mut body) = response.await.unwrap().into_parts();
+        while running.counters().transfer_timeouts == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut end = Ok(());
+        while let (Ok(()), Some(piece)) = (&end, body.data().await) {
+            end = piece.map(drop);
+        }
+        assert_eq!(end.unwrap_err().reason(), Some(h2::Reason::CANCEL));
+    });
+}
+
+fn channel(running: &Running) -> ChannelBuilder {
+    let address = running.addresses()[0].to_string();
+    let builder = Channel::builder(&address).unwrap();
+    builder.wire(Wire::Grpc).timeout(LONG)
+}
+
+#[test]
+fn our_own_client() {
+    with_each(ServerLimits::default(), |_, probe, running| async move {
+        let hello = channel(&running).build();
+        let person = |name: &str| Person {
+            name: name.to_owned(),
+        };
+        let [greet, header, left, throw] = HELLO.methods else {
+            panic!("four methods");
+        };
+        let greeting: Result<Person, GreetError> = hello.call(greet, (&person("Di"),)).await;
+        assert_eq!(greeting.unwrap(), person("Hello, Di!"));
+        let named = hello.with_header("trace-bin", &b"a"[..]);
+        let value: Result<Person, Status> = named.call(header, (&person("trace-bin"),)).await;
+        assert_eq!(value.unwrap(), person("a"));
+        let time: Result<Person, Status> = hello.call(left, (&person(""),)).await;
+        assert!(time.unwrap().name.starts_with("19.9"));
+        let thrown: Result<String, GreetError> = hello.call(throw, ("bah",)).await;
+        assert!(matches!(thrown, Err(GreetError::Rude(Rude { word })) if word == "bah"));
+
+        let probed = channel(&running).service("Probe").build();
+        let [echo, wait, _, noted, fill, panic, _, take, ..] = PROBE.methods else {
+            panic!("its methods");
+        };
+        let text = "x".repeat(3_000_000);
+        let echoed: Result<String, Status> = probed.call(echo, (&text[..],)).await;
+        assert_eq!(echoed.unwrap(), text);
+        // Defaults that a server may leave out, and an empty list.
+        let empty: Result<String, Status> = probed.call(echo, ("",)).await;
+        assert_eq!(empty.unwrap(), "");
+        let none: Result<Vec<i32>, Status> = probed.call(noted, ()).await;
+        assert!(none.unwrap().is_empty());
+        let filled: Result<Bytes, Status> = probed.call(fill, (&70_000,)).await;
+        assert_eq!(filled.unwrap().len(), 70_000);
+        let taken: Result<i32, Status> = probed.call(take, (&Bytes::new(),)).await;
+        assert_eq!(taken.unwrap(), 0);
+        let failed: Result<(), Status> = probed.call(panic, ()).await;
+        let failed = failed.unwrap_err();
+        assert_eq!(
+            (failed.code(), failed.message()),
+            (Code::Internal, "the handler panicked")
+        );
+
+        let hasty = probed.with_timeout(Duration::from_millis(30));
+        let late: Result<i32, Status> = hasty.call(wait, (&7,)).await;
+        assert_eq!(late.unwrap_err().code(), Code::DeadlineExceeded);
+        // A call that is given up reaches its handler, too.
+        let given_up = probed.call::<_, i32, Status>(wait, (&7,));
+        let given_up = tokio::time::timeout(Duration::from_millis(30), given_up).await;
+        assert!(given_up.is_err());
+        let gone = || {
+            let counters = running.counters();
+            counters.cancelled_calls + counters.late_calls
+        };
+        while gone() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        probe.open(7);
+
+        let wrong = channel(&running).service("hello.v2.Hello").build();
+        let unknown: Result<Person, GreetError> = wrong.call(greet, (&person(""),)).await;
+        assert!(matches!(unknown, Err(GreetError::Status(s)) if s.code() == Code::Unimplemented));
+        let bad = hello.with_header("a b", &b"x"[..]);
+        let refused: Result<Person, Status> = bad.call(left, (&person(""),)).await;
+        assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    });
+}
+
+#[test]
+fn a_blocking_channel_says_that_it_has_no_grpc() {
+    let builder = dovetail::blocking::Channel::builder("tcp://127.0.0.1:1").unwrap();
+    let channel = builder.wire(Wire::Grpc).build();
+    let refused: Result<String, Status> = channel.call(&PROBE.methods[0], ("",));
+    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
+}
+
+#[test]
+fn an_idle_connection_is_closed() {
+    let limits = ServerLimits {
+        idle: Duration::from_millis(50),
+        ..ServerLimits::default()
+    };
+    with_each(limits, |client, _, running| async move {
+        assert!(client.works().await);
+        while running.connections() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(running.counters().idle_timeouts, 1);
+    });
+}
+
+#[test]
+fn a_connection_too_many_is_told_so() {
+    let limits = ServerLimits {
+        connections: 1,
+        ..ServerLimits::default()
+    };
+    with_each(limits, |client, _, running| async move {
+        assert!(client.works().await);
+        let second = Client::connect(&running).await;
+        let answer = second.call("/Probe/echo", b"").await;
+        assert_eq!(answer.code, Code::ResourceExhausted.number());
+        assert!(client.works().await);
+    });
+}
+
+#[test]
+fn noise_behind_the_preface_ends_the_connection() {
+    for model in MODELS {
+        let running = start(&Probe::default(), model, ServerLimits::default());
+        for noise in [
+            &b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"[..],
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\x00\x00\x00\x00\x00\x00",
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+        ] {
+            let mut raw = Raw::connect(&running);
+            raw.send(noise);
+            // What it says before is HTTP/2's affair.
+            let _ = raw.0.read_to_end(&mut Vec::new());
+        }
+        until("nobody is left", || running.connections() == 0);
+        assert_eq!(running.counters().protocol_errors, 3);
+        assert!(running.shutdown(LONG));
+    }
+}
+
+#[test]
+fn threads_say_that_they_have_no_grpc() {
+    let running = start(
+        &Probe::default(),
+        Model::ThreadPerConnection,
+        ServerLimits::default(),
+    );
+    let mut raw = Raw::connect(&running);
+    for piece in [
+        &b"PRI * HT"[..],
+        b"TP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    ] {
+        raw.0.write_all(piece).unwrap();
+    }
+    raw.0.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut said = Vec::new();
+    raw.0.read_to_end(&mut said).unwrap();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("gRPC needs event loops"), "{said}");
+    assert!(running.shutdown(LONG));
+    assert_eq!(PROBE.full_name(), "Probe");
+}
+
+/// The number of a code, as trailers have it.
+trait Number {
+    fn number(self) -> String;
+}
+
+impl Number for Code {
+    fn number(self) -> String {
+        (self as u8).to_string()
+    }
+}

@@ -1,0 +1,76 @@
+//! What is gRPC's own on arbitrary bytes: messages in pieces, timeouts, metadata, and how a call ended.
+
+use bytes::Bytes;
+use dovetail_protocol::grpc::{
+    Assembler, Frame, FrameError, Trailers, decode_value, detects, encode_value, is_grpc,
+    parse_timeout, timeout,
+};
+
+/// Small, so that a fuzzer reaches it.
+const MOST: usize = 4 << 10;
+
+/// A stream of messages: its pieces make no difference. The first byte cuts the rest.
+pub(crate) fn messages(data: &[u8]) {
+    let Some((cut, input)) = data.split_first() else {
+        return;
+    };
+    let whole = frames(input, input.len().max(1));
+    let pieces = frames(input, usize::from(*cut) + 1);
+    assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
+    let length: usize = whole.0.iter().map(|frame| frame.message.len()).sum();
+    assert!(length <= input.len());
+}
+
+/// The messages, and how the stream ends.
+fn frames(input: &[u8], size: usize) -> (Vec<Frame>, Result<(), FrameError>) {
+    let mut assembler = Assembler::new(MOST);
+    let mut frames = Vec::new();
+    for piece in input.chunks(size) {
+        let mut piece = Bytes::copy_from_slice(piece);
+        loop {
+            match assembler.take(&mut piece) {
+                Ok(Some(frame)) => frames.push(frame),
+                Ok(None) => break,
+                Err(error) => return (frames, Err(error)),
+            }
+        }
+        assert!(piece.is_empty());
+    }
+    (frames, assembler.end())
+}
+
+/// Values of headers: what is read is written again, and then read as the same.
+pub(crate) fn headers(data: &[u8]) {
+    let _ = (detects(data), is_grpc(data));
+    if let Ok(duration) = parse_timeout(data) {
+        let again = parse_timeout(timeout(duration).as_bytes());
+        assert!(again.is_ok_and(|again| again >= duration));
+    }
+    if let Ok(values) = decode_value("a-bin", data) {
+        for value in values {
+            let again =
+                encode_value("a-bin", &value).map(|(name, text)| decode_value(&name, &text));
+            assert_eq!(again, Ok(Ok(vec![value])));
+        }
+    }
+    let _ = encode_value(&String::from_utf8_lossy(data), data);
+    let mut parts = data.splitn(3, |byte| *byte == 0);
+    let trailers = Trailers {
+        status: parts.next(),
+        message: parts.next(),
+        details: parts.next(),
+    };
+    if let Some(Err(failure)) = trailers.read() {
+        let headers = Trailers::write(&failure);
+        let get = |name| {
+            let found = headers.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.as_bytes())
+        };
+        let trailers = Trailers {
+            status: get(Trailers::STATUS),
+            message: get(Trailers::MESSAGE),
+            details: get(Trailers::DETAILS),
+        };
+        assert_eq!(trailers.read(), Some(Err(failure)));
+    }
+}

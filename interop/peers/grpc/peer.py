@@ -1,0 +1,87 @@
+"""The gRPC peer: gRPC's own library for Python, spoken to through the common command line."""
+
+import argparse
+import json
+import os
+import sys
+import threading
+from concurrent import futures
+
+import cases
+import grpc
+from handler import Calls, Mapped
+from calls_pb2_grpc import add_CallsServicer_to_server
+from mapped_pb2_grpc import add_MappedServicer_to_server
+
+
+def capabilities():
+    return [{"protocol": "grpc", "transport": "buffered", "multiplexed": False,
+             "roles": ["client", "server"], "unix": True}]
+
+
+def exit_with_stdin():
+    while sys.stdin.buffer.read(4096):
+        pass
+    os._exit(0)
+
+
+LARGE = [("grpc.max_receive_message_length", 1 << 26)]
+# On a Unix socket the library takes the path for the name of the host, which HTTP/2 servers may refuse.
+NAMED = [*LARGE, ("grpc.default_authority", "localhost")]
+
+
+def serve(options):
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=8), options=LARGE)
+    add_CallsServicer_to_server(Calls(), server)
+    add_MappedServicer_to_server(Mapped(), server)
+    port = server.add_insecure_port(options.address)
+    server.start()
+    if options.address.startswith("unix:"):
+        address = options.address
+    else:
+        address = "%s:%d" % (options.address.rsplit(":", 1)[0], port)
+    threading.Thread(target=exit_with_stdin, daemon=True).start()
+    print("READY " + address, flush=True)
+    server.wait_for_termination()
+
+
+def run_client(options):
+    failed = False
+    settings = NAMED if options.address.startswith("unix:") else LARGE
+    for name, case in cases.CASES.items():
+        if options.case and name != options.case:
+            continue
+        try:
+            with grpc.insecure_channel(options.address, options=settings) as channel:
+                detail = case(channel)
+            result = "ok"
+        except Exception as error:  # whatever the library throws is the finding
+            result, detail = "fail", "%s: %s" % (type(error).__name__, error)
+            failed = True
+        line = {"case": name, "result": result, "detail": (detail or "")[:300]}
+        print(json.dumps(line), flush=True)
+    sys.exit(1 if failed else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="grpc-peer")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for role in ("server", "client"):
+        sub = commands.add_parser(role)
+        sub.add_argument("--protocol", choices=("grpc",), default="grpc")
+        sub.add_argument("--transport", choices=("buffered",), default="buffered")
+        sub.add_argument("--address", required=True)
+        if role == "client":
+            sub.add_argument("--case")
+    commands.add_parser("capabilities")
+    options = parser.parse_args()
+    if options.command == "capabilities":
+        print(json.dumps(capabilities(), indent=1))
+    elif options.command == "server":
+        serve(options)
+    else:
+        run_client(options)
+
+
+if __name__ == "__main__":
+    main()
