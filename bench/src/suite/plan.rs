@@ -105,8 +105,9 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
             .any(|part| matches!(part, "unix" | "shm" | "local" | "inproc"))
 }
 
-/// What is not warm before a round of a quick run would be over: its compiler takes seconds.
-const NEEDS_FULL: &[&str] = &["grpc-java"];
+/// What is not warm before a round of a quick run would be over, as its compiler takes seconds; and what is nearly the same as
+/// `dovetail-local` and `dovetail-shm-async`.
+const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"];
 
 /// Whether a caller of a system can wait for several answers.
 fn calls_at_once(system: &str) -> bool {
