@@ -99,7 +99,7 @@ pub struct Package {
     pub annotations: Annotations,
     /// True where calls take one message and answer with one, as in protobuf: gRPC sends these as they are, and messages
     /// around the parameters and the result of others.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
 }
 

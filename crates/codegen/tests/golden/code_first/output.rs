@@ -161,7 +161,7 @@ pub mod orders {
         ) -> impl Future<Output = Result<i64, ::dovetail::Status>> + Send;
     }
 
-    descriptor!(pub static COUNTER = "Counter" {
+    descriptor!(pub static COUNTER = "Counter" in "input" {
         count() -> i64;
     });
 
@@ -338,7 +338,7 @@ pub mod orders {
         1 Refused as "refused": Refused,
     });
 
-    descriptor!(pub static ORDERS = "Orders" extends COUNTER {
+    descriptor!(pub static ORDERS = "Orders" in "input" extends COUNTER {
         get(1 id: i64) -> Order | GetError;
         place(1 order: Order, 2 payment: Payment [required], 5 copies: i32) -> i64 | PlaceError;
         find(1 text: String, 2 statuses: Vec<Status>, 3 limit: i32) -> Vec<Order> [idempotent];
