@@ -75,7 +75,7 @@ service Bench {
   binary get_blob(1: i32 size)
 
   /** Returns deeply nested records. */
-  list<Student> get_structs() (rust.arc)
+  list<Student> get_structs() (rust.arc = "1")
 
   /** Returns what it gets, made anew from the application's own types. */
   list<Sample> echo_samples(1: list<Sample> samples)

@@ -36,6 +36,9 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// At most so much is received in one piece where its place is cleared before: most of it may stay empty.
+const PIECE: usize = 256 << 10;
+
 /// How long [`Stream::recv`] may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -54,7 +57,7 @@ pub trait Stream: Send + Sync {
     /// transport overrides it where it can receive into memory that has not been cleared.
     fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
         let start = input.len();
-        input.resize(start + most, 0);
+        input.resize(start + most.min(PIECE), 0);
         let place = input.get_mut(start..).unwrap_or_default();
         let received = self.recv(place, wait);
         input.truncate(start + received.as_ref().map_or(0, |received| *received));

@@ -7,9 +7,6 @@ use std::time::Instant;
 /// Small messages are received here and appended; larger ones go straight to their place.
 const SCRATCH: usize = 16 << 10;
 
-/// At most so much is received in one piece: memory is not spent on what a peer has only announced.
-const PIECE: usize = 256 << 10;
-
 /// The reading end of one connection: it knows when to poll, and where to put what comes.
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -49,8 +46,9 @@ impl Receiver {
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
-        let most = wanted.max(room).min(PIECE);
-        self.expects = self.expects.max(input.len() + needs).min(PIECE);
+        // In one allocation: to let a large buffer grow is to copy it, again and again.
+        let most = wanted.max(room);
+        self.expects = self.expects.max(input.len() + needs);
         let received = self
             .poller
             .recv_behind(stream, input, most, Some(deadline))?;

@@ -657,7 +657,10 @@ fn threads_say_that_they_have_no_grpc() {
     let mut said = Vec::new();
     raw.0.read_to_end(&mut said).unwrap();
     let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("gRPC needs a socket and an event loop"), "{said}");
+    assert!(
+        said.contains("gRPC needs a socket and an event loop"),
+        "{said}"
+    );
     assert!(running.shutdown(LONG));
     assert_eq!(PROBE.full_name(), "Probe");
 }
