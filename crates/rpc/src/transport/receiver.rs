@@ -1,5 +1,5 @@
 use super::{Poller, Polling, Stream};
-use crate::buffers::reclaim;
+use crate::buffers::{KEPT, reclaim};
 use bytes::BytesMut;
 use std::io;
 use std::time::Instant;
@@ -34,19 +34,19 @@ impl Receiver {
         deadline: Instant,
     ) -> io::Result<usize> {
         let begins = input.is_empty();
-        let (room, wanted) = (
-            input.capacity() - input.len(),
-            match begins {
-                true => needs.max(self.expects),
-                false => needs,
-            },
-        );
+        let room = input.capacity() - input.len();
+        // In one allocation: to let a large buffer grow is to copy it, again and again. But not while nothing has come,
+        // perhaps for long.
+        let expected = match begins {
+            true => self.expects.min(KEPT),
+            false => self.expects.saturating_sub(input.len()),
+        };
+        let wanted = needs.max(expected);
         if wanted <= SCRATCH && room < SCRATCH {
             let received = self.discard(stream, deadline)?;
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
-        // In one allocation: to let a large buffer grow is to copy it, again and again.
         let most = wanted.max(room);
         self.expects = self.expects.max(input.len() + needs);
         let received = self
