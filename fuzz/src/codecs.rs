@@ -25,6 +25,10 @@ pub(crate) fn msgpack(input: &[u8]) {
     zoo(Encoding::Msgpack, input);
 }
 
+pub(crate) fn plain_json(input: &[u8]) {
+    zoo(Encoding::Json, input);
+}
+
 pub(crate) fn tagless(input: &[u8]) {
     zoo(Encoding::Tagless, input);
 }

@@ -2,9 +2,12 @@
 //! peers say of their contracts.
 
 use crate::zoo::{Optionals, Presence, Tree};
+use dovetail_idl::proto::plugin::Request;
+use dovetail_idl::proto::{self, DescriptorError};
 use dovetail_idl::{MemoryLoader, compile};
 use dovetail_wire::description::{self, FieldType, Signature};
 use dovetail_wire::{Field, Kind};
+use std::sync::LazyLock;
 
 /// The bytes as a `.thrift` file, invalid UTF-8 replaced.
 pub(crate) fn thrift(data: &[u8]) {
@@ -14,6 +17,50 @@ pub(crate) fn thrift(data: &[u8]) {
 /// The same as a `.proto` file.
 pub(crate) fn proto(data: &[u8]) {
     check("fuzz.proto", data);
+}
+
+/// A set of our own.
+static OURS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let text = "syntax = \"proto3\"; package a; enum E { Z = 0; } message M { map<string, M> m = 1; oneof o { E e = 2; } } \
+                service S { rpc Do(M) returns (stream M); }";
+    let files = MemoryLoader::from_iter([("a.proto", text)]);
+    let ours = proto::describe("a.proto", &files).files;
+    ours.map(|files| files.encode()).unwrap_or_default()
+});
+
+/// The bytes as what a server's reflection says, and as changes of a set of our own.
+pub(crate) fn descriptors(data: &[u8]) {
+    for bytes in [data, &changed(&OURS, data)] {
+        check_refusal(proto::from_descriptors(bytes));
+    }
+}
+
+/// The bytes as what protobuf's compiler asks a plugin for, and as changes of a request for our own set.
+pub(crate) fn plugin(data: &[u8]) {
+    // The one file of the set is the request's field 15.
+    let file = OURS.get(1..).unwrap_or_default();
+    let ours = [b"\x0a\x07a.proto\x7a", file].concat();
+    for bytes in [data, &changed(&ours, data)] {
+        let request = Request::decode(bytes);
+        check_refusal(request.and_then(|request| request.contracts()));
+    }
+}
+
+/// Bytes of ours with some that others have chosen: a place, and what comes there.
+fn changed(ours: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut changed = ours.to_vec();
+    for change in data.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % changed.len();
+        changed[at] = change[2];
+    }
+    changed
+}
+
+fn check_refusal<T>(read: Result<T, DescriptorError>) {
+    if let Err(problem) = read {
+        let shown = problem.to_string();
+        assert!(!shown.is_empty() && !shown.contains(char::is_control));
+    }
 }
 
 fn check(name: &str, data: &[u8]) {
@@ -29,12 +76,7 @@ fn check(name: &str, data: &[u8]) {
 /// The bytes as a peer's description, and as changes of our own: which end compares makes no difference.
 pub(crate) fn compare(data: &[u8]) {
     let ours = ours();
-    let mut changed = ours.clone();
-    for change in data.chunks_exact(3) {
-        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % changed.len();
-        changed[at] = change[2];
-    }
-    for theirs in [data, &changed] {
+    for theirs in [data, &changed(&ours, data)] {
         let here = description::compare(&ours, theirs);
         let there = description::compare(theirs, &ours);
         assert_eq!(here.is_ok(), there.is_ok(), "{here:?} {there:?}");

@@ -4,6 +4,7 @@
 //! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
 
 mod codecs;
+mod connect;
 mod contracts;
 mod grpc;
 mod machines;
@@ -24,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     ("json", codecs::json),
     ("protobuf", codecs::protobuf),
     ("msgpack", codecs::msgpack),
+    ("plain-json", codecs::plain_json),
     ("tagless", codecs::tagless),
     ("tagged", codecs::tagged),
     ("relay", codecs::relay),
@@ -33,16 +35,20 @@ pub const TARGETS: &[Target] = &[
     ("header", machines::header),
     ("http", machines::http),
     ("client", machines::client),
+    ("connect", connect::requests),
     ("detection", machines::detection),
     ("msgpack-rpc-server", msgpack_rpc::server),
     ("msgpack-rpc-client", msgpack_rpc::client),
     ("grpc-messages", grpc::messages),
     ("grpc-headers", grpc::headers),
+    ("grpc-text", grpc::text),
     ("own-server", own_wire::server),
     ("own-client", own_wire::client),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
     ("proto-idl", contracts::proto),
+    ("descriptors", contracts::descriptors),
+    ("plugin", contracts::plugin),
     #[cfg(target_os = "linux")]
     ("shared-memory", shared_memory::segment),
 ];

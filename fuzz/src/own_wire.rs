@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 300,
+    frame_bytes: 1 << 20,
     header_bytes: 512,
     name_bytes: 64,
     depth: 16,
@@ -42,6 +43,7 @@ pub(crate) fn client(data: &[u8]) {
             headers: &Headers::new(),
             target: (method == "b").then(|| Target::Result(made[0])),
             promise: method == "a",
+            awaits: None,
         };
         let contract = || Arc::new(contract(method, b"1"));
         let body = Bytes::from_static(b"x");
@@ -152,8 +154,8 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
                     assert!(call.body.len() <= LIMITS.message_bytes);
                     let (number, object) = (call.reply.call(), call.object);
                     events.push(format!(
-                        "{number} {:?} {object:?} {:?}",
-                        call.kind, call.body
+                        "{number} {:?} {object:?} {:?} {:?}",
+                        call.kind, call.results, call.body
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());

@@ -11,6 +11,8 @@ const SEEDS: &[&[u8]] = &[
     b"\0\0\0\x0d\x80\x01\0\x01\0\0\0\0\0\0\0\x01\0",
     b"\0\0\0\x16\x0f\xff\0\0\0\0\0\x01\0\x01\0\0\0\0\x82\x21\x01\x01a\0\0\0",
     b"POST / HTTP/1.1\r\nContent-Length: 17\r\n\r\n[1,\"a\",1,1,{}]   ",
+    b"POST /a/b HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+    b"GET /a/b?connect=v1&encoding=json&base64=1&message=e30 HTTP/1.1\r\nOrigin: https://a\r\n\r\n",
     b"Transfer-Encoding: chunked\r\n\r\n6\r\n\x82\x21\x01\x01a\0\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\x82\x41\x01\x01a\0",
     b"\x80\x01\0\x02\0\0\0\x01a\0\0\0\x01\0",
@@ -86,7 +88,7 @@ proptest! {
 
     #[test]
     fn mutated_messages(data in messages()) {
-        for name in ["server", "server-of-one-wire", "header", "http", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
+        for name in ["server", "server-of-one-wire", "header", "http", "connect", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
     }

@@ -37,4 +37,16 @@ service Mapped {
 
   /** Throws what is asked for. */
   i32 fail(1: string how) throws (1: Refused refused, 3: Missing missing)
+
+  /** Says what it will do, and counts; `Missing` ends it there, unless that is negative. Refuses to count below zero. */
+  string, stream<i32 throws (1: Missing missing)> count(1: i32 to, 2: i32 missing_at) throws (1: Refused refused)
+
+  /** Numbers from 0, and nothing else. */
+  stream<i32> numbers(1: i32 to)
+
+  /** The sum of the items and of what it begins with. */
+  sink<i32, i64> sum(1: i64 start)
+
+  /** Every pair turned round. */
+  sink<Pair>, stream<Pair> turn_all()
 }

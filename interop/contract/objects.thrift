@@ -17,6 +17,12 @@ service Counter {
 
   /** Adds, and says nothing. */
   oneway void bump(1: i64 number)
+
+  /** The numbers from its own up to this one. */
+  stream<i64> count(1: i64 to)
+
+  /** Adds all of them, and gives the sum. */
+  sink<i64, i64> add_all()
 }
 
 /** Two counters, one of which may be missing. */
@@ -52,4 +58,7 @@ service Counters {
 
   /** Adds to what the listener returns, without waiting for it. */
   i64 count_on(1: Listener listener)
+
+  /** The sum of what the counter counts up to 10. */
+  i64 count_up(1: Counter counter)
 }

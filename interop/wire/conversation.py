@@ -8,7 +8,8 @@ from contract import Method, find, fingerprint, parse_description, to_json
 from encoding import DESCRIPTIONS, Broken, Reader, decode, need
 from state import CALLS, CONNECTION, ERRORS, FRAMES, METHODS, OBJECTS, OPENING, STREAMS
 from state import CODES, COMPATIBLE, DESCRIBE, EQUAL, EXECUTIONS, REFUSED, UNKNOWN, VERDICTS
-from state import COMPRESSION, DEADLINE, EXTRAS, FLAGS, MORE, PROMISE, TAGGED, TARGET, WITH_HEADERS
+from state import COMPRESSION, DEADLINE, EXTRAS, FLAGS, MORE, PROMISE, RESULTS, TAGGED, TARGET, WITH_HEADERS
+from state import MOST_RESULTS
 from state import LEAST_FRAME, MOST_HEADERS, SETTINGS, WITHOUT_ID
 from state import Call, End, Json, Kind, Message, Slot
 
@@ -20,7 +21,7 @@ def word(reader: Reader, words: list[str], first: int, rule: str) -> str:
 
 
 def references(value: Any) -> Iterator[Json]:
-    if isinstance(value, dict) and value.keys() == {"object", "of"}:
+    if isinstance(value, dict) and value.keys() in ({"object", "of"}, {"answer_of"}):
         yield value
     elif isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
@@ -273,8 +274,8 @@ class Conversation:
 
     def extras(self, end: End, kind: Kind, id: int, reader: Reader) -> Json:
         bits, peer, json = reader.byte(), self.peer(end), {}
-        need(not bits & ~31, FRAMES, f"extras {bits:02x}")
-        of_calls = DEADLINE | TARGET | PROMISE
+        need(not bits & ~63, FRAMES, f"extras {bits:02x}")
+        of_calls = DEADLINE | TARGET | PROMISE | RESULTS
         need(kind == Kind.CALL or not bits & of_calls, FRAMES, f"extras {bits:02x} in {kind.name}")
         if bits & DEADLINE:
             json["deadline_us"] = reader.varint()
@@ -293,16 +294,25 @@ class Conversation:
             need(call and not call.slot.flags, OBJECTS, "a promise of a call that cannot return an object")
             end.promises.add(id)
             json["promise"] = True
+        if bits & RESULTS:
+            call, count = end.calls.get(id), reader.count()
+            need(call and not call.slot.flags, OBJECTS, "results for a call that cannot refer to objects")
+            need(0 < count <= MOST_RESULTS, FRAMES, f"{count} results")
+            json["results"] = [self.answer_of(end, id, reader.varint()) for _ in range(count)]
+            need(len(set(json["results"])) == count, OBJECTS, "a result twice")
         return json
 
     def target(self, end: End, id: int, target: int) -> Json:
         number = target >> 1
         if not target & 1:
             return {"object": number}
+        return {"answer_of": self.answer_of(end, id, number)}
+
+    def answer_of(self, end: End, id: int, number: int) -> int:
         earlier = number % 2 == id % 2 and number != id and number <= end.highest
-        need(earlier, OBJECTS, f"the target {number} is no earlier call of the same caller")
+        need(earlier, OBJECTS, f"{number} is no earlier call of the same caller")
         need(number in end.promises, OBJECTS, f"call {number} has promised nothing, or is forgotten")
-        return {"answer_of": number}
+        return number
 
     def complete(self, end: End, message: Message) -> Json:
         json, call, kind = message.json, message.call, message.kind
@@ -328,6 +338,10 @@ class Conversation:
             return
         for reference in references(message.json["body"]):
             need(kind in (Kind.CALL, Kind.REPLY) and not call.slot.flags, OBJECTS, "an object where none can be")
+            if "answer_of" in reference:
+                named = kind == Kind.CALL and reference["answer_of"] in message.json.get("results", [])
+                need(named, OBJECTS, f"the result of call {reference['answer_of']}, which is not announced")
+                continue
             number = reference["object"]
             if reference["of"] == "sender":
                 end.objects[number] += 1

@@ -225,6 +225,9 @@ def boolean(reader: Reader) -> bool:
 
 
 def target(number: int) -> dict[str, Any]:
+    call = (number >> 1) - 2**32
+    if number & 1 and call >= 0:
+        return {"answer_of": call}
     return {"object": number >> 1, "of": "receiver" if number & 1 else "sender"}
 
 

@@ -5,6 +5,10 @@ mod go;
 mod java;
 
 use crate::stage;
+use crate::tools::{
+    self, BOOST, CAPNP, CARGO, CMAKE, CXX, GO, GRPC_PLUGIN, IPERF3, JAVAC, LIBCAPNP, LIBEVENT,
+    LIBGRPC, LIBPROTOBUF, LIBTHRIFT, MAVEN, PKG_CONFIG, PROTOC, THRIFT, Tool,
+};
 use apart::Apart;
 use clap::Args;
 use std::ffi::OsStr;
@@ -48,40 +52,48 @@ pub(crate) struct Options {
 /// A program of another project, and how it is built into a folder.
 struct Recipe {
     name: &'static str,
-    /// What it takes, and how to get it.
-    needs: &'static str,
+    /// What it takes.
+    tools: &'static [Tool],
     build: fn(&Path) -> Result<PathBuf, String>,
 }
 
 const PEERS: &[Recipe] = &[
     Recipe {
         name: "Apache Thrift C++",
-        needs: "`apt-get install cmake g++ pkg-config thrift-compiler libthrift-dev libboost-dev libevent-dev`",
+        tools: &[CMAKE, CXX, PKG_CONFIG, THRIFT, LIBTHRIFT, BOOST, LIBEVENT],
         build: |folder| cmake(folder, "thrift"),
     },
     Recipe {
         name: "gRPC C++",
-        needs: "`apt-get install cmake g++ pkg-config libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev`",
+        tools: &[
+            CMAKE,
+            CXX,
+            PKG_CONFIG,
+            PROTOC,
+            LIBPROTOBUF,
+            GRPC_PLUGIN,
+            LIBGRPC,
+        ],
         build: |folder| cmake(folder, "grpc"),
     },
     Recipe {
         name: "Cap'n Proto C++",
-        needs: "`apt-get install cmake g++ pkg-config capnproto libcapnp-dev`",
+        tools: &[CMAKE, CXX, PKG_CONFIG, CAPNP, LIBCAPNP],
         build: |folder| cmake(folder, "capnp"),
     },
     Recipe {
         name: "tonic, volo and tarpc",
-        needs: "`apt-get install protobuf-compiler`",
+        tools: &[CARGO, PROTOC],
         build: rust,
     },
     Recipe {
         name: "Apache Thrift Go and gRPC Go",
-        needs: "Go 1.26 or later and `apt-get install thrift-compiler protobuf-compiler`",
+        tools: &[GO, THRIFT, PROTOC],
         build: go::build,
     },
     Recipe {
         name: "gRPC Java",
-        needs: "`apt-get install default-jdk-headless maven`",
+        tools: &[JAVAC, MAVEN],
         build: java::build,
     },
 ];
@@ -147,14 +159,17 @@ impl Options {
     }
 }
 
-/// Builds what is there to be measured beside us, and names it.
+/// Builds what is there to be measured beside us, and names it. Installs what that takes where it can, without asking.
 fn peers(command: &mut Command, builds: &Path) {
+    if let Err(why) = tools::install(&[IPERF3]) {
+        println!("left out: iperf3: {why}");
+    }
     for peer in PEERS {
         println!("building {}", peer.name);
-        match (peer.build)(builds) {
+        match tools::install(peer.tools).and_then(|()| (peer.build)(builds)) {
             Ok(program) => command.arg("--program").arg(program),
             Err(why) => {
-                let why = format!("{}: {why}; it needs {}", peer.name, peer.needs);
+                let why = format!("{}: {why}", peer.name);
                 println!("left out: {why}");
                 command.arg("--missing").arg(why)
             }

@@ -6,6 +6,8 @@ use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread::available_parallelism;
 
 /// What `cargo fuzz` would pass; these need no nightly compiler.
 const COVERAGE: &str = "-Cpasses=sancov-module \
@@ -49,7 +51,7 @@ pub(crate) fn stage() -> Outcome {
     run(&[], 5).map_or_else(Outcome::Failed, |()| Outcome::Passed)
 }
 
-/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each.
+/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each, one on each core.
 fn run(targets: &[String], seconds: u64) -> Result<(), String> {
     let fuzzer = build()?;
     let known = list(&fuzzer)?;
@@ -60,10 +62,22 @@ fn run(targets: &[String], seconds: u64) -> Result<(), String> {
         ));
     }
     let wanted = if targets.is_empty() { &known } else { targets };
-    for name in wanted {
-        run_one(&fuzzer, name, seconds)?;
-    }
-    Ok(())
+    let waiting = Mutex::new(wanted.iter());
+    let next = || waiting.lock().ok()?.next();
+    let work = || -> Result<(), String> {
+        while let Some(name) = next() {
+            run_one(&fuzzer, name, seconds)?;
+        }
+        Ok(())
+    };
+    let cores = available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            let panicked = |_| Err("a fuzzing thread panicked".to_owned());
+            worker.join().unwrap_or_else(panicked)
+        })
+    })
 }
 
 fn target_dir() -> PathBuf {

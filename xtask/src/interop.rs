@@ -9,7 +9,7 @@ use crate::stage::{self, Outcome};
 use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
-const OURS: [(&str, &str, Contract, &str); 4] = [
+const OURS: [(&str, &str, Contract, &str); 7] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
         "dovetail-uuid",
@@ -29,7 +29,28 @@ const OURS: [(&str, &str, Contract, &str); 4] = [
         Contract::Grpc,
         "grpc",
     ),
+    (
+        "dovetail-testing",
+        "Dovetail itself (gRPC's own cases)",
+        Contract::Testing,
+        "testing",
+    ),
+    (
+        "dovetail-http2",
+        "Dovetail itself (HTTP/2)",
+        Contract::Http2,
+        "http2",
+    ),
+    (
+        "dovetail-http",
+        "Dovetail itself (HTTP)",
+        Contract::Http,
+        "http",
+    ),
 ];
+
+/// A server of the library that ours has HTTP/2 from, and of nothing else: its rows in `known.toml` say what is not ours.
+const BARE: &str = "h2";
 
 /// How our server can spend its threads.
 const SERVERS: [Variant; 4] = [
@@ -42,11 +63,12 @@ const SERVERS: [Variant; 4] = [
 /// The clients that are generated.
 const CLIENTS: [Variant; 2] = [client("blocking"), client("async")];
 
-/// The models that a contract's cases are for: those of gRPC wait until their handlers are told that the caller has gone.
+/// The models that a contract's cases are for: those of gRPC wait until their handlers are told that the caller has
+/// gone.
 fn servers(contract: Contract) -> &'static [Variant] {
     const LOOPS: [Variant; 1] = [model("loops")];
     match contract {
-        Contract::Grpc => &LOOPS,
+        Contract::Grpc | Contract::Testing | Contract::Http2 => &LOOPS,
         _ => &SERVERS,
     }
 }
@@ -55,7 +77,7 @@ fn servers(contract: Contract) -> &'static [Variant] {
 fn clients(contract: Contract) -> &'static [Variant] {
     const ASYNC: [Variant; 1] = [client("async")];
     match contract {
-        Contract::Grpc => &ASYNC,
+        Contract::Grpc | Contract::Testing | Contract::Http2 => &ASYNC,
         _ => &CLIENTS,
     }
 }
@@ -180,13 +202,14 @@ fn matrix(options: &Options) -> Result<Results, String> {
     let filter = Filter {
         protocol: options.protocol.as_deref(),
         transport: options.transport.as_deref(),
-        with: &OURS.map(|(name, ..)| name),
+        with: &[&OURS.map(|(name, ..)| name)[..], &[BARE]].concat(),
         only: &only,
     };
-    let runs = check::run(&all, &filter)?;
+    let mut runs = check::run(&all, &filter)?;
     if runs.is_empty() {
         return Err("no peer is called so, or none that speaks so".to_owned());
     }
+    runs.retain(|run| run.server != BARE);
     Ok(Results { peers: all, runs })
 }
 
@@ -217,7 +240,12 @@ fn ours(options: &Options) -> Result<Vec<Peer>, String> {
         clients: chosen(clients(contract), options.client.as_deref()),
         status: Status::Ready,
     };
-    Ok(OURS.map(peer).into())
+    let mut ours = Vec::from(OURS.map(peer));
+    ours.push(Peer {
+        servers: vec![model("bare")],
+        ..peer((BARE, "Bare h2", Contract::Http2, "http2"))
+    });
+    Ok(ours)
 }
 
 /// The variant of this name, or all where none is named.

@@ -1,6 +1,7 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
 mod bench;
+mod conformance;
 mod fuzz;
 mod interop;
 mod peer_idl;
@@ -10,6 +11,7 @@ mod stage;
 mod steps;
 mod test;
 mod tidy;
+mod tools;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ enum Command {
     Test(test::Options),
     /// Measure Dovetail beside its peers and the floors, and write a report.
     Bench(bench::Options),
+    /// Run Connect's conformance suite against our server.
+    Conformance,
     /// Fetch the .thrift files that other projects ship into `target/peer-idl`.
     FetchPeerIdl,
     /// Fuzz every codec, machine and front end, on the stable compiler.
@@ -47,6 +51,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(options) => bench::run(&options),
+        Command::Conformance => conformance::run(),
         Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Interop(options) => interop::run(&options),

@@ -1,5 +1,5 @@
 //! Fetches the `.thrift` and `.proto` files that other projects ship, and protobuf's own compiler, for the tests
-//! `shipped` and `proto_oracle` of `dovetail-idl`.
+//! `shipped` and `proto_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`.
 //!
 //! They are other people's files: they stay below `target/` and are never committed. Each comes from the
 //! package's own registry, through that registry's own client.
@@ -77,15 +77,28 @@ pub(crate) fn run() -> Result<(), String> {
     fetch(&stage::root().join("target/peer-idl"))
 }
 
-/// The stage of the tests: every file that could be fetched compiles.
+/// The stage of the tests: every file that could be fetched compiles, and the compiler takes our plugin.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
-    let tests = ["--test", "shipped", "--test", "proto_oracle"];
-    let test = ["cargo", "test", "--quiet", "--package", "dovetail-idl"];
-    let test = [&test[..], &tests].concat();
-    match (stage::command(&test), fetched) {
-        (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
-        (outcome, _) => outcome,
+    let tests: [&[&str]; 2] = [
+        &[
+            "dovetail-idl",
+            "--test",
+            "shipped",
+            "--test",
+            "proto_oracle",
+        ],
+        &["dovetail-cli", "--test", "plugin"],
+    ];
+    let test = ["cargo", "test", "--quiet", "--package"];
+    let outcomes = tests.map(|words| stage::command(&[&test[..], words].concat()));
+    let mut bad = outcomes
+        .into_iter()
+        .filter(|outcome| !matches!(outcome, Outcome::Passed));
+    match (bad.next(), fetched) {
+        (Some(outcome), _) => outcome,
+        (None, Err(missing)) => Outcome::Skipped(missing),
+        (None, Ok(())) => Outcome::Passed,
     }
 }
 

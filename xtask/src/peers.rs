@@ -3,19 +3,20 @@
 //!
 //! `interop/README.md` says what a peer is and how to speak with one.
 
+mod certificates;
 pub(crate) mod check;
 pub(crate) mod known;
 pub(crate) mod matrix;
 mod recipes;
 
 use crate::stage;
-use crate::steps::{clear, execute, list};
+use crate::steps::{clear, list};
+use crate::tools::{self, Tool};
 use clap::Args;
 use matrix::Variant;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 /// What `cargo xtask peers` takes.
@@ -69,6 +70,12 @@ pub(crate) enum Contract {
     Neovim,
     /// `calls.proto` and `mapped.thrift`.
     Grpc,
+    /// `testing.proto`, with gRPC's own cases.
+    Testing,
+    /// None: cases of HTTP/2.
+    Http2,
+    /// Those of `Grpc` and `second.proto`, over HTTP/1.1.
+    Http,
 }
 
 /// Whether a peer can be started.
@@ -153,26 +160,6 @@ struct Recipe {
     build: fn(&Site) -> Result<(), String>,
 }
 
-/// Something that has to be on the machine.
-struct Tool {
-    /// A program on the path, or the absolute path of a file.
-    name: &'static str,
-    /// Debian packages that bring it; none where Debian's are too old.
-    packages: &'static [&'static str],
-    /// What to do where Debian cannot help.
-    fix: &'static str,
-}
-
-impl Tool {
-    fn is_here(&self) -> bool {
-        if self.name.starts_with('/') {
-            return Path::new(self.name).exists();
-        }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(self.name).is_file())
-    }
-}
-
 /// Where one peer is built.
 struct Site {
     /// `interop/peers/<name>`.
@@ -208,7 +195,7 @@ impl Recipe {
             }
             Ok(hash) => {
                 println!("{label} building ...");
-                let built = install(self.tools)
+                let built = tools::install(self.tools)
                     .and_then(|()| clear(&site.build))
                     .and_then(|()| (self.build)(&site))
                     .and_then(|()| fs::write(&stamp, hash).map_err(|error| error.to_string()));
@@ -247,6 +234,7 @@ impl Recipe {
         include_str!("peers.rs").hash(&mut hasher);
         include_str!("peers/recipes.rs").hash(&mut hasher);
         include_str!("steps.rs").hash(&mut hasher);
+        include_str!("tools.rs").hash(&mut hasher);
         // The start scripts contain absolute paths.
         site.peer.hash(&mut hasher);
         for folder in [&site.source, &site.contract] {
@@ -264,46 +252,4 @@ impl Recipe {
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
-}
-
-/// Makes sure that the tools are there, through apt where that is possible.
-fn install(tools: &[Tool]) -> Result<(), String> {
-    let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.is_here()).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
-    let names = names.join(", ");
-    if let Some(tool) = missing.iter().find(|tool| tool.packages.is_empty()) {
-        return Err(format!("needs {names}: {}", tool.fix));
-    }
-    let packages: Vec<&str> = missing
-        .iter()
-        .flat_map(|tool| tool.packages)
-        .copied()
-        .collect();
-    let line = format!("apt-get install {}", packages.join(" "));
-    if !is_root() {
-        return Err(format!("needs {names}: run `sudo {line}`"));
-    }
-    println!("  {line}");
-    let apt = |words: &[&str]| {
-        execute(
-            Command::new("apt-get")
-                .args(words)
-                .env("DEBIAN_FRONTEND", "noninteractive"),
-        )
-    };
-    let mut words = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
-    words.extend(&packages);
-    apt(&["update", "--quiet"])
-        .and_then(|()| apt(&words))
-        .map_err(|error| format!("needs {names}, and `{line}` failed: {error}"))
-}
-
-fn is_root() -> bool {
-    Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

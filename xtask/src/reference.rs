@@ -9,7 +9,7 @@ use std::process::Command;
 const CONTRACTS: [&str; 4] = ["interop", "uuid", "streams", "objects"];
 
 /// What the conversations must have had in them: parts of one line that the decoder prints.
-const FEATURES: [&[&str]; 38] = [
+const FEATURES: [&[&str]; 41] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
     &[r#""kind": "BOUND""#, r#""verdict": "unknown""#],
@@ -42,6 +42,9 @@ const FEATURES: [&[&str]; 38] = [
     &[SERVER, r#""target": {"object""#],
     &[CLIENT, r#""target": {"answer_of""#, r#""promise": true"#],
     &[SERVER, r#""target": {"answer_of""#],
+    &[CLIENT, r#""results": [1, 3]"#, r#"{"answer_of": 1}"#],
+    &[CLIENT, ITEM, r#""service": "Counter""#],
+    &[SERVER, ITEM, r#""service": "Counter""#],
     &[CLIENT, r#""kind": "CANCEL""#, r#""forgets": true"#],
     &[CLIENT, r#""kind": "CALL""#, r#""of": "receiver""#],
     &[SERVER, r#""kind": "REPLY""#, r#""of": "receiver""#],

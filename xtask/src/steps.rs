@@ -106,6 +106,60 @@ pub(crate) fn fetch_with_maven(
     fetch(&["-o"]).or_else(|_| fetch(&[]))
 }
 
+/// How Maven calls this machine where it has programs for several.
+fn platform() -> &'static str {
+    match std::env::consts::ARCH {
+        "aarch64" => "linux-aarch_64",
+        _ => "linux-x86_64",
+    }
+}
+
+/// Copies gRPC's libraries for Java and its generators into a folder, as a pom.xml says.
+pub(crate) fn fetch_grpc_java(pom: &Path, libraries: &Path) -> Result<(), String> {
+    let platform = format!("-Dplatform={}", platform());
+    fetch_with_maven(pom, libraries, &["-Dmdep.stripVersion=true", &platform])
+}
+
+/// Lets the generators among those libraries make what these contracts of a folder need.
+pub(crate) fn generate_grpc_java(
+    libraries: &Path,
+    folder: &Path,
+    contracts: &[&str],
+    out: &Path,
+) -> Result<(), String> {
+    let program = |name: &str| executable(libraries.join(format!("{name}-{}.exe", platform())));
+    let (protoc, plugin) = (program("protoc")?, program("protoc-gen-grpc-java")?);
+    clear(out)?;
+    // The contracts that come with protobuf.
+    execute(
+        Command::new("jar")
+            .args(["xf", "protobuf-java.jar", "google/protobuf"])
+            .current_dir(libraries),
+    )?;
+    execute(
+        Command::new(protoc)
+            .arg(format!(
+                "--plugin=protoc-gen-grpc-java={}",
+                plugin.display()
+            ))
+            .args(["--grpc-java_opt=@generated=omit", "--java_out"])
+            .arg(out)
+            .arg("--grpc-java_out")
+            .arg(out)
+            .arg("--proto_path")
+            .arg(folder)
+            .arg("--proto_path")
+            .arg(libraries)
+            .args(contracts),
+    )
+}
+
+fn executable(file: PathBuf) -> Result<PathBuf, String> {
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(file)
+}
+
 /// Compiles all that is in folders of sources.
 pub(crate) fn javac(libraries: &Path, sources: &[&Path], classes: &Path) -> Result<(), String> {
     fs::create_dir_all(classes).map_err(|error| error.to_string())?;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that CI runs, and nothing that CI does not.
 
 use crate::stage::{self, Outcome, Report};
+use crate::tools::{self, CHROMIUM};
 use clap::Args;
 
 #[derive(Args)]
@@ -28,6 +29,13 @@ const STAGES: &[Stage] = &[
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
     ("interop with real peers", crate::interop::stage),
+    // Skipped among the tests above where the peers are not built yet.
+    ("the command with real peers", || {
+        let test = ["cargo", "test", "--quiet", "--package", "dovetail-cli"];
+        stage::command(&[&test[..], &["--test", "peers"]].concat())
+    }),
+    ("Connect's conformance suite", crate::conformance::stage),
+    ("a page in a browser", browser),
     // After the peers: they bring Debian's compiler.
     ("IDL that others ship", crate::peer_idl::stage),
 ];
@@ -69,6 +77,17 @@ fn every_order() -> Outcome {
     let loom = ["env", "RUSTFLAGS=--cfg loom"];
     let place = ["--lib", "--target-dir", "target/loom"];
     stage::command(&[&loom[..], &test, &place].concat())
+}
+
+/// A page that calls a server from Chromium.
+fn browser() -> Outcome {
+    match tools::install(&[CHROMIUM]) {
+        Err(missing) => Outcome::Skipped(missing),
+        Ok(()) => {
+            let test = ["cargo", "test", "--quiet", "--package", "example-browser"];
+            stage::command(&[&test[..], &["--", "--ignored"]].concat())
+        }
+    }
 }
 
 /// The promise of the blocking client: no async runtime in its dependency tree.

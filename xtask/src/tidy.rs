@@ -53,17 +53,22 @@ const IMPURE: &[&str] = &[
 const UNSAFE: &[&str] = &[
     "bench/src/peer/floor/ring.rs",
     "crates/rpc/src/transport/spare.rs",
+    "crates/shm/src/place.rs",
     "crates/shm/src/segment.rs",
     "crates/shm/src/volatile.rs",
 ];
 
 /// The one module of each wire that maps its codes to `Code`.
 const CODE_MAPS: &[&str] = &[
+    "crates/protocol/src/connect/status.rs",
     "crates/protocol/src/dovetail/status.rs",
     "crates/protocol/src/grpc/status.rs",
     "crates/protocol/src/msgpack_rpc/status.rs",
     "crates/protocol/src/thrift/application_exception.rs",
 ];
+
+/// The modules of `protocol` that are no call protocol: several stand on each.
+const BELOW_PROTOCOLS: &[&str] = &["http"];
 
 /// What one can read in a sitting; tests and tables are exempt.
 const MOST_LINES: usize = 800;
@@ -266,10 +271,8 @@ fn foreign_protocol<'a>(file: &str, line: &'a str) -> Option<&'a str> {
     let module = path
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()?;
-    let is_protocol = stage::root()
-        .join("crates/protocol/src")
-        .join(module)
-        .is_dir();
+    let folder = stage::root().join("crates/protocol/src").join(module);
+    let is_protocol = folder.is_dir() && !BELOW_PROTOCOLS.contains(&module);
     (module != own && is_protocol && !module.is_empty()).then_some(module)
 }
 

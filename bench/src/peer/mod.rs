@@ -105,6 +105,11 @@ fn entries() -> Vec<Entry> {
             }),
         ),
         entry(
+            "dovetail-grpc",
+            "gRPC; event loops; async client, a task for each caller",
+            thrift("grpc", Driver::Tasks),
+        ),
+        entry(
             "dovetail-unix",
             "Dovetail's own wire over a Unix socket; event loops; blocking client",
             Box::new(UNIX),
@@ -196,7 +201,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 
 /// A path for a Unix socket that no other process of this program has.
 fn free_socket() -> PathBuf {
-    std::env::temp_dir().join(format!("dovetail-bench-{}.sock", std::process::id()))
+    let path = std::env::temp_dir().join(format!("dovetail-bench-{}.sock", std::process::id()));
+    // A server that was killed has left its own, and the system gives the same number again.
+    let _ = std::fs::remove_file(&path);
+    path
 }
 
 struct DirectCall;

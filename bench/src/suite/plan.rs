@@ -111,7 +111,7 @@ const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"]
 
 /// Whether a caller of a system can wait for several answers.
 fn calls_at_once(system: &str) -> bool {
-    system.ends_with("-async") || matches!(system, "tonic" | "volo" | "tarpc")
+    system.ends_with("-async") || matches!(system, "dovetail-grpc" | "tonic" | "volo" | "tarpc")
 }
 
 const OWN: usize = usize::MAX;
@@ -127,13 +127,14 @@ type Line = (
 );
 
 /// One configuration of each library, and what has a target.
-const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local)|thrift-cpp-64k|\
-                    thrift-go-framed|grpc-cpp|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
+const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc)|thrift-cpp-64k|\
+                    thrift-go-framed|grpc-cpp|grpc-cpp-callback|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
 /// What the article on Glue and Thrift is about, and what is best at it.
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
-/// What the agent article is about.
-const AGENT: &str = "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*";
-const SHARING: &str = "dovetail-(tcp|unix)-async";
+/// What the agent article is about, and what has a target there.
+const AGENT: &str =
+    "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*|tonic";
+const SHARING: &str = "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic";
 const ALL: &str = ".*";
 const NONE: &str = "";
 

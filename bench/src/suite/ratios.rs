@@ -22,7 +22,7 @@ pub(crate) struct Targets {
 struct Target {
     name: String,
     why: String,
-    rows: Rows,
+    rows: Vec<Rows>,
     metric: Metric,
     /// A group, or a regular expression for systems: the best of them on the same case is what rows are divided by.
     over: String,
@@ -32,7 +32,7 @@ struct Target {
     bound: Bound,
 }
 
-/// The rows that must reach it.
+/// The rows of one case that must reach it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rows {
@@ -142,18 +142,22 @@ impl Targets {
     pub(crate) fn judge(&self, rows: &[Row]) -> Vec<Ratio> {
         let mut ratios = Vec::new();
         for target in &self.target {
-            for &clients in &target.rows.clients {
+            let settings = target.rows.iter().flat_map(|wanted| {
+                let clients = wanted.clients.iter();
+                clients.map(move |clients| (wanted, *clients))
+            });
+            for (wanted, clients) in settings {
                 let rows_of = |connections: Connections| -> Vec<&Row> {
-                    let on = |row: &&Row| target.is_on(row, clients, connections);
+                    let on = |row: &&Row| wanted.is_on(row, clients, connections);
                     rows.iter().filter(on).collect()
                 };
-                let ours = rows_of(target.rows.connections);
-                let theirs = rows_of(target.over_connections.unwrap_or(target.rows.connections));
-                for system in &target.rows.systems {
+                let ours = rows_of(wanted.connections);
+                let theirs = rows_of(target.over_connections.unwrap_or(wanted.connections));
+                for system in &wanted.systems {
                     ratios.push(Ratio {
                         name: target.name.clone(),
                         why: target.why.clone(),
-                        case: target.title(clients),
+                        case: wanted.title(clients),
                         system: system.clone(),
                         metric: target.metric,
                         bound: target.bound,
@@ -211,18 +215,18 @@ impl Connections {
     }
 }
 
-impl Target {
+impl Rows {
     fn is_on(&self, row: &Row, clients: usize, connections: Connections) -> bool {
-        let Rows { workload, case, .. } = &self.rows;
+        let Rows { workload, case, .. } = self;
         row.group() == (workload, case, clients, connections.of(clients))
     }
 
     fn title(&self, clients: usize) -> String {
         let row = Row {
-            workload: self.rows.workload.clone(),
-            case: self.rows.case.clone(),
+            workload: self.workload.clone(),
+            case: self.case.clone(),
             clients,
-            connections: self.rows.connections.of(clients),
+            connections: self.connections.of(clients),
             ..Row::default()
         };
         row.title()
@@ -306,7 +310,7 @@ mod tests {
             let text = format!(
                 "groups = {{ peers = ['peer-a', 'peer-.*'], all = ['peer-a', 'lost'] }}\n\
                  [[target]]\nname = 'n'\nwhy = 'w'\nmetric = '{metric}'\nover = '{over}'\n{bound}\n\
-                 rows = {{ workload = 'w', case = '-', clients = [{clients}], connections = '{connections}', systems = ['ours'] }}"
+                 rows = [{{ workload = 'w', case = '-', clients = [{clients}], connections = '{connections}', systems = ['ours'] }}]"
             );
             let ratio = Targets::parse(&text).map(|targets| targets.judge(&rows).remove(0));
             let found = ratio.map(|ratio| match ratio.outcome {

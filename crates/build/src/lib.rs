@@ -31,13 +31,49 @@ pub use dovetail_codegen::rust::{Maps, Options, Strings};
 pub use error::Error;
 pub use loader::FileLoader;
 
-use dovetail_idl::{Compiled, Diagnostic, Severity};
+use dovetail_idl::proto::{self, Described};
+use dovetail_idl::{Compiled, Diagnostic, MemoryLoader, Severity, Source};
+use dovetail_schema::Schema;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Compiles a contract with the default [`Config`]; returns the path of the generated file.
 pub fn compile(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
     Config::new().compile(contract)
+}
+
+/// Writes the descriptors of a contract and of all that it imports, a `google.protobuf.FileDescriptorSet`, into
+/// `OUT_DIR`, under the name of the file with the ending `.descriptors`: for `dovetail::Reflection`. Returns the path.
+///
+/// Those of a `.thrift` file are the descriptors of the `.proto` by which gRPC's libraries call it, the one that
+/// `dovetail export --to proto` writes.
+pub fn descriptors(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
+    Config::new().descriptors(contract)
+}
+
+/// The same of a contract that has been read already: the bytes of the set.
+///
+/// # Errors
+///
+/// What no `.proto` file can say.
+pub fn descriptors_of(schema: &Schema) -> Result<Vec<u8>, Error> {
+    let files = dovetail_codegen::proto::write(schema).map_err(|all| Error::unsupported(&all))?;
+    let Some(root) = files.last().map(|file| file.path.clone()) else {
+        return Ok(Vec::new());
+    };
+    let files = files.into_iter().map(|file| (file.path, file.text));
+    encoded(proto::describe(&root, &files.collect::<MemoryLoader>()))
+}
+
+fn encoded(described: Described) -> Result<Vec<u8>, Error> {
+    match described.files {
+        Some(files) => Ok(files.encode()),
+        None => Err(Error::contract(&Compiled {
+            schema: None,
+            diagnostics: described.diagnostics,
+            sources: described.sources,
+        })),
+    }
 }
 
 /// How to compile contracts.
@@ -81,42 +117,75 @@ impl Config {
     ///
     /// On standard output it tells Cargo which files to watch, and the warnings.
     pub fn compile(&self, contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
-        let contract = contract.as_ref().to_string_lossy();
-        let compiled = dovetail_idl::compile(&contract, &self.loader);
-        // The contract itself is the first of its sources, unless it could not be read.
-        println!("cargo::rerun-if-changed={contract}");
-        let files = compiled.sources.iter().skip(1);
-        for source in files.filter(|source| !source.is_built_in()) {
-            println!("cargo::rerun-if-changed={}", source.name);
+        let schema = self.read(&contract.as_ref().to_string_lossy())?;
+        let files = dovetail_codegen::rust::generate(&schema, &self.options)
+            .map_err(|all| Error::unsupported(&all))?;
+        let mut written = PathBuf::new();
+        for file in files {
+            written = self.write(file.path.as_ref(), file.text.as_bytes())?;
         }
-        let schema = match &compiled.schema {
-            Some(schema) => schema,
-            None => return Err(Error::contract(&compiled)),
+        Ok(written)
+    }
+
+    /// Writes descriptors; see [`descriptors`].
+    pub fn descriptors(&self, contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        let path = contract.as_ref();
+        let contract = path.to_string_lossy();
+        let bytes = match contract.ends_with(".proto") {
+            true => {
+                let described = proto::describe(&contract, &self.loader);
+                watch(&contract, &described.sources);
+                encoded(described)?
+            }
+            false => descriptors_of(&self.read(&contract)?)?,
+        };
+        let name = path.with_extension("descriptors");
+        self.write(name.file_name().unwrap_or_default().as_ref(), &bytes)
+    }
+
+    /// Reads a contract, and tells Cargo which files to watch, and the warnings.
+    fn read(&self, contract: &str) -> Result<Schema, Error> {
+        let mut compiled = dovetail_idl::compile(contract, &self.loader);
+        watch(contract, &compiled.sources);
+        let Some(schema) = compiled.schema.take() else {
+            return Err(Error::contract(&compiled));
         };
         for diagnostic in &compiled.diagnostics {
             println!("cargo::warning={}", one_line(diagnostic, &compiled));
         }
-        let files = dovetail_codegen::rust::generate(schema, &self.options)
-            .map_err(|all| Error::unsupported(&all))?;
-        let out_dir = match &self.out_dir {
-            Some(dir) => dir.clone(),
+        Ok(schema)
+    }
+
+    /// Writes a file of this name; returns its path.
+    fn write(&self, name: &Path, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let path = self.folder()?.join(name);
+        write_if_changed(&path, bytes).map_err(|error| Error::write(&path, &error))?;
+        Ok(path)
+    }
+
+    fn folder(&self) -> Result<PathBuf, Error> {
+        match &self.out_dir {
+            Some(dir) => Ok(dir.clone()),
             None => env::var_os("OUT_DIR")
                 .map(PathBuf::from)
-                .ok_or_else(Error::no_out_dir)?,
-        };
-        let mut written = PathBuf::new();
-        for file in files {
-            written = out_dir.join(file.path);
-            write_if_changed(&written, &file.text).map_err(|e| Error::write(&written, &e))?;
+                .ok_or_else(Error::no_out_dir),
         }
-        Ok(written)
+    }
+}
+
+/// Tells Cargo which files to watch: the contract is the first of its sources, unless it could not be read.
+fn watch(contract: &str, sources: &[Source]) {
+    println!("cargo::rerun-if-changed={contract}");
+    let files = sources.iter().skip(1);
+    for source in files.filter(|source| !source.is_built_in()) {
+        println!("cargo::rerun-if-changed={}", source.name);
     }
 }
 
 /// A file that stays as it is does not make Cargo compile again what includes it.
-fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
+fn write_if_changed(path: &Path, text: &[u8]) -> io::Result<()> {
     match fs::read(path) {
-        Ok(old) if old == text.as_bytes() => Ok(()),
+        Ok(old) if old == text => Ok(()),
         _ => fs::write(path, text),
     }
 }

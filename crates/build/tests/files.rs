@@ -89,3 +89,36 @@ fn a_loader_prefers_the_folder_of_the_including_file() {
     let source = loader.load(from.to_str(), "x.thrift").unwrap();
     assert_eq!(source.text, "// beside\n");
 }
+
+#[test]
+fn descriptors_of_a_contract_or_what_is_wrong_with_it() {
+    let dir = folder(&[
+        ("good.proto", "syntax = \"proto3\"; message Good {}"),
+        (
+            "adder.thrift",
+            "service Adder { i32 add(1: i32 left, 2: i32 right) }",
+        ),
+        ("worse.thrift", "service Worse { void use(1: Nobody it) }"),
+        (
+            "bad.proto",
+            "syntax = \"proto3\"; message Bad { Nobody it = 1; }",
+        ),
+    ]);
+    let describe = |name: &str| {
+        let config = Config::new().out_dir(dir.path());
+        let written = config.descriptors(dir.path().join(name));
+        written.map_err(|error| error.to_string())
+    };
+    let written = describe("good.proto").unwrap();
+    assert_eq!(written, dir.path().join("good.descriptors"));
+    let bytes = fs::read(written).unwrap();
+    assert!(bytes.windows(4).any(|name| name == b"Good"));
+    assert!(describe("bad.proto").unwrap_err().contains("Nobody"));
+    assert!(describe("worse.thrift").unwrap_err().contains("Nobody"));
+    // The messages around parameters and result are those of the mapping.
+    let bytes = fs::read(describe("adder.thrift").unwrap()).unwrap();
+    for name in ["adder.proto", "Adder", ".adder.AddRequest", "AddResponse"] {
+        let found = bytes.windows(name.len()).any(|at| at == name.as_bytes());
+        assert!(found, "{name}");
+    }
+}

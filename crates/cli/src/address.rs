@@ -1,54 +1,103 @@
 //! Where a server is, as a person writes it.
 
-use crate::failure::{Exit, Failure};
-use dovetail::Address;
+use crate::failure::{Exit, Failure, Result};
+use dovetail::protocol::thrift::Transport;
+use dovetail::transport::{Connector, TlsConnector};
+use dovetail::{Address, Channel, ChannelBuilder, ClientTls, Status, Wire};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// An address with what a URL says besides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) address: Address,
-    /// The path of an `http://` URL, which also asks for Thrift over HTTP.
+    /// The path of an `http://` or `https://` URL, which also asks for Thrift over HTTP.
     pub(crate) http_path: Option<String>,
+    /// Whom to trust there, where that is not who the system does.
+    pub(crate) tls: Option<ClientTls>,
 }
 
 impl FromStr for Target {
     type Err = Failure;
 
-    fn from_str(text: &str) -> Result<Self, Failure> {
+    fn from_str(text: &str) -> Result<Self> {
         match text.split_once("://") {
-            Some(("http", rest)) => {
-                let (authority, path) = match rest.find('/') {
-                    Some(at) => rest.split_at(at),
-                    None => (rest, "/"),
-                };
-                // A colon inside brackets belongs to an IPv6 address.
-                let has_port = authority
-                    .rsplit_once(':')
-                    .is_some_and(|(_, port)| !port.ends_with(']'));
-                let authority = match has_port {
-                    true => authority.to_owned(),
-                    false => format!("{authority}:80"),
-                };
-                let address = authority.parse().map_err(|_| refuse(text))?;
-                let http_path = Some(path.to_owned());
-                Ok(Target { address, http_path })
-            }
-            Some(("https" | "tls", _)) => {
-                let failure = format!("`{text}`: this version speaks no TLS");
-                Err(Failure::new(Exit::Usage, failure)
-                    .help("put a proxy that ends TLS before the server, and call the plain port"))
-            }
+            Some(("http", rest)) => with_path(text, rest, 80, Address::Tcp),
+            Some(("https", rest)) => with_path(text, rest, 443, Address::Tls),
             _ => Ok(Target {
                 address: parse(text)?,
                 http_path: None,
+                tls: None,
             }),
         }
     }
 }
 
+impl Target {
+    /// What connects to it.
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
+        match (&self.address, &self.tls) {
+            (Address::Tls(place), Some(tls)) => {
+                let plain = Arc::new(Address::Tcp(place.clone()));
+                Arc::new(TlsConnector::new(plain, tls))
+            }
+            _ => Arc::new(self.address.clone()),
+        }
+    }
+
+    /// An async channel to it, with nothing set that an address does not say.
+    pub(crate) fn channel(&self) -> std::result::Result<ChannelBuilder, Status> {
+        let builder = Channel::builder(&self.address.to_string())?;
+        Ok(match &self.tls {
+            Some(tls) => builder.tls(tls),
+            None => builder,
+        })
+    }
+
+    /// The wire by which it is called, if this one is asked for: a URL says HTTP.
+    pub(crate) fn wire(&self, wire: Wire) -> Result<Wire> {
+        match wire {
+            _ if self.http_path.is_none() => Ok(wire),
+            Wire::Thrift(mut wire)
+                if matches!(wire.transport, Transport::Http | Transport::Unframed) =>
+            {
+                wire.transport = Transport::Http;
+                Ok(wire.into())
+            }
+            _ => {
+                let failure = format!("an http:// address and --wire {wire} exclude each other");
+                Err(Failure::new(Exit::Usage, failure).help("use tcp:// instead of http://"))
+            }
+        }
+    }
+}
+
+/// What a URL of HTTP says behind its scheme.
+fn with_path(text: &str, rest: &str, port: u16, address: fn(String) -> Address) -> Result<Target> {
+    let (authority, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, "/"),
+    };
+    // A colon inside brackets belongs to an IPv6 address.
+    let has_port = authority
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.ends_with(']'));
+    let authority = match has_port {
+        true => authority.to_owned(),
+        false => format!("{authority}:{port}"),
+    };
+    match authority.parse() {
+        Ok(Address::Tcp(place)) => Ok(Target {
+            address: address(place),
+            http_path: Some(path.to_owned()),
+            tls: None,
+        }),
+        _ => Err(refuse(text)),
+    }
+}
+
 /// An address without a path.
-pub(crate) fn parse(text: &str) -> Result<Address, Failure> {
+pub(crate) fn parse(text: &str) -> Result<Address> {
     text.trim_end_matches('/').parse().map_err(|_| refuse(text))
 }
 
@@ -57,7 +106,7 @@ fn refuse(text: &str) -> Failure {
     match text.parse::<u16>() {
         Ok(port) => failure.help(format!("did you mean 127.0.0.1:{port}?")),
         Err(_) => failure.help(
-            "an address is tcp://127.0.0.1:9090, unix:/run/api.sock, or http://host:8080/path",
+            "an address is tcp://127.0.0.1:9090, tls://host:9090, unix:/run/api.sock, or http://host:8080/path",
         ),
     }
 }
@@ -81,7 +130,10 @@ mod tests {
             ("localhost", None),
             ("host:99999", None),
             ("unix:", None),
-            ("https://host", None),
+            ("https://host", Some("tls://host:443")),
+            ("https://[::1]:8443/api", Some("tls://[::1]:8443")),
+            ("tls://host:9090", Some("tls://host:9090")),
+            ("tls://host", None),
         ];
         for (text, expected) in rows {
             let found = text.parse::<Target>().ok().map(|t| t.address.to_string());

@@ -1,6 +1,8 @@
 //! The command line: every command with its options, and examples that work.
 
-use crate::commands::{call, check, completions, demo, describe, export, generate, serve};
+use crate::commands::{
+    call, check, completions, demo, describe, export, gateway, generate, list, serve,
+};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
@@ -23,7 +25,8 @@ Start here:
   dovetail demo                                  every wire on one port, with times
   dovetail check api.thrift                      errors and warnings of a contract
   dovetail serve api.thrift                      a server with sample data
-  dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift
+  dovetail list 127.0.0.1:9090                   what a server has, as it says itself
+  dovetail call 127.0.0.1:9090 Users.getUser '{\"id\": 7}'
 
 `dovetail COMMAND --help` shows examples. Exit codes and details: docs/cli.md"
 )]
@@ -43,10 +46,14 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Show the services, methods and types of a contract
     Describe(describe::Describe),
+    /// List the services of a server or a contract
+    List(list::List),
     /// Call a method of a running server
     Call(call::Call),
     /// Answer a contract with sample data
     Serve(serve::Serve),
+    /// Serve an existing server to all other wires
+    Gateway(gateway::Gateway),
     /// Show every wire on one port, with the time of a call
     Demo(demo::Demo),
     /// Print the completions for a shell

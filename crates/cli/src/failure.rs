@@ -1,6 +1,8 @@
 //! What a command says when it fails, and the exit code.
 
+use crate::output::count;
 use crate::paint::{Stream, Style};
+use dovetail_codegen::Unsupported;
 use std::fmt::Display;
 
 /// The exit codes, documented in `docs/cli.md`. Scripts rely on them: never change a number.
@@ -34,6 +36,16 @@ impl Failure {
             message: message.to_string(),
             help: Vec::new(),
         }
+    }
+
+    /// Shows the places of a contract that cannot `what`, as in `be generated`; the failure counts them.
+    pub(crate) fn unsupported(places: &[Unsupported], what: &str) -> Self {
+        for place in places {
+            Failure::new(Exit::Failed, place).print();
+        }
+        let places = count(places.len(), "place");
+        let message = format!("{places} of the contract cannot {what}");
+        Failure::new(Exit::Failed, message)
     }
 
     /// Fails without a further word: the command has printed what there is to say.

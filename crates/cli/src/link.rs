@@ -1,6 +1,5 @@
 //! A connection that counts what goes over it, for `call --verbose`.
 
-use dovetail::Address;
 use dovetail::transport::{Connector, Stream, Wait};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,9 +31,9 @@ impl Cost {
     }
 }
 
-/// Connects to an address, and counts.
+/// Connects to a server, and counts.
 pub(crate) struct Counting {
-    pub(crate) address: Address,
+    pub(crate) connector: Arc<dyn Connector>,
     pub(crate) cost: Arc<Cost>,
 }
 
@@ -46,7 +45,7 @@ struct Counted {
 impl Connector for Counting {
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
         let start = Instant::now();
-        let stream = self.address.connect(deadline)?;
+        let stream = self.connector.connect(deadline)?;
         // Of several connections, the first is the one that a person waits for.
         let _ = self.cost.connecting.set(start.elapsed());
         let cost = self.cost.clone();
@@ -54,7 +53,7 @@ impl Connector for Counting {
     }
 
     fn target(&self) -> String {
-        self.address.target()
+        self.connector.target()
     }
 }
 

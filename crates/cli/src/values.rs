@@ -1,13 +1,56 @@
-//! What the commands share about calls: durations, the default wire.
+//! What the commands share about calls: durations, the usual wire, arguments.
 
 use dovetail::Wire;
 use dovetail::protocol::thrift::{self, Protocol, Transport};
+use dovetail_dynamic::{Contract, JsonError, Struct, arguments_from_json, arguments_to_json};
+use dovetail_schema::{Method, Schema, ServiceId};
+use serde_json::{Value as Json, json};
 use std::time::Duration;
+
+/// What servers of a contract speak unless somebody says otherwise: gRPC where it is protobuf's.
+pub(crate) fn usual_wire(schema: &Schema) -> Wire {
+    match schema.root().is_some_and(|root| schema[root].messages) {
+        true => Wire::Grpc,
+        false => DEFAULT_WIRE,
+    }
+}
 
 /// What Apache Thrift's own examples speak. A server that expects frames refuses it at once, where an
 /// unframed one would wait for more of a frame.
-pub(crate) const DEFAULT_WIRE: Wire =
-    Wire::Thrift(thrift::Wire::new(Protocol::Binary, Transport::Unframed));
+const DEFAULT_WIRE: Wire = Wire::Thrift(thrift::Wire::new(Protocol::Binary, Transport::Unframed));
+
+/// The parameters of a call. In a contract of protobuf's an object is the one message of the call.
+pub(crate) fn arguments(
+    contract: &Contract<'_>,
+    service: ServiceId,
+    method: &Method,
+    json: Json,
+) -> Result<Struct, JsonError> {
+    let json = match takes_message(contract, service, method) && json.is_object() {
+        true => json!([json]),
+        false => json,
+    };
+    arguments_from_json(contract, method, &json)
+}
+
+/// The same, to be shown.
+pub(crate) fn shown_arguments(
+    contract: &Contract<'_>,
+    service: ServiceId,
+    method: &Method,
+    values: &Struct,
+) -> Json {
+    let mut json = arguments_to_json(contract, method, values);
+    match method.params.first() {
+        Some(param) if takes_message(contract, service, method) => json[&param.name].take(),
+        _ => json,
+    }
+}
+
+fn takes_message(contract: &Contract<'_>, service: ServiceId, method: &Method) -> bool {
+    let schema = contract.schema();
+    schema[schema[service].package].messages && method.params.len() == 1
+}
 
 /// `20ms`, `1.5s`, `2m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {

@@ -2,10 +2,11 @@
 //!
 //! `$ dovetail …` is run in a fresh copy of `contracts/`; what follows is its output, both streams, and
 //! `[exit N]` where it is not 0. `# serve …` starts `dovetail serve …` on a free port, which stands in the
-//! session as `PORT`. Times stand as `N µs`. `UPDATE_GOLDEN=1` writes the files again.
+//! session as `PORT`. Certificates are made for each run: `ca.pem` has signed `server.pem` and `client.pem`. Times stand as `N µs`. `UPDATE_GOLDEN=1` writes the files again.
 
 #![allow(clippy::expect_used)]
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,11 +30,13 @@ fn sessions_are_as_recorded() {
         .map(|entry| entry.expect("an entry").path())
         .collect();
     files.sort();
+    let certificates = Certificates::new();
     let mut failures = Vec::new();
     for file in &files {
         let expected = fs::read_to_string(file).expect("a transcript");
         let dir = tempfile::tempdir().expect("a folder");
         copy(&here.join("contracts"), dir.path());
+        certificates.write(dir.path());
         let found = Session::new(dir.path()).replay(&expected);
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(file, &found).expect("a transcript to write");
@@ -50,6 +53,39 @@ fn sessions_are_as_recorded() {
         "{}\nUPDATE_GOLDEN=1 writes them again",
         failures.join("\n")
     );
+}
+
+/// Files in PEM, by their names.
+struct Certificates(Vec<(&'static str, String)>);
+
+impl Certificates {
+    fn new() -> Self {
+        let key = || KeyPair::generate().expect("a key");
+        let (mut params, root_key) = (CertificateParams::default(), key());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let root = params.self_signed(&root_key).expect("a certificate");
+        let issuer = Issuer::new(params, root_key);
+        let signed = |name: &str| {
+            let (params, key) = (CertificateParams::new([name.to_owned()]), key());
+            let signed = params.expect("a name").signed_by(&key, &issuer);
+            (signed.expect("a certificate").pem(), key.serialize_pem())
+        };
+        let (server, server_key) = signed("127.0.0.1");
+        let (client, client_key) = signed("client.example");
+        Certificates(vec![
+            ("ca.pem", root.pem()),
+            ("server.pem", server),
+            ("server.key", server_key),
+            ("client.pem", client),
+            ("client.key", client_key),
+        ])
+    }
+
+    fn write(&self, dir: &Path) {
+        for (name, text) in &self.0 {
+            fs::write(dir.join(name), text).expect("a file to write");
+        }
+    }
 }
 
 struct Session<'a> {

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   Schema ─ facts ──┐
-//!            case ───┼── rust ── Vec<File> | Vec<Unsupported>
-//!            scope ──┘
+//!            case ───┼── rust ──────────┬── Vec<File> | Vec<Unsupported>
+//!            scope ──┤                  │
+//!            export ─┴── thrift, proto ─┘
 //! ```
 //!
 //! Pure: nothing here reads or writes a file, so a test needs no disk, and a build script, the command line
@@ -12,9 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod export;
 mod facts;
 mod scope;
 
+pub mod openapi;
+pub mod proto;
 pub mod rust;
 pub mod thrift;
 

@@ -235,7 +235,9 @@ fn any_member_goes_where_the_first_is_declared() {
         more: [("dog".to_owned(), animals::Dog::default().into())].into(),
         ..Default::default()
     };
-    for encoding in Encoding::BUILT_IN {
+    // A puppy has `foo_bar` and `fooBar`, which are one name in JSON.
+    let others = |encoding: &Encoding| !matches!(encoding, Encoding::Json);
+    for encoding in Encoding::BUILT_IN.into_iter().filter(others) {
         let bytes = encoding.to_bytes(&cage).unwrap().into();
         assert_eq!(encoding.from_bytes::<zoo::Cage>(&bytes).unwrap(), cage);
     }

@@ -1,5 +1,6 @@
 //! The parameters and the reply of a method, as structs without a name.
 
+use crate::absent;
 use crate::codec::{read_rest, read_struct, write_fields, write_struct};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value};
@@ -241,6 +242,15 @@ impl Decode for ReplySlot<'_> {
                 read_rest(contract, table, fields, Begun::default(), reader, MAX_DEPTH)
             })
         };
-        read.map_err(|e| e.within("reply"))
+        read.map_err(|e| e.within("reply"))?;
+        // Nothing at all is a result that is zero, unless it is an exception that only others know.
+        let nothing = fields.is_empty() && fields.unknown_fields.is_empty();
+        if nothing && reader.leaves_out_defaults() {
+            let result = self.method.result.as_ref();
+            if let Some(zero) = result.and_then(|ty| absent::result(contract, ty)) {
+                fields.set(0, zero);
+            }
+        }
+        Ok(())
     }
 }

@@ -1,11 +1,12 @@
 //! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
 
+use crate::absent;
 use crate::contract::Table;
 use crate::identity::{read_named, read_ref, write_named, write_ref};
 use crate::{Contract, MAX_DEPTH, Struct, Value, array, positional};
-use dovetail_schema::{Type, TypeKind};
+use dovetail_schema::{Enum, Type, TypeKind};
 use dovetail_wire::{
-    self as wire, Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind,
+    self as wire, Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, Names,
     NextField, Reader, Uuid, Value as _, Writer,
 };
 
@@ -51,6 +52,23 @@ pub(crate) const MISTYPED: EncodeError = EncodeError::Unsupported {
 pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
     what: "references to objects, which need Dovetail's own wire and generated code",
 };
+
+/// What an enum calls its numbers.
+struct EnumNames<'a>(&'a Enum);
+
+impl Names for EnumNames<'_> {
+    fn name(&self, number: i32) -> Option<&str> {
+        let mut values = self.0.values.iter();
+        let found = values.find(|value| value.number == number);
+        found.map(|value| value.name.as_str())
+    }
+
+    fn number(&self, name: &str) -> Option<i32> {
+        let mut values = self.0.values.iter();
+        let found = values.find(|value| value.name == name);
+        found.map(|value| value.number)
+    }
+}
 
 fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
     contract.kind(ty).ok_or(SHAPELESS)
@@ -105,8 +123,8 @@ pub(crate) fn write<W: Writer + ?Sized>(
             }
             writer.end_map()
         }
-        (Type::Named(id), Value::Enum(number)) => match contract.schema()[*id].kind {
-            TypeKind::Enum(_) => writer.enumeration(*number),
+        (Type::Named(id), Value::Enum(number)) => match &contract.schema()[*id].kind {
+            TypeKind::Enum(def) => writer.enumeration(*number, &EnumNames(def)),
             _ => Err(MISTYPED),
         },
         (Type::Named(id), value) => write_named(contract, *id, value, false, writer, left),
@@ -263,9 +281,9 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
             let left = left.checked_sub(1).ok_or_else(too_deep)?;
             read_container(contract, ty, old, reader, left)?
         }
-        Type::Named(id) => match contract.table(*id) {
-            None => Value::Enum(reader.enumeration()?),
-            Some(_) => read_named(contract, *id, old, None, reader, left)?,
+        Type::Named(id) => match &contract.schema()[*id].kind {
+            TypeKind::Enum(def) => Value::Enum(reader.enumeration(&EnumNames(def))?),
+            _ => read_named(contract, *id, old, None, reader, left)?,
         },
         Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),
     })
@@ -290,9 +308,18 @@ fn read_container<'de, R: Reader<'de> + ?Sized>(
             .kind(ty)
             .ok_or_else(|| DecodeError::malformed(SHAPELESS.to_string()))
     };
+    let memory = |item: &Type, filled: bool| {
+        let filled = if filled {
+            absent::memory(contract, item)
+        } else {
+            0
+        };
+        size_of::<Value>() + filled
+    };
+    let filled = reader.leaves_out_defaults();
     let (item, mut sequence) = match ty {
-        Type::List(item) => (item, reader.begin_list(kind(item)?, size_of::<Value>())?),
-        Type::Set(item) => (item, reader.begin_set(kind(item)?, size_of::<Value>())?),
+        Type::List(item) => (item, reader.begin_list(kind(item)?, memory(item, filled))?),
+        Type::Set(item) => (item, reader.begin_set(kind(item)?, memory(item, filled))?),
         Type::Map(key, item) => {
             return read_map(
                 contract,
@@ -324,7 +351,12 @@ fn read_map<'de, R: Reader<'de> + ?Sized>(
     reader: &mut R,
     left: usize,
 ) -> Result<Value, DecodeError> {
-    let mut sequence = reader.begin_map(key_kind, item_kind, size_of::<(Value, Value)>())?;
+    let filled = match reader.leaves_out_defaults() {
+        true => absent::memory(contract, key) + absent::memory(contract, item),
+        false => 0,
+    };
+    let memory = size_of::<(Value, Value)>() + filled;
+    let mut sequence = reader.begin_map(key_kind, item_kind, memory)?;
     let mut entries = match old {
         Some(Value::Map(old)) if sequence.append => old,
         _ => Vec::new(),
@@ -399,6 +431,9 @@ pub(crate) fn read_rest<'de, R: Reader<'de> + ?Sized>(
             NextField::Unknown(id) => value.unknown_fields.push(id, reader.unknown_value()?),
             NextField::End => break,
         }
+    }
+    if reader.leaves_out_defaults() && !table.is_choice() {
+        absent::fill(contract, table, value);
     }
     check_required(table, value)
 }

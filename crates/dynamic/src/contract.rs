@@ -12,6 +12,8 @@ pub struct Contract<'a> {
     /// By type id; `None` for enums and aliases.
     tables: Vec<Option<Table<'a>>>,
     families: BTreeMap<TypeId, Vec<TypeId>>,
+    /// Whether it has all default values that there are.
+    defaults: bool,
 }
 
 /// The fields of a struct or union, of a method's parameters, or of its reply; inherited ones first.
@@ -41,7 +43,21 @@ impl<'a> Contract<'a> {
             schema,
             tables: (0..schema.types.len()).map(table).collect(),
             families: schema.families(),
+            defaults: true,
         }
+    }
+
+    /// The same contract, of which somebody else knows the default values, as where it was [described](crate::Described) by a
+    /// server: what JSON leaves out is absent, and not zero.
+    #[must_use]
+    pub fn without_defaults(mut self) -> Self {
+        self.defaults = false;
+        self
+    }
+
+    /// Whether a field without a default value has none.
+    pub(crate) fn has_defaults(&self) -> bool {
+        self.defaults
     }
 
     /// The schema.

@@ -15,8 +15,10 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Described {
     schema: Schema,
+    /// Where further services and types belong.
+    package: PackageId,
     /// The types by name.
-    named: HashMap<String, TypeId>,
+    named: HashMap<(PackageId, String), TypeId>,
     /// Those that are declared as exceptions.
     thrown: HashSet<TypeId>,
 }
@@ -75,15 +77,32 @@ impl Described {
                 packages: vec![package],
                 ..Schema::default()
             },
+            package: PackageId(0),
             named: HashMap::new(),
             thrown: HashSet::new(),
         }
     }
 
+    /// What is added from now on belongs to the package of this name, and not to others: those have types of their own.
+    /// `messages` says that its contract is protobuf's.
+    pub fn package(&mut self, name: &str, messages: bool) {
+        let packages = &mut self.schema.packages;
+        let known = packages.iter().position(|package| package.name == name);
+        let index = known.unwrap_or_else(|| {
+            packages.push(Package {
+                name: name.to_owned(),
+                ..Package::default()
+            });
+            packages.len() - 1
+        });
+        packages[index].messages = messages;
+        self.package = PackageId(index as u32);
+    }
+
     /// Adds a service without methods of its own.
     pub fn service(&mut self, name: &str, extends: Option<ServiceId>) -> ServiceId {
         self.schema.services.push(Service {
-            package: PackageId(0),
+            package: self.package,
             name: name.to_owned(),
             doc: None,
             annotations: Annotations::default(),
@@ -187,13 +206,14 @@ impl Described {
     }
 
     fn declare_type(&mut self, name: &str) -> TypeId {
-        if let Some(id) = self.named.get(name) {
+        let key = (self.package, name.to_owned());
+        if let Some(id) = self.named.get(&key) {
             return *id;
         }
         let id = TypeId(self.schema.types.len() as u32);
-        self.named.insert(name.to_owned(), id);
+        self.named.insert(key, id);
         self.schema.types.push(TypeDef {
-            package: PackageId(0),
+            package: self.package,
             name: name.to_owned(),
             doc: None,
             annotations: Annotations::default(),

@@ -11,10 +11,12 @@
 //! Nothing here does I/O or reads a clock, and every recursion is bounded by [`MAX_DEPTH`].
 #![forbid(unsafe_code)]
 
+mod absent;
 mod any;
 mod array;
 mod call;
 mod codec;
+mod constant;
 mod contract;
 mod describe;
 mod described;
@@ -27,6 +29,7 @@ mod value;
 
 pub use call::{Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot};
 pub use codec::{Typed, TypedSlot};
+pub use constant::to_constant;
 pub use contract::{Contract, Table};
 pub use described::{Described, Indescribable};
 pub use json::{JsonError, arguments_from_json, arguments_to_json, from_json, to_json};

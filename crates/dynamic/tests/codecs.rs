@@ -271,3 +271,32 @@ fn depth_is_bounded() {
         assert!(error.to_string().contains("nested deeper"), "{error}");
     }
 }
+
+/// What gRPC leaves out is there: Thrift's servers could not tell it from what nobody meant.
+#[test]
+fn zero_is_there_where_it_is_not_sent() {
+    let text = "enum E { A = 0, B = 1 } struct S { 1: i32 a; 2: optional i32 b } \
+                service C { S f(1: i32 a, 2: string b, 3: i32 c = 7, 5: E e, 6: S s) }";
+    let loader = dovetail_idl::MemoryLoader::from_iter([("a.thrift", text)]);
+    let schema = dovetail_idl::compile("a.thrift", &loader).schema;
+    let schema = schema.expect("a contract");
+    let contract = Contract::new(&schema);
+    let method = &schema.services[0].methods[0];
+    let mut params = ParamsSlot::new(&contract, method);
+    // Only the struct has been sent, and nothing is in it.
+    let sent = Bytes::from_static(b"\x32\x00");
+    decode(Encoding::Protobuf, &mut params, &sent).expect("parameters");
+    let inner: Struct = [(1, Value::Int(0))].into_iter().collect();
+    let expected = [
+        (6, Value::Struct(inner.clone())),
+        (1, Value::Int(0)),
+        (2, Value::String(String::new())),
+        (3, Value::Int(7)),
+        (5, Value::Enum(0)),
+    ];
+    assert_eq!(params.values, expected.into_iter().collect());
+    let mut reply = ReplySlot::new(&contract, method);
+    decode(Encoding::Protobuf, &mut reply, &Bytes::new()).expect("a reply");
+    let result = Some(Value::Struct(Struct::new()));
+    assert_eq!(reply.into_reply(), Some(Reply::Result(result)));
+}

@@ -45,6 +45,24 @@ fn types_of_several_methods() {
 }
 
 #[test]
+fn packages_have_types_of_their_own() {
+    let mut described = Described::new("one");
+    for (package, field) in [("one", "i32"), ("two", "string"), ("one", "i32")] {
+        described.package(package, false);
+        let service = described.service("S", None);
+        let text = format!("struct A {{ 1: {field} b }} service S {{ void f(1: A a) }}");
+        described
+            .method(service, &description(&text), false)
+            .unwrap();
+    }
+    let schema = described.into_schema();
+    let packages = schema.services.iter().map(|service| service.package.0);
+    assert_eq!(packages.collect::<Vec<_>>(), [0, 1, 0]);
+    assert_eq!(schema.types.len(), 2);
+    assert!(schema.find_type("one.A").is_some() && schema.find_type("A").is_some());
+}
+
+#[test]
 fn what_is_no_description() {
     let mut described = Described::new("all");
     let service = described.service("S", None);

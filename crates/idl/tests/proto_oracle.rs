@@ -83,6 +83,18 @@ fn torture() {
     check(&root, &[".".to_owned()], &files(&root, ".proto"));
 }
 
+/// What contracts in other languages are exported as.
+#[test]
+fn exported() {
+    let golden = tests("../../codegen/tests/golden");
+    for folder in std::fs::read_dir(golden).unwrap() {
+        let root = folder.unwrap().path().join("exported");
+        if root.is_dir() {
+            check(&root, &[".".to_owned()], &files(&root, ".proto"));
+        }
+    }
+}
+
 /// The files that Python packages and Go modules ship, protobuf's own among them.
 #[test]
 fn shipped() {

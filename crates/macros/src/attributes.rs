@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use quote::ToTokens;
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, Error, Expr, Ident, LitInt, LitStr, Path, Result, Token, parse_quote};
+use syn::{Attribute, Error, Expr, Ident, LitInt, LitStr, Meta, Path, Result, Token, parse_quote};
 
 /// What is said about one thing.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Attributes {
     pub(crate) default: Option<Expr>,
     /// `crate = path`: where the tables come from.
     pub(crate) root: Option<Path>,
+    /// `passes(Cursor, Watcher)`: services of objects.
+    pub(crate) passes: Vec<Path>,
     flags: Vec<Ident>,
 }
 
@@ -49,6 +51,10 @@ impl Attributes {
             }
             "name" => self.name = Some(name(meta.value()?.parse()?)?),
             "default" => self.default = Some(meta.value()?.parse()?),
+            "passes" => meta.parse_nested_meta(|service| {
+                self.passes.push(service.path);
+                Ok(())
+            })?,
             "crate" => self.root = Some(meta.value()?.call(Path::parse_mod_style)?),
             _ => self.flags.extend(meta.path.get_ident().cloned()),
         }
@@ -109,6 +115,21 @@ fn name(name: LitStr) -> Result<LitStr> {
             "a name consists of letters, digits and `_`, and begins with none of the digits",
         )),
     }
+}
+
+/// The documentation of something, as attributes: tables have it too.
+pub(crate) fn docs(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"))
+}
+
+/// The lines of the documentation of something.
+pub(crate) fn lines(attributes: &[Attribute]) -> impl Iterator<Item = &Expr> {
+    docs(attributes).filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(doc) => Some(&doc.value),
+        _ => None,
+    })
 }
 
 fn is_own(attribute: &Attribute) -> bool {

@@ -56,6 +56,21 @@ fn messages() {
             "`a` has the number 2",
         ),
         (
+            "struct A { #[dovetail(base)] b: B }",
+            "#[dovetail(base)] b: B",
+            "is its field `base`",
+        ),
+        (
+            "struct A { #[dovetail(base)] base: B, c: i32 }",
+            "c",
+            "`#[dovetail(id = 4)]`",
+        ),
+        (
+            "struct A { #[dovetail(base)] base: B, u: UnknownFields }",
+            "u: UnknownFields",
+            "keeps what the contract does not know",
+        ),
+        (
             "struct A { #[dovetail(nmae = \"a\")] a: i32 }",
             "nmae",
             "no such word here; there are `id`, `name`",
@@ -177,6 +192,11 @@ fn services() {
             "trait A { #[dovetail(oneway)] async fn f(&self) -> Result<i32, Status>; }",
             "Result<i32, Status>",
             "nothing comes back",
+        ),
+        (
+            "trait A { #[dovetail(oneway, passes(B))] async fn f(&self) -> Result<(), Status>; }",
+            "B",
+            "pass no objects",
         ),
         (
             "trait A { async fn f<T>(&self) -> Result<(), Status>; }",

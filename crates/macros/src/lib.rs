@@ -15,6 +15,7 @@ mod attributes;
 #[cfg(test)]
 mod errors_test;
 mod exceptions;
+mod extend;
 mod message;
 mod names;
 mod numbers;
@@ -32,7 +33,8 @@ use syn::{DeriveInput, ItemTrait, parse_macro_input};
 /// | an enum of variants without values, and a last one `Unknown(i32)` | an enum |
 ///
 /// `#[dovetail(…)]` takes, on fields and variants, `id = 7` and `name = "type"`; on fields of structs also `required`,
-/// `zigzag` and `fixed`; on types `name`, `exception` and `crate = path`. A field or variant without an `id` has that of the one
+/// `zigzag`, `fixed`, and `base` on that of the struct that is extended; on types `name`, `exception`, `extended` where others
+/// extend it, and `crate = path`. A field or variant without an `id` has that of the one
 /// before it plus one; the first has 1, in an enum 0.
 #[proc_macro_derive(Message, attributes(dovetail))]
 pub fn derive_message(input: TokenStream) -> TokenStream {
@@ -50,8 +52,10 @@ pub fn derive_exceptions(input: TokenStream) -> TokenStream {
 
 /// Makes a trait a service: beside the trait come its server, its clients and its table.
 ///
-/// `#[dovetail(…)]` takes, on methods, `name = "getAll"`, `oneway` and `idempotent`; on parameters `id = 7`,
-/// `name = "type"`, `required` and `default = 10`. The macro itself takes `name = "Shop"` and `crate = path`.
+/// `#[dovetail(…)]` takes, on methods, `name = "getAll"`, `oneway`, `idempotent` and `passes(Counter)`, the services of the objects
+/// that it takes or returns; on parameters `id = 7`,
+/// `name = "type"`, `required` and `default = 10`. The macro itself takes `name = "Shop"`, `object`, which makes the
+/// type of references to its objects, and `crate = path`.
 #[proc_macro_attribute]
 pub fn service(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as ItemTrait);

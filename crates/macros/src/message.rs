@@ -1,15 +1,16 @@
 //! `derive(Message)`: structs, exceptions, unions and enums.
 
-use crate::attributes::{Attributes, refuse};
+use crate::attributes::{Attributes, docs, refuse};
+use crate::extend::{self, Extension};
 use crate::names::{arguments, is_called, plain, screaming, snake};
 use crate::numbers::Numbers;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syn::punctuated::Punctuated;
-use syn::{Data, DeriveInput, Error, Field, Fields, Path, Result, Token, Type, Variant};
+use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Path, Result, Token, Type, Variant};
 
-const OF_TYPES: &[&str] = &["name", "exception", "crate"];
-const OF_FIELDS: &[&str] = &["id", "name", "required", "zigzag", "fixed"];
+const OF_TYPES: &[&str] = &["name", "exception", "extended", "crate"];
+pub(crate) const OF_FIELDS: &[&str] = &["id", "name", "base", "required", "zigzag", "fixed"];
 const OF_VARIANTS: &[&str] = &["id", "name"];
 
 /// What is derived, and how it calls itself.
@@ -18,6 +19,17 @@ struct Head<'a> {
     ident: &'a Ident,
     /// `as "Name"`, where that differs.
     name: Option<TokenStream>,
+    attributes: &'a [Attribute],
+    /// True where other structs extend it.
+    extended: bool,
+}
+
+impl Head<'_> {
+    /// `Point as "point"`, behind its documentation.
+    fn title(&self) -> TokenStream {
+        let (docs, ident, name) = (docs(self.attributes), self.ident, &self.name);
+        quote!(#(#docs)* #ident #name)
+    }
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -32,6 +44,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         root: attributes.root(),
         ident: &input.ident,
         name: renamed(&attributes, &plain(&input.ident), &input.ident),
+        attributes: &input.attrs,
+        extended: attributes.has("extended"),
     };
     if attributes.has("exception") && !matches!(input.data, Data::Struct(_)) {
         return refuse(
@@ -42,9 +56,10 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     match &input.data {
         Data::Struct(data) => {
             let table = structure(&head, &data.fields)?;
+            let extends = extend::base(&data.fields)?.is_some();
             let error = attributes
                 .has("exception")
-                .then(|| exception(&head, &data.fields));
+                .then(|| exception(&head, &data.fields, extends));
             Ok(quote!(#table #error))
         }
         Data::Enum(data) => variants(&head, &data.variants),
@@ -69,33 +84,86 @@ fn structure(head: &Head<'_>, fields: &Fields) -> Result<TokenStream> {
             "the fields of a contract have names: `struct Point { x: i32, y: i32 }`",
         );
     }
+    let base = extend::base(fields)?;
     let mut numbers = Numbers::from(1);
     let (mut rows, mut unknown) = (Vec::new(), None);
     for field in fields {
         let Some(ident) = &field.ident else { continue };
         if is_called(&field.ty, "UnknownFields") {
-            unknown = Some(quote!(..#ident));
+            unknown = Some(ident);
             continue;
         }
-        rows.push(row(field, ident, &mut numbers)?);
+        if base.is_some() && ident == "base" {
+            continue;
+        }
+        rows.push(Row::read(
+            field,
+            ident,
+            &mut numbers,
+            base.is_some() && rows.is_empty(),
+        )?);
     }
-    let Head { root, ident, name } = head;
-    Ok(quote!(#root::message!(#ident #name { #(#rows,)* #unknown });))
+    let extension = Extension {
+        base,
+        rows,
+        unknown,
+    };
+    let fields = head
+        .extended
+        .then(|| extension.fields(&head.root, head.ident));
+    let table = extension.table(&head.root, &head.title(), head.ident);
+    Ok(quote!(#fields #table))
 }
 
-fn row(field: &Field, ident: &Ident, numbers: &mut Numbers) -> Result<TokenStream> {
-    let attributes = Attributes::of(&field.attrs, OF_FIELDS)?;
-    let usual = plain(ident);
-    let (ty, name) = (&field.ty, renamed(&attributes, &usual, ident));
-    if attributes.has("required") && is_called(ty, "Option") {
-        return refuse(
-            ty,
-            "a required field is never absent; take `Option` or `required` away",
-        );
+/// A field as a table has it.
+pub(crate) struct Row {
+    docs: Vec<Attribute>,
+    id: Literal,
+    ident: Ident,
+    name: Option<TokenStream>,
+    ty: Type,
+    flags: Option<TokenStream>,
+}
+
+impl Row {
+    /// The first one behind those of another struct has to say its id.
+    fn read(field: &Field, ident: &Ident, numbers: &mut Numbers, after: bool) -> Result<Self> {
+        let attributes = Attributes::of(&field.attrs, OF_FIELDS)?;
+        let usual = plain(ident);
+        if attributes.has("required") && is_called(&field.ty, "Option") {
+            return refuse(
+                &field.ty,
+                "a required field is never absent; take `Option` or `required` away",
+            );
+        }
+        if after && attributes.id.is_none() {
+            return refuse(
+                ident,
+                "the first ids are those of the struct that is extended: say this one, `#[dovetail(id = 4)]`",
+            );
+        }
+        Ok(Row {
+            docs: docs(&field.attrs).cloned().collect(),
+            id: field_id(&attributes, &usual, numbers, ident)?,
+            ident: ident.clone(),
+            name: renamed(&attributes, &usual, ident),
+            ty: field.ty.clone(),
+            flags: attributes.list(&["required", "zigzag", "fixed"]),
+        })
     }
-    let id = field_id(&attributes, &usual, numbers, ident)?;
-    let flags = attributes.list(&["required", "zigzag", "fixed"]);
-    Ok(quote!(#id #ident #name: #ty #flags))
+
+    /// `1 x: i32`, with the way to the struct that has it in front of the field.
+    pub(crate) fn write(&self, prefix: &TokenStream) -> TokenStream {
+        let Row {
+            docs,
+            id,
+            ident,
+            name,
+            ty,
+            flags,
+        } = self;
+        quote!(#(#docs)* #id #prefix #ident #name: #ty #flags)
+    }
 }
 
 /// The id of a field.
@@ -142,10 +210,11 @@ fn union(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Result<Toke
                 "a variant of a union has one value: `Circle(f64)`; a struct holds several, or none",
             );
         };
-        rows.push(choice(variant, ty, &mut numbers)?);
+        let (docs, row) = (docs(&variant.attrs), choice(variant, ty, &mut numbers)?);
+        rows.push(quote!(#(#docs)* #row));
     }
-    let Head { root, ident, name } = head;
-    Ok(quote!(#root::union!(#ident #name { #(#rows,)* ..#unknown });))
+    let (root, title) = (&head.root, head.title());
+    Ok(quote!(#root::union!(#title { #(#rows,)* ..#unknown });))
 }
 
 /// `1 Circle as "circle": f64`.
@@ -171,10 +240,11 @@ fn enumeration(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Resul
         let (ident, usual) = (&variant.ident, screaming(&plain(&variant.ident)));
         let id = numbers.give(&attributes, &usual, ident.span())?;
         let name = renamed(&attributes, &usual, ident);
-        rows.push(quote!(#ident #name = #id));
+        let docs = docs(&variant.attrs);
+        rows.push(quote!(#(#docs)* #ident #name = #id));
     }
-    let Head { root, ident, name } = head;
-    Ok(quote!(#root::variants!(#ident #name { #(#rows,)* ..#unknown });))
+    let (root, title) = (&head.root, head.title());
+    Ok(quote!(#root::variants!(#title { #(#rows,)* ..#unknown });))
 }
 
 /// The type of the only value of a variant.
@@ -189,7 +259,7 @@ pub(crate) fn only(variant: &Variant) -> Option<&Type> {
 
 /// What makes an exception an error. It says what its field `message` says, or the only field that it has, if that is
 /// text, as generated ones do.
-fn exception(head: &Head<'_>, fields: &Fields) -> TokenStream {
+fn exception(head: &Head<'_>, fields: &Fields, extends: bool) -> TokenStream {
     let ident = head.ident;
     let own = fields
         .iter()
@@ -200,7 +270,10 @@ fn exception(head: &Head<'_>, fields: &Fields) -> TokenStream {
         .find(|field| field.ident.as_ref().is_some_and(|ident| ident == "message"));
     let only = own.first().filter(|_| own.len() == 1);
     let text = named.or(only).and_then(|field| text(field));
-    let text = text.unwrap_or_else(|| quote!(::core::fmt::Debug::fmt(self, f)));
+    let text = text.unwrap_or_else(|| match extends {
+        true => quote!(::core::fmt::Display::fmt(&self.base, f)),
+        false => quote!(::core::fmt::Debug::fmt(self, f)),
+    });
     quote! {
         impl ::core::fmt::Display for #ident {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {

@@ -5,21 +5,30 @@
 //! virtual clock, and foreign languages.
 #![forbid(unsafe_code)]
 
+mod codec;
 mod compressors;
+mod failure;
 mod headers;
 mod limits;
 mod name;
 mod status;
+mod terms;
 mod wire;
 
+pub mod connect;
 pub mod dovetail;
-#[cfg(feature = "grpc")]
+pub mod envelope;
 pub mod grpc;
+pub mod http;
+pub mod metadata;
 pub mod msgpack_rpc;
 pub mod thrift;
 
+pub use codec::Codec;
+pub use failure::Failure;
 pub use headers::Headers;
 pub use limits::ConnectionLimits;
 pub use name::Name;
 pub use status::{Code, Execution, Origin, Status};
+pub use terms::Terms;
 pub use wire::Wire;

@@ -4,6 +4,9 @@ pub struct ConnectionLimits {
     /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that the
     /// wire itself allows.
     pub message_bytes: usize,
+    /// One frame on Dovetail's own wire; longer messages come in several, which takes longer. Default, and the most that
+    /// the wire allows, 16 MiB less a byte; the least is 16 KiB.
+    pub frame_bytes: usize,
     /// The headers of one message: THeader's, or HTTP's with the first line. Default 16 KiB.
     pub header_bytes: usize,
     /// The name of a method, with the service before it. Default 1 KiB.
@@ -23,6 +26,7 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         ConnectionLimits {
             message_bytes: 64 << 20,
+            frame_bytes: (16 << 20) - 1,
             header_bytes: 16 << 10,
             name_bytes: 1 << 10,
             depth: 64,

@@ -1,3 +1,4 @@
+use dovetail_wire::Any;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -14,6 +15,7 @@ struct Inner {
     origin: Origin,
     execution: Execution,
     message: Cow<'static, str>,
+    details: Vec<Any>,
 }
 
 /// The kind of failure, named as gRPC names it, so that one table serves all wires.
@@ -86,6 +88,7 @@ impl Status {
             origin: Origin::Local,
             execution: Execution::NotSent,
             message: message.into(),
+            details: Vec::new(),
         }))
     }
 
@@ -103,6 +106,19 @@ impl Status {
     pub fn with_execution(mut self, execution: Execution) -> Self {
         self.0.execution = execution;
         self
+    }
+
+    /// The same failure with messages that say more, for programs: their values in protobuf, their types' names behind
+    /// `type.googleapis.com/`. They travel over gRPC, gRPC-Web and Connect, and are dropped elsewhere.
+    #[must_use]
+    pub fn with_details(mut self, details: Vec<Any>) -> Self {
+        self.0.details = details;
+        self
+    }
+
+    /// Messages that say more; see [`with_details`](Self::with_details).
+    pub fn details(&self) -> &[Any] {
+        &self.0.details
     }
 
     /// The kind of failure.
@@ -199,6 +215,7 @@ impl fmt::Display for Status {
             origin,
             execution,
             message,
+            details: _,
         } = &*self.0;
         let by = match origin {
             Origin::Local => "",

@@ -1,3 +1,4 @@
+use crate::Codec;
 use crate::thrift::{self, ParseWireError};
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +22,10 @@ pub enum Wire {
     MsgpackRpc,
     /// gRPC.
     Grpc,
+    /// gRPC-Web, gRPC for browsers, in JSON or protobuf. Servers only.
+    GrpcWeb(Codec),
+    /// Connect's protocol, in JSON or protobuf. Servers only.
+    Connect(Codec),
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
 }
@@ -31,7 +36,7 @@ impl From<thrift::Wire> for Wire {
     }
 }
 
-/// `dovetail`, `grpc`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
+/// What clients can speak: `dovetail`, `grpc`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
 impl FromStr for Wire {
     type Err = ParseWireError;
 
@@ -51,6 +56,8 @@ impl fmt::Display for Wire {
             Wire::Dovetail => f.write_str("dovetail"),
             Wire::MsgpackRpc => f.write_str("msgpack-rpc"),
             Wire::Grpc => f.write_str("grpc"),
+            Wire::GrpcWeb(codec) => write!(f, "grpc-web+{}", codec.name()),
+            Wire::Connect(codec) => write!(f, "connect+{}", codec.name()),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

@@ -16,6 +16,9 @@ use std::str::FromStr;
 pub enum Address {
     /// `tcp://host:port`, or `host:port` alone. A server may give port 0 and is told the real one.
     Tcp(String),
+    /// `tls://host:port`: TLS over TCP. A server takes nothing else there; it and its clients need the crate's feature
+    /// `tls`.
+    Tls(String),
     /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer.
     Unix(PathBuf),
     /// `shm:/path`, for clients: shared memory with the server that listens on this Unix socket. Linux only.
@@ -31,6 +34,15 @@ impl Address {
     /// The same for the client.
     pub(crate) fn met(number: u128) -> Self {
         Address::Shm(Self::meeting_name(number))
+    }
+
+    /// The same place with TLS.
+    #[cfg(feature = "async")]
+    pub(crate) fn secured(self) -> Self {
+        match self {
+            Address::Tcp(place) => Address::Tls(place),
+            other => other,
+        }
     }
 
     /// A name in the abstract namespace begins with a zero byte.
@@ -64,10 +76,16 @@ impl FromStr for Address {
                     .ok_or_else(error);
             }
         }
-        let place = text.strip_prefix("tcp://").unwrap_or(text);
+        let (place, address) = match text.strip_prefix("tls://") {
+            Some(place) => (place, Address::Tls as fn(_) -> _),
+            None => (
+                text.strip_prefix("tcp://").unwrap_or(text),
+                Address::Tcp as _,
+            ),
+        };
         let (host, port) = place.rsplit_once(':').ok_or_else(error)?;
         match port.parse::<u16>() {
-            Ok(_) if !host.is_empty() && !host.contains("//") => Ok(Address::Tcp(place.to_owned())),
+            Ok(_) if !host.is_empty() && !host.contains("//") => Ok(address(place.to_owned())),
             _ => Err(error()),
         }
     }
@@ -77,6 +95,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Tcp(place) => write!(f, "tcp://{place}"),
+            Address::Tls(place) => write!(f, "tls://{place}"),
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Shm(path) => write!(f, "shm:{}", path.display()),
         }
@@ -87,7 +106,7 @@ impl fmt::Display for ParseAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no address; write tcp://127.0.0.1:9090, unix:/path/to/socket or shm:/path/to/socket",
+            "`{}` is no address; write tcp://127.0.0.1:9090, tls://host:9090, unix:/path/to/socket or shm:/path/to/socket",
             self.text
         )
     }

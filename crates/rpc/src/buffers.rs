@@ -47,7 +47,6 @@ impl Gathered {
     }
 
     /// All of it in one piece.
-    #[cfg(feature = "async")]
     pub(crate) fn joined(mut self) -> Vec<u8> {
         self.blobs.join(&mut self.bytes);
         self.bytes

@@ -50,6 +50,8 @@ pub struct Call {
     body: Bytes,
     reply: ReplyTo,
     objects: Option<Arc<dyn ObjectNumbers>>,
+    /// What earlier calls have returned to which the parameters refer.
+    results: Vec<(u32, u32)>,
     /// Until the parameters are read.
     lease: Option<Lease>,
     limits: Limits,
@@ -70,12 +72,13 @@ impl Call {
             caller,
             service: match incoming.target {
                 Target::Named { service, .. } => service,
-                Target::Route(_) => None,
+                Target::Route(_) | Target::Nothing => None,
             },
             method: method.name,
             wire: incoming.reply.wire(),
             deadline: incoming.deadline,
             headers: incoming.headers,
+            answer: incoming.reply.answer_headers(),
         };
         Call {
             context: Context {
@@ -86,6 +89,7 @@ impl Call {
             body: incoming.body,
             reply: incoming.reply,
             objects: incoming.objects,
+            results: incoming.results,
             lease: incoming.lease,
             limits,
             out,
@@ -198,7 +202,7 @@ impl Call {
 
     /// Answers with what the handler gives, then sends its items as the caller takes them.
     async fn accept<'a, O, E>(
-        self,
+        mut self,
         streams: StreamCall,
         running: impl Future<Output = Result<O, E>>,
     ) -> Reply
@@ -211,7 +215,7 @@ impl Call {
             Err(exception) => return self.decline::<O::Result, E>(&streams, exception),
         };
         let answer: Result<_, E> = Ok(result);
-        if let Err(status) = self.begin(&streams, &answer) {
+        if let Err(status) = self.begin(&answer) {
             return self.fail(&status);
         }
         loop {
@@ -223,39 +227,41 @@ impl Call {
                 }
                 Some(Err(exception)) => return self.break_off(&streams, exception),
                 None => {
-                    streams.end();
+                    self.reply.end(&streams, &mut self.out);
                     return Reply::new(self.out);
                 }
             }
         }
     }
 
-    /// Appends the answer that a stream follows.
-    fn begin<T: FieldValue, E: Exceptions>(
-        &self,
-        streams: &StreamCall,
-        answer: &Result<T, E>,
-    ) -> Result<(), Status> {
-        let body = ReplyBody(answer);
-        let begun = streams.append(|out| self.reply.accept(out, &body, self.limits));
+    /// Gives the answer that a stream follows.
+    fn begin<T: FieldValue, E: Exceptions>(&self, answer: &Result<T, E>) -> Result<(), Status> {
+        let result = T::when_absent().is_none();
+        let begun = self.reply.accept(&ReplyBody(answer), result, self.limits);
         begun.map_err(unencodable)
     }
 
     /// Answers with an exception, or a status, that no stream follows.
-    fn decline<T: FieldValue, E: Exceptions>(self, streams: &StreamCall, exception: E) -> Reply {
+    fn decline<T: FieldValue, E: Exceptions>(
+        mut self,
+        streams: &StreamCall,
+        exception: E,
+    ) -> Reply {
         if let Some(status) = exception.as_status() {
             return self.fail(status);
         }
-        match self.begin::<T, E>(streams, &Err(exception)) {
-            Ok(()) => streams.end(),
-            Err(status) => return self.fail(&status),
+        let answer: Result<T, E> = Err(exception);
+        let (body, limits) = (ReplyBody(&answer), self.limits);
+        match self.reply.decline(streams, &mut self.out, &body, limits) {
+            Ok(()) => Reply::new(self.out),
+            Err(error) => self.fail(&unencodable(error)),
         }
-        Reply::new(self.out)
     }
 
     /// Ends the stream with an exception, or the call with a status.
-    fn break_off<E: Exceptions>(self, streams: &StreamCall, exception: E) -> Reply {
-        match streams.end_with(exception) {
+    fn break_off<E: Exceptions>(mut self, streams: &StreamCall, exception: E) -> Reply {
+        let (reply, out) = (&self.reply, &mut self.out);
+        match reply.end_with(streams, out, exception, self.limits) {
             Ok(()) => Reply::new(self.out),
             Err(status) => self.fail(&status),
         }
@@ -282,8 +288,9 @@ impl Call {
     fn params<P: ReadParams>(&mut self, mut initial: P) -> Result<P, Status> {
         let body = std::mem::take(&mut self.body);
         let lease = self.lease.take();
+        let results = std::mem::take(&mut self.results);
         let transfer = self
-            .transfer()
+            .transfer(results)
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
         let objects = transfer.or(self.objects.clone());
         let mut params = (&mut initial, self.method.params);
@@ -319,12 +326,12 @@ impl Call {
     }
 
     /// The objects of a message of the call's; `None` where it has none, or the connection has no say.
-    fn transfer(&self) -> Option<Arc<Transfer>> {
+    fn transfer(&self, results: Vec<(u32, u32)>) -> Option<Arc<Transfer>> {
         if !self.method.objects || self.objects.is_some() {
             return None;
         }
         let objects = self.context.call.caller.objects()?;
-        Some(Arc::new(Transfer::new(objects, None)))
+        Some(Arc::new(Transfer::new(objects, None).with_results(results)))
     }
 
     /// Encodes the answer.
@@ -337,7 +344,7 @@ impl Call {
         if let Some(status) = failed {
             return self.fail(status);
         }
-        let transfer = self.transfer();
+        let transfer = self.transfer(Vec::new());
         let objects = transfer
             .clone()
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
@@ -391,7 +398,9 @@ fn no_object() -> Status {
 }
 
 #[cold]
-fn no_streams(method: &str) -> Status {
-    let what = format!("`{method}` has streams, which need Dovetail's own wire");
+pub(crate) fn no_streams(method: &str) -> Status {
+    let what = format!(
+        "`{method}` has streams, which need Dovetail's own wire, gRPC, gRPC-Web, or application/connect+json of Connect"
+    );
     Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }

@@ -1,8 +1,9 @@
 use crate::link::Link;
 use crate::objects::Objects;
-#[cfg(feature = "async")]
-use crate::{Code, Status};
+use crate::tls::TlsPeer;
+use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
+use dovetail_wire::Bytes;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
@@ -21,6 +22,9 @@ pub(crate) struct Caller {
     pub(crate) may_block: bool,
     /// The server's port and the caller's, over TCP.
     pub(crate) ports: Option<(u16, u16)>,
+    /// Who it is, over TLS.
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "there is none"))]
+    pub(crate) tls: Option<TlsPeer>,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,
 }
@@ -31,6 +35,7 @@ impl Caller {
             peer,
             may_block,
             ports: None,
+            tls: None,
             link: OnceLock::new(),
         }
     }
@@ -38,6 +43,11 @@ impl Caller {
     /// The same with the ports of its connection.
     pub(crate) fn with_ports(self, ports: Option<(u16, u16)>) -> Self {
         Caller { ports, ..self }
+    }
+
+    /// The same with what TLS says of it.
+    pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
+        Caller { tls, ..self }
     }
 
     /// What the two ends of the connection have of each other.
@@ -60,12 +70,20 @@ pub(crate) struct CallInfo {
     pub(crate) wire: Wire,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
+    /// Where the wire can carry any.
+    pub(crate) answer: Option<AnswerHeaders>,
 }
 
 impl Context {
     /// The caller's address; `unix` or `in-process` where it has none.
     pub fn peer(&self) -> &str {
         &self.call.caller.peer
+    }
+
+    /// Who calls, over TLS: the certificate that it has shown. `None` where the connection is without TLS.
+    #[cfg(feature = "tls")]
+    pub fn tls(&self) -> Option<&TlsPeer> {
+        self.call.caller.tls.as_ref()
     }
 
     /// The service that the caller named; `None` on a connection that has only one.
@@ -83,22 +101,55 @@ impl Context {
         self.call.wire
     }
 
-    /// When the caller stops waiting, where its wire says so: Dovetail's own, and gRPC.
+    /// When the caller stops waiting, where its wire says so: Dovetail's own, gRPC, gRPC-Web, and Connect.
     pub fn deadline(&self) -> Option<Instant> {
         self.call.deadline
     }
 
-    /// A header that came with the call, over Dovetail's own wire, THeader, HTTP or gRPC.
+    /// A header that came with the call, over Dovetail's own wire, THeader, HTTP or gRPC; over
+    /// Connect and gRPC without those that are the protocol's.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.call.headers.get(name)
+    }
+
+    /// All of them, in the order in which they came: for those who pass calls on.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.call.headers.iter()
+    }
+
+    /// Adds a header that is sent before the answer, over gRPC, gRPC-Web and Connect. Where items follow the answer, it
+    /// counts until the handler has returned; other wires have no such headers, and it is dropped. An error where it
+    /// cannot be sent: the name is the protocol's own, or the value is no printable ASCII and the name does not end in
+    /// `-bin`.
+    pub fn set_header(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
+        let answer = self.call.answer.as_ref();
+        answer.map_or(Ok(()), |answer| answer.push_header(name, value.into()))
+    }
+
+    /// The same for what is sent behind the answer, and behind all items.
+    pub fn set_trailer(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
+        let answer = self.call.answer.as_ref();
+        answer.map_or(Ok(()), |answer| answer.push_trailer(name, value.into()))
     }
 
     /// A channel to the caller, on the connection by which it calls: for the services that it
     /// [serves](crate::ChannelBuilder::serve). It may be kept longer than the call, as long as the connection is there.
     ///
-    /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc.
+    /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc, and in what a blocking client
+    /// serves: see [`blocking_call_back`](Self::blocking_call_back).
     #[cfg(feature = "async")]
     pub fn call_back(&self) -> Result<crate::Channel, Status> {
+        crate::Channel::over(self.connection()?)
+    }
+
+    /// The same in what a [blocking client](crate::blocking::ChannelBuilder::serve) serves: a channel to the server that
+    /// calls. An error elsewhere.
+    pub fn blocking_call_back(&self) -> Result<crate::blocking::Channel, Status> {
+        crate::blocking::Channel::over(&self.connection()?)
+    }
+
+    /// The connection, where calls can be made on it.
+    fn connection(&self) -> Result<Arc<Link>, Status> {
         let link = self.call.caller.link.get();
         let link = link.ok_or_else(|| {
             let what =
@@ -106,7 +157,7 @@ impl Context {
             Status::new(Code::Unimplemented, what)
         })?;
         let gone = || Status::new(Code::Unavailable, "the caller's connection has ended");
-        Ok(crate::Channel::over(link.upgrade().ok_or_else(gone)?))
+        link.upgrade().ok_or_else(gone)
     }
 
     /// Runs work that blocks or computes for long, without keeping other calls waiting: on an event loop it

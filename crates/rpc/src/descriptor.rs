@@ -5,7 +5,8 @@
 /// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
 /// caller and of the server. `in "hello.v1"` behind the name is the service's package. `[objects]` marks methods that pass references to objects, and `passes` names the services of
 /// those; see [`object!`](crate::object). `[messages]` marks methods whose one parameter and result are messages of
-/// protobuf.
+/// protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
+/// [`MethodTypes::fresh`](crate::MethodTypes::fresh) are for contracts that are written out.
 ///
 /// ```
 /// use dovetail::descriptor;
@@ -28,18 +29,19 @@
 #[macro_export]
 macro_rules! descriptor {
     ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(in $package:literal)? $(extends $base:path)?
-        $(, passes [$($passed:path),*])? {
-        $($method:ident(
+        $(, docs [$($service_doc:expr),*])? $(, passes [$($passed:path),*])? {
+        $($(#[doc = $doc:expr])* $method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
         ) $(-> $result:ty $(| $error:ty)?)?
         $(, sink<$sent:ty $(| $sent_error:ty)?>)? $(, stream<$item:ty $(| $item_error:ty)?>)?
-        $([$($flag:ident),*])?;)*
+        $([$($flag:ident),*])? $(= $fresh:expr)?;)*
     }) => {
         $(#[$meta])*
         $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
             name: $contract,
             package: $crate::descriptor!(@package $($package)?),
             base: $crate::descriptor!(@base $($base)?),
+            docs: $crate::wire::docs!($($($service_doc),*)?),
             methods: {
                 const __DOVETAIL_SERVICE: &::core::primitive::str =
                     $crate::descriptor!(@full $contract $(, $package)?);
@@ -56,7 +58,9 @@ macro_rules! descriptor {
                             ),
                         )*]),
                     )$(.client_stream::<$sent, $crate::descriptor!(@error $($sent_error)?)>())?
-                    $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?)
+                    $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?
+                    $(.fresh($fresh))?)
+                    .documented($crate::wire::docs!($($doc),*))
                     $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
                     $(.server_stream_of(::core::marker::PhantomData::<$item>))?
                     $($(.$flag())*)?

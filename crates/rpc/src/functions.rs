@@ -139,6 +139,7 @@ impl Bound {
         let descriptor = Box::leak(Box::new(ServiceDescriptor {
             name: "",
             base: None,
+            docs: &[],
             package: "",
             methods,
             objects: &[],

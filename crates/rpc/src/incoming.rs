@@ -1,12 +1,12 @@
 //! A call that has arrived, whatever the wire.
 
 use crate::client::Called;
-#[cfg(feature = "grpc")]
-use crate::grpc;
 use crate::link::Link;
 use crate::objects::{Lease, local};
-use crate::streams::StreamCall;
-use crate::{MethodKind, Service, Status};
+use crate::reply::ReplyBody;
+use crate::streams::{OwnCall, StreamCall, unencodable};
+use crate::web;
+use crate::{AnswerHeaders, Exceptions, MethodKind, Service, Status, clock};
 use dovetail_protocol::{Headers, Name, Wire, dovetail, msgpack_rpc, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers, Out};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
     /// What references to objects mean, where that is not for the connection to say.
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
+    /// What earlier calls have returned to which the parameters refer: the call, and the object of this end's.
+    pub(crate) results: Vec<(u32, u32)>,
     /// Until the parameters are read.
     pub(crate) lease: Option<Lease>,
 }
@@ -38,10 +40,6 @@ pub(crate) struct Incoming {
 pub(crate) enum Arrival {
     Call(Incoming),
     /// The caller of this call has gone.
-    #[cfg_attr(
-        not(feature = "async"),
-        expect(dead_code, reason = "calls run one after the other there")
-    )]
     Cancelled(u32),
 }
 
@@ -52,6 +50,8 @@ pub(crate) enum Target {
     Named { service: Option<Name>, method: Name },
     /// By the router's number, found when the caller named the method once.
     Route(usize),
+    /// Nothing: how it is answered is known to the reply.
+    Nothing,
 }
 
 /// How to answer a call.
@@ -59,13 +59,12 @@ pub(crate) enum Target {
 pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
     MsgpackRpc(msgpack_rpc::ReplyTo),
-    #[cfg(feature = "grpc")]
-    Grpc(grpc::ReplyTo),
+    Web(web::ReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
         /// Where the call has any.
-        streams: Option<StreamCall>,
+        streams: Option<OwnCall>,
         /// Who wants to know what was returned.
         promise: Option<Arc<Link>>,
     },
@@ -88,6 +87,7 @@ impl From<thrift::IncomingCall> for Incoming {
             headers: call.headers,
             reply: ReplyTo::Thrift(call.reply),
             objects: None,
+            results: Vec::new(),
             lease: None,
         }
     }
@@ -108,6 +108,7 @@ impl From<msgpack_rpc::IncomingCall> for Incoming {
             headers: Headers::new(),
             reply: ReplyTo::MsgpackRpc(call.reply),
             objects: None,
+            results: Vec::new(),
             lease: None,
         }
     }
@@ -129,7 +130,7 @@ impl Incoming {
     fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Self {
         let number = call.reply.call();
         let streams = call.kind.streams();
-        let streams = streams.then(|| StreamCall::new(link.clone(), number));
+        let streams = streams.then(|| OwnCall::new(link.clone(), number));
         Incoming {
             target: Target::Route(call.route),
             object: call.object.map(|number| link.objects.get(number)),
@@ -139,7 +140,7 @@ impl Incoming {
             // Farther away than a clock can say is no deadline.
             deadline: call
                 .deadline
-                .and_then(|left| Instant::now().checked_add(left)),
+                .and_then(|left| clock::now().checked_add(left)),
             headers: call.headers,
             reply: ReplyTo::Dovetail {
                 reply: call.reply,
@@ -148,6 +149,7 @@ impl Incoming {
                 promise: call.promise.then(|| link.clone()),
             },
             objects: None,
+            results: call.results,
             lease: link.objects.lease(),
         }
     }
@@ -164,8 +166,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
             ReplyTo::MsgpackRpc(reply) => reply.reply(out.buffer, body, limits),
-            #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.reply(body, limits),
+            ReplyTo::Web(reply) => reply.reply(out.buffer, body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -212,6 +213,7 @@ impl ReplyTo {
                 streams: Some(streams),
                 ..
             } => streams.is_over(context),
+            ReplyTo::Web(reply) => reply.is_over(context),
             _ => false,
         }
     }
@@ -222,21 +224,81 @@ impl ReplyTo {
             ReplyTo::Dovetail {
                 streams: Some(streams),
                 ..
-            } => Some(streams.named(method)),
+            } => Some(StreamCall::own(streams.clone(), method)),
+            ReplyTo::Web(reply) => {
+                let streams = reply.streams()?;
+                Some(StreamCall::web(streams.handle(), method))
+            }
             _ => None,
         }
     }
 
-    /// Appends the answer that a stream follows.
+    /// Gives the answer that a stream follows; `result` where it is more than that the stream follows.
     pub(crate) fn accept(
         &self,
+        body: &impl Encode,
+        result: bool,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        match self {
+            ReplyTo::Web(reply) => reply.accept(body, result, limits),
+            ReplyTo::Dovetail {
+                reply,
+                streams: Some(streams),
+                ..
+            } => streams.append(|out| reply.reply(out, body, limits)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the items of an answer that [`accept`](Self::accept) began.
+    pub(crate) fn end(&self, streams: &StreamCall, out: &mut Vec<u8>) {
+        match self {
+            ReplyTo::Web(reply) => reply.end(out),
+            _ => streams.end(),
+        }
+    }
+
+    /// The same with an exception that the contract declares for the items; gives the status where it is none.
+    pub(crate) fn end_with<E: Exceptions>(
+        &self,
+        streams: &StreamCall,
+        out: &mut Vec<u8>,
+        exception: E,
+        limits: Limits,
+    ) -> Result<(), Status> {
+        let ReplyTo::Web(reply) = self else {
+            return streams.end_with(exception);
+        };
+        if let Some(status) = exception.as_status() {
+            return Err(status.clone());
+        }
+        let answer: Result<(), E> = Err(exception);
+        let ended = reply.end_with(out, &ReplyBody(&answer), limits);
+        ended.map_err(|error| unencodable(streams.method(), &error))
+    }
+
+    /// Answers a call with streams with an exception that no items follow.
+    pub(crate) fn decline(
+        &self,
+        streams: &StreamCall,
         out: &mut Vec<u8>,
         body: &impl Encode,
         limits: Limits,
     ) -> Result<(), EncodeError> {
+        if let ReplyTo::Web(reply) = self {
+            return reply.reply(out, body, limits);
+        }
+        self.accept(body, false, limits)?;
+        streams.end();
+        Ok(())
+    }
+
+    /// Where to leave what is said beside the answer; `None` where the wire has nothing for it.
+    pub(crate) fn answer_headers(&self) -> Option<AnswerHeaders> {
         match self {
-            ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
-            _ => Ok(()),
+            ReplyTo::Web(reply) => Some(reply.answer_headers()),
+            _ => None,
         }
     }
 
@@ -245,8 +307,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.exception(out, status),
             ReplyTo::MsgpackRpc(reply) => reply.exception(out, status),
-            #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.fail(status),
+            ReplyTo::Web(reply) => reply.fail(out, status),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -269,8 +330,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.accepted(out),
             ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
-            #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(reply) => reply.accepted(),
+            ReplyTo::Web(reply) => reply.accepted(out),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }
@@ -280,6 +340,7 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
+            ReplyTo::Web(reply) => reply.ordered(),
             _ => false,
         }
     }
@@ -288,12 +349,12 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
+            ReplyTo::Web(reply) => reply.closes(),
             _ => false,
         }
     }
 
     /// The number under which the caller may cancel the call.
-    #[cfg(feature = "async")]
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
@@ -305,8 +366,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
             ReplyTo::MsgpackRpc(_) => Wire::MsgpackRpc,
-            #[cfg(feature = "grpc")]
-            ReplyTo::Grpc(_) => Wire::Grpc,
+            ReplyTo::Web(reply) => reply.style().wire(),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => Wire::Dovetail,
         }
     }

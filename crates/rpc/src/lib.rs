@@ -2,28 +2,38 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod answer_headers;
 mod block_on;
 mod buffers;
 mod call;
+mod clock;
 mod context;
 mod descriptor;
 mod exceptions;
 mod functions;
 #[cfg(feature = "grpc")]
 mod grpc;
+mod health;
 mod incoming;
 mod link;
+mod messages;
 mod method;
 mod mock;
 mod objects;
+pub mod reflection;
 mod reply;
 mod server;
 mod service;
 mod streams;
+#[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
+mod tls;
+mod web;
 
 mod client;
 #[cfg(feature = "export")]
 pub mod export;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 
 pub use client::{Backoff, blocking};
@@ -31,12 +41,14 @@ pub use client::{Backoff, blocking};
 pub use client::{Channel, ChannelBuilder};
 
 pub use address::{Address, ParseAddressError};
+pub use answer_headers::AnswerHeaders;
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 #[cfg(feature = "macros")]
 pub use dovetail_macros::{Exceptions, Message, service};
 pub use dovetail_protocol as protocol;
 pub use dovetail_protocol::dovetail::{Compression, MethodKind};
+pub use dovetail_protocol::http::Cors;
 pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
 pub use dovetail_wire as wire;
 #[cfg(feature = "compact-strings")]
@@ -51,18 +63,25 @@ pub use dovetail_wire::{
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
 pub use functions::Function;
+#[cfg(feature = "grpc")]
+pub use grpc::Keepalive;
+pub use health::Health;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use mock::Mock;
 pub use objects::ObjectRef;
+pub use reflection::Reflection;
 pub use server::{Counters, Model, Running, Server, ServerLimits};
 pub use service::Service;
 #[cfg(feature = "async")]
-pub use streams::{Answer, Sender, Streamed, Upload};
+pub use streams::{Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload};
 pub use streams::{ItemSink, Items, Receiver, Streaming};
+#[cfg(feature = "tls")]
+pub use tls::{ClientCertificate, ClientTls, Pem, ServerTls, TlsPeer};
 
 /// The code in documents is code.
 #[cfg(all(doctest, feature = "async", feature = "macros"))]
 mod documents {
+    #[cfg(feature = "testing")]
     #[doc = include_str!("../../../docs/code-first.md")]
     mod code_first {}
 

@@ -1,26 +1,42 @@
 //! A connection that several use at a time: callers, calls with streams, handlers that call back.
 
 use crate::Status;
-use crate::client::Table;
-use crate::objects::{Objects, WeakHome};
+use crate::buffers::Gathered;
+use crate::client::{Called, Fault, Table, blocking};
+use crate::incoming::ReplyTo;
+use crate::objects::{ObjectDirectory, Objects, Remote};
+use bytes::BytesMut;
+use dovetail_protocol::dovetail::Directory;
 use dovetail_wire::Limits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::time::{Duration, Instant};
 
-/// Sends what is queued on a connection, in its own time.
+/// How long saying something that nobody waits for may hold a thread up.
+const LAST_WORD: Duration = Duration::from_millis(10);
+
+/// Sends what is queued on a connection.
 pub(crate) trait Flush: Send + Sync {
-    fn flush(&self, link: &Link);
+    /// Does so in its own time, or waits until it has left: no longer than until `deadline`, or as long as it
+    /// sees fit where there is none.
+    fn flush(&self, link: &Link, deadline: Option<Instant>);
+
+    /// Somebody has gone who may have been the one to receive.
+    fn parted(&self, _: &Link) {}
 
     /// Nobody uses the connection any longer.
     fn released(&self) {}
+
+    /// The driver, where it is that of a blocking client.
+    fn blocking(self: Arc<Self>) -> Option<Arc<blocking::Driver>> {
+        None
+    }
 }
 
 /// A connection that several use at a time.
 pub(crate) struct Link {
     /// The other end, for people.
-    #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "for channels"))]
     pub(crate) target: String,
-    table: Mutex<Table<Waker>>,
+    table: Mutex<Table>,
     /// What the two ends have of each other.
     pub(crate) objects: Arc<Objects>,
     /// What decoding a message may cost.
@@ -34,7 +50,7 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(
         target: String,
-        table: Table<Waker>,
+        table: Table,
         limits: Limits,
         driver: Arc<dyn Flush>,
     ) -> Arc<Self> {
@@ -47,9 +63,13 @@ impl Link {
             #[cfg(feature = "async")]
             turn: tokio::sync::Notify::new(),
         });
-        let home = WeakHome::Link(Arc::downgrade(&link));
-        link.objects.settle(home);
+        link.objects.settle(&link);
         link
+    }
+
+    /// The driver, where a blocking client has made the connection.
+    pub(crate) fn blocking(&self) -> Option<Arc<blocking::Driver>> {
+        self.driver.clone().blocking()
     }
 
     /// Gives the connection up; who waits for it is told why.
@@ -67,13 +87,66 @@ impl Link {
         });
     }
 
+    /// The last reference to an object of the other end's is gone.
+    pub(crate) fn release(&self, number: u32, count: u64, remote: *const Remote) {
+        self.objects.dropped(number, remote);
+        self.part(|table| table.release(number, count));
+    }
+
+    /// Takes in what was received, and gives what the other end calls, among these services and its objects.
+    pub(crate) fn receive(
+        &self,
+        input: &mut BytesMut,
+        services: &dyn Directory,
+        deadline: Option<Instant>,
+    ) -> (Vec<Called>, Result<(), Fault>) {
+        let directory = ObjectDirectory {
+            services,
+            objects: &self.objects,
+        };
+        self.with_until(deadline, |table| table.receive(input, &directory))
+    }
+
+    /// Sends the answer to a call of the other end's. Gives the calls that have waited for it.
+    pub(crate) fn answer(&self, reply: &ReplyTo, answer: Gathered) -> Vec<Called> {
+        self.with(|table| {
+            table.transmit();
+            table.out.extend_from_slice(&answer.joined());
+            match reply.promised_to() {
+                Some(_) => std::iter::from_fn(|| table.ready()).collect(),
+                None => Vec::new(),
+            }
+        })
+    }
+
     /// For the driver, which knows what it has to send.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Table<Waker>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For everybody else: what is queued is sent afterwards.
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Table<Waker>) -> R) -> R {
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        self.with_until(None, work)
+    }
+
+    /// The same for who has lost interest in something, and does not wait for long until that is said.
+    pub(crate) fn part<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        let result = self.with_until(Some(Instant::now() + LAST_WORD), work);
+        self.driver.parted(self);
+        result
+    }
+
+    /// Sends what was queued under the lock.
+    pub(crate) fn flush(&self) {
+        self.with(|_| ());
+    }
+
+    /// The same; see [`Flush::flush`].
+    pub(crate) fn with_until<R>(
+        &self,
+        deadline: Option<Instant>,
+        work: impl FnOnce(&mut Table) -> R,
+    ) -> R {
         let mut table = self.lock();
         let result = work(&mut table);
         table.transmit();
@@ -81,7 +154,7 @@ impl Link {
         drop(table);
         self.objects.tidy();
         if queued {
-            self.driver.flush(self);
+            self.driver.flush(self, deadline);
         }
         result
     }
@@ -100,7 +173,7 @@ pub(crate) struct Queued(pub(crate) tokio::sync::Notify);
 
 #[cfg(feature = "async")]
 impl Flush for Queued {
-    fn flush(&self, _: &Link) {
+    fn flush(&self, _: &Link, _: Option<Instant>) {
         self.0.notify_one();
     }
 

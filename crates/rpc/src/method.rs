@@ -1,9 +1,9 @@
 use crate::Exceptions;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Description, MethodKind};
-#[cfg(feature = "grpc")]
-use dovetail_wire::description::Definition;
-use dovetail_wire::description::{FieldType, Named, Signature, StreamTypes, Type, describe};
+use dovetail_wire::description::{
+    Definition, FieldType, Named, Signature, StreamTypes, Type, describe, parse,
+};
 use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -17,13 +17,16 @@ pub struct Method {
     pub params: &'static [Field<'static>],
     /// What is sent beside the parameters.
     pub kind: MethodKind,
-    /// True where calling it twice is as good as calling it once: it may be sent again after a failure.
+    /// True where calling it twice is as good as calling it once: it may be sent again after a failure, and called by
+    /// GET over HTTP.
     pub idempotent: bool,
     /// True where parameters or answer may refer to objects.
     pub objects: bool,
-    /// True where the one parameter is the request and the result the answer, as gRPC sends them: the contract is
-    /// protobuf's. Otherwise gRPC has messages around them.
+    /// True where the one parameter is the request and the result the answer, as gRPC and Connect send them: the
+    /// contract is protobuf's. Otherwise they have messages around them.
     pub messages: bool,
+    /// Lines of its documentation, as `#[doc]` has them; none without the feature `export`.
+    pub docs: &'static [&'static str],
     /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is not known.
     pub service: &'static str,
     describe: Describe,
@@ -45,6 +48,9 @@ pub struct MethodTypes {
     exceptions: Vec<FieldType<'static, Named>>,
     client_stream: Option<StreamTypes<'static, Named>>,
     server_stream: Option<StreamTypes<'static, Named>>,
+    /// The default values of the parameters, in the tagged encoding.
+    #[cfg_attr(not(feature = "export"), allow(dead_code))]
+    fresh: fn() -> Option<Vec<u8>>,
 }
 
 impl MethodTypes {
@@ -56,7 +62,35 @@ impl MethodTypes {
             exceptions: E::describe(),
             client_stream: None,
             server_stream: None,
+            fresh: || None,
         }
+    }
+
+    /// The same, whose parameters have default values: all of them in the tagged encoding.
+    #[must_use]
+    pub fn fresh(mut self, fresh: fn() -> Option<Vec<u8>>) -> Self {
+        self.fresh = fresh;
+        self
+    }
+
+    /// The default values of the parameters.
+    #[cfg(feature = "export")]
+    pub(crate) fn defaults(&self) -> Option<Vec<u8>> {
+        (self.fresh)()
+    }
+
+    /// All types that it names directly.
+    #[cfg(feature = "export")]
+    pub(crate) fn types(&self) -> impl Iterator<Item = &Type<Named>> {
+        let streams = [&self.client_stream, &self.server_stream];
+        let streams = || streams.into_iter().flatten();
+        let thrown = streams().flat_map(|stream| &stream.exceptions);
+        let fields = self.params.iter().chain(&self.exceptions).chain(thrown);
+        let items = streams().map(|stream| &stream.item);
+        fields
+            .map(|field| &field.ty)
+            .chain(&self.result)
+            .chain(items)
     }
 
     /// The same with a stream of the caller's.
@@ -90,6 +124,7 @@ impl Method {
             idempotent: false,
             objects: false,
             messages: false,
+            docs: &[],
             service: "",
             describe: Describe::Nothing,
         }
@@ -109,6 +144,21 @@ impl Method {
     pub const fn typed(mut self, types: fn() -> MethodTypes) -> Self {
         self.describe = Describe::Types(types);
         self
+    }
+
+    /// The same method with its documentation.
+    pub const fn documented(mut self, docs: &'static [&'static str]) -> Self {
+        self.docs = docs;
+        self
+    }
+
+    /// Its types, where they are known.
+    #[cfg(feature = "export")]
+    pub(crate) fn types(&self) -> Option<MethodTypes> {
+        match self.describe {
+            Describe::Types(types) => Some(types()),
+            Describe::Nothing | Describe::Bytes(_) => None,
+        }
     }
 
     /// The same method, whose description is known.
@@ -176,20 +226,27 @@ impl Method {
     }
 
     /// The declared exceptions: their ids, and their names as the contract has them.
-    #[cfg(feature = "grpc")]
     pub(crate) fn exceptions(&self) -> Vec<(i32, &'static str)> {
-        let types = match self.describe {
-            Describe::Types(types) => types(),
-            Describe::Nothing | Describe::Bytes(_) => return Vec::new(),
-        };
-        let named = |field: &FieldType<'static, Named>| match &field.ty {
-            Type::Struct(named) | Type::Family(named) => match named.define() {
-                Definition::Struct(name, _) | Definition::Family(name, _) => Some((field.id, name)),
-                _ => None,
-            },
-            _ => None,
-        };
-        types.exceptions.iter().filter_map(named).collect()
+        match self.describe {
+            Describe::Nothing => Vec::new(),
+            Describe::Types(types) => named(&types().exceptions),
+            Describe::Bytes(bytes) => read(bytes, |signature| &signature.exceptions),
+        }
+    }
+
+    /// The same of those that end the server's stream.
+    pub(crate) fn stream_exceptions(&self) -> Vec<(i32, &'static str)> {
+        match self.describe {
+            Describe::Nothing => Vec::new(),
+            Describe::Types(types) => {
+                let stream = types().server_stream;
+                stream.map_or_else(Vec::new, |stream| named(&stream.exceptions))
+            }
+            Describe::Bytes(bytes) => read(bytes, |signature| {
+                let stream = signature.server_stream.as_ref();
+                stream.map_or(&[], |stream| &stream.exceptions)
+            }),
+        }
     }
 
     /// The same method, which may be called twice.
@@ -197,6 +254,41 @@ impl Method {
         self.idempotent = true;
         self
     }
+}
+
+/// The exceptions among these fields that have names.
+fn named(fields: &[FieldType<'static, Named>]) -> Vec<(i32, &'static str)> {
+    let named = |field: &FieldType<'static, Named>| match &field.ty {
+        Type::Struct(named) | Type::Family(named) => match named.define() {
+            Definition::Struct(name, _) | Definition::Family(name, _) => Some((field.id, name)),
+            _ => None,
+        },
+        _ => None,
+    };
+    fields.iter().filter_map(named).collect()
+}
+
+/// The same of a description: those of its exceptions that have names.
+fn read(
+    description: &'static [u8],
+    exceptions: impl for<'a> Fn(&'a Signature<'static, usize>) -> &'a [FieldType<'static, usize>],
+) -> Vec<(i32, &'static str)> {
+    let Ok(parsed) = parse(description) else {
+        return Vec::new();
+    };
+    let named = |field: &FieldType<'static, usize>| match &field.ty {
+        Type::Struct(number) | Type::Family(number) => match parsed.definitions.get(*number) {
+            Some(Definition::Struct(name, _) | Definition::Family(name, _)) => {
+                Some((field.id, *name))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    exceptions(&parsed.signature)
+        .iter()
+        .filter_map(named)
+        .collect()
 }
 
 /// What the runtime needs to know of a service.
@@ -210,6 +302,8 @@ pub struct ServiceDescriptor {
     pub base: Option<&'static ServiceDescriptor>,
     /// The service's own methods.
     pub methods: &'static [Method],
+    /// Lines of its documentation, as `#[doc]` has them; none without the feature `export`.
+    pub docs: &'static [&'static str],
     /// The services of the objects that its own methods pass.
     pub objects: &'static [&'static ServiceDescriptor],
 }

@@ -7,6 +7,9 @@
 mod fixture;
 
 #[cfg(feature = "async")]
+#[path = "runtime/async_streams.rs"]
+mod async_streams;
+#[cfg(feature = "async")]
 #[path = "runtime/callbacks.rs"]
 mod callbacks;
 #[path = "runtime/clients.rs"]

@@ -2,10 +2,12 @@
 
 use crate::error::Error;
 use crate::line::{self, Line, Wait};
+use crate::place::Place;
 use crate::pool::Pool;
 use crate::ring::{Consumer, Parts, Producer, Record};
 use crate::segment::{ChunkMut, OutputRing, OwnSegment, PeerSegment};
 use crate::wake::{self, Ringer, Sleep, Sleeper};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -394,18 +396,38 @@ impl Receiver {
     /// Receives what there is, up to the length of the buffer, chunks as the bytes in them: at least one byte,
     /// 0 where the peer has sent everything, or `WouldBlock`.
     pub fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
-        let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.receive(rest) {
+        let mut place = Place::from(buffer);
+        self.fill(&mut place)?;
+        Ok(place.filled())
+    }
+
+    /// The same into memory that nobody has cleared. Gives what was received: the beginning of that memory, or nothing
+    /// at the end.
+    pub fn try_read_spare<'a>(
+        &mut self,
+        spare: &'a mut [MaybeUninit<u8>],
+    ) -> Result<&'a mut [u8], Error> {
+        let mut place = Place::new(spare);
+        self.fill(&mut place)?;
+        Ok(place.into_filled())
+    }
+
+    fn fill(&mut self, place: &mut Place<'_>) -> Result<(), Error> {
+        while place.room() > 0 {
+            if place.filled() > 0 && !self.is_ready() {
+                // Why there is no more is for the next call to find out.
+                break;
+            }
+            match self.receive(place) {
                 Ok(Received::Bytes(0)) => break,
-                Ok(Received::Bytes(count)) => filled += count,
+                Ok(Received::Bytes(_)) => {}
                 Ok(Received::Chunk(chunk)) => self.chunk = Some((chunk, 0)),
                 // What comes first is told first.
-                Err(_) if filled > 0 => break,
+                Err(_) if place.filled() > 0 => break,
                 Err(e) => return Err(e),
             }
         }
-        Ok(filled)
+        Ok(())
     }
 
     /// One look: false where [`try_read`](Self::try_read) would answer `WouldBlock`. For whoever polls.
@@ -427,13 +449,13 @@ impl Receiver {
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Received, Error> {
         match buffer.is_empty() {
             true => Err(Error::Invalid("there is nowhere to receive to")),
-            false => self.receive(buffer),
+            false => self.receive(&mut Place::from(buffer)),
         }
     }
 
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Received, Error> {
+    fn receive(&mut self, place: &mut Place<'_>) -> Result<Received, Error> {
         if let Some((chunk, at)) = &mut self.chunk {
-            let count = chunk.copy_to(*at, buffer);
+            let count = chunk.read(*at, place.room(), place);
             *at += count;
             if *at == chunk.len() {
                 self.chunk = None;
@@ -447,7 +469,7 @@ impl Receiver {
         let received = match record {
             Record::Inline(_) => {
                 let head = &self.end.own.words().head.position;
-                Received::Bytes(self.consumer.take(&self.end.peer, buffer, head))
+                Received::Bytes(self.consumer.take(&self.end.peer, place, head))
             }
             Record::Chunk { index, length } => Received::Chunk(Chunk {
                 end: self.end.clone(),
@@ -577,9 +599,7 @@ impl Chunk {
 
     /// Copies the bytes from `at` on, as far as the buffer goes, and says how many these were.
     pub fn copy_to(&self, at: usize, buffer: &mut [u8]) -> usize {
-        let count = buffer.len().min(self.len().saturating_sub(at));
-        let (into, _) = buffer.split_at_mut(count);
-        self.end.peer.read_chunk(self.index, at, into)
+        self.read(at, buffer.len(), &mut Place::from(buffer))
     }
 
     /// All of it, copied.
@@ -587,6 +607,11 @@ impl Chunk {
         let mut bytes = vec![0; self.len()];
         self.copy_to(0, &mut bytes);
         bytes
+    }
+
+    fn read(&self, at: usize, count: usize, into: &mut Place<'_>) -> usize {
+        let count = count.min(self.len().saturating_sub(at));
+        self.end.peer.read_chunk(self.index, at, count, into)
     }
 }
 

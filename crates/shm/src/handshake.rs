@@ -144,13 +144,20 @@ impl AsFd for Handshake {
     }
 }
 
+impl Credentials {
+    /// Who is at the other end of a connected Unix socket: for who wants to know it before a handshake.
+    pub fn of(socket: BorrowedFd<'_>) -> Result<Self, Error> {
+        let who = getsockopt(&socket, PeerCredentials).map_err(std::io::Error::from)?;
+        Ok(Credentials {
+            pid: u32::try_from(who.pid()).ok().filter(|pid| *pid != 0),
+            uid: who.uid(),
+            gid: who.gid(),
+        })
+    }
+}
+
 fn connection(socket: OwnedFd, offered: Offered, peer: PeerSegment) -> Result<Connection, Error> {
-    let who = getsockopt(&socket, PeerCredentials).map_err(std::io::Error::from)?;
-    let credentials = Credentials {
-        pid: u32::try_from(who.pid()).ok().filter(|pid| *pid != 0),
-        uid: who.uid(),
-        gid: who.gid(),
-    };
+    let credentials = Credentials::of(socket.as_fd())?;
     let end = End::new(
         offered.own,
         peer,

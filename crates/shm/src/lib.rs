@@ -49,6 +49,7 @@ mod atomic;
 mod error;
 #[cfg(all(test, loom))]
 mod model_test;
+mod place;
 mod pool;
 mod ring;
 mod wake;

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::pool::Pool;
 use crate::ring::{Bounds, Consumer, Parts, Producer, Record, Sink, Source};
 use crate::wake::{self, Bed, Bell, Ringer, Sleep, Sleeper};
@@ -47,8 +48,10 @@ impl Sink for &Memory {
 }
 
 impl Source for &Memory {
-    fn read(&self, at: u32, into: &mut [u8]) {
-        Memory::read(self, at, into);
+    fn read(&self, at: u32, count: usize, into: &mut Place<'_>) {
+        let mut bytes = vec![0; count];
+        Memory::read(self, at, &mut bytes);
+        into.put(&bytes);
     }
 }
 
@@ -184,7 +187,8 @@ fn check_waiting(impatient: bool) {
                 let mut byte = [0];
                 let next = consumer.next(&&there.ring, &there.tail, &there.head);
                 assert_eq!(next.unwrap(), Some(Record::Inline(1)));
-                let taken = consumer.take(&&there.ring, &mut byte, &there.head);
+                let place = &mut Place::from(&mut byte[..]);
+                let taken = consumer.take(&&there.ring, place, &there.head);
                 assert_eq!((taken, byte), (1, [message]));
                 assert!(consumer.is_half_empty());
                 there.sender.ring(&ringer);

@@ -3,6 +3,7 @@
 //! record begins at a multiple of 8, so that its header is never cut by the ring's end.
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::word::Word;
 
 /// What stands before a record: its length, then 0, or the number of a chunk plus 1.
@@ -18,7 +19,8 @@ pub(crate) trait Sink {
 
 /// The memory of a ring as its reader sees it; the peer may change it at any time.
 pub(crate) trait Source {
-    fn read(&self, at: u32, into: &mut [u8]);
+    /// Appends so many bytes.
+    fn read(&self, at: u32, count: usize, into: &mut Place<'_>);
 }
 
 /// What a record is.
@@ -246,7 +248,7 @@ impl Consumer {
             return Ok(None);
         }
         let mut header = [0; HEADER as usize];
-        self.get(source, 0, &mut header);
+        self.get(source, 0, header.len(), &mut Place::from(&mut header[..]));
         let record = Record::from_bytes(header);
         match record {
             Record::Inline(length) => {
@@ -271,13 +273,17 @@ impl Consumer {
 
     /// Takes bytes out of the inline record that [`next`](Self::next) has found; its room is given back with the
     /// last of them.
-    pub(crate) fn take(&mut self, source: &impl Source, into: &mut [u8], head: &Word) -> usize {
+    pub(crate) fn take(
+        &mut self,
+        source: &impl Source,
+        into: &mut Place<'_>,
+        head: &Word,
+    ) -> usize {
         let Some((length, taken)) = self.open else {
             return 0;
         };
-        let count = into.len().min((length - taken) as usize);
-        let (into, _) = into.split_at_mut(count);
-        self.get(source, HEADER + taken, into);
+        let count = into.room().min((length - taken) as usize);
+        self.get(source, HEADER + taken, count, into);
         let taken = taken + count as u32;
         if taken < length {
             self.open = Some((length, taken));
@@ -289,12 +295,11 @@ impl Consumer {
     }
 
     /// Reads bytes of the record that begins at the head, around the end of the ring where need be.
-    fn get(&self, source: &impl Source, at: u32, into: &mut [u8]) {
+    fn get(&self, source: &impl Source, at: u32, count: usize, into: &mut Place<'_>) {
         let start = self.head.wrapping_add(at) % self.bounds.ring;
-        let here = into.len().min((self.bounds.ring - start) as usize);
-        let (now, later) = into.split_at_mut(here);
-        source.read(start, now);
-        source.read(0, later);
+        let here = count.min((self.bounds.ring - start) as usize);
+        source.read(start, here, into);
+        source.read(0, count - here, into);
     }
 
     /// Whether a writer that waits for room is to be woken: not for each record, or it would soon sleep again. At

@@ -12,6 +12,7 @@
 
 use crate::error::{Error, Refusal};
 use crate::geometry::PAGE;
+use crate::place::Place;
 use crate::ring::{Bounds, Sink, Source};
 use crate::volatile;
 use crate::word::Word;
@@ -198,27 +199,36 @@ impl PeerSegment {
     }
 
     /// Copies bytes of a chunk out; what lies beyond its end is left out. Returns how many were copied.
-    pub(crate) fn read_chunk(&self, index: u32, at: usize, into: &mut [u8]) -> usize {
+    pub(crate) fn read_chunk(
+        &self,
+        index: u32,
+        at: usize,
+        count: usize,
+        into: &mut Place<'_>,
+    ) -> usize {
         let left = (self.bounds.chunk as usize).saturating_sub(at);
-        let count = into.len().min(left);
-        let (into, _) = into.split_at_mut(count);
-        self.read(self.bounds.chunk_start(index) + at as u64, into);
+        let count = count.min(left);
+        self.read(self.bounds.chunk_start(index) + at as u64, count, into);
         count
     }
 
     /// Copies bytes out.
-    fn read(&self, start: u64, into: &mut [u8]) {
+    fn read(&self, start: u64, count: usize, into: &mut Place<'_>) {
         let length = self.map.len() as u64;
-        assert!(start <= length && into.len() as u64 <= length - start);
+        assert!(start <= length && count as u64 <= length - start);
         // SAFETY: the bytes lie in the mapping, as was just checked, and that keeps its length: the file is sealed
-        // against shrinking. They may change meanwhile, which is why the loads are volatile.
-        unsafe { volatile::copy(self.map.as_ptr().add(start as usize), into) }
+        // against shrinking. They may change meanwhile, which is why the loads are volatile. The place is memory of
+        // our own, and `copy` gives each of the bytes a value.
+        unsafe {
+            let from = self.map.as_ptr().add(start as usize);
+            into.fill(count, |to| volatile::copy(from, to, count));
+        }
     }
 }
 
 impl Source for PeerSegment {
-    fn read(&self, at: u32, into: &mut [u8]) {
-        self.read(u64::from(PAGE) + u64::from(at), into);
+    fn read(&self, at: u32, count: usize, into: &mut Place<'_>) {
+        self.read(u64::from(PAGE) + u64::from(at), count, into);
     }
 }
 

@@ -14,35 +14,33 @@ const BLOCK: usize = size_of::<Block>();
 /// Blocks of a step: loads that do not wait for each other.
 const STEP: usize = 4;
 
-/// Copies `into.len()` bytes, each loaded exactly once. If they change meanwhile, old and new ones arrive mixed.
+/// Copies bytes, each loaded exactly once. If they change meanwhile, old and new ones arrive mixed.
 ///
 /// # Safety
 ///
-/// The bytes behind `from` are mapped, and no reference to them exists in this process.
-pub(crate) unsafe fn copy(from: *const u8, into: &mut [u8]) {
-    let unaligned = from.align_offset(BLOCK).min(into.len());
-    let (first, into) = into.split_at_mut(unaligned);
-    // SAFETY: all reads stay within `into.len()` bytes, which the caller vouches for; blocks begin at
-    // multiples of their size after the first, unaligned bytes. What is written is a slice of our own.
+/// So many bytes behind `from` are mapped, and no reference to them exists in this process; so many behind `to` are
+/// memory of ours that nobody else uses.
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
+    let unaligned = from.align_offset(BLOCK).min(count);
+    let steps = (count - unaligned) / (BLOCK * STEP);
+    // SAFETY: all that is read and written lies within `count` bytes, which the caller vouches for; blocks begin at
+    // multiples of their size after the first, unaligned bytes.
     unsafe {
-        copy_bytes(from, first);
-        let mut from = from.add(unaligned);
-        let mut steps = into.chunks_exact_mut(BLOCK * STEP);
-        for step in &mut steps {
+        copy_bytes(from, to, unaligned);
+        let (mut from, mut to) = (from.add(unaligned), to.add(unaligned));
+        for _ in 0..steps {
             let blocks: [Block; STEP] =
                 std::array::from_fn(|i| from.cast::<Block>().add(i).read_volatile());
-            step.as_mut_ptr()
-                .cast::<[Block; STEP]>()
-                .write_unaligned(blocks);
-            from = from.add(BLOCK * STEP);
+            to.cast::<[Block; STEP]>().write_unaligned(blocks);
+            (from, to) = (from.add(BLOCK * STEP), to.add(BLOCK * STEP));
         }
-        let mut blocks = steps.into_remainder().chunks_exact_mut(BLOCK);
-        for block in &mut blocks {
-            let loaded = from.cast::<Block>().read_volatile();
-            block.as_mut_ptr().cast::<Block>().write_unaligned(loaded);
-            from = from.add(BLOCK);
+        let left = (count - unaligned) % (BLOCK * STEP);
+        for _ in 0..left / BLOCK {
+            let block = from.cast::<Block>().read_volatile();
+            to.cast::<Block>().write_unaligned(block);
+            (from, to) = (from.add(BLOCK), to.add(BLOCK));
         }
-        copy_bytes(from, blocks.into_remainder());
+        copy_bytes(from, to, left % BLOCK);
     }
 }
 
@@ -51,10 +49,10 @@ pub(crate) unsafe fn copy(from: *const u8, into: &mut [u8]) {
 /// # Safety
 ///
 /// As for [`copy`].
-unsafe fn copy_bytes(from: *const u8, into: &mut [u8]) {
-    for (at, byte) in into.iter_mut().enumerate() {
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, count: usize) {
+    for at in 0..count {
         // SAFETY: within the bytes that the caller vouches for.
-        *byte = unsafe { from.add(at).read_volatile() };
+        unsafe { to.add(at).write(from.add(at).read_volatile()) };
     }
 }
 
@@ -68,8 +66,8 @@ mod tests {
         for start in 0..40 {
             for length in 0..150 {
                 let mut into = vec![0xFF; length + 1];
-                // SAFETY: within `from`, which nobody writes.
-                unsafe { copy(from.as_ptr().add(start), &mut into[..length]) }
+                // SAFETY: within `from`, which nobody writes, and within `into`.
+                unsafe { copy(from.as_ptr().add(start), into.as_mut_ptr(), length) }
                 assert_eq!(into[..length], from[start..start + length]);
                 assert_eq!(into[length], 0xFF);
             }

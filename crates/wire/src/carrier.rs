@@ -66,17 +66,17 @@ macro_rules! carried {
                 $crate::description::Type::Logical(Self::LOGICAL)
             }
 
-            const PLAIN: Option<usize> = <<$type as Carried>::Carrier as $crate::Value>::PLAIN;
+            const PLAIN: $crate::Plain = <<$type as Carried>::Carrier as $crate::Value>::PLAIN.times(1);
 
             #[inline]
-            fn write_plain(&self, room: &mut [u8]) -> bool {
-                $crate::Value::write_plain(&self.to_carrier(), room)
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
+                $crate::Value::write_plain::<L>(&self.to_carrier(), room)
             }
 
             #[inline]
-            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
                 let mut carrier = <$type as Carried>::Carrier::default();
-                if !$crate::Value::read_plain(&mut carrier, bytes) {
+                if !$crate::Value::read_plain::<L>(&mut carrier, bytes) {
                     return false;
                 }
                 match Self::from_carrier(carrier) {

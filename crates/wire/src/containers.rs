@@ -1,6 +1,7 @@
 //! Lists, sets and maps.
 
 use crate::description::{Named, Type};
+use crate::layout::ThriftBinary;
 use crate::{DecodeError, EncodeError, Kind, Reader, Sequence, Value, Writer, plain};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -15,7 +16,7 @@ impl<T: Value> Value for Vec<T> {
 
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        if let Some(size) = T::PLAIN
+        if let Some(size) = T::PLAIN.tagless
             && let Some(bytes) = reader.plain_list(size, size_of::<T>())?
         {
             return plain::read(self, size, bytes);
@@ -29,8 +30,14 @@ impl<T: Value> Value for Vec<T> {
         }
         self.reserve(sequence.reserve);
         while reader.next_element(&mut sequence)? {
-            let mut item = T::default();
-            item.read(reader).map_err(|e| e.within("[]"))?;
+            let item = match read_block(reader) {
+                Some(item) => item,
+                None => {
+                    let mut item = T::default();
+                    item.read(reader).map_err(|e| e.within("[]"))?;
+                    item
+                }
+            };
             self.push(item);
         }
         Ok(())
@@ -47,14 +54,45 @@ pub(crate) fn write_list<T: Value, W: Writer + ?Sized>(
     items: &[T],
     writer: &mut W,
 ) -> Result<(), EncodeError> {
-    if let Some(size) = T::PLAIN
+    if let Some(size) = T::PLAIN.tagless
         && let Some(room) = writer.plain_list(items.len(), size)?
     {
         return plain::write(items, size, room);
     }
     writer.begin_list(T::KIND, items.len())?;
-    items.iter().try_for_each(|item| item.write(writer))?;
+    if !write_blocks(items, writer) {
+        items.iter().try_for_each(|item| item.write(writer))?;
+    }
     writer.end_list()
+}
+
+/// Writes elements as blocks. False, and nothing is written, where the encoding has none, or one of them does not fit.
+#[inline]
+fn write_blocks<T: Value, W: Writer + ?Sized>(items: &[T], writer: &mut W) -> bool {
+    let Some(size) = T::PLAIN.thrift else {
+        return false;
+    };
+    let len = items.len().saturating_mul(size);
+    let Some(room) = writer.blocks(len) else {
+        return false;
+    };
+    let written = plain::write_all::<ThriftBinary, T>(items, size, room);
+    if !written {
+        writer.take_back(len);
+    }
+    written
+}
+
+/// Reads an element that is the block that one of this contract makes of it; most are.
+#[inline]
+fn read_block<'de, T: Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Option<T> {
+    let size = T::PLAIN.thrift?;
+    let mut item = T::default();
+    let whole = item.read_plain::<ThriftBinary>(reader.block(size)?);
+    whole.then(|| {
+        reader.pass(size);
+        item
+    })
 }
 
 /// Reads a list whose elements are replaced one by one, so that their memory is used again.

@@ -1,7 +1,7 @@
-use crate::thrift::{binary, compact, json};
+use crate::thrift::{binary, compact};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, Limits, Out, ReadParams, Reader, Value,
-    WriteParams, Writer, msgpack, protobuf, tagged, tagless,
+    WriteParams, Writer, json, msgpack, protobuf, tagged, tagless,
 };
 use bytes::Bytes;
 use std::fmt;
@@ -78,13 +78,15 @@ pub enum Encoding {
     Protobuf,
     /// MessagePack.
     Msgpack,
+    /// Plain JSON.
+    Json,
     /// An encoding from outside this crate.
     Custom(&'static dyn Codec),
 }
 
 impl Encoding {
     /// All encodings of this crate.
-    pub const BUILT_IN: [Self; 7] = [
+    pub const BUILT_IN: [Self; 8] = [
         Self::ThriftBinary,
         Self::ThriftCompact,
         Self::ThriftJson,
@@ -92,6 +94,7 @@ impl Encoding {
         Self::Msgpack,
         Self::Tagless,
         Self::Tagged,
+        Self::Json,
     ];
 
     /// The name, for messages and statistics.
@@ -104,6 +107,7 @@ impl Encoding {
             Self::ThriftJson => "thrift-json",
             Self::Protobuf => "protobuf",
             Self::Msgpack => "msgpack",
+            Self::Json => "json",
             Self::Custom(codec) => codec.name(),
         }
     }
@@ -137,15 +141,17 @@ impl Encoding {
             Self::ThriftBinary => value.encode(&mut binary::Writer::to(out, limits)),
             Self::ThriftCompact => value.encode(&mut compact::Writer::to(out, limits)),
             Self::ThriftJson => {
-                let writer: &mut dyn Writer = &mut json::Writer::new(out.buffer, limits);
+                let writer: &mut dyn Writer =
+                    &mut crate::thrift::json::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
-            Self::Protobuf => {
-                let writer: &mut dyn Writer = &mut protobuf::Writer::new(out.buffer, limits);
-                value.encode(writer)
-            }
+            Self::Protobuf => value.encode(&mut protobuf::Writer::new(out.buffer, limits)),
             Self::Msgpack => {
                 let writer: &mut dyn Writer = &mut msgpack::Writer::new(out.buffer, limits);
+                value.encode(writer)
+            }
+            Self::Json => {
+                let writer: &mut dyn Writer = &mut json::Writer::new(out.buffer, limits);
                 value.encode(writer)
             }
             Self::Custom(codec) => {
@@ -186,18 +192,23 @@ impl Encoding {
                 Ok(reader.position())
             }
             Self::ThriftJson => {
-                let mut reader = json::Reader::new(input, limits);
+                let mut reader = crate::thrift::json::Reader::new(input, limits);
                 let erased: &mut dyn Reader<'_> = &mut reader;
                 into.decode(erased)?;
                 Ok(reader.position())
             }
             Self::Protobuf => {
-                let reader: &mut dyn Reader<'_> = &mut protobuf::Reader::shared(input, limits);
-                into.decode(reader)?;
+                into.decode(&mut protobuf::Reader::shared(input, limits))?;
                 Ok(input.len())
             }
             Self::Msgpack => {
                 let mut reader = msgpack::Reader::shared(input, limits);
+                let erased: &mut dyn Reader<'_> = &mut reader;
+                into.decode(erased)?;
+                Ok(reader.position())
+            }
+            Self::Json => {
+                let mut reader = json::Reader::new(input, limits);
                 let erased: &mut dyn Reader<'_> = &mut reader;
                 into.decode(erased)?;
                 Ok(reader.position())

@@ -334,10 +334,29 @@ macro_rules! family {
     };
 }
 
+/// Refuses two fields with one id, at compile time.
+#[doc(hidden)]
+pub const fn check_distinct(fields: &[Field<'_>]) {
+    let mut at = 0;
+    while at < fields.len() {
+        let mut before = 0;
+        while before < at {
+            assert!(
+                fields[before].id != fields[at].id,
+                "a field has the id of one that the struct inherits"
+            );
+            before += 1;
+        }
+        at += 1;
+    }
+}
+
 /// Makes a struct that extends another dereference to the part that it inherits, its field `base`.
 #[macro_export]
 macro_rules! extends {
     ($type:ident: $base:ty) => {
+        const _: () = $crate::check_distinct(<$type as $crate::Message>::FIELDS);
+
         impl ::core::ops::Deref for $type {
             type Target = $base;
 

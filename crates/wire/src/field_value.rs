@@ -1,5 +1,8 @@
 use crate::description::{Named, Type};
-use crate::{Cursor, DecodeError, EncodeError, Field, Kind, NextField, Reader, Value, Writer};
+use crate::layout::Layout;
+use crate::{
+    Cursor, DecodeError, EncodeError, Field, Kind, NextField, Plain, Reader, Value, Writer,
+};
 
 /// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which is
 /// written when present.
@@ -31,7 +34,7 @@ pub trait FieldValue: Default {
     const OPTIONAL: bool = false;
 
     /// See [`Value::PLAIN`].
-    const PLAIN: Option<usize> = None;
+    const PLAIN: Plain = Plain::NOT;
 
     /// Whether the value is there; `None` where it always is.
     #[inline]
@@ -50,14 +53,14 @@ pub trait FieldValue: Default {
 
     /// See [`Value::write_plain`].
     #[must_use]
-    fn write_plain(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
     /// See [`Value::read_plain`].
     #[must_use]
-    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -143,7 +146,7 @@ impl<T: Value> FieldValue for T {
         Some(<T as Value>::describe())
     }
 
-    const PLAIN: Option<usize> = T::PLAIN;
+    const PLAIN: Plain = T::PLAIN;
 
     #[inline]
     fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
@@ -151,13 +154,13 @@ impl<T: Value> FieldValue for T {
     }
 
     #[inline]
-    fn write_plain(&self, room: &mut [u8]) -> bool {
-        T::write_plain(self, room)
+    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+        T::write_plain::<L>(self, room)
     }
 
     #[inline]
-    fn read_plain(&mut self, bytes: &[u8]) -> bool {
-        T::read_plain(self, bytes)
+    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+        T::read_plain::<L>(self, bytes)
     }
 }
 

@@ -10,6 +10,7 @@
 //!   dynamic value ───────────────┘  Reader   ├── thrift::compact  │
 //!                                            ├── thrift::json     │
 //!                                            ├── protobuf         │
+//!                                            ├── json             │
 //!                                            └── msgpack          ┘
 //! ```
 //!
@@ -36,6 +37,7 @@ mod input;
 mod limits;
 mod macros;
 mod message;
+mod names;
 mod object;
 mod params;
 mod plain;
@@ -51,6 +53,8 @@ mod varint;
 mod writer;
 
 pub mod description;
+pub mod json;
+pub mod layout;
 pub mod msgpack;
 pub mod protobuf;
 pub mod reserved;
@@ -73,16 +77,17 @@ pub use encoding::{Codec, Decode, Encode, Encoding};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
 #[doc(hidden)]
-pub use family::{Member, write_place, write_type};
+pub use family::{Member, check_distinct, write_place, write_type};
 pub use field::{Field, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, read_message, read_rest, write_message};
+pub use names::Names;
 pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
 #[doc(hidden)]
-pub use plain::{plain_size, read_plain_field, write_plain_field};
+pub use plain::{Plain, read_plain_field, write_plain_field};
 pub use positional::{Presence, Present, presence_size};
 #[doc(hidden)]
 pub use positional::{place, read_place};

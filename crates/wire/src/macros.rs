@@ -31,8 +31,8 @@
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
-        $($id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? {
+        $($(#[doc = $field_doc:expr])* $id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         $(..$($unknown:ident).+)?
     }) => {
         impl $crate::Message for $type {
@@ -81,8 +81,17 @@ macro_rules! message {
                 )
             }
 
-            const PLAIN: ::core::option::Option<usize> =
-                $crate::plain_size(&[$(<$ty as $crate::FieldValue>::PLAIN),*]);
+            fn notes() -> $crate::description::Notes {
+                $crate::description::Notes {
+                    docs: $crate::docs!($($doc),*),
+                    members: &[$($crate::docs!($($field_doc),*)),*],
+                    fields: Self::FIELDS,
+                    fresh: $crate::description::fresh(<Self as ::core::default::Default>::default),
+                }
+            }
+
+            const PLAIN: $crate::Plain =
+                $crate::Plain::of(Self::FIELDS, &[$(<$ty as $crate::FieldValue>::PLAIN),*]);
 
             #[inline]
             fn write_positional<W: $crate::Writer + ?Sized>(
@@ -123,18 +132,26 @@ macro_rules! message {
 
             #[inline]
             #[allow(unused_mut)]
-            fn write_plain(&self, mut room: &mut [u8]) -> bool {
-                let _ = &room;
-                true $(& $crate::write_plain_field(&self.$($field).+, &mut room))*
+            fn write_plain<L: $crate::layout::Layout>(&self, mut room: &mut [u8]) -> bool {
+                true $(& $crate::write_plain_field::<L, _>(
+                        &self.$($field).+,
+                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                        &mut room,
+                    ))*
+                    & L::write_end(room)
                     $(& $crate::UnknownFields::is_empty(&self.$($unknown).+))?
             }
 
             #[inline]
             #[allow(unused_mut)]
-            fn read_plain(&mut self, mut bytes: &[u8]) -> bool {
-                let _ = &bytes;
+            fn read_plain<L: $crate::layout::Layout>(&mut self, mut bytes: &[u8]) -> bool {
                 $(self.$($unknown).+ = $crate::UnknownFields::default();)?
-                true $(& $crate::read_plain_field(&mut self.$($field).+, &mut bytes))*
+                true $(& $crate::read_plain_field::<L, _>(
+                        &mut self.$($field).+,
+                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                        &mut bytes,
+                    ))*
+                    & L::read_end(bytes)
             }
 
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
@@ -168,8 +185,8 @@ macro_rules! message {
 /// ```
 #[macro_export]
 macro_rules! union {
-    ($type:ident $(as $wire_name:literal)? $([$logical:ident])? {
-        $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? {
+        $($(#[doc = $field_doc:expr])* $id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         ..$unknown:ident
     }) => {
         impl ::core::default::Default for $type {
@@ -230,6 +247,15 @@ macro_rules! union {
                         ),
                     )*]),
                 )
+            }
+
+            fn notes() -> $crate::description::Notes {
+                $crate::description::Notes {
+                    docs: $crate::docs!($($doc),*),
+                    members: &[$($crate::docs!($($field_doc),*)),*],
+                    fields: Self::FIELDS,
+                    fresh: ::core::option::Option::None,
+                }
             }
 
             #[inline]
@@ -327,7 +353,10 @@ macro_rules! enumeration {
             }
         }
 
-        $crate::enumeration_value!($type $($type_name)?, |value| value.0, |number| Self(number));
+        $crate::enumeration_value!(
+            $type $($type_name)?, $crate::names!($($name $($wire_name)? = $number),*),
+            |value| value.0, |number| Self(number), []
+        );
     };
 }
 
@@ -351,7 +380,9 @@ macro_rules! enumeration {
 /// ```
 #[macro_export]
 macro_rules! variants {
-    ($type:ident $(as $type_name:literal)? { $($name:ident $(as $wire_name:literal)? = $number:literal,)* ..$unknown:ident }) => {
+    ($(#[doc = $doc:expr])* $type:ident $(as $type_name:literal)? {
+        $($(#[doc = $value_doc:expr])* $name:ident $(as $wire_name:literal)? = $number:literal,)* ..$unknown:ident
+    }) => {
         impl $type {
             /// Every named value, in the contract's order, with its name there.
             pub const VALUES: &'static [(Self, &'static str)] =
@@ -391,7 +422,24 @@ macro_rules! variants {
             }
         }
 
-        $crate::enumeration_value!($type $($type_name)?, |value| i32::from(value), |number| Self::from(number));
+        $crate::enumeration_value!(
+            $type $($type_name)?, $crate::names!($($name $($wire_name)? = $number),*),
+            |value| i32::from(value), |number| Self::from(number),
+            [$($doc),*] $([$($value_doc),*])*
+        );
+    };
+}
+
+/// The numbers of an enum with their names, see [`Names`](crate::Names).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! names {
+    ($($name:ident $($wire_name:literal)? = $number:literal),*) => {
+        const {
+            let names: &'static [(i32, &'static str)] =
+                &[$(($number, $crate::wire_name!($name $($wire_name)?))),*];
+            names
+        }
     };
 }
 
@@ -399,7 +447,8 @@ macro_rules! variants {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! enumeration_value {
-    ($type:ident $($type_name:literal)?, |$value:ident| $to:expr, |$number:ident| $from:expr) => {
+    ($type:ident $($type_name:literal)?, $names:expr, |$value:ident| $to:expr, |$number:ident| $from:expr,
+        [$($doc:expr),*] $([$($value_doc:expr),*])*) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Enum;
 
@@ -409,7 +458,7 @@ macro_rules! enumeration_value {
                 writer: &mut W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let $value = self;
-                writer.enumeration($to)
+                writer.enumeration($to, &$names)
             }
 
             #[inline]
@@ -417,7 +466,7 @@ macro_rules! enumeration_value {
                 &mut self,
                 reader: &mut R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
-                let $number = reader.enumeration()?;
+                let $number = reader.enumeration(&$names)?;
                 *self = $from;
                 ::core::result::Result::Ok(())
             }
@@ -430,21 +479,26 @@ macro_rules! enumeration_value {
                         values.collect(),
                     )
                 }
-                $crate::description::Type::Enum($crate::description::Named::new::<$type>(define))
+                let named = $crate::description::Named::new::<$type>(define);
+                $crate::description::Type::Enum(named.noted(|| $crate::description::Notes {
+                    docs: $crate::docs!($($doc),*),
+                    members: &[$($crate::docs!($($value_doc),*)),*],
+                    ..::core::default::Default::default()
+                }))
             }
 
-            const PLAIN: ::core::option::Option<usize> = <i32 as $crate::Value>::PLAIN;
+            const PLAIN: $crate::Plain = <i32 as $crate::Value>::PLAIN;
 
             #[inline]
-            fn write_plain(&self, room: &mut [u8]) -> bool {
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
                 let $value = self;
-                $crate::Value::write_plain(&$to, room)
+                $crate::Value::write_plain::<L>(&$to, room)
             }
 
             #[inline]
-            fn read_plain(&mut self, bytes: &[u8]) -> bool {
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
                 let mut $number = 0_i32;
-                let whole = $crate::Value::read_plain(&mut $number, bytes);
+                let whole = $crate::Value::read_plain::<L>(&mut $number, bytes);
                 *self = $from;
                 whole
             }
@@ -481,16 +535,16 @@ macro_rules! message_value {
                 $crate::message_type!($type $($logical)?)
             }
 
-            const PLAIN: ::core::option::Option<usize> = <$type as $crate::Message>::PLAIN;
+            const PLAIN: $crate::Plain = <$type as $crate::Message>::PLAIN;
 
             #[inline]
-            fn write_plain(&self, room: &mut [u8]) -> bool {
-                $crate::Message::write_plain(self, room)
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
+                $crate::Message::write_plain::<L>(self, room)
             }
 
             #[inline]
-            fn read_plain(&mut self, bytes: &[u8]) -> bool {
-                $crate::Message::read_plain(self, bytes)
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
+                $crate::Message::read_plain::<L>(self, bytes)
             }
         }
     };

@@ -1,7 +1,8 @@
-use crate::description::{Definition, Named};
+use crate::description::{Definition, Named, Notes};
+use crate::layout::{Layout, Tagless};
 use crate::{
-    Begun, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Reader, UnknownFields,
-    Writer, plain,
+    Begun, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Plain, Reader,
+    UnknownFields, Writer, plain,
 };
 
 /// A struct, union or exception: a table of fields, and how to walk them.
@@ -28,8 +29,13 @@ pub trait Message: Default {
     /// What it is, in the words of a contract.
     fn define() -> Definition<'static, Named>;
 
+    /// What it says about itself beside that.
+    fn notes() -> Notes {
+        Notes::default()
+    }
+
     /// See [`Value::PLAIN`](crate::Value::PLAIN).
-    const PLAIN: Option<usize> = None;
+    const PLAIN: Plain = Plain::NOT;
 
     /// Writes all of it in a positional encoding.
     fn write_positional<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
@@ -42,14 +48,14 @@ pub trait Message: Default {
 
     /// See [`Value::write_plain`](crate::Value::write_plain).
     #[must_use]
-    fn write_plain(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
     /// See [`Value::read_plain`](crate::Value::read_plain).
     #[must_use]
-    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -77,10 +83,10 @@ fn write_positional<M: Message, W: Writer + ?Sized>(
     message: &M,
     writer: &mut W,
 ) -> Result<(), EncodeError> {
-    if let Some(size) = M::PLAIN
+    if let Some(size) = M::PLAIN.tagless
         && let Some(room) = writer.plain(size)
     {
-        return match message.write_plain(room) {
+        return match message.write_plain::<Tagless>(room) {
             true => Ok(()),
             false => Err(EncodeError::NeedsTags),
         };
@@ -93,10 +99,10 @@ fn read_positional<'de, M: Message, R: Reader<'de> + ?Sized>(
     message: &mut M,
     reader: &mut R,
 ) -> Result<(), DecodeError> {
-    if let Some(size) = M::PLAIN
+    if let Some(size) = M::PLAIN.tagless
         && let Some(bytes) = reader.plain(size)?
     {
-        return plain::check(message.read_plain(bytes));
+        return plain::check(message.read_plain::<Tagless>(bytes));
     }
     message.read_positional(reader)
 }

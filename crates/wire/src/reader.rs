@@ -1,4 +1,6 @@
-use crate::{DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Numbers, ReadNodes, UnknownValue};
+use crate::{
+    DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Names, Numbers, ReadNodes, UnknownValue,
+};
 use bytes::Bytes;
 use std::any::Any;
 use std::borrow::Cow;
@@ -72,8 +74,9 @@ pub trait Reader<'de> {
         let _ = len;
         self.begin_list(element, element_size)
     }
-    /// Reads an enum's number.
-    fn enumeration(&mut self) -> Result<i32> {
+    /// Reads an enum's number, or the name that stands for it.
+    fn enumeration(&mut self, names: &dyn Names) -> Result<i32> {
+        let _ = names;
         self.i32()
     }
     /// Reads an unsigned 8-bit integer.
@@ -100,6 +103,11 @@ pub trait Reader<'de> {
     /// Reads an instant in a form of the encoding's own: seconds since 1970, and nanoseconds that count
     /// forward. `None`, and nothing is read, where something else comes.
     fn timestamp(&mut self) -> Result<Option<(i64, u32)>> {
+        Ok(None)
+    }
+    /// Reads the text of a value whose type has a carrier, in an encoding for people. `None`, and nothing is read,
+    /// where the carrier comes.
+    fn as_text(&mut self) -> Result<Option<Cow<'de, str>>> {
         Ok(None)
     }
     /// Reads a value that brings its own shape. `None`, and nothing is read, where the encoding does not say
@@ -165,6 +173,16 @@ pub trait Reader<'de> {
     fn plain_list(&mut self, size: usize, element_size: usize) -> Result<Option<&'de [u8]>> {
         let _ = (size, element_size);
         Ok(None)
+    }
+    /// The next `len` bytes, which are not read yet, in an encoding with the
+    /// [layout](crate::layout::ThriftBinary) of Thrift's binary protocol; `None` in others, and where there are not as many.
+    fn block(&self, len: usize) -> Option<&'de [u8]> {
+        let _ = len;
+        None
+    }
+    /// Reads `len` bytes that `block` has given.
+    fn pass(&mut self, len: usize) {
+        let _ = len;
     }
 }
 

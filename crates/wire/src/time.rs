@@ -195,6 +195,75 @@ fn out_of_range(what: String) -> DecodeError {
     DecodeError::malformed(what + ", which is out of range")
 }
 
+/// An instant with as many digits behind the point as protobuf's JSON has: none, 3, 6 or 9.
+struct Rfc3339(Timestamp, i32);
+
+impl fmt::Display for Rfc3339 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rfc3339(timestamp, nanos) = self;
+        write!(f, "{timestamp:.*}", digits(nanos.unsigned_abs()))
+    }
+}
+
+/// A duration as protobuf's JSON has it: `-1.500s`.
+struct InSeconds(SignedDuration);
+
+impl fmt::Display for InSeconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs().unsigned_abs();
+        let nanos = self.0.subsec_nanos().unsigned_abs();
+        let sign = if self.0.is_negative() { "-" } else { "" };
+        match digits(nanos) {
+            0 => write!(f, "{sign}{seconds}s"),
+            digits => {
+                let fraction = nanos / 10_u32.pow(9 - digits as u32);
+                write!(f, "{sign}{seconds}.{fraction:0digits$}s")
+            }
+        }
+    }
+}
+
+impl FromStr for InSeconds {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = text.strip_suffix('s').ok_or(())?;
+        let (seconds, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(());
+        }
+        let nanos: i32 = format!("{fraction:0<9}").parse().map_err(drop)?;
+        let sign = if seconds.starts_with('-') { -1 } else { 1 };
+        let seconds = seconds.parse().map_err(drop)?;
+        Ok(InSeconds(SignedDuration::new(seconds, sign * nanos)))
+    }
+}
+
+/// How many digits of a fraction of a second are written.
+fn digits(nanos: u32) -> usize {
+    match nanos {
+        0 => 0,
+        nanos if nanos % 1_000_000 == 0 => 3,
+        nanos if nanos % 1_000 == 0 => 6,
+        _ => 9,
+    }
+}
+
+/// What the next text says, in an encoding for people.
+fn from_text<'de, T: FromStr, R: Reader<'de> + ?Sized>(
+    reader: &mut R,
+) -> Result<Option<T>, DecodeError> {
+    let Some(text) = reader.as_text()? else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| {
+        let shown: String = text.chars().take(48).collect();
+        DecodeError::malformed(format!(
+            "{shown:?} is no date or time of the kind that is expected"
+        ))
+    })
+}
+
 impl Carried for Timestamp {
     type Carrier = Seconds;
     const LOGICAL: Logical = Logical::Timestamp;
@@ -207,13 +276,16 @@ impl Carried for Timestamp {
     #[inline]
     fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
         let (seconds, nanos) = split(*self);
-        writer.timestamp(seconds, nanos.unsigned_abs())
+        match writer.timestamp(seconds, nanos.unsigned_abs())? {
+            true => Ok(true),
+            false => writer.as_text(&Rfc3339(*self, nanos)),
+        }
     }
 
     #[inline]
     fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
         let Some((seconds, nanos)) = reader.timestamp()? else {
-            return Ok(None);
+            return from_text(reader);
         };
         // Too many for an `i32` are too many.
         join(seconds, i32::try_from(nanos).unwrap_or(i32::MAX)).map(Some)
@@ -235,6 +307,20 @@ impl Carried for TimestampTz {
             nanos,
             offset: self.offset.seconds(),
         }
+    }
+
+    #[inline]
+    fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
+        // The text of an offset ends with its minutes.
+        match self.offset.seconds() % 60 {
+            0 => writer.as_text(self),
+            _ => Ok(false),
+        }
+    }
+
+    #[inline]
+    fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
+        from_text(reader)
     }
 
     fn from_carrier(carrier: SecondsAndOffset) -> Result<Self, DecodeError> {
@@ -259,6 +345,16 @@ impl Carried for SignedDuration {
         }
     }
 
+    #[inline]
+    fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
+        writer.as_text(&InSeconds(*self))
+    }
+
+    #[inline]
+    fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
+        Ok(from_text(reader)?.map(|InSeconds(duration)| duration))
+    }
+
     /// Both parts have one sign, as in protobuf.
     fn from_carrier(carrier: Seconds) -> Result<Self, DecodeError> {
         let Seconds { seconds, nanos } = carrier;
@@ -278,6 +374,16 @@ impl Carried for Date {
 
     fn to_carrier(&self) -> i32 {
         self.days()
+    }
+
+    #[inline]
+    fn write_own<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<bool, EncodeError> {
+        writer.as_text(self)
+    }
+
+    #[inline]
+    fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
+        from_text(reader)
     }
 
     fn from_carrier(days: i32) -> Result<Self, DecodeError> {

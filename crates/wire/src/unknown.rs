@@ -1,3 +1,4 @@
+use crate::names::NO_NAMES;
 use crate::reserved::{AGAIN, NODE, is_reserved};
 use crate::{EncodeError, Kind, Writer};
 use bytes::Bytes;
@@ -194,7 +195,7 @@ impl UnknownValue {
             Self::String(value) => writer.string(value),
             Self::Bytes(value) => writer.unknown_bytes(value),
             Self::Uuid(value) => writer.uuid(value),
-            Self::Enum(value) => writer.enumeration(*value),
+            Self::Enum(value) => writer.enumeration(*value, &NO_NAMES),
             Self::List(kind, items) => {
                 writer.begin_list(*kind, items.len())?;
                 items.iter().try_for_each(|item| item.write(writer))?;

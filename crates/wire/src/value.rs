@@ -1,5 +1,6 @@
 use crate::description::{Named, Type};
-use crate::{DecodeError, EncodeError, Kind, Reader, Writer};
+use crate::layout::Layout;
+use crate::{DecodeError, EncodeError, Kind, Plain, Reader, Writer};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
 use std::sync::Arc;
@@ -27,20 +28,19 @@ pub trait Value: Default {
         Type::Scalar(<Self as Value>::KIND)
     }
 
-    /// How many bytes every value of this type takes in [`tagless`](crate::tagless), at least one; `None`
-    /// where that differs. Lists of such values are blocks of memory.
-    const PLAIN: Option<usize> = None;
+    /// How many bytes every value of this type takes. Lists of such values are blocks of memory.
+    const PLAIN: Plain = Plain::NOT;
 
     /// Writes the value to `PLAIN` bytes. False where it has something that has no place there.
     #[must_use]
-    fn write_plain(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
-    /// Reads a value from `PLAIN` bytes. False where they are none.
+    /// Reads a value from `PLAIN` bytes. False where they are none, or none in this layout; the value is anything then.
     #[must_use]
-    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -73,36 +73,53 @@ macro_rules! scalar {
 /// The same bytes as in memory, least significant first.
 macro_rules! plain {
     (bool) => {
-        const PLAIN: Option<usize> = Some(1);
+        const PLAIN: Plain = Plain::number(1);
 
         #[inline]
-        fn write_plain(&self, room: &mut [u8]) -> bool {
-            Value::write_plain(&u8::from(*self), room)
+        fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+            Value::write_plain::<L>(&u8::from(*self), room)
         }
 
         #[inline]
-        fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
             let mut byte = 0u8;
-            let whole = Value::read_plain(&mut byte, bytes);
+            let whole = Value::read_plain::<L>(&mut byte, bytes);
             *self = byte == 1;
             whole & (byte < 2)
         }
     };
-    ($ty:ident) => {
-        const PLAIN: Option<usize> = Some(size_of::<$ty>());
+    (f32) => {
+        // Thrift has no numbers of this width.
+        const PLAIN: Plain = Plain::number(4).times(1);
 
+        plain!(bytes of f32);
+    };
+    ($ty:ident) => {
+        const PLAIN: Plain = Plain::number(size_of::<$ty>());
+
+        plain!(bytes of $ty);
+    };
+    (bytes of $ty:ident) => {
         #[inline]
-        fn write_plain(&self, room: &mut [u8]) -> bool {
+        fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
             let place = room.first_chunk_mut();
-            place.map(|place| *place = self.to_le_bytes()).is_some()
+            let bytes = match L::BIG_ENDIAN {
+                true => self.to_be_bytes(),
+                false => self.to_le_bytes(),
+            };
+            place.map(|place| *place = bytes).is_some()
         }
 
         #[inline]
-        fn read_plain(&mut self, bytes: &[u8]) -> bool {
-            let place = bytes.first_chunk();
-            place
-                .map(|place| *self = $ty::from_le_bytes(*place))
-                .is_some()
+        fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+            let Some(bytes) = bytes.first_chunk() else {
+                return false;
+            };
+            *self = match L::BIG_ENDIAN {
+                true => $ty::from_be_bytes(*bytes),
+                false => $ty::from_le_bytes(*bytes),
+            };
+            true
         }
     };
 }
@@ -139,16 +156,16 @@ macro_rules! ordered_float {
                 self.0.read(reader)
             }
 
-            const PLAIN: Option<usize> = <$float as Value>::PLAIN;
+            const PLAIN: Plain = <$float as Value>::PLAIN;
 
             #[inline]
-            fn write_plain(&self, room: &mut [u8]) -> bool {
-                Value::write_plain(&self.0, room)
+            fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+                Value::write_plain::<L>(&self.0, room)
             }
 
             #[inline]
-            fn read_plain(&mut self, bytes: &[u8]) -> bool {
-                Value::read_plain(&mut self.0, bytes)
+            fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+                Value::read_plain::<L>(&mut self.0, bytes)
             }
         }
     )*};
@@ -213,16 +230,16 @@ impl Value for Uuid {
         Ok(())
     }
 
-    const PLAIN: Option<usize> = Some(16);
+    const PLAIN: Plain = Plain::number(16);
 
     #[inline]
-    fn write_plain(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
         let place = room.first_chunk_mut();
         place.map(|place| *place = *self.as_bytes()).is_some()
     }
 
     #[inline]
-    fn read_plain(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
         let place = bytes.first_chunk();
         place
             .map(|place| *self = Uuid::from_bytes(*place))

@@ -1,6 +1,7 @@
-use crate::{Dynamic, EncodeError, Field, Kind, Numbers, WrittenNodes};
+use crate::{Dynamic, EncodeError, Field, Kind, Names, Numbers, WrittenNodes};
 use bytes::Bytes;
 use std::any::Any;
+use std::fmt;
 
 type Result = std::result::Result<(), EncodeError>;
 
@@ -74,8 +75,9 @@ pub trait Writer {
     fn begin_array(&mut self, element: Kind, len: usize) -> Result {
         self.begin_list(element, len)
     }
-    /// Writes an enum's number.
-    fn enumeration(&mut self, value: i32) -> Result {
+    /// Writes an enum's number, or the name that stands for it.
+    fn enumeration(&mut self, value: i32, names: &dyn Names) -> Result {
+        let _ = names;
         self.i32(value)
     }
     /// Writes an unsigned 8-bit integer.
@@ -102,6 +104,12 @@ pub trait Writer {
     /// written, where the encoding has no form of its own for it.
     fn timestamp(&mut self, seconds: i64, nanos: u32) -> std::result::Result<bool, EncodeError> {
         let _ = (seconds, nanos);
+        Ok(false)
+    }
+    /// Writes a value whose type has a carrier as its text, which nothing in it escapes. False, and nothing is
+    /// written, where the encoding is not one for people.
+    fn as_text(&mut self, text: &dyn fmt::Display) -> std::result::Result<bool, EncodeError> {
+        let _ = text;
         Ok(false)
     }
     /// Writes a value that brings its own shape. False, and nothing is written, where the encoding does not
@@ -163,6 +171,17 @@ pub trait Writer {
     ) -> std::result::Result<Option<&mut [u8]>, EncodeError> {
         let _ = (count, size);
         Ok(None)
+    }
+
+    /// Room for `len` bytes of elements in the [layout](crate::layout::ThriftBinary) of Thrift's binary protocol; `None` in
+    /// other encodings.
+    fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
+        let _ = len;
+        None
+    }
+    /// Takes the last `len` bytes back.
+    fn take_back(&mut self, len: usize) {
+        let _ = len;
     }
 
     /// True for ids that the encoding can say.

@@ -314,3 +314,66 @@ fn ids_that_do_not_fit() {
         json::Writer::new(&mut out, Limits::default()).begin_field(&field)
     ));
 }
+
+/// Lists of structs of numbers are written, and as a rule read, as blocks: the bytes are those of the structs one by one.
+/// What a peer writes otherwise is read as it is everywhere else.
+#[test]
+fn binary_blocks() {
+    let truth = |truth, colour| Truth {
+        truth,
+        colour: Colour(colour),
+        ..Truth::default()
+    };
+    let block = "020001 01 080002 00000007 00";
+    binary(
+        &format!("0c00000002 {block} {block}"),
+        vec![truth(true, 7); 2],
+    );
+    binary("0800000002 00000001 ffffffff", vec![1i32, -1]);
+    binary("0300000003 01 00 ff", vec![1u8, 0, 255]);
+    binary("0400000001 3ff0000000000000", vec![1.0f32]);
+    let rows = [
+        (
+            "another order",
+            "080002 00000007 020001 01 00",
+            truth(true, 7),
+        ),
+        ("a field less", "080002 00000007 00", truth(false, 7)),
+        ("nothing", "00", truth(false, 0)),
+        (
+            "another true",
+            "020001 05 080002 00000007 00",
+            truth(true, 7),
+        ),
+        (
+            "a field of another type",
+            "030001 01 080002 00000007 00",
+            truth(false, 7),
+        ),
+        (
+            "a field twice",
+            "020001 00 020001 01 080002 00000007 00",
+            truth(true, 7),
+        ),
+    ];
+    for (name, form, value) in rows {
+        let bytes = from_hex(&format!("0c00000003 {block} {form} {block}"));
+        let read = binary::from_bytes::<Vec<Truth>>(&bytes);
+        assert_eq!(
+            read,
+            Ok(vec![truth(true, 7), value, truth(true, 7)]),
+            "{name}"
+        );
+        for end in 0..bytes.len() {
+            assert!(
+                binary::from_bytes::<Vec<Truth>>(&bytes[..end]).is_err(),
+                "{name}"
+            );
+        }
+    }
+    // What nobody knows is kept, and written again; then the list is no block.
+    let hex = format!("0c00000002 {block} 020001 01 080002 00000007 060003 0005 00");
+    let kept = binary::from_bytes::<Vec<Truth>>(&from_hex(&hex)).unwrap();
+    assert!(!kept[1].unknown_fields.is_empty());
+    binary(&hex, kept);
+}

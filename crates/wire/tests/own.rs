@@ -305,9 +305,9 @@ fn unknown_fields_need_tags() {
 /// Blocks are the same bytes as their fields one after the other.
 #[test]
 fn plain_structs() {
-    assert_eq!(<Sample as Value>::PLAIN, Some(28));
-    assert_eq!(<Key as Value>::PLAIN, None);
-    assert_eq!(<Option64 as Value>::PLAIN, None);
+    assert_eq!(<Sample as Value>::PLAIN.tagless(), Some(28));
+    assert_eq!(<Key as Value>::PLAIN.tagless(), None);
+    assert_eq!(<Option64 as Value>::PLAIN.tagless(), None);
     let sample = |n: i32| Sample {
         small: n,
         inner: Truth {

@@ -1,7 +1,9 @@
 //! Protobuf as prost writes and reads it.
 #![allow(clippy::unwrap_used)]
 
-use dovetail_wire::{Bytes, UnknownFields, Value, message, protobuf, union};
+use dovetail_wire::{
+    Bytes, Cursor, Field, Kind, NextField, Reader, UnknownFields, Value, message, protobuf, union,
+};
 use proptest::prelude::*;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -379,6 +381,96 @@ fn lists_begin_anew_in_each_message() {
         .read(&mut protobuf::Reader::new(&bytes, limits))
         .unwrap();
     assert_eq!(value.numbers, [1, 2, 3]);
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Tree {
+    blob: Bytes,
+    numbers: Vec<i32>,
+    children: Vec<Tree>,
+    named: BTreeMap<bool, Tree>,
+}
+
+message!(Tree {
+    1 blob: Bytes,
+    2 numbers: Vec<i32>,
+    3 children: Vec<Tree>,
+    4 named: BTreeMap<bool, Tree>,
+});
+
+/// The same bytes, put together from the inside.
+fn spelled(tree: &Tree) -> Vec<u8> {
+    let field = |number: u8, value: &[u8]| {
+        let mut bytes = vec![number << 3 | 2];
+        prost::encoding::encode_varint(value.len() as u64, &mut bytes);
+        [&bytes, value].concat()
+    };
+    let numbers: Vec<u8> = tree.numbers.iter().map(|number| *number as u8).collect();
+    let mut bytes = field(1, &tree.blob);
+    if !numbers.is_empty() {
+        bytes.extend(field(2, &numbers));
+    }
+    for child in &tree.children {
+        bytes.extend(field(3, &spelled(child)));
+    }
+    for (key, value) in &tree.named {
+        let entry = [&[8, u8::from(*key)], &field(2, &spelled(value))[..]].concat();
+        bytes.extend(field(4, &entry));
+    }
+    bytes
+}
+
+/// Lengths of one to three bytes, of messages, runs and entries, in all orders and however deep inside others.
+#[test]
+fn lengths_take_as_many_bytes_as_they_need() {
+    let leaf = |size: usize| Tree {
+        blob: vec![7; size].into(),
+        numbers: vec![1; size / 2],
+        ..Tree::default()
+    };
+    let sizes = [0, 1, 130, 2, 300, 20_000, 1, 127, 128, 16_383, 40_000, 0];
+    let named = |at: usize| [(false, leaf(at * 60)), (true, leaf(3))].into();
+    let grow = |children: Vec<Tree>| Tree {
+        named: named(children.len()),
+        children,
+        ..leaf(5)
+    };
+    let wide = grow(sizes.map(|size| grow(vec![leaf(size), leaf(9)])).into());
+    let deep = (0..20).fold(leaf(20_000), |tree, _| grow(vec![tree, leaf(1)]));
+    for tree in [leaf(0), wide, deep] {
+        let bytes = protobuf::to_bytes(&tree).unwrap();
+        assert!(bytes == spelled(&tree));
+        assert!(protobuf::from_bytes::<Tree>(&bytes).unwrap() == tree);
+    }
+}
+
+/// Lists of structs with more than 64 fields: which of them have come is known of each struct.
+#[test]
+fn lists_behind_many_fields_are_continued() {
+    let table: Vec<Field<'_>> = (1..=70).map(|id| Field::new(id, "", Kind::List)).collect();
+    // In each of two structs field 70, which is packed, field 1, and field 70 again.
+    let bytes = hex(&"0a0b b2040101 0a0102 b2040103".repeat(2));
+    let limits = dovetail_wire::Limits::default();
+    let reader = &mut protobuf::Reader::new(&bytes, limits);
+    reader.begin_struct().unwrap();
+    let mut cursor = Cursor::default();
+    let next = reader.next_field(&table, &mut cursor).unwrap();
+    assert_eq!(next, NextField::Known(0));
+    let mut structs = reader.begin_list(Kind::Struct, 1).unwrap();
+    while reader.next_element(&mut structs).unwrap() {
+        reader.begin_struct().unwrap();
+        let mut cursor = Cursor::default();
+        let mut found = Vec::new();
+        while let NextField::Known(index) = reader.next_field(&table, &mut cursor).unwrap() {
+            let mut list = reader.begin_list(Kind::I32, 4).unwrap();
+            while reader.next_element(&mut list).unwrap() {
+                found.push((index, list.append, reader.i32().unwrap()));
+            }
+        }
+        assert_eq!(found, [(69, false, 1), (0, false, 2), (69, true, 3)]);
+    }
+    let end = reader.next_field(&table, &mut cursor).unwrap();
+    assert_eq!(end, NextField::End);
 }
 
 fn hex(text: &str) -> Vec<u8> {

@@ -82,7 +82,10 @@ fn times() {
         ["ffffffff", "01", "01", "08 ffffffffffffffffff01"],
     );
     assert_eq!(Date::default(), date("1970-01-01"));
-    assert_eq!(<Moment as Value>::PLAIN, Some(12 + 16 + 4 + 12 + 8));
+    assert_eq!(
+        <Moment as Value>::PLAIN.tagless(),
+        Some(12 + 16 + 4 + 12 + 8)
+    );
 }
 
 #[test]
@@ -144,8 +147,8 @@ fn arrays() {
             "0a 02 00 00",
         ],
     );
-    assert_eq!(<[[u16; 2]; 3] as Value>::PLAIN, Some(12));
-    assert_eq!(<[String; 2] as Value>::PLAIN, None);
+    assert_eq!(<[[u16; 2]; 3] as Value>::PLAIN.tagless(), Some(12));
+    assert_eq!(<[String; 2] as Value>::PLAIN.tagless(), None);
 }
 
 #[test]

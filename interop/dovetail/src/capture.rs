@@ -2,7 +2,8 @@
 
 use crate::connector::{Connector, Kind};
 use crate::{Contract, Failure};
-use dovetail::{Compression, Server, ServiceDescriptor, Wire};
+use dovetail::protocol::ConnectionLimits;
+use dovetail::{Compression, Server, ServerLimits, ServiceDescriptor, Wire};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
@@ -23,10 +24,18 @@ pub(crate) fn run(contract: &Contract, folder: &Path) -> Result<(), Box<dyn Erro
         folder.join("descriptions.hex"),
         descriptions(contract.services),
     )?;
-    // Of the other contracts, large answers are to come in several frames.
+    // Large messages are to come in several frames.
+    let limits = ConnectionLimits {
+        frame_bytes: 1 << 20,
+        ..ConnectionLimits::default()
+    };
+    let server = Server::new().limits(ServerLimits {
+        connection: limits,
+        ..ServerLimits::default()
+    });
     let server = match contract.name {
-        "uuid" => Server::new().compression(Compression::lz4().at_least(0)),
-        _ => Server::new(),
+        "uuid" => server.compression(Compression::lz4().at_least(0)),
+        _ => server,
     };
     let running = (contract.serve)(server)
         .listen("tcp://127.0.0.1:0")?
@@ -36,10 +45,12 @@ pub(crate) fn run(contract: &Contract, folder: &Path) -> Result<(), Box<dyn Erro
     for (name, case) in (contract.cases)() {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let connector = Connector {
+            tls: None,
             address: listener.local_addr()?.to_string(),
             wire: Wire::Dovetail,
             multiplexed: contract.services.len() > 1,
             kind: Kind::Blocking,
+            limits,
         };
         let records = relay(listener, behind.to_owned());
         match case(&connector) {

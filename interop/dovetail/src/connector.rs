@@ -6,14 +6,19 @@ use crate::interop::{
 };
 use crate::neovim::{EditorBlockingClient, EditorClient};
 use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
-use dovetail::{Channel, Status, Wire, blocking};
+use dovetail::protocol::ConnectionLimits;
+use dovetail::wire::Limits;
+use dovetail::{Channel, ChannelBuilder, ClientTls, Status, Wire, blocking};
 use tokio::runtime::{Handle, Runtime};
 
 pub(crate) struct Connector {
     pub(crate) address: String,
+    /// Over TLS.
+    pub(crate) tls: Option<ClientTls>,
     pub(crate) wire: Wire,
     pub(crate) multiplexed: bool,
     pub(crate) kind: Kind,
+    pub(crate) limits: ConnectionLimits,
 }
 
 /// Which of the two clients is called.
@@ -45,8 +50,29 @@ pub(crate) use ask;
 impl Connector {
     /// A blocking channel, whatever kind of client was chosen.
     pub(crate) fn channel(&self) -> Result<blocking::Channel, Status> {
-        let builder = blocking::Channel::builder(&self.address)?;
-        Ok(builder.wire(self.wire).build())
+        Ok(self.blocking()?.build())
+    }
+
+    /// The settings of a blocking channel.
+    fn blocking(&self) -> Result<blocking::ChannelBuilder, Status> {
+        let builder = blocking::Channel::builder(&self.address)?
+            .wire(self.wire)
+            .limits(self.limits, Limits::default());
+        Ok(match &self.tls {
+            Some(tls) => builder.tls(tls),
+            None => builder,
+        })
+    }
+
+    /// The same of an async one.
+    pub(crate) fn builder(&self) -> Result<ChannelBuilder, Status> {
+        let builder = Channel::builder(&self.address)?
+            .wire(self.wire)
+            .limits(self.limits, Limits::default());
+        Ok(match &self.tls {
+            Some(tls) => builder.tls(tls),
+            None => builder,
+        })
     }
 
     /// A channel to the service, with a client around it.
@@ -58,7 +84,7 @@ impl Connector {
         let service = self.multiplexed.then_some(service);
         Ok(match &self.kind {
             Kind::Blocking => {
-                let builder = blocking::Channel::builder(&self.address)?.wire(self.wire);
+                let builder = self.blocking()?;
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,
@@ -66,7 +92,7 @@ impl Connector {
                 Client::Blocking(named.build().into())
             }
             Kind::Async(runtime) => {
-                let builder = Channel::builder(&self.address)?.wire(self.wire);
+                let builder = self.builder()?;
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,

@@ -52,3 +52,16 @@ impl Second for Handler {
         Ok(value + 1000)
     }
 }
+
+/// gRPC's libraries call both with the code that their compiler makes of this file.
+#[cfg(test)]
+#[test]
+fn exported() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../contract/derived.proto");
+    let text = dovetail::export::proto(&[&UUID_SERVICE, &SECOND]).expect("a file");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden, &text).expect("a golden file");
+    }
+    let written = std::fs::read_to_string(golden).expect("a golden file");
+    assert_eq!(text, written, "UPDATE_GOLDEN=1 refreshes it");
+}

@@ -3,7 +3,7 @@
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, Kind, ask};
 use crate::neovim::{Editor, EditorClient, Host, HostServer, MoveError, Point, Refused};
-use dovetail::{Channel, Code, Context, Dynamic, Server, Status};
+use dovetail::{Code, Context, Dynamic, Server, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -97,7 +97,7 @@ fn called_back(connector: &Connector) -> Outcome {
         return Err(Failure::Skip("only the async client can be called back"));
     };
     let services = Server::new().service(HostServer::new(Handler::default()));
-    let channel = Channel::builder(&connector.address)?.wire(connector.wire);
+    let channel = connector.builder()?;
     let editor = EditorClient::from(channel.serve(services).build());
     runtime.block_on(async {
         let info = editor.nvim_get_api_info().await?;

@@ -1,13 +1,15 @@
 //! The cases of calls.proto and mapped.thrift, over gRPC, and what answers them.
 
 use crate::calls::v1::{
-    Blob, Calls, CallsClient, Colour, Failure as Wanted, Number, Text, Value, ValuePart,
+    Blob, Calls, CallsClient, Colour, Failure as Wanted, Many, Number, Text, Value, ValuePart,
 };
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, Kind};
 use crate::google::protobuf::Empty;
-use crate::mapped::{FailError, Mapped, MappedClient, Missing, Pair, Refused};
-use dovetail::{Channel, Code, Context, Status};
+use crate::mapped::{
+    CountError, CountStreamError, FailError, Mapped, MappedClient, Missing, Pair, Refused,
+};
+use dovetail::{Channel, ChannelBuilder, Code, Context, Items, Receiver, Status};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -119,6 +121,71 @@ impl Calls for Handler {
         let gone = lock(&self.gone).get(&request.number).copied();
         Ok(number(gone.unwrap_or(0)))
     }
+
+    async fn make_many(&self, _: Context, request: Many) -> Result<Items<'_, Blob>, Status> {
+        Ok(Items::with(move |mut out| async move {
+            for _ in 0..request.count {
+                out.send(blob(request.size)).await;
+            }
+            let code = |code: &Code| *code as i32 == request.code;
+            match Code::ALL.into_iter().find(code) {
+                Some(code) => Err(Status::new(code, format!("after {}", request.count))),
+                None => Ok(()),
+            }
+        }))
+    }
+
+    async fn sum(&self, _: Context, mut numbers: Receiver<Number>) -> Result<Number, Status> {
+        let mut sum = 0;
+        while let Some(next) = numbers.next().await {
+            match next?.number {
+                negative @ ..0 => {
+                    let what = format!("{negative} is negative");
+                    return Err(Status::new(Code::InvalidArgument, what));
+                }
+                number => sum += number,
+            }
+        }
+        Ok(number(sum))
+    }
+
+    async fn measure(&self, _: Context, mut blobs: Receiver<Blob>) -> Result<Number, Status> {
+        let mut size = 0;
+        while let Some(blob) = blobs.next().await {
+            size += blob?.blob.len() as i64;
+        }
+        Ok(number(size))
+    }
+
+    async fn echo_many(
+        &self,
+        _: Context,
+        values: Receiver<Value>,
+    ) -> Result<Items<'_, Value>, Status> {
+        Ok(Items::new(values))
+    }
+
+    async fn wait_many(
+        &self,
+        _: Context,
+        mut numbers: Receiver<Number>,
+    ) -> Result<Items<'_, Number>, Status> {
+        let gone = self.gone.clone();
+        Ok(Items::with(|mut out| async move {
+            let first = numbers.next().await;
+            let first = first.ok_or_else(|| Status::new(Code::InvalidArgument, "no number"))??;
+            let _waiting = Waiting(gone, first.number);
+            out.send(first).await;
+            std::future::pending().await
+        }))
+    }
+}
+
+fn blob(size: i64) -> Blob {
+    Blob {
+        blob: pattern(size),
+        ..Blob::default()
+    }
 }
 
 /// The bytes that all peers make, as cases.py has them.
@@ -167,6 +234,67 @@ impl Mapped for Handler {
             _ => Ok(42),
         }
     }
+
+    async fn count(
+        &self,
+        _: Context,
+        to: i32,
+        missing_at: i32,
+    ) -> Result<(String, Items<'_, i32, CountStreamError>), CountError> {
+        if to < 0 {
+            return Err(below_zero().into());
+        }
+        let items = Items::with(move |mut out| async move {
+            for number in 0..to {
+                if number == missing_at {
+                    return Err(missing_number(number).into());
+                }
+                out.send(number).await;
+            }
+            Ok(())
+        });
+        Ok((format!("to {to}"), items))
+    }
+
+    async fn numbers(&self, _: Context, to: i32) -> Result<Items<'_, i32>, Status> {
+        Ok(Items::iter(0..to))
+    }
+
+    async fn sum(&self, _: Context, start: i64, mut items: Receiver<i32>) -> Result<i64, Status> {
+        let mut sum = start;
+        while let Some(item) = items.next().await {
+            sum += i64::from(item?);
+        }
+        Ok(sum)
+    }
+
+    async fn turn_all(
+        &self,
+        _: Context,
+        mut pairs: Receiver<Pair>,
+    ) -> Result<Items<'_, Pair>, Status> {
+        Ok(Items::with(|mut out| async move {
+            while let Some(next) = pairs.next().await {
+                let next = next?;
+                out.send(pair(next.right, next.left)).await;
+            }
+            Ok(())
+        }))
+    }
+}
+
+fn below_zero() -> Refused {
+    Refused {
+        why: "below zero".to_owned(),
+        ..Refused::default()
+    }
+}
+
+fn missing_number(number: i32) -> Missing {
+    Missing {
+        what: format!("number {number}"),
+        ..Missing::default()
+    }
 }
 
 fn pair(left: i32, right: i32) -> Pair {
@@ -193,15 +321,26 @@ fn missing() -> Missing {
 }
 
 /// Runs a case with a channel of its own.
-fn with<F: Future<Output = Outcome>>(
+pub(crate) fn with<F: Future<Output = Outcome>>(
     connector: &Connector,
+    run: impl FnOnce(Channel) -> F,
+) -> Outcome {
+    with_built(connector, ChannelBuilder::build, run)
+}
+
+/// The same with a channel that is not as its builder has it.
+pub(crate) fn with_built<F: Future<Output = Outcome>>(
+    connector: &Connector,
+    build: impl FnOnce(ChannelBuilder) -> Channel,
     run: impl FnOnce(Channel) -> F,
 ) -> Outcome {
     let Kind::Async(runtime) = &connector.kind else {
         return Err(Failure::Skip("gRPC needs an async channel"));
     };
-    let builder = Channel::builder(&connector.address)?.wire(connector.wire);
-    runtime.block_on(run(builder.build()))
+    let builder = connector.builder()?;
+    // A channel may begin to work as soon as it is there.
+    let _entered = runtime.enter();
+    runtime.block_on(run(build(builder)))
 }
 
 async fn echo(channel: Channel) -> Outcome {
@@ -349,6 +488,169 @@ async fn mapped_exceptions(channel: Channel) -> Outcome {
     pass()
 }
 
+/// What comes, and how it ends.
+async fn ends<T, E>(mut items: Receiver<T, E>) -> (Vec<T>, Option<E>)
+where
+    T: dovetail::wire::FieldValue,
+    E: dovetail::Exceptions,
+{
+    let mut got = Vec::new();
+    while let Some(item) = items.next().await {
+        match item {
+            Ok(item) => got.push(item),
+            Err(error) => return (got, Some(error)),
+        }
+    }
+    (got, None)
+}
+
+fn many(count: i64, size: i64, code: i32) -> Many {
+    Many {
+        count,
+        size,
+        code,
+        ..Many::default()
+    }
+}
+
+async fn server_stream(channel: Channel) -> Outcome {
+    let calls = CallsClient::from(channel);
+    for (count, size) in [(0, 1), (1, 0), (1000, 10), (20, 100_000), (2, 3_000_000)] {
+        let (got, error) = ends(calls.make_many(&many(count, size, 0)).await?).await;
+        check(&error, &None)?;
+        if got != vec![blob(size); count as usize] {
+            return fail(format!("{count} blobs of {size} bytes are others"));
+        }
+    }
+    for count in [0, 1, 1000] {
+        // Without items, the failure may be the answer.
+        let (got, error) = match calls.make_many(&many(count, 9, 10)).await {
+            Ok(items) => ends(items).await,
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        check(&(got.len() as i64), &count)?;
+        let said = error.map(|error| (error.code(), error.message().to_owned()));
+        check(&said, &Some((Code::Aborted, format!("after {count}"))))?;
+    }
+    pass()
+}
+
+async fn client_stream(channel: Channel) -> Outcome {
+    let calls = CallsClient::from(channel);
+    for count in [0, 1, 10_000] {
+        let (mut numbers, sum) = calls.sum().await?;
+        for each in 0..count {
+            numbers.send(&number(each)).await?;
+        }
+        numbers.finish();
+        check(&sum.await?.number, &(0..count).sum())?;
+    }
+    for (count, size) in [(20, 100_000), (2, 3_000_000)] {
+        let (mut blobs, measured) = calls.measure().await?;
+        for _ in 0..count {
+            blobs.send(&blob(size)).await?;
+        }
+        blobs.finish();
+        check(&measured.await?.number, &(count * size))?;
+    }
+    let (mut numbers, sum) = calls.sum().await?;
+    while numbers.send(&number(-1)).await.is_ok() {}
+    let Err(refused) = sum.await else {
+        return fail("a sum of negative numbers");
+    };
+    check(&refused.code(), &Code::InvalidArgument)?;
+    pass()
+}
+
+async fn both_streams(channel: Channel) -> Outcome {
+    let calls = CallsClient::from(channel);
+    let (mut values, echoes) = calls.echo_many().await?;
+    // A server may begin its answer with the first item.
+    values.send(&known()).await?;
+    let mut echoes = echoes.await?;
+    check(&echoes.next().await, &Some(Ok(known())))?;
+    for each in 0..200 {
+        let value = Value {
+            number: each,
+            ..Value::default()
+        };
+        values.send(&value).await?;
+        check(&echoes.next().await, &Some(Ok(value)))?;
+    }
+    values.finish();
+    check(&echoes.next().await, &None)?;
+    pass()
+}
+
+async fn slow_reader(channel: Channel) -> Outcome {
+    let calls = CallsClient::from(channel);
+    let mut blobs = calls.make_many(&many(100, 100_000, 0)).await?;
+    check(&blobs.next().await, &Some(Ok(blob(100_000))))?;
+    for _ in 0..100 {
+        check(&calls.known(&Empty::default()).await?, &known())?;
+    }
+    check(&ends(blobs).await.0.len(), &99)?;
+    pass()
+}
+
+async fn cancel_stream(channel: Channel) -> Outcome {
+    let calls = CallsClient::from(channel);
+    let token = fresh();
+    let (mut numbers, waiting) = calls.wait_many().await?;
+    numbers.send(&number(token)).await?;
+    numbers.finish();
+    let mut waiting = waiting.await?;
+    check(&waiting.next().await, &Some(Ok(number(token))))?;
+    drop(waiting);
+    given_up(&calls, token).await
+}
+
+async fn deadline_of_a_stream(channel: Channel) -> Outcome {
+    let hasty = CallsClient::from(channel.with_timeout(Duration::from_millis(300)));
+    let token = fresh();
+    let (mut numbers, waiting) = hasty.wait_many().await?;
+    numbers.send(&number(token)).await?;
+    let (got, late) = ends(waiting.await?).await;
+    check(&got, &vec![number(token)])?;
+    let late = late.map(|late| late.code());
+    check(&late, &Some(Code::DeadlineExceeded))?;
+    given_up(&CallsClient::from(channel), token).await
+}
+
+async fn mapped_streams(channel: Channel) -> Outcome {
+    let calls = MappedClient::from(channel);
+    let (said, items) = calls.count(3, -1).await?;
+    check(&said, &"to 3".to_owned())?;
+    check(&ends(items).await, &(vec![0, 1, 2], None))?;
+    check(&ends(calls.numbers(3).await?).await, &(vec![0, 1, 2], None))?;
+    let (mut items, sum) = calls.sum(1 << 40).await?;
+    for number in 0..4 {
+        items.send(&number).await?;
+    }
+    items.finish();
+    check(&sum.await?, &((1 << 40) + 6))?;
+    let (mut pairs, turned) = calls.turn_all().await?;
+    for number in 0..3 {
+        pairs.send(&pair(number, -1)).await?;
+    }
+    pairs.finish();
+    let wanted: Vec<Pair> = (0..3).map(|number| pair(-1, number)).collect();
+    check(&ends(turned.await?).await, &(wanted, None))?;
+    pass()
+}
+
+async fn mapped_stream_exceptions(channel: Channel) -> Outcome {
+    let calls = MappedClient::from(channel);
+    for at in [0, 2] {
+        let (_, items) = calls.count(3, at).await?;
+        let missing = CountStreamError::from(missing_number(at));
+        check(&ends(items).await, &((0..at).collect(), Some(missing)))?;
+    }
+    let refused = calls.count(-1, -1).await.map(drop);
+    check(&refused, &Err(below_zero().into()))?;
+    pass()
+}
+
 pub(crate) fn all() -> Vec<Case> {
     vec![
         case("echo", |connector| with(connector, echo)),
@@ -361,6 +663,20 @@ pub(crate) fn all() -> Vec<Case> {
         case("mapped", |connector| with(connector, mapped)),
         case("mapped_exceptions", |connector| {
             with(connector, mapped_exceptions)
+        }),
+        case("server_stream", |connector| with(connector, server_stream)),
+        case("client_stream", |connector| with(connector, client_stream)),
+        case("both_streams", |connector| with(connector, both_streams)),
+        case("slow_reader", |connector| with(connector, slow_reader)),
+        case("cancel_stream", |connector| with(connector, cancel_stream)),
+        case("deadline_of_a_stream", |connector| {
+            with(connector, deadline_of_a_stream)
+        }),
+        case("mapped_streams", |connector| {
+            with(connector, mapped_streams)
+        }),
+        case("mapped_stream_exceptions", |connector| {
+            with(connector, mapped_stream_exceptions)
         }),
     ]
 }

@@ -1,8 +1,10 @@
 //! The peer that is ours: Dovetail behind the command line that all interop peers have.
 
+mod bare;
 mod capture;
 mod case;
 mod cases;
+mod conformance;
 mod connector;
 mod derived;
 #[cfg(test)]
@@ -12,10 +14,13 @@ mod grpc;
 mod handler;
 mod objects;
 mod streams;
+mod testing;
+mod tls;
 mod uuid;
 mod values;
 
 dovetail::include_contract!("calls.v1");
+dovetail::include_contract!("connectrpc.conformance.v1");
 dovetail::include_contract!("interop");
 dovetail::include_contract!("mapped");
 dovetail::include_contract!("neovim");
@@ -25,25 +30,30 @@ dovetail::include_contract!("uuid");
 
 use case::{Case, Failure};
 use connector::{Connector, Kind};
-use dovetail::{Model, Server, ServiceDescriptor, Wire};
+use dovetail::protocol::ConnectionLimits;
+use dovetail::{Health, Model, Reflection, Server, ServiceDescriptor, Wire};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
+use tls::TLS;
 use tokio::runtime;
 
 const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
+       dovetail-peer http2 server FLAGS --model bare
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-CONTRACT: interop | uuid | neovim | grpc | streams | objects; the last two have cases for capture alone
+       dovetail-peer conformance [--model M], for Connect's conformance suite
+CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | streams | objects; the last two have cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const MSGPACK_RPC: &str = "msgpack-rpc";
 const GRPC: &str = "grpc";
-const TRANSPORTS: [&str; 5] = ["buffered", "framed", "header", "header-zlib", "http"];
+const CONNECT: [&str; 2] = ["connect-json", "connect-proto"];
+const TRANSPORTS: [&str; 6] = ["buffered", "framed", "header", "header-zlib", "http", TLS];
 
 /// How the server can spend its threads; the first is the default.
 const MODELS: [(&str, Model); 4] = [
@@ -75,7 +85,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 6] = [
+const CONTRACTS: [Contract; 9] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -108,9 +118,44 @@ const CONTRACTS: [Contract; 6] = [
         cases: grpc::all,
         serve: |server| {
             let handler = Arc::new(grpc::Handler::default());
+            let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/calls.descriptors"));
+            let server = match Reflection::of(&descriptors[..]) {
+                Ok(reflection) => server.reflection(&reflection),
+                // Its cases say what is missing.
+                Err(_) => server,
+            };
+            server
+                .health(&Health::default())
+                .service(calls::v1::CallsServer::from(handler.clone()))
+                .service(mapped::MappedServer::from(handler))
+                .service(derived::SecondServer::new(derived::Handler))
+                .service(derived::UuidServiceServer::new(derived::Handler))
+        },
+    },
+    Contract {
+        name: "testing",
+        services: &[&testing::TEST_SERVICE],
+        cases: testing::all,
+        serve: |server| server.service(testing::TestServiceServer::new(testing::Handler)),
+    },
+    Contract {
+        name: "http2",
+        services: &[],
+        // Ours are of what is above HTTP/2.
+        cases: Vec::new,
+        serve: |server| server,
+    },
+    Contract {
+        name: "http",
+        services: &[&calls::v1::CALLS, &mapped::MAPPED],
+        // Clients of ours do not speak Connect.
+        cases: Vec::new,
+        serve: |server| {
+            let handler = Arc::new(grpc::Handler::default());
             server
                 .service(calls::v1::CallsServer::from(handler.clone()))
                 .service(mapped::MappedServer::from(handler))
+                .service(derived::SecondServer::new(derived::Handler))
         },
     },
     Contract {
@@ -138,9 +183,19 @@ struct Options {
     client: Option<String>,
 }
 
+impl Options {
+    fn secured(&self) -> String {
+        format!("tls://{}", self.address)
+    }
+}
+
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let contract = arguments.next().ok_or(USAGE)?;
+    if contract == "conformance" {
+        conformance::serve(&options(arguments)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let contract = CONTRACTS.iter().find(|known| known.name == contract);
     let contract = contract.ok_or(USAGE)?;
     match arguments.next().as_deref() {
@@ -199,7 +254,7 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
         _ => {}
     }
     let transport = match options.transport.as_str() {
-        "buffered" => "",
+        "buffered" | TLS => "",
         "framed" => "+framed",
         "header" => "+header",
         "header-zlib" => "+header:zlib",
@@ -214,14 +269,27 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
 fn capabilities(contract: &Contract) -> Vec<Value> {
     match contract.name {
         "neovim" => return vec![alone(MSGPACK_RPC, false)],
-        "grpc" => return vec![alone(GRPC, false)],
+        "grpc" => return vec![alone(GRPC, false), over_tls(GRPC)],
+        "testing" => return vec![alone(GRPC, false)],
+        "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
+        "http" => {
+            let why = "Dovetail answers Connect, and does not call it";
+            let ways =
+                CONNECT.map(|protocol| ["http", TLS].map(|way| answered(protocol, way, why)));
+            return ways.concat();
+        }
         _ => {}
     }
     let mut found = Vec::new();
     for transport in TRANSPORTS {
         for protocol in PROTOCOLS {
-            let header = transport.starts_with("header");
-            if header && !["binary", "compact"].contains(&protocol) {
+            // TLS is the same for all; these two are enough.
+            let some = transport.starts_with("header") || transport == TLS;
+            if some && !["binary", "compact"].contains(&protocol) {
+                continue;
+            }
+            if transport == TLS {
+                found.push(over_tls(protocol));
                 continue;
             }
             for multiplexed in [false, true] {
@@ -250,24 +318,55 @@ fn alone(protocol: &str, multiplexed: bool) -> Value {
     })
 }
 
+/// A protocol over TLS, where names of services and Unix sockets are the same as elsewhere.
+fn over_tls(protocol: &str) -> Value {
+    json!({
+        "protocol": protocol, "transport": TLS, "multiplexed": false,
+        "roles": ["client", "server"], "unix": false,
+    })
+}
+
+/// A protocol that is answered, and not called.
+fn answered(protocol: &str, transport: &str, why: &str) -> Value {
+    json!({
+        "protocol": protocol, "transport": transport, "multiplexed": false,
+        "roles": ["server"], "unix": false, "reason": why,
+    })
+}
+
 fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {
-    let running = (contract.serve)(Server::new())
-        .model(pick(&MODELS, options.model.as_deref())?)
-        .listen(&options.address)?
-        .start()?;
+    if options.model.as_deref() == Some("bare") {
+        return bare::serve(&options.address);
+    }
+    let server = (contract.serve)(Server::new()).model(pick(&MODELS, options.model.as_deref())?);
+    let server = match options.transport.as_str() {
+        TLS => server.tls(&tls::server()?).listen(&options.secured())?,
+        _ => server.listen(&options.address)?,
+    };
+    let running = server.start()?;
     let address = running.addresses()[0].to_string();
-    println!("READY {}", address.trim_start_matches("tcp://"));
+    let place = address.strip_prefix("tls://");
+    println!(
+        "READY {}",
+        place.unwrap_or(address.trim_start_matches("tcp://"))
+    );
     // Ends when the standard input does.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }
 
 fn call(contract: &Contract, options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let (address, tls) = match options.transport.as_str() {
+        TLS => (options.secured(), Some(tls::client()?)),
+        _ => (options.address.clone(), None),
+    };
     let connector = Connector {
-        address: options.address.clone(),
+        address,
+        tls,
         wire: wire(options)?,
         multiplexed: options.multiplexed,
         kind: pick(&CLIENTS, options.client.as_deref())?()?,
+        limits: ConnectionLimits::default(),
     };
     let mut code = ExitCode::SUCCESS;
     for (name, run) in (contract.cases)() {

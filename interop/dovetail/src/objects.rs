@@ -6,7 +6,7 @@ use crate::things::{
     Counter, CounterObject, Counters, CountersBlockingClient, CountersClient, Listener,
     ListenerObject, OpenError, Pair, Refused,
 };
-use dovetail::{Channel, Code, Context, Execution, Status};
+use dovetail::{Code, Context, Execution, Items, Receiver, Status};
 use std::error::Error;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use tokio::runtime;
@@ -31,6 +31,17 @@ impl Counter for Number {
     async fn bump(&self, _: Context, number: i64) -> Result<(), Status> {
         self.0.fetch_add(number, Ordering::SeqCst);
         Ok(())
+    }
+
+    async fn count(&self, _: Context, to: i64) -> Result<Items<'_, i64>, Status> {
+        Ok(Items::iter(self.0.load(Ordering::SeqCst)..to))
+    }
+
+    async fn add_all(&self, context: Context, mut numbers: Receiver<i64>) -> Result<i64, Status> {
+        while let Some(number) = numbers.next().await {
+            self.add(context.clone(), number?).await?;
+        }
+        self.add(context, 0).await
     }
 }
 
@@ -86,6 +97,15 @@ impl Counters for Handler {
         let other = tally.client().fork_pipelined().await?;
         let sum = other.client().add(2).await?;
         tally.client().add(0).await.map_err(unexpected)?;
+        Ok(sum)
+    }
+
+    async fn count_up(&self, _: Context, counter: CounterObject) -> Result<i64, Status> {
+        let mut numbers = counter.client().count(10).await?;
+        let mut sum = 0;
+        while let Some(number) = numbers.next().await {
+            sum += number?;
+        }
         Ok(sum)
     }
 }
@@ -174,10 +194,51 @@ fn pipelined_refused(connector: &Connector) -> Outcome {
     pass()
 }
 
+/// What has not been returned yet is passed on.
+fn promised(connector: &Connector) -> Outcome {
+    let client = open(connector)?;
+    let left = client.open_pipelined(3)?;
+    let right = left.blocking().fork_pipelined()?;
+    let swapped = client.swap(&Pair {
+        left,
+        right: Some(right),
+        ..Pair::default()
+    })?;
+    check(&swapped.left.blocking().add(0)?, &6)?;
+    pass()
+}
+
+/// Streams of objects.
+fn streamed(connector: &Connector) -> Outcome {
+    let client = open(connector)?;
+    let opened = client.open(1)?;
+    let (mut numbers, answer) = opened.blocking().add_all()?;
+    for number in 1..=3 {
+        numbers.send(&number)?;
+    }
+    numbers.finish();
+    check(&answer.wait()?, &7)?;
+    let numbers: Result<Vec<i64>, Status> = opened.blocking().count(10)?.collect();
+    check(&numbers?, &vec![7, 8, 9])?;
+    pass()
+}
+
+/// Objects of a client that has no thread of its own.
+fn passed_blocking(connector: &Connector) -> Outcome {
+    let client = open(connector)?;
+    let listener = ListenerObject::new(Ear::default());
+    let texts = ["a", "b", "c"].map(str::to_owned);
+    check(&client.tell(&listener, &texts)?, &6)?;
+    check(&client.count_on(&listener)?, &42)?;
+    check(&(client.same(&listener)? == listener), &true)?;
+    check(&client.count_up(&counter(7))?, &24)?;
+    pass()
+}
+
 fn passed(connector: &Connector) -> Outcome {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let builder = Channel::builder(&connector.address)?.wire(connector.wire);
+        let builder = connector.builder()?;
         let client = CountersClient::from(builder.build());
         let listener = ListenerObject::new(Ear::default());
         let texts = ["a", "b", "c"].map(str::to_owned);
@@ -199,6 +260,9 @@ pub(crate) fn all() -> Vec<Case> {
         case("home", home),
         case("pipelined", pipelined),
         case("pipelined_refused", pipelined_refused),
+        case("promised", promised),
+        case("streamed", streamed),
+        case("passed_blocking", passed_blocking),
         case("passed", passed),
     ]
 }

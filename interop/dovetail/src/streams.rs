@@ -7,7 +7,7 @@ use crate::flows::{
     Stopped, Streams, StreamsBlockingClient, StreamsClient, StreamsServer, SumError, SumSinkError,
 };
 use crate::values::pattern;
-use dovetail::{Bytes, Channel, Code, Context, Items, Receiver, Server, Status, UnknownFields};
+use dovetail::{Bytes, Code, Context, Items, Receiver, Server, Status, UnknownFields};
 use dovetail_wire::UnknownValue;
 use std::error::Error;
 use std::fmt::Debug;
@@ -323,7 +323,7 @@ fn called_back(connector: &Connector) -> Outcome {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let server = Server::new().service(StreamsServer::new(Handler));
-        let builder = Channel::builder(&connector.address)?.wire(connector.wire);
+        let builder = connector.builder()?;
         let client = StreamsClient::from(builder.serve(server).build());
         for _ in 0..2 {
             check(&client.gather(100).await?, &4950)?;

@@ -5,11 +5,16 @@ import threading
 import grpc
 from calls_pb2 import BLUE, Blob, Number, Text, Value
 from calls_pb2_grpc import CallsServicer
+from derived_pb2 import (
+    EchoI32Response, EchoUuidResponse, EchoUuidsResponse, GreetResponse, KnownUuidsResponse, Uuids,
+    UuidToUuidEntry,
+)
+from derived_pb2_grpc import SecondServicer, UuidServiceServicer
 from google.protobuf.empty_pb2 import Empty
 from google.rpc.status_pb2 import Status
 from mapped_pb2 import (
-    AddResponse, FailResponse, LengthsResponse, Missing, NothingResponse, Pair, PairsResponse,
-    Refused, TurnResponse,
+    AddResponse, CountResponse, FailResponse, LengthsResponse, Missing, NothingResponse,
+    NumbersResponse, Pair, PairsResponse, Refused, SumResponse, TurnAllResponse, TurnResponse,
 )
 from mapped_pb2_grpc import MappedServicer
 
@@ -22,6 +27,16 @@ def known():
         single=0.5, real=-1234.5, text="Grüße, 世界 🚀", blob=b"\0\xff", colour=BLUE, may=0,
         numbers=[0, 1, -1], parts=[Value.Part(name="a"), Value.Part(count=2)],
         counts={"one": 1, "": 0}, part=Value.Part(name="last", count=-3))
+
+
+# Nil, one with a different byte in each place, and all ones.
+KNOWN = [bytes(16), bytes.fromhex("00112233445566778899aabbccddeeff"), b"\xff" * 16]
+
+
+def uuids():
+    _, middle, last = KNOWN
+    return Uuids(single=middle, many=KNOWN, pairs=[UuidToUuidEntry(key=middle, value=last)],
+                 distinct=[last], last="end")
 
 
 def pattern(count):
@@ -61,13 +76,47 @@ class Calls(CallsServicer):
         gone = threading.Event()
         if context.add_callback(gone.set):
             gone.wait(60)
-        with self.lock:
-            self.gone[request.number] = self.gone.get(request.number, 0) + 1
+        self.count(request.number)
         return Empty()
+
+    def count(self, number):
+        with self.lock:
+            self.gone[number] = self.gone.get(number, 0) + 1
 
     def GivenUp(self, request, context):
         with self.lock:
             return Number(number=self.gone.get(request.number, 0))
+
+    def MakeMany(self, request, context):
+        for _ in range(request.count):
+            yield Blob(blob=pattern(request.size))
+        if request.code:
+            context.abort(CODES[request.code], "after %d" % request.count)
+
+    def Sum(self, requests, context):
+        total = 0
+        for request in requests:
+            if request.number < 0:
+                context.abort(grpc.StatusCode.INVALID_ARGUMENT, "negative")
+            total += request.number
+        return Number(number=total)
+
+    def Measure(self, requests, context):
+        return Number(number=sum(len(request.blob) for request in requests))
+
+    def EchoMany(self, requests, context):
+        yield from requests
+
+    def WaitMany(self, requests, context):
+        first = next(requests)
+        gone = threading.Event()
+        context.add_callback(gone.set)
+        try:
+            # Where the caller has gone by then, the library never comes back here.
+            yield first
+            gone.wait(60)
+        finally:
+            self.count(first.number)
 
 
 class Mapped(MappedServicer):
@@ -91,11 +140,57 @@ class Mapped(MappedServicer):
     def fail(self, request, context):
         thrown = {"refused": Refused(why="no", count=3), "missing": Missing(what="it")}
         if request.how in thrown:
-            status = Status(code=grpc.StatusCode.UNKNOWN.value[0], message="thrown")
-            status.details.add().Pack(thrown[request.how])
-            details = ("grpc-status-details-bin", status.SerializeToString())
-            context.set_trailing_metadata((details,))
-            context.abort(grpc.StatusCode.UNKNOWN, "thrown")
+            throw(context, thrown[request.how])
         if request.how == "internal":
             context.abort(grpc.StatusCode.INTERNAL, "undeclared failure")
         return FailResponse(result=42)
+
+    def count(self, request, context):
+        if request.to < 0:
+            throw(context, Refused(why="below zero"))
+        yield CountResponse(result="to %d" % request.to)
+        for number in range(request.to):
+            if number == request.missing_at:
+                throw(context, Missing(what="number %d" % number))
+            yield CountResponse(item=number)
+
+    def numbers(self, request, context):
+        return (NumbersResponse(item=number) for number in range(request.to))
+
+    def sum(self, requests, context):
+        first = next(requests)
+        return SumResponse(result=first.params.start + sum(request.item for request in requests))
+
+    def turn_all(self, requests, context):
+        for request in requests:
+            yield TurnAllResponse(item=Pair(left=request.item.right, right=request.item.left))
+
+
+class Second(SecondServicer):
+    def greet(self, request, context):
+        return GreetResponse(result="hello, " + request.name)
+
+    def echo_i32(self, request, context):
+        return EchoI32Response(result=request.value + 1000)
+
+
+class UuidService(UuidServiceServicer):
+    def echo_uuid(self, request, context):
+        if len(request.value) != 16:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no uuid")
+        return EchoUuidResponse(result=request.value)
+
+    def echo_uuids(self, request, context):
+        return EchoUuidsResponse(result=request.value)
+
+    def known_uuids(self, request, context):
+        return KnownUuidsResponse(result=KNOWN)
+
+
+def throw(context, exception):
+    """Ends the call with an exception as a detail."""
+    status = Status(code=grpc.StatusCode.UNKNOWN.value[0], message="thrown")
+    status.details.add().Pack(exception)
+    details = ("grpc-status-details-bin", status.SerializeToString())
+    context.set_trailing_metadata((details,))
+    context.abort(grpc.StatusCode.UNKNOWN, "thrown")

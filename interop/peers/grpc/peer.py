@@ -9,14 +9,31 @@ from concurrent import futures
 
 import cases
 import grpc
-from handler import Calls, Mapped
+from handler import Calls, Mapped, Second, UuidService
 from calls_pb2_grpc import add_CallsServicer_to_server
+from derived_pb2_grpc import add_SecondServicer_to_server, add_UuidServiceServicer_to_server
+from grpc_health.v1.health import HealthServicer
+from grpc_health.v1.health_pb2 import HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
+from grpc_reflection.v1alpha.reflection import enable_server_reflection
 from mapped_pb2_grpc import add_MappedServicer_to_server
 
 
 def capabilities():
-    return [{"protocol": "grpc", "transport": "buffered", "multiplexed": False,
-             "roles": ["client", "server"], "unix": True}]
+    def entry(transport, unix):
+        return {"protocol": "grpc", "transport": transport, "multiplexed": False,
+                "roles": ["client", "server"], "unix": unix}
+
+    return [entry("buffered", True), entry("tls", False)]
+
+
+def certificates():
+    """The root, the key and the certificate: both ends show one, and trust the same root."""
+    def read(name):
+        with open(os.path.join(os.environ["INTEROP_CERTIFICATES"], name), "rb") as file:
+            return file.read()
+
+    return read("ca.pem"), read("peer.key"), read("peer.pem")
 
 
 def exit_with_stdin():
@@ -34,7 +51,19 @@ def serve(options):
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=8), options=LARGE)
     add_CallsServicer_to_server(Calls(), server)
     add_MappedServicer_to_server(Mapped(), server)
-    port = server.add_insecure_port(options.address)
+    add_SecondServicer_to_server(Second(), server)
+    add_UuidServiceServicer_to_server(UuidService(), server)
+    statuses = HealthServicer()
+    for service in ("", "calls.v1.Calls"):
+        statuses.set(service, HealthCheckResponse.SERVING)
+    add_HealthServicer_to_server(statuses, server)
+    enable_server_reflection(("calls.v1.Calls", "mapped.Mapped"), server)
+    if options.transport == "tls":
+        root, key, chain = certificates()
+        credentials = grpc.ssl_server_credentials([(key, chain)], root, require_client_auth=True)
+        port = server.add_secure_port(options.address, credentials)
+    else:
+        port = server.add_insecure_port(options.address)
     server.start()
     if options.address.startswith("unix:"):
         address = options.address
@@ -45,14 +74,21 @@ def serve(options):
     server.wait_for_termination()
 
 
+def connect(options):
+    if options.transport == "tls":
+        credentials = grpc.ssl_channel_credentials(*certificates())
+        return grpc.secure_channel(options.address, credentials, options=LARGE)
+    settings = NAMED if options.address.startswith("unix:") else LARGE
+    return grpc.insecure_channel(options.address, options=settings)
+
+
 def run_client(options):
     failed = False
-    settings = NAMED if options.address.startswith("unix:") else LARGE
     for name, case in cases.CASES.items():
         if options.case and name != options.case:
             continue
         try:
-            with grpc.insecure_channel(options.address, options=settings) as channel:
+            with connect(options) as channel:
                 detail = case(channel)
             result = "ok"
         except Exception as error:  # whatever the library throws is the finding
@@ -69,7 +105,7 @@ def main():
     for role in ("server", "client"):
         sub = commands.add_parser(role)
         sub.add_argument("--protocol", choices=("grpc",), default="grpc")
-        sub.add_argument("--transport", choices=("buffered",), default="buffered")
+        sub.add_argument("--transport", choices=("buffered", "tls"), default="buffered")
         sub.add_argument("--address", required=True)
         if role == "client":
             sub.add_argument("--case")

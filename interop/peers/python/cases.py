@@ -129,9 +129,7 @@ def oneway(connector):
 def second_service(connector):
     if not connector.multiplexed:
         raise Skip("needs --multiplexed")
-    protocol = connector.protocol()
-    first = Interop.Client(connector.named(protocol, "Interop"))
-    second = Second.Client(connector.named(protocol, "Second"))
+    first, second = connector.clients((Interop, "Interop"), (Second, "Second"))
     check(second.greet("you"), "hello, you")
     check(second.echo_i32(1), 1001)
     check(first.echo_i32(1), 1)

@@ -90,17 +90,18 @@ def signature(module, method):
 
 
 class Dispatcher:
-    """What aio-msgpack-rpc looks methods up in."""
+    """What aio-msgpack-rpc looks methods up in: the services by name, of which the first one needs none."""
 
-    def __init__(self, module, handler):
-        self._module = module
-        self._handler = handler
+    def __init__(self, services):
+        self._services = services
 
-    def __getattr__(self, name):
-        method = getattr(self._handler, name, None)
-        if method is None or not self._knows(name):
-            raise AttributeError("Unknown method: " + name)
-        params, answers = signature(self._module, name)
+    def __getattr__(self, called):
+        service, _, name = called.rpartition(".")
+        module, handler = self._services.get(service or next(iter(self._services)), (None, None))
+        method = getattr(handler, name, None)
+        if method is None or not knows(module, name):
+            raise AttributeError("Unknown method: " + called)
+        params, answers = signature(module, name)
 
         def call(*sent):
             values = [from_wire(field[1], field[3], value) for field, value in zip(params, sent)]
@@ -110,12 +111,13 @@ class Dispatcher:
 
         return call
 
-    def _knows(self, name):
-        return any(hasattr(module, name + "_args") for module in (self._module, Base))
+
+def knows(module, name):
+    return any(hasattr(each, name + "_args") for each in (module, Base))
 
 
-def serve(module, handler, address, ready):
-    server = lambda loop: Server(Dispatcher(module, handler), packer=packer(),
+def serve(services, address, ready):
+    server = lambda loop: Server(Dispatcher(services), packer=packer(),
                                  unpacker_factory=unpacker, loop=loop)
 
     async def run():
@@ -136,13 +138,11 @@ def serve(module, handler, address, ready):
 
 
 class Connection:
-    """Looks like a generated client: `echo_i32(1)`, or `send_echo_i32(1)` and later `recv_echo_i32()`."""
+    """A connection, and the loop that it lives on."""
 
-    def __init__(self, module, address):
-        self._module = module
-        self._loop = asyncio.new_event_loop()
-        self._tasks = []
-        self._client = self._run(self._connect(address))
+    def __init__(self, address):
+        self.loop = asyncio.new_event_loop()
+        self.client = self.run(self._connect(address))
 
     async def _connect(self, address):
         if address.startswith("unix:"):
@@ -150,36 +150,46 @@ class Connection:
         else:
             host, port = address.rsplit(":", 1)
             ends = await asyncio.open_connection(host, int(port))
-        return Client(*ends, packer=packer(), unpacker=unpacker(), loop=self._loop,
+        return Client(*ends, packer=packer(), unpacker=unpacker(), loop=self.loop,
                       response_timeout=SECONDS)
 
-    def _run(self, work):
-        return self._loop.run_until_complete(work)
+    def run(self, work):
+        return self.loop.run_until_complete(work)
+
+    def close(self):
+        self.client.close()
+        self.run(asyncio.sleep(0))
+        self.loop.close()
+
+
+class ServiceClient:
+    """Looks like a generated client: `echo_i32(1)`, or `send_echo_i32(1)` and later `recv_echo_i32()`."""
+
+    def __init__(self, module, connection, prefix=""):
+        self._module = module
+        self._connection = connection
+        self._prefix = prefix
+        self._tasks = []
 
     def __getattr__(self, name):
         if name.startswith("send_"):
             return lambda *values: self._tasks.append(
-                self._loop.create_task(self._call(name[len("send_"):], values)))
+                self._connection.loop.create_task(self._call(name[len("send_"):], values)))
         if name.startswith("recv_"):
-            return lambda: self._run(self._tasks.pop(0))
-        return lambda *values: self._run(self._call(name, values))
+            return lambda: self._connection.run(self._tasks.pop(0))
+        return lambda *values: self._connection.run(self._call(name, values))
 
     async def _call(self, name, values):
         params, answers = signature(self._module, name)
         sent = [to_wire(field[1], field[3], value) for field, value in zip(params, values)]
         if not hasattr(self._module, name + "_result") and not hasattr(Base, name + "_result"):
-            return await self._client.notify(name, *sent)
+            return await self._connection.client.notify(self._prefix + name, *sent)
         try:
-            result = await self._client.call(name, *sent)
+            result = await self._connection.client.call(self._prefix + name, *sent)
         except RPCResponseError as failure:
             raise exception(answers, failure.args[0]) from failure
         success = [field for field in answers if field[0] == 0]
         return from_wire(success[0][1], success[0][3], result) if success else result
-
-    def close(self):
-        self._client.close()
-        self._run(asyncio.sleep(0))
-        self._loop.close()
 
 
 def exception(answers, error):

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 
@@ -23,6 +24,7 @@ from thrift.transport.THeaderTransport import (
 )
 from thrift.transport.THttpClient import THttpClient
 from thrift.transport.TSocket import TServerSocket, TSocket
+from thrift.transport.TSSLSocket import TSSLServerSocket, TSSLSocket
 from thrift.transport.TTransport import (
     TBufferedTransportFactory,
     TFramedTransportFactory,
@@ -62,7 +64,8 @@ def capabilities():
     add(PROTOCOLS, "nonblocking", ["server"], wire="framed", unix=False)
     add(HEADER_PROTOCOLS, "header", every, unix=True)
     add(HEADER_PROTOCOLS, "header-zlib", every, unix=True)
-    add((RPC,), "buffered", every, (False,), unix=True)
+    add(("binary", "compact"), "tls", every, (False,), unix=False)
+    add((RPC,), "buffered", every, unix=True)
     add(("json", "binary-nonstrict"), "header", [], (False,),
         reason="THeaderProtocol knows the subprotocols binary (strict) and compact only")
     return out
@@ -102,6 +105,7 @@ class ZlibFactory(TZlibTransportFactory):
 def transport_factory(options):
     return {
         "buffered": TBufferedTransportFactory,
+        "tls": TBufferedTransportFactory,
         "framed": TFramedTransportFactory,
         "nonblocking": TFramedTransportFactory,
         "zlib": ZlibFactory,
@@ -122,8 +126,20 @@ def ready(address):
     print("READY " + address, flush=True)
 
 
-class ReadySocket(TServerSocket):
-    """Says the address as soon as it listens."""
+def context(side):
+    """Both ends show a certificate, and trust the same root.
+
+    Without a context of its own, a server that wants certificates fails: it checks its client's name, and has none."""
+    folder = os.environ["INTEROP_CERTIFICATES"]
+    made = ssl.SSLContext(side)
+    made.load_cert_chain(os.path.join(folder, "peer.pem"), os.path.join(folder, "peer.key"))
+    made.load_verify_locations(os.path.join(folder, "ca.pem"))
+    made.verify_mode = ssl.CERT_REQUIRED
+    return made
+
+
+class Ready:
+    """Says the address of a server's socket as soon as it listens."""
 
     def listen(self):
         super().listen()
@@ -131,6 +147,14 @@ class ReadySocket(TServerSocket):
             ready("unix:" + self._unix_socket)
         else:
             ready("%s:%d" % self.handle.getsockname()[:2])
+
+
+class ReadySocket(Ready, TServerSocket):
+    pass
+
+
+class ReadyTlsSocket(Ready, TSSLServerSocket):
+    pass
 
 
 def exit_with_stdin():
@@ -142,7 +166,8 @@ def exit_with_stdin():
 def serve(options):
     if options.protocol == RPC:
         threading.Thread(target=exit_with_stdin, daemon=True).start()
-        msgpack_rpc.serve(Interop, Handler(), options.address, ready)
+        services = {"Interop": (Interop, Handler()), "Second": (Second, SecondHandler())}
+        msgpack_rpc.serve(services, options.address, ready)
         return
     processor = Interop.Processor(Handler())
     if options.multiplexed:
@@ -161,6 +186,9 @@ def serve(options):
     if options.address.startswith("unix:"):
         path = options.address[len("unix:"):]
         listener = ReadySocket(unix_socket=path)
+    elif options.transport == "tls":
+        host, port = host_and_port(options.address)
+        listener = ReadyTlsSocket(host, port, ssl_context=context(ssl.PROTOCOL_TLS_SERVER))
     else:
         host, port = host_and_port(options.address)
         listener = ReadySocket(host=host, port=port, socket_family=socket.AF_INET)
@@ -197,7 +225,10 @@ class Connector:
                 sock = TSocket(unix_socket=options.address[len("unix:"):])
             else:
                 host, port = host_and_port(options.address)
-                sock = TSocket(host, port, socket_family=socket.AF_INET)
+                if options.transport == "tls":
+                    sock = TSSLSocket(host, port, ssl_context=context(ssl.PROTOCOL_TLS_CLIENT))
+                else:
+                    sock = TSocket(host, port, socket_family=socket.AF_INET)
             sock.setTimeout(SECONDS * 1000)
             trans = transport_factory(options).getTransport(sock)
         trans.open()
@@ -214,11 +245,19 @@ class Connector:
         return TMultiplexedProtocol(protocol, service) if self.multiplexed else protocol
 
     def client(self, module, service="Interop"):
+        (client,) = self.clients((module, service))
+        return client
+
+    def clients(self, *services):
+        """Clients of services on one connection."""
         if self._options.protocol == RPC:
-            connection = msgpack_rpc.Connection(module, self._options.address)
+            connection = msgpack_rpc.Connection(self._options.address)
             self._open.append(connection)
-            return connection
-        return module.Client(self.named(self.protocol(), service))
+            prefix = lambda service: service + "." if self.multiplexed else ""
+            return [msgpack_rpc.ServiceClient(module, connection, prefix(service))
+                    for module, service in services]
+        protocol = self.protocol()
+        return [module.Client(self.named(protocol, service)) for module, service in services]
 
     def close_all(self):
         for trans in self._open:
@@ -253,7 +292,7 @@ def main():
         sub = commands.add_parser(role)
         sub.add_argument("--protocol", choices=(*PROTOCOLS, RPC), default="binary")
         sub.add_argument("--transport", default="buffered", choices=(
-            "buffered", "framed", "nonblocking", "header", "header-zlib", "http", "zlib"))
+            "buffered", "framed", "nonblocking", "header", "header-zlib", "http", "zlib", "tls"))
         sub.add_argument("--address", required=True)
         sub.add_argument("--multiplexed", action="store_true")
         if role == "client":

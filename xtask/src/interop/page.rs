@@ -13,7 +13,8 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask interop --write`. -->
 
 A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, over `msgpack-rpc`
-of aio-msgpack-rpc (Python) or Neovim, or over `grpc` of gRPC's library for Python, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
+of aio-msgpack-rpc (Python) or Neovim, over `grpc` of gRPC's libraries and h2spec, or over `connect-json` and `connect-proto` of Connect's library for Go and
+of Python's own HTTP with curl, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
 not have it. *Known* cases are those in which the other program [fails by itself](#where-peers-fail-by-themselves).
 ";
 
@@ -106,7 +107,8 @@ fn thousands(number: usize) -> String {
 
 /// What the page is made of.
 struct Page<'a> {
-    peers: &'a [Peer],
+    /// Those with whom Dovetail spoke; not itself where it only answers others.
+    peers: Vec<&'a Peer>,
     runs: &'a [Run],
     /// Our programs, by name.
     ours: &'a [&'a str],
@@ -115,12 +117,18 @@ struct Page<'a> {
 
 /// The whole page.
 pub(super) fn text(peers: &[Peer], runs: &[Run], ours: &[&str]) -> Result<String, String> {
-    let page = Page {
-        peers,
+    let mut page = Page {
+        peers: Vec::new(),
         runs,
         ours,
         known: Known::load()?,
     };
+    let met = |peer: &&Peer| {
+        SIDES
+            .iter()
+            .any(|side| page.with(peer, *side).next().is_some())
+    };
+    page.peers = peers.iter().filter(met).collect();
     let mut out = String::new();
     let absences = absences(peers)?;
     page.write(&absences, &mut out)
@@ -132,7 +140,7 @@ impl Page<'_> {
     fn write(&self, absences: &Absences, out: &mut String) -> std::fmt::Result {
         self.introduction(out)?;
         self.overview(out)?;
-        for peer in self.peers {
+        for peer in &self.peers {
             self.matrix(peer, out)?;
         }
         self.variants(out)?;
@@ -168,7 +176,7 @@ impl Page<'_> {
             "| peer | version | Dovetail calls | Dovetail answers |"
         )?;
         writeln!(out, "|---|---|---|---|")?;
-        for peer in self.peers {
+        for peer in &self.peers {
             let [calls, answers] = SIDES.map(|side| Cell::of(self.with(peer, side)).text());
             let version = self.version(peer);
             writeln!(out, "| {} | {version} | {calls} | {answers} |", peer.title)?;
@@ -224,7 +232,7 @@ impl Page<'_> {
         writeln!(out, "{VARIANTS}")?;
         writeln!(out, "| peer | {} |", names.join(" | "))?;
         writeln!(out, "|---{}|", "|---".repeat(names.len()))?;
-        for peer in self.peers {
+        for peer in &self.peers {
             let part = |variant: &Variant| {
                 let fits = |run: &&Run| {
                     run.variants.0 == Some(*variant) || run.variants.1 == Some(*variant)
@@ -242,7 +250,7 @@ impl Page<'_> {
     /// The rows of `known.toml` that some run had a case for.
     fn weaknesses(&self, out: &mut String) -> std::fmt::Result {
         let mut used: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-        for peer in self.peers {
+        for peer in &self.peers {
             for side in SIDES {
                 for row in self.with(peer, side).flat_map(|run| &run.known) {
                     let who = format!("{} {}", side.name(), peer.title);
@@ -292,7 +300,8 @@ impl Page<'_> {
         }
         writeln!(
             out,
-            "\n`nonblocking` is a kind of server whose clients say `framed`. Multiplexed services and Unix sockets are the same\n\
+            "\n`nonblocking` is a kind of server whose clients say `framed`. `tls` is `buffered`, or HTTP, over TLS, where both ends\n\
+             show a certificate. Multiplexed services and Unix sockets are the same\n\
              thing over all transports, so they are tried over `buffered` and `framed`. Cases about a second service need a\n\
              multiplexed server; elsewhere they were skipped, {} times.",
             thousands(skipped)

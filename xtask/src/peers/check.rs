@@ -1,6 +1,7 @@
 //! Lets every peer's client call every peer's server: what fails between two of them is upstream's,
 //! and `interop/known.toml` says so with a reason.
 
+use super::certificates;
 use super::known::Known;
 use super::matrix::{self, Capability, Filter, Pair, Variant, Way};
 use super::{Peer, Status};
@@ -189,6 +190,7 @@ fn command(peer: &Peer) -> Command {
     let mut words = peer.command.iter();
     let mut command = Command::new(words.next().map_or("false", String::as_str));
     command.args(words);
+    command.env(certificates::VARIABLE, certificates::folder());
     command
 }
 
@@ -229,6 +231,7 @@ pub(crate) struct Run {
 /// Runs the matrix and prints a line for each pair. An error if a case failed that may not.
 pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<Vec<Run>, String> {
     let known = Known::load()?;
+    certificates::make()?;
     let start = Instant::now();
     let mut able = Vec::new();
     for peer in peers.iter().filter(|peer| peer.status == Status::Ready) {

@@ -3,17 +3,19 @@
 use super::{Peer, place};
 
 /// The protocols, in the order of tables.
-pub(crate) const PROTOCOLS: [&str; 6] = [
+pub(crate) const PROTOCOLS: [&str; 8] = [
     "binary",
     "binary-nonstrict",
     "compact",
     "json",
     "msgpack-rpc",
     "grpc",
+    "connect-json",
+    "connect-proto",
 ];
 
 /// The transports, in the order of tables.
-pub(crate) const TRANSPORTS: [&str; 7] = [
+pub(crate) const TRANSPORTS: [&str; 8] = [
     "buffered",
     "framed",
     "nonblocking",
@@ -21,6 +23,7 @@ pub(crate) const TRANSPORTS: [&str; 7] = [
     "header-zlib",
     "http",
     "zlib",
+    "tls",
 ];
 
 /// One way of speaking, as a peer's command line has it.

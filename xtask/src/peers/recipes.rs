@@ -1,77 +1,16 @@
 //! How each peer is built. Generated code and libraries stay below `target/peers`.
 
-use super::{Contract, Recipe, Site, Tool};
-use crate::steps::{copy, execute, fetch_with_maven, files, javac, script};
+use super::{Contract, Recipe, Site};
+use crate::steps::{
+    copy, execute, fetch_grpc_java, fetch_with_maven, files, generate_grpc_java, javac, script,
+};
+use crate::tools::{
+    BOOST, CARGO, CURL, CXX, GO, JAVAC, LIBEVENT, LIBTHRIFT, MAVEN, NEOVIM, PYTHON, THRIFT,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-
-const THRIFT: Tool = Tool {
-    name: "thrift",
-    packages: &["thrift-compiler"],
-    fix: "",
-};
-
-const GO: Tool = Tool {
-    name: "go",
-    packages: &[],
-    fix: "install Go 1.26 or later from https://go.dev/dl (Debian's is too old)",
-};
-
-const CARGO: Tool = Tool {
-    name: "cargo",
-    packages: &[],
-    fix: "install Rust from https://rustup.rs",
-};
-
-const CXX: Tool = Tool {
-    name: "g++",
-    packages: &["g++"],
-    fix: "",
-};
-
-const LIBTHRIFT: Tool = Tool {
-    name: "/usr/include/thrift/TProcessor.h",
-    packages: &["libthrift-dev"],
-    fix: "",
-};
-
-const BOOST: Tool = Tool {
-    name: "/usr/include/boost/version.hpp",
-    packages: &["libboost-dev"],
-    fix: "",
-};
-
-const LIBEVENT: Tool = Tool {
-    name: "/usr/include/event2/event.h",
-    packages: &["libevent-dev"],
-    fix: "",
-};
-
-const JAVAC: Tool = Tool {
-    name: "javac",
-    packages: &["default-jdk-headless"],
-    fix: "",
-};
-
-const MAVEN: Tool = Tool {
-    name: "mvn",
-    packages: &["maven"],
-    fix: "",
-};
-
-const PYTHON: Tool = Tool {
-    name: "python3",
-    packages: &["python3", "python3-venv"],
-    fix: "",
-};
-
-const NEOVIM: Tool = Tool {
-    name: "nvim",
-    packages: &["neovim"],
-    fix: "",
-};
 
 const THRIFT_LIBRARY: &str = "Apache Thrift";
 
@@ -129,7 +68,7 @@ pub(super) const ALL: &[Recipe] = &[
         version: "0.25.0",
         contract: Contract::Uuid,
         tools: &[GO],
-        build: go_uuid,
+        build: go_alone,
     },
     Recipe {
         name: "rust-uuid",
@@ -157,6 +96,60 @@ pub(super) const ALL: &[Recipe] = &[
         contract: Contract::Grpc,
         tools: &[PYTHON],
         build: grpc,
+    },
+    Recipe {
+        name: "connect",
+        title: "Connect in Go",
+        library: "connect-go",
+        version: "1.21.1",
+        contract: Contract::Http,
+        tools: &[GO],
+        build: connect,
+    },
+    Recipe {
+        name: "http",
+        title: "HTTP in Python",
+        library: "http.client and curl",
+        version: "of Debian",
+        contract: Contract::Http,
+        tools: &[PYTHON, CURL],
+        build: http,
+    },
+    Recipe {
+        name: "grpc-go",
+        title: "gRPC in Go, gRPC's own cases",
+        library: "grpc-go",
+        version: "1.85.0",
+        contract: Contract::Testing,
+        tools: &[GO],
+        build: go_alone,
+    },
+    Recipe {
+        name: "h2spec",
+        title: "h2spec",
+        library: "h2spec",
+        version: "2.2.1",
+        contract: Contract::Http2,
+        tools: &[GO],
+        build: go_alone,
+    },
+    Recipe {
+        name: "grpcurl",
+        title: "grpcurl",
+        library: "grpcurl",
+        version: "1.9.4",
+        contract: Contract::Grpc,
+        tools: &[GO],
+        build: grpcurl,
+    },
+    Recipe {
+        name: "grpc-java",
+        title: "gRPC in Java",
+        library: "grpc-java",
+        version: "1.85.1",
+        contract: Contract::Grpc,
+        tools: &[JAVAC, MAVEN],
+        build: grpc_java,
     },
 ];
 
@@ -243,9 +236,42 @@ fn go(site: &Site) -> Result<(), String> {
     go_build(site)
 }
 
-fn go_uuid(site: &Site) -> Result<(), String> {
+/// All that it is made of is in its folder.
+fn go_alone(site: &Site) -> Result<(), String> {
     copy(&site.source, &site.build)?;
     go_build(site)
+}
+
+/// The contracts are compiled by the program, when it starts.
+fn connect(site: &Site) -> Result<(), String> {
+    go_with(site, &["calls.proto", "mapped.proto", "second.proto"])
+}
+
+/// It reads contracts itself.
+fn grpcurl(site: &Site) -> Result<(), String> {
+    go_with(site, &["mapped.proto"])
+}
+
+/// A program beside whose sources these contracts lie.
+fn go_with(site: &Site, contracts: &[&str]) -> Result<(), String> {
+    copy(&site.source, &site.build)?;
+    for name in contracts {
+        fs::copy(site.contract.join(name), site.build.join(name))
+            .map_err(|error| format!("cannot copy {name}: {error}"))?;
+    }
+    go_build(site)
+}
+
+/// Python is installed; what it runs needs nothing else.
+fn http(site: &Site) -> Result<(), String> {
+    let peer = site.source.join("peer.py");
+    script(
+        &site.peer,
+        &format!(
+            "PYTHONDONTWRITEBYTECODE=1 exec python3 '{}'",
+            peer.display()
+        ),
+    )
 }
 
 fn go_build(site: &Site) -> Result<(), String> {
@@ -260,10 +286,27 @@ fn go_build(site: &Site) -> Result<(), String> {
 
 fn java(site: &Site) -> Result<(), String> {
     let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
-    let classes = site.build.join("classes");
     generate(site, "java:generated_annotations=suppress", &generated)?;
     fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
-    javac(&libraries, &[&generated, &site.source], &classes)?;
+    java_program(site, &generated, &libraries)
+}
+
+fn grpc_java(site: &Site) -> Result<(), String> {
+    let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
+    fetch_grpc_java(&site.source.join("pom.xml"), &libraries)?;
+    generate_grpc_java(
+        &libraries,
+        &site.contract,
+        &["calls.proto", "mapped.proto"],
+        &generated,
+    )?;
+    java_program(site, &generated, &libraries)
+}
+
+/// A program in Java with what was generated for it.
+fn java_program(site: &Site, generated: &Path, libraries: &Path) -> Result<(), String> {
+    let classes = site.build.join("classes");
+    javac(libraries, &[generated, &site.source], &classes)?;
     // Starting quickly matters more here than running fast.
     script(
         &site.peer,
@@ -290,7 +333,8 @@ fn grpc(site: &Site) -> Result<(), String> {
     let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
     execute(
         Command::new(&python)
-            .args(["-m", "grpc_tools.protoc", "calls.proto", "mapped.proto"])
+            .args(["-m", "grpc_tools.protoc"])
+            .args(["calls.proto", "derived.proto", "mapped.proto"])
             .args([
                 option("proto_path", &site.contract),
                 option("python_out", &generated),

@@ -1,17 +1,19 @@
 use crate::address::Target;
+use crate::caller::{Caller, Way};
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
-use crate::link::{Cost, Counting};
+use crate::link::Cost;
 use crate::output;
 use crate::paint::{Stream, Style};
-use crate::values::{self, duration};
+use crate::remote::{self, full_name};
+use crate::streams::{End, Streamed};
+use crate::tables::{forever, table};
+use crate::tls::ClientOptions;
+use crate::values::{arguments, duration};
 use clap::Args;
-use dovetail::blocking::Channel;
 use dovetail::protocol::thrift::Transport;
 use dovetail::{Code, Execution, Origin, Status, Wire};
-use dovetail_dynamic::{
-    Contract, Params, Reply, ReplySlot, Struct, arguments_from_json, closest, to_json, type_name,
-};
+use dovetail_dynamic::{Contract, Reply, Struct, closest, to_json, type_name};
 use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::io::Read as _;
@@ -23,20 +25,27 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dovetail call 127.0.0.1:9090 ping --idl api.thrift
-  dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift
+  dovetail call 127.0.0.1:9090 Users.getUser '{\"id\": 7}'             the server says what it has
+  dovetail call 127.0.0.1:9090 getUser '{\"id\": 7}' --idl api.thrift    it does not
   dovetail call 127.0.0.1:9090 getUser '[7]' --idl api.thrift           by position
   dovetail call 127.0.0.1:9090 Users.add @user.json --idl api.thrift    from a file
   echo '{\"id\": 7}' | dovetail call unix:/run/api.sock getUser - --idl api.thrift
+  dovetail call 127.0.0.1:50051 shop.Shop.Take '{\"count\": 2}' --wire grpc
   dovetail call 127.0.0.1:9090 ping --idl api.thrift --wire compact+header:zlib -v
   dovetail call http://127.0.0.1:9090/api ping --idl api.thrift
+  dovetail call tls://api.example:9090 ping --idl api.thrift --ca ca.pem
 
+A method with streams reads an item from each line of standard input, and prints each item in
+a line, over gRPC and Dovetail's own wire:
+  printf '{\"number\": 1}\\n{\"number\": 2}\\n' | dovetail call 127.0.0.1:50051 Calls.Sum
+
+Without --idl the server is asked for its contract: by Dovetail's reflection, then by gRPC's.
 Standard output has the result as JSON: null for a void method, and
 {\"ExceptionName\": {…}} for a declared exception.
 Exit code: 0 for a result, 3 for a declared exception, 4 if the call failed,
 2 if the arguments do not fit the contract.")]
 pub(crate) struct Call {
-    /// tcp://HOST:PORT, unix:/PATH, or http://HOST:PORT/PATH
+    /// tcp://HOST:PORT, tls://HOST:PORT, unix:/PATH, or http(s)://HOST:PORT/PATH
     address: String,
     /// The method, with its service in front where several have it
     #[arg(value_name = "[SERVICE.]METHOD")]
@@ -44,10 +53,10 @@ pub(crate) struct Call {
     /// The arguments in JSON, an object by name or an array by position; @FILE, or - for standard input
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<String>,
-    /// The contract
+    /// The contract; without it the server is asked
     #[arg(long, value_name = "FILE")]
-    idl: PathBuf,
-    /// What the server speaks: dovetail, msgpack-rpc, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
+    idl: Option<PathBuf>,
+    /// What the server speaks: dovetail, grpc, msgpack-rpc, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json;
     /// unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
@@ -64,76 +73,80 @@ pub(crate) struct Call {
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
+    tls: ClientOptions,
+    #[command(flatten)]
     includes: Includes,
 }
 
 impl Call {
     pub(crate) fn run(self) -> Result {
-        let target: Target = self.address.parse()?;
-        let schema = idl::load(&self.idl, &self.includes)?;
-        let contract = Contract::new(&schema);
-        let (service, method) = find_method(&schema, &self.method)?;
-        let wire = self.wire(&target)?;
-        let arguments = arguments_from_json(&contract, method, &self.arguments()?)
+        let target = self.tls.target(&self.address)?;
+        let file = self.idl.as_deref();
+        let known = remote::contract(file, &self.includes, &target, self.wire, self.timeout)?;
+        let wire = target.wire(self.wire.unwrap_or(known.wire))?;
+        let contract = forever(known.schema, known.defaults);
+        let schema = contract.schema();
+        let (service, method) = find_method(schema, &self.method)?;
+        let json = self.arguments()?;
+        let values = arguments(contract, service, method, json)
             .map_err(|problem| misfit(&problem, method))?;
+        let table = table(contract, service);
+        let Some(row) = table.row(method) else {
+            return Err(Failure::new(Exit::Failed, "a method without a service"));
+        };
         let cost = Arc::new(Cost::default());
-        let service = self.multiplexed.then(|| schema[service].name.as_str());
-        let channel = self.channel(&target, wire, service, &cost)?;
+        let name = full_name(table.descriptor.package, table.descriptor.name);
+        let way = Way {
+            target: target.clone(),
+            wire,
+            service: match wire {
+                Wire::Dovetail if self.idl.is_none() => Some(name),
+                Wire::Grpc => Some(name),
+                _ => self.multiplexed.then(|| table.descriptor.name.to_owned()),
+            },
+            timeout: self.timeout,
+            headers: self.headers(wire)?,
+        };
+        if let Some(streamed) = Streamed::new(contract, method, row) {
+            return self.streamed(contract, method, &streamed, &way, &values);
+        }
+        let caller = Caller::new(way, &cost);
         let start = Instant::now();
-        let answer = exchange(&contract, &channel, method, &arguments);
+        let answer = caller.call(contract, method, row, &values)?;
         if self.verbose {
             report(&target, wire, method, &cost, start.elapsed());
         }
         match answer {
-            Ok(reply) => show(&contract, method, reply),
+            Ok(reply) => show(contract, method, reply),
             Err(status) => Err(self.explain(&status, wire)),
         }
     }
 
-    fn channel(
+    /// A call whose items are lines of standard input and output.
+    fn streamed(
         &self,
-        target: &Target,
-        wire: Wire,
-        service: Option<&str>,
-        cost: &Arc<Cost>,
-    ) -> Result<Channel> {
-        let headers = self.headers(wire)?;
-        let (address, cost) = (target.address.clone(), cost.clone());
-        let mut builder = Channel::through(Arc::new(Counting { address, cost }))
-            .wire(wire)
-            .timeout(self.timeout)
-            .connect_timeout(self.timeout);
-        if let Some(path) = &target.http_path {
-            builder = builder.http_path(path);
+        contract: &'static Contract<'static>,
+        method: &'static Method,
+        streamed: &Streamed,
+        way: &Way,
+        values: &Struct,
+    ) -> Result {
+        if streamed.reads() && self.arguments.as_deref() == Some("-") {
+            let failure = "standard input has the items of the stream, and not the arguments, too";
+            return Err(Failure::new(Exit::Usage, failure).help("put these in a file: @FILE"));
         }
-        if let Some(service) = service {
-            builder = builder.service(service);
-        }
-        let with =
-            |channel: Channel, (name, value): (String, Vec<u8>)| channel.with_header(&name, value);
-        Ok(headers.into_iter().fold(builder.build(), with))
-    }
-
-    fn wire(&self, target: &Target) -> Result<Wire> {
-        let wire = self.wire.unwrap_or(values::DEFAULT_WIRE);
-        match wire {
-            _ if target.http_path.is_none() => Ok(wire),
-            Wire::Thrift(mut wire)
-                if matches!(wire.transport, Transport::Http | Transport::Unframed) =>
-            {
-                wire.transport = Transport::Http;
-                Ok(wire.into())
-            }
-            _ => {
-                let failure = format!("an http:// address and --wire {wire} exclude each other");
-                Err(Failure::new(Exit::Usage, failure).help("use tcp:// instead of http://"))
-            }
+        match streamed.call(way, values)? {
+            // It stands before the items.
+            End::Reply(Reply::Result(_)) if method.server_stream.is_some() => Ok(()),
+            End::Reply(reply) => show(contract, method, Some(reply)),
+            End::Thrown(reply, end) => show(contract, end, Some(reply)),
+            End::Failed(status) => Err(self.explain(&status, way.wire)),
         }
     }
 
     fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
         let carries = match wire {
-            Wire::Dovetail | Wire::Grpc => true,
+            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => true,
             Wire::MsgpackRpc => false,
             Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
         };
@@ -183,32 +196,38 @@ impl Call {
     /// What a person can do about a failed call.
     fn explain(&self, status: &Status, wire: Wire) -> Failure {
         let failure = Failure::new(Exit::Call, status);
-        let idl = self.idl.display();
+        let idl = self.idl.as_ref().map(|idl| idl.display());
         let other_wire = format!("does the server speak {wire}? --wire chooses another one");
         match (status.code(), status.origin(), status.execution()) {
             (Code::Unavailable, Origin::Peer, _) => {
                 failure.help("the server is reached and cannot answer now: try again later")
             }
+            // What can be done about it has been said.
+            (Code::Unavailable, ..) if status.message().contains(" TLS: ") => failure,
             (Code::Unavailable, _, Execution::NotSent) => {
                 let address = &self.address;
-                failure.help(format!(
-                    "`dovetail serve {idl} --listen {address}` answers there with sample data"
-                ))
+                failure.maybe_help(idl.map(|idl| {
+                    format!(
+                        "`dovetail serve {idl} --listen {address}` answers there with sample data"
+                    )
+                }))
             }
             (Code::Unavailable, ..) => failure.help(other_wire),
             (Code::DeadlineExceeded, _, Execution::MayHaveRun) => {
                 failure.help("--timeout 60s waits longer").help(other_wire)
             }
             (Code::DeadlineExceeded, ..) => failure.help("--timeout 60s waits longer"),
+            // These say which service is called in any case.
+            (Code::Unimplemented, ..) if matches!(wire, Wire::Dovetail | Wire::Grpc) => failure,
             (Code::Unimplemented, ..) if !self.multiplexed => {
                 failure.help("a server with several services on one port may need --multiplexed")
             }
             (Code::Unimplemented, ..) => {
                 failure.help("without --multiplexed, the server's only or first service is called")
             }
-            (Code::Internal, Origin::Local, _) => failure.help(format!(
-                "is {idl} the server's contract, and {wire} its wire?"
-            )),
+            (Code::Internal, Origin::Local, _) => failure.maybe_help(
+                idl.map(|idl| format!("is {idl} the server's contract, and {wire} its wire?")),
+            ),
             (Code::ResourceExhausted, ..) => {
                 failure.help("send less, or try later: the message says which limit is reached")
             }
@@ -302,31 +321,16 @@ fn bad_json(text: &str, origin: &str, problem: &serde_json::Error) -> Failure {
         .help("in a shell, put JSON between single quotes: '{\"id\": 7}'")
 }
 
-/// Makes the call; `None` is the answer to a one-way one.
-fn exchange(
-    contract: &Contract<'_>,
-    channel: &Channel,
-    method: &Method,
-    arguments: &Struct,
-) -> std::result::Result<Option<Reply>, Status> {
-    let params = Params::new(contract, method, arguments);
-    if method.oneway {
-        return channel.notify_raw(&method.name, &params).map(|()| None);
-    }
-    let mut slot = ReplySlot::new(contract, method);
-    channel.call_raw(&method.name, &params, &mut slot)?;
-    let reply = slot.into_reply().ok_or_else(|| {
-        let message = "the reply has neither a result nor an exception that the contract declares";
-        Status::from_peer(Code::Unknown, message)
-    });
-    reply.map(Some)
-}
-
 fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Duration) {
     let paint = Stream::Stderr.paint();
     let faint = |text: String| eprintln!("{}", paint.text(Style::Faint, &text));
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let (name, address, sent) = (&method.name, &target.address, cost.sent());
+    if wire == Wire::Grpc {
+        // The library has the connection, and does not count.
+        faint(format!("> {name} to {address} over {wire}"));
+        return faint(format!("< after {:.0} µs", us(took)));
+    }
     faint(format!("> {name} to {address} over {wire}: {sent} bytes"));
     match cost.connecting() {
         Some(connecting) => faint(format!(

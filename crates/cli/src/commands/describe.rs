@@ -1,7 +1,7 @@
 use crate::failure::{Exit, Failure, Result};
-use crate::idl::{self, Includes};
 use crate::output;
 use crate::paint::{Paint, Stream, Style};
+use crate::source::Source;
 use clap::Args;
 use dovetail_dynamic::{closest, type_name};
 use dovetail_schema::{
@@ -9,39 +9,44 @@ use dovetail_schema::{
     TypeId, TypeKind,
 };
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// Show the services, methods and types of a contract
 #[derive(Debug, Args)]
-#[command(
-    visible_alias = "list",
-    after_help = "\
+#[command(after_help = "\
 Examples:
-  dovetail describe --idl api.thrift                 all services with their methods
-  dovetail describe --idl api.thrift User            a type, a service, or a method
-  dovetail describe --idl api.thrift --json | jq .   everything, for programs"
-)]
+  dovetail describe 127.0.0.1:9090                   what a server has, as it says itself
+  dovetail describe 127.0.0.1:9090 Users.get         a method, a service, or a type
+  dovetail describe --idl api.thrift                 all services of a file with their methods
+  dovetail describe --idl api.thrift User
+  dovetail describe --idl api.thrift --json | jq .   everything, for programs
+
+A server is asked by Dovetail's reflection, then by gRPC's, unless --wire says how.")]
 pub(crate) struct Describe {
-    /// A service, `service.method`, method or type; all services when left out
-    name: Option<String>,
-    /// The contract
-    #[arg(long, value_name = "FILE")]
-    idl: PathBuf,
-    /// Print the whole schema as JSON
-    #[arg(long, conflicts_with = "name")]
-    json: bool,
+    /// The server, unless --idl names a file; then a service, `service.method`, method or type, or all services when
+    /// left out
+    #[arg(value_name = "ADDRESS] [NAME", num_args = 0..=2)]
+    words: Vec<String>,
     #[command(flatten)]
-    includes: Includes,
+    source: Source,
+    /// Print the whole schema as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Describe {
     pub(crate) fn run(self) -> Result {
-        let schema = idl::load(&self.idl, &self.includes)?;
+        let (schema, words) = self.source.schema(&self.words)?;
+        let name = match words {
+            [] => None,
+            [name] if !self.json => Some(name),
+            _ => return Err(too_many(words)),
+        };
         let writer = Writer {
             schema: &schema,
             paint: Stream::Stdout.paint(),
+            everything: self.source.idl.is_none(),
         };
-        let text = match &self.name {
+        let text = match name {
             None if self.json => serde_json::to_string_pretty(&schema)
                 .map_err(|problem| Failure::new(Exit::Failed, problem))?,
             None => writer.overview(),
@@ -51,26 +56,30 @@ impl Describe {
     }
 }
 
+fn too_many(words: &[String]) -> Failure {
+    let word = words.last().map_or("", String::as_str);
+    Failure::new(Exit::Usage, format!("`{word}` is one word too many"))
+        .help("a server, unless --idl names a file; then one name, without --json")
+}
+
 struct Writer<'a> {
     schema: &'a Schema,
     paint: Paint,
+    /// Not only what the root package defines: a server has no such package.
+    everything: bool,
 }
 
 impl Writer<'_> {
     fn overview(&self) -> String {
-        let root = self.schema.root();
+        let shown = |package| self.everything || Some(package) == self.schema.root();
         let mut text = String::new();
         for (at, service) in self.schema.services.iter().enumerate() {
-            if Some(service.package) == root {
+            if shown(service.package) {
                 text += &self.service(ServiceId(at as u32));
                 text.push('\n');
             }
         }
-        let types = self
-            .schema
-            .types
-            .iter()
-            .filter(|def| Some(def.package) == root);
+        let types = self.schema.types.iter().filter(|def| shown(def.package));
         let names: Vec<_> = types.map(|def| def.name.as_str()).collect();
         if !names.is_empty() {
             let _ = writeln!(text, "{} {}", self.faint("types:"), names.join(", "));
@@ -82,7 +91,12 @@ impl Writer<'_> {
     }
 
     fn named(&self, name: &str) -> Result<String> {
-        if let Some(id) = self.schema.find_service(name) {
+        let services = (0..self.schema.services.len()).map(|at| ServiceId(at as u32));
+        let unique = |name: &str| {
+            let mut named = services.clone().filter(|id| self.schema[*id].name == name);
+            named.next().filter(|_| named.next().is_none())
+        };
+        if let Some(id) = self.schema.find_service(name).or_else(|| unique(name)) {
             return Ok(self.service(id));
         }
         if let Some(id) = self.schema.find_type(name) {
@@ -92,9 +106,13 @@ impl Writer<'_> {
             Some((service, method)) => (Some(service), method),
             None => (None, name),
         };
-        let found: Vec<_> = (0..self.schema.services.len())
-            .map(|at| ServiceId(at as u32))
-            .filter(|id| service.is_none_or(|name| self.schema[*id].name == name))
+        let wanted = |id: &ServiceId| {
+            let found = service.map(|name| self.schema.find_service(name).or_else(|| unique(name)));
+            found.is_none_or(|found| found == Some(*id))
+        };
+        let found: Vec<_> = services
+            .clone()
+            .filter(wanted)
             .flat_map(|id| self.schema[id].methods.iter())
             .filter(|candidate| candidate.name == method)
             .map(|method| self.method(method, ""))
@@ -168,10 +186,16 @@ impl Writer<'_> {
         let field = |f: &Field| format!("{}: {}{}", f.name, sharing(f), ty(&f.ty));
         let params: Vec<_> = method.params.iter().map(field).collect();
         let mut text = format!("{}({})", self.strong(&method.name), params.join(", "));
+        if let Some(stream) = &method.client_stream {
+            text += &format!(" {} {}", self.faint("sink"), ty(&stream.item));
+        }
         match &method.result {
             Some(result) => text += &format!(" -> {}", ty(result)),
             None if method.oneway => text += &self.faint("  one-way"),
             None => {}
+        }
+        if let Some(stream) = &method.server_stream {
+            text += &format!(" {} {}", self.faint("stream"), ty(&stream.item));
         }
         if !method.throws.is_empty() {
             let throws: Vec<_> = method.throws.iter().map(|f| ty(&f.ty)).collect();

@@ -2,7 +2,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::{self, count, save};
 use clap::{Args, ValueEnum};
-use dovetail_codegen::{File, thrift};
+use dovetail_codegen::{File, openapi, proto, thrift};
 use dovetail_idl::MemoryLoader;
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   dovetail export api.proto                       as .thrift, on standard output
-  dovetail export api.proto --to thrift -o idl    with all that it includes, into a folder
+  dovetail export api.thrift --to proto -o idl    as .proto with all that it includes, into a folder
+  dovetail export api.proto --to openapi          for tools that call it with JSON over HTTP
 
 A program whose contract is in Rust writes it out itself: docs/code-first.md")]
 pub(crate) struct Export {
@@ -31,6 +32,10 @@ pub(crate) struct Export {
 enum To {
     /// `.thrift`, with what Dovetail adds to Apache's language
     Thrift,
+    /// `.proto`, with which gRPC's libraries call services of any contract
+    Proto,
+    /// An OpenAPI 3.1 document of what can be called with JSON over HTTP
+    Openapi,
 }
 
 impl Export {
@@ -38,18 +43,14 @@ impl Export {
         let schema = idl::load(&self.file, &self.includes)?;
         let files = match self.to {
             To::Thrift => thrift::write(&schema),
+            To::Proto => proto::write(&schema),
+            To::Openapi => openapi::write(&schema).map(|file| vec![file]),
         };
-        let files = files.map_err(|unsupported| {
-            for what in &unsupported {
-                Failure::new(Exit::Failed, what).print();
-            }
-            let places = count(unsupported.len(), "place");
-            Failure::new(
-                Exit::Failed,
-                format!("{places} of the contract cannot be written in this language"),
-            )
-        })?;
-        check(&files)?;
+        let files =
+            files.map_err(|places| Failure::unsupported(&places, "be written in this language"))?;
+        if self.to == To::Thrift {
+            check(&files)?;
+        }
         match (&self.output, files.as_slice()) {
             (None, [file]) => output::write(&file.text),
             (None, _) => Err(Failure::new(

@@ -2,8 +2,9 @@ use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::{count, save};
 use crate::paint::{Stream, Style};
-use clap::{Args, ValueEnum};
-use dovetail_codegen::{File, rust};
+use crate::target::Target;
+use clap::Args;
+use dovetail_codegen::File;
 use std::path::{Path, PathBuf};
 
 /// Generate code from a contract
@@ -21,35 +22,13 @@ pub(crate) struct Generate {
     /// Where the code goes; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// The language
-    #[arg(long, value_enum, default_value_t = Lang::Rust)]
-    lang: Lang,
-    /// What to generate besides the types, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Server, Side::Client, Side::Blocking])]
-    sides: Vec<Side>,
+    #[command(flatten)]
+    target: Target,
     /// Write nothing; exit 1 if the code on disk is not what would be generated
     #[arg(long)]
     check: bool,
     #[command(flatten)]
     includes: Includes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Lang {
-    /// Rust, edition 2024
-    Rust,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Side {
-    /// The trait that a server implements
-    Server,
-    /// The async client
-    Client,
-    /// The client without an async runtime
-    Blocking,
-    /// Nothing: only the types
-    None,
 }
 
 /// What is on disk in the place of a generated file.
@@ -63,32 +42,13 @@ enum OnDisk {
 impl Generate {
     pub(crate) fn run(self) -> Result {
         let schema = idl::load(&self.file, &self.includes)?;
-        let files = match self.lang {
-            Lang::Rust => rust::generate(&schema, &self.rust_options()),
-        };
-        let files = files.map_err(|unsupported| {
-            for what in &unsupported {
-                Failure::new(Exit::Failed, what).print();
-            }
-            let places = count(unsupported.len(), "place");
-            Failure::new(
-                Exit::Failed,
-                format!("{places} of the contract cannot be generated"),
-            )
-            .help("`dovetail call` and `dovetail serve` may still be able to use it")
+        let files = self.target.generate(&schema).map_err(|places| {
+            Failure::unsupported(&places, "be generated")
+                .help("`dovetail call` and `dovetail serve` may still be able to use it")
         })?;
         match self.check {
             true => self.compare(&files),
             false => self.write(&files),
-        }
-    }
-
-    fn rust_options(&self) -> rust::Options {
-        rust::Options {
-            server: self.sides.contains(&Side::Server),
-            async_client: self.sides.contains(&Side::Client),
-            blocking_client: self.sides.contains(&Side::Blocking),
-            ..rust::Options::default()
         }
     }
 

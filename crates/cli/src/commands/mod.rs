@@ -6,7 +6,9 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod export;
+pub(crate) mod gateway;
 pub(crate) mod generate;
+pub(crate) mod list;
 pub(crate) mod serve;
 
 use crate::arguments::Command;
@@ -19,8 +21,10 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Generate(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Describe(command) => command.run(),
+        Command::List(command) => command.run(),
         Command::Call(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Gateway(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Completions(command) => command.run(),
     }

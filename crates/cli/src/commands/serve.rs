@@ -5,10 +5,13 @@ use crate::output::{self, program};
 use crate::paint::{Stream, Style};
 use crate::run::{cannot_listen, until_interrupted};
 use crate::sample::{Behavior, Sample};
-use crate::values::duration;
+use crate::tables::forever;
+use crate::tls::ServerOptions;
+use crate::values::{duration, shown_arguments};
 use clap::Args;
-use dovetail::{Address, Server};
-use dovetail_dynamic::{Contract, Plausible, arguments_to_json};
+use dovetail::{Address, Reflection, Server};
+use dovetail_codegen::openapi;
+use dovetail_dynamic::{Contract, Plausible};
 use dovetail_schema::{Schema, ServiceId};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +25,8 @@ Examples:
   dovetail serve api.thrift
   dovetail serve api.thrift --listen tcp://0.0.0.0:9090      not only for this machine
   dovetail serve api.thrift --listen unix:/tmp/api.sock
+  dovetail list 127.0.0.1:9090                               it says what it has
+  dovetail serve api.thrift --tls-cert server.pem --tls-key server.key
   dovetail serve api.thrift --latency 20ms --fail 5%         a slow and unreliable server
 
 The values follow the names of fields: `email` gets an address, `created_at` a time.
@@ -29,7 +34,7 @@ Each call is logged in one line. Ctrl-C ends the server.")]
 pub(crate) struct Serve {
     /// The contract
     file: PathBuf,
-    /// tcp://HOST:PORT or unix:/PATH; port 0 is any that is free
+    /// tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH; port 0 is any that is free
     #[arg(
         short,
         long,
@@ -46,6 +51,8 @@ pub(crate) struct Serve {
     /// The same seed and the same calls give the same answers
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    tls: ServerOptions,
     #[command(flatten)]
     includes: Includes,
 }
@@ -65,9 +72,8 @@ fn permille(text: &str) -> std::result::Result<u32, String> {
 impl Serve {
     pub(crate) fn run(self) -> Result {
         let address = address::parse(&self.listen)?;
-        // Contract, services and their tables live as long as the process.
-        let schema: &'static Schema = Box::leak(Box::new(idl::load(&self.file, &self.includes)?));
-        let contract: &'static Contract<'static> = Box::leak(Box::new(Contract::new(schema)));
+        let contract = forever(idl::load(&self.file, &self.includes)?, true);
+        let schema = contract.schema();
         let services = services(schema);
         if services.is_empty() {
             let failure = format!("`{}` defines no service", self.file.display());
@@ -77,17 +83,19 @@ impl Serve {
             latency: self.latency,
             fail: self.fail,
             seed: self.seed,
-            paint: Stream::Stdout.paint(),
         };
         let calls = Arc::<AtomicU64>::default();
-        let mut server = Server::new();
+        let mut server = explained(self.tls.apply(Server::new())?, schema);
         for id in &services {
             server = server.service(Sample::new(contract, *id, behavior, calls.clone()));
         }
         let listening = server.listen(&address.to_string());
         let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
         let running = listening.start().map_err(|problem| {
-            Failure::new(Exit::Failed, format!("cannot start the server: {problem}"))
+            let secure = matches!(address, Address::Tls(_));
+            Failure::new(Exit::Failed, format!("cannot start the server: {problem}")).maybe_help(
+                secure.then_some("a certificate is given with --tls-cert and --tls-key"),
+            )
         })?;
         let at = running.addresses().first().unwrap_or(&address).clone();
         self.greet(contract, &services, &at)?;
@@ -125,15 +133,27 @@ impl Serve {
                 !method.params.is_empty(),
             )
         })?;
-        let mut call = format!("{} call {at} {}", program(), method.name);
+        let service = &contract.schema()[*services.first()?].name;
+        let mut call = format!("{} call {at} {service}.{}", program(), method.name);
         if !method.params.is_empty() {
             let arguments = Plausible::new(contract, self.seed).arguments(method);
-            let json = arguments_to_json(contract, method, &arguments).to_string();
-            call += &format!(" {}", quoted(&json));
+            let json = shown_arguments(contract, *services.first()?, method, &arguments);
+            call += &format!(" {}", quoted(&json.to_string()));
         }
-        call += &format!(" --idl {}", self.file.display());
         Some(call)
     }
+}
+
+/// The server, which says what its contract is to those who ask by HTTP, gRPC's reflection or Dovetail's. What cannot be
+/// said in one of these ways is left out there.
+pub(crate) fn explained(server: Server, schema: &Schema) -> Server {
+    let server = match openapi::write(schema) {
+        Ok(document) => server.openapi(document.text),
+        Err(_) => server,
+    };
+    let descriptors = dovetail_build::descriptors_of(schema).ok();
+    let reflection = descriptors.and_then(|descriptors| Reflection::of(descriptors).ok());
+    server.reflection(&reflection.unwrap_or_default())
 }
 
 /// For a shell.
@@ -143,7 +163,7 @@ fn quoted(text: &str) -> String {
 
 /// The services of the file itself; those of included files only where it has none. A service that another
 /// one extends is answered through that one too, so derived ones come first.
-fn services(schema: &Schema) -> Vec<ServiceId> {
+pub(crate) fn services(schema: &Schema) -> Vec<ServiceId> {
     let all = (0..schema.services.len())
         .rev()
         .map(|at| ServiceId(at as u32));

@@ -21,7 +21,7 @@ pub use options::{Maps, Options, Strings};
 
 use crate::facts::Facts;
 use crate::{File, Unsupported};
-use dovetail_schema::{PackageId, Schema};
+use dovetail_schema::{Package, PackageId, Schema};
 use module::Module;
 use names::Names;
 use std::collections::BTreeMap;
@@ -60,9 +60,20 @@ pub fn generate(schema: &Schema, options: &Options) -> Result<Vec<File>, Vec<Uns
     ));
     Tree::new(&context).print(&context, &mut text);
     Ok(vec![File {
-        path: format!("{}.rs", schema[root].name),
+        path: format!("{}.rs", file_name(&schema[root])),
         text: text.finish(),
     }])
+}
+
+/// A file of protobuf's need not have a package.
+fn file_name(package: &Package) -> &str {
+    match package.name.as_str() {
+        "" => package
+            .namespaces
+            .get("rs")
+            .map_or("contract", String::as_str),
+        name => name,
+    }
 }
 
 /// The modules by their paths.

@@ -6,6 +6,7 @@
 mod fields;
 mod values;
 
+use crate::export::{Problems, file_name, files, quoted};
 use crate::{File, Unsupported};
 use dovetail_schema::{
     Annotation, Annotations, Constant, Dimension, Enum, ErrorKind, ExceptionTraits, Fault,
@@ -21,24 +22,9 @@ use std::collections::BTreeSet;
 ///
 /// Everything in it that a `.thrift` file cannot say.
 pub fn write(schema: &Schema) -> Result<Vec<File>, Vec<Unsupported>> {
-    let mut problems = Vec::new();
-    let mut files: Vec<File> = Vec::new();
-    for index in 0..schema.packages.len() {
-        let writer = Writer::new(schema, PackageId(index as u32));
-        let file = writer.file();
-        if files.iter().any(|other| other.path == file.path) {
-            writer.refuse(
-                "another file of the contract has the same name; rename one",
-                &file.path,
-            );
-        }
-        problems.extend(writer.problems.into_inner());
-        files.push(file);
-    }
-    match problems.is_empty() {
-        true => Ok(files),
-        false => Err(problems),
-    }
+    files(schema, |id, problems| {
+        Some(Writer::new(schema, id, problems).file())
+    })
 }
 
 /// A file in the making.
@@ -48,25 +34,22 @@ struct Writer<'a> {
     package: &'a Package,
     /// The packages to which it refers.
     used: RefCell<BTreeSet<PackageId>>,
-    problems: RefCell<Vec<Unsupported>>,
+    problems: &'a Problems,
 }
 
 impl<'a> Writer<'a> {
-    fn new(schema: &'a Schema, id: PackageId) -> Self {
+    fn new(schema: &'a Schema, id: PackageId, problems: &'a Problems) -> Self {
         Writer {
             schema,
             id,
             package: &schema[id],
             used: RefCell::default(),
-            problems: RefCell::default(),
+            problems,
         }
     }
 
     fn refuse(&self, what: &str, at: &str) {
-        self.problems.borrow_mut().push(Unsupported {
-            what: what.to_owned(),
-            at: format!("`{at}`"),
-        });
+        self.problems.refuse(what, at);
     }
 
     fn file(&self) -> File {
@@ -353,17 +336,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a file is called, without its ending. A dot would lead to an include.
-fn file_name(package: &Package) -> String {
-    let stem = package.path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    let name = if stem.is_empty() { &package.name } else { stem };
-    match name {
-        "" => "contract".to_owned(),
-        name => name.replace('.', "_"),
-    }
-}
-
 /// Words of Thrift that are no names.
 const KEYWORDS: &[&str] = &[
     "binary",
@@ -446,21 +418,6 @@ fn untyped(annotations: &[Annotation]) -> String {
         .iter()
         .map(|Annotation { key, value }| format!("{key} = {}", quoted(value)));
     format!(" ({})", pairs.collect::<Vec<_>>().join(", "))
-}
-
-/// Text as a literal.
-fn quoted(text: &str) -> String {
-    let mut literal = String::from('"');
-    for c in text.chars() {
-        match c {
-            '\n' => literal += "\\n",
-            '\r' => literal += "\\r",
-            '\t' => literal += "\\t",
-            '"' | '\\' => literal.extend(['\\', c]),
-            c => literal.push(c),
-        }
-    }
-    literal + "\""
 }
 
 fn reserved(reserved: &Reserved) -> String {

@@ -1,6 +1,7 @@
 //! Constants: values of the contract, defaults, annotations.
 
-use super::{Writer, quoted, spelled};
+use super::{Writer, spelled};
+use crate::export::quoted;
 use dovetail_schema::{TypeId, TypeKind, TypedAnnotation, Value};
 
 impl Writer<'_> {

@@ -153,9 +153,9 @@ pub(super) fn constant(
 const MOST: u64 = 1 << 16;
 
 /// An array of which nothing is known but its type.
-pub(super) fn zero(contract: &Contract<'_>, (item, dimensions): Array<'_>) -> Option<Value> {
+pub(crate) fn zero(contract: &Contract<'_>, (item, dimensions): Array<'_>) -> Option<Value> {
     Some(match ArrayForm::of(dimensions) {
-        None => return input::zero(contract, item),
+        None => return crate::absent::zero(contract, item),
         Some(ArrayForm::Fixed(extent, inside)) => {
             let fixed = dimensions.iter().map(|dimension| match dimension {
                 Dimension::Fixed(extent) => u64::from(*extent),

@@ -1,6 +1,7 @@
 use super::output::prints_as_text;
 use super::text::{example, from_text};
 use super::{JsonError, NODE, REF, TYPE, array, shapeless};
+use crate::absent::zero;
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Value, closest, type_name};
 use base64::Engine as _;
@@ -61,7 +62,7 @@ pub fn arguments_from_json(
         }
     }
     for field in &method.params {
-        if values.get(field.id).is_none() && field.presence != Presence::Optional {
+        if values.get(field.id).is_none() && is_needed(contract, field) {
             match &field.default {
                 Some(default) => {
                     values.set(field.id, constant(contract, &field.ty, default, MAX_DEPTH)?)
@@ -88,6 +89,15 @@ fn argument(
         values.set(field.id, value.map_err(|e| e.within(&field.name))?);
     }
     Ok(())
+}
+
+/// Whether a parameter has to be there.
+fn is_needed(contract: &Contract<'_>, field: &Field) -> bool {
+    match field.presence {
+        Presence::Optional => false,
+        Presence::Default => contract.has_defaults(),
+        Presence::Required => true,
+    }
 }
 
 /// True for a `null` that is not a value itself.
@@ -349,35 +359,12 @@ fn fill(contract: &Contract<'_>, field: &Field, value: &mut Struct, left: usize)
                 "this required field ({ty}) is missing"
             )));
         }
-        (None, Presence::Default) => zero(contract, &field.ty),
+        (None, Presence::Default) => zero(contract, &field.ty).filter(|_| contract.has_defaults()),
     };
     if let Some(filled) = filled {
         value.set(field.id, filled);
     }
     Ok(())
-}
-
-pub(super) fn zero(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
-    Some(match contract.schema().resolve(ty) {
-        Type::Bool => Value::Bool(false),
-        Type::I8 | Type::I16 | Type::I32 | Type::I64 => Value::Int(0),
-        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Value::UInt(0),
-        Type::F32 | Type::F64 => Value::Float(0.0),
-        Type::String => Value::String(String::new()),
-        Type::Bytes => Value::Bytes(Default::default()),
-        Type::Uuid => Value::Uuid(Uuid::nil()),
-        Type::List(_) | Type::Set(_) => Value::List(Vec::new()),
-        Type::Map(..) => Value::Map(Vec::new()),
-        Type::Timestamp { offset: false } => Value::Timestamp(Default::default()),
-        Type::Timestamp { offset: true } => Value::TimestampTz(Default::default()),
-        Type::Date => Value::Date(Default::default()),
-        Type::Duration => Value::Duration(Default::default()),
-        Type::Decimal => Value::Decimal(Default::default()),
-        Type::Any => Value::Any(Default::default()),
-        Type::Dynamic => Value::Dynamic(Default::default()),
-        Type::Array(item, dimensions) => return array::zero(contract, (item, dimensions)),
-        Type::Named(_) | Type::Object(_) => return None,
-    })
 }
 
 /// A constant of the contract as a value.

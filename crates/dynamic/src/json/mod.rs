@@ -23,7 +23,7 @@
 //!
 //! A field that the contract does not have is shown under `#` and its id.
 
-mod array;
+pub(crate) mod array;
 mod error;
 mod input;
 mod output;

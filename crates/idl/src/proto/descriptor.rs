@@ -360,6 +360,13 @@ impl Kind {
         ("sint64", Kind::Sint64),
     ];
 
+    /// The kind with this number.
+    pub(crate) fn of_number(number: i32) -> Option<Kind> {
+        let words = Kind::WORDS.iter().map(|(_, kind)| *kind);
+        let mut all = words.chain([Kind::Group, Kind::Message, Kind::Enum]);
+        all.find(|kind| *kind as i32 == number)
+    }
+
     /// True for what has a type name.
     pub(crate) fn is_message(self) -> bool {
         matches!(self, Kind::Message | Kind::Group)

@@ -12,9 +12,10 @@ impl FileSet {
     }
 }
 
+/// A message that is being written.
 #[derive(Default)]
-struct Out {
-    bytes: Vec<u8>,
+pub(super) struct Out {
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Out {
@@ -30,7 +31,7 @@ impl Out {
         self.varint((number as u64) << 3 | wire);
     }
 
-    fn int(&mut self, number: i32, value: i32) {
+    pub(super) fn int(&mut self, number: i32, value: i32) {
         self.tag(number, 0);
         self.varint(i64::from(value) as u64);
     }
@@ -46,14 +47,14 @@ impl Out {
         }
     }
 
-    fn bytes(&mut self, number: i32, value: &[u8]) {
+    pub(super) fn bytes(&mut self, number: i32, value: &[u8]) {
         self.tag(number, 2);
         self.varint(value.len() as u64);
         self.bytes.extend_from_slice(value);
     }
 
     /// Nothing where it is empty.
-    fn text(&mut self, number: i32, value: &str) {
+    pub(super) fn text(&mut self, number: i32, value: &str) {
         if !value.is_empty() {
             self.bytes(number, value.as_bytes());
         }
@@ -77,7 +78,7 @@ impl Out {
         self.bytes(number, &inner.bytes);
     }
 
-    fn messages<T>(&mut self, number: i32, items: &[T], write: fn(&mut Out, &T)) {
+    pub(super) fn messages<T>(&mut self, number: i32, items: &[T], write: fn(&mut Out, &T)) {
         for item in items {
             self.message(number, |out| write(out, item));
         }

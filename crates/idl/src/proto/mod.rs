@@ -5,6 +5,7 @@
 
 mod check;
 mod comments;
+mod decode;
 pub mod descriptor;
 mod encode;
 mod features;
@@ -17,16 +18,21 @@ mod number;
 mod options;
 mod parser;
 mod places;
+pub mod plugin;
+mod sound;
 mod symbols;
 mod syntax;
 mod walk;
 mod well_known;
 
-use crate::Compiled;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{Loader, Source};
+use crate::{Compiled, graph};
+pub use decode::DescriptorError;
 use descriptor::{File, FileSet};
+use dovetail_schema::Schema;
 use load::Program;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What became of a `.proto` file and all that it imports.
@@ -66,10 +72,56 @@ pub fn describe(path: &str, loader: &dyn Loader) -> Described {
 pub(crate) fn compile(path: &str, loader: &dyn Loader) -> Compiled {
     let described = describe(path, loader);
     Compiled {
-        schema: described.files.as_ref().map(lower::lower),
+        schema: described.files.as_ref().map(lower::last),
         diagnostics: described.diagnostics,
         sources: described.sources,
     }
+}
+
+/// The contract that an encoded `google.protobuf.FileDescriptorSet` describes, as protobuf's compiler writes it with
+/// `--descriptor_set_out`, or reflection gives it: the files with services, and those whose types they use. Where no file
+/// has a service, the last one counts. Files may come in any order; one that nothing is used of may be missing, and the
+/// files of protobuf itself that have types of the schema, too.
+///
+/// ```
+/// use dovetail_idl::{MemoryLoader, proto};
+///
+/// let text = "syntax = \"proto3\"; service Clock { rpc Now(Nothing) returns (Nothing); } message Nothing {}";
+/// let files = MemoryLoader::from_iter([("clock.proto", text)]);
+/// let bytes = proto::describe("clock.proto", &files).files.unwrap().encode();
+/// assert_eq!(proto::from_descriptors(&bytes)?.services[0].name, "Clock");
+/// # Ok::<(), proto::DescriptorError>(())
+/// ```
+///
+/// # Errors
+///
+/// Never panics, whatever the bytes are. Beside what is no descriptor, those of the language are found that would make a
+/// contract wrong: names that are none, types that are missing, numbers that come twice.
+pub fn from_descriptors(bytes: &[u8]) -> Result<Schema, DescriptorError> {
+    let mut set = FileSet::decode(bytes)?;
+    sound::check(&set)?;
+    sort(&mut set);
+    Ok(lower::all(&set))
+}
+
+/// Puts files behind those that they import.
+fn sort(set: &mut FileSet) {
+    let names = set.files.iter().enumerate();
+    let names: HashMap<&str, usize> = names
+        .map(|(index, file)| (file.name.as_str(), index))
+        .collect();
+    let imports = |file: &File| {
+        let known = file.dependencies.iter().chain(&file.option_dependencies);
+        let known = known.filter_map(|name| names.get(name.as_str()));
+        known.copied().collect()
+    };
+    let edges = set.files.iter().map(imports).collect();
+    let order = graph::components(&edges).concat();
+    let mut files = std::mem::take(&mut set.files);
+    let taken = order
+        .into_iter()
+        .filter_map(|index| files.get_mut(index).map(std::mem::take));
+    set.files = taken.collect();
 }
 
 /// The descriptors of all files that belong to the first one, in order.

@@ -1,13 +1,14 @@
 //! What a service becomes: the same parts, by the same names, as from an IDL.
 
 use super::{Method, Param, Service, Stream, is_small};
+use crate::attributes::{docs, lines};
 use crate::names::{arguments, is_called, plain, screaming};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Attribute, Path, Type, parse_quote};
 
 /// Lints about code that nobody wrote.
-fn allow() -> Attribute {
+pub(super) fn allow() -> Attribute {
     parse_quote!(#[allow(
         dead_code,
         clippy::result_large_err,
@@ -33,21 +34,23 @@ impl Service {
         let server = self.server();
         let client = self.client(Side::Async);
         let blocking = self.client(Side::Blocking);
+        let object = self.object();
         quote! {
             #handler
             #table
             #server
             #root::if_async! { #client }
             #blocking
+            #object
         }
     }
 
     /// The name of a part of the service.
-    fn part(&self, suffix: &str) -> Ident {
+    pub(super) fn part(&self, suffix: &str) -> Ident {
         format_ident!("{}{suffix}", plain(&self.ident), span = self.ident.span())
     }
 
-    fn descriptor(&self) -> Ident {
+    pub(super) fn descriptor(&self) -> Ident {
         Ident::new(&screaming(&plain(&self.ident)), self.ident.span())
     }
 
@@ -111,10 +114,11 @@ impl Service {
         } = self;
         let descriptor = self.descriptor();
         let extends = self.base(screaming).map(|base| quote!(extends #base));
-        let rows = self.methods.iter().map(row);
+        let rows = self.methods.iter().map(|method| row(method, root));
+        let (lines, passes) = (lines(&self.attributes), self.passes());
         let docs = format!("The methods of [`{}`].", plain(ident));
         quote! {
-            #root::descriptor!(#[doc = #docs] #[allow(dead_code)] #vis static #descriptor = #name #extends { #(#rows)* });
+            #root::descriptor!(#[doc = #docs] #[allow(dead_code)] #vis static #descriptor = #name #extends, docs [#(#lines),*] #passes { #(#rows)* });
         }
     }
 
@@ -254,17 +258,30 @@ impl Service {
             Side::Async => (quote!(async), quote!(.await)),
             Side::Blocking => (quote!(), quote!()),
         };
+        let attributes: Vec<_> = attributes.collect();
+        let pipelined = self.pipelined(method).map(|name| {
+            let (root, ty, error) = (&self.root, &method.result, &method.error);
+            let docs = format!("Calls [`{ident}`](Self::{ident}), and gives the object before it is returned.");
+            quote! {
+                #[doc = #docs]
+                #vis #keyword fn #name(&self, #(#params),*) -> ::core::result::Result<#ty, #root::Status> {
+                    self.channel.pipelined::<_, _, #error>(&#descriptor.methods[#index], (#(#sent,)*)) #wait
+                }
+            }
+        });
         quote! {
             #(#attributes)*
             #vis #keyword fn #ident(&self, #(#params),*) -> #result {
                 self.channel.#function(&#descriptor.methods[#index], (#(#sent,)*)) #wait
             }
+
+            #pipelined
         }
     }
 }
 
 /// `add(1 a: i32, 2 b: i32) -> i32 | Status;`
-fn row(method: &Method) -> TokenStream {
+fn row(method: &Method, root: &Path) -> TokenStream {
     let Method {
         name,
         result,
@@ -293,6 +310,7 @@ fn row(method: &Method) -> TokenStream {
     let flags = [
         (method.oneway, quote!(oneway)),
         (method.idempotent, quote!(idempotent)),
+        (!method.passes.is_empty(), quote!(objects)),
     ];
     let flags: Vec<_> = flags
         .into_iter()
@@ -300,7 +318,27 @@ fn row(method: &Method) -> TokenStream {
         .map(|(_, flag)| flag)
         .collect();
     let flags = (!flags.is_empty()).then(|| quote!([#(#flags),*]));
-    quote!(#name(#(#params),*) -> #result | #error #sink #stream #flags;)
+    let (docs, defaults) = (docs(&method.attributes), defaults(method, root));
+    quote!(#(#docs)* #name(#(#params),*) -> #result | #error #sink #stream #flags #defaults;)
+}
+
+/// The parameters that have default values, and these; nothing where none has.
+fn defaults(method: &Method, root: &Path) -> Option<TokenStream> {
+    let (mut fields, mut values) = (Vec::new(), Vec::new());
+    for Param {
+        id,
+        name,
+        ty,
+        default,
+        ..
+    } in &method.params
+    {
+        let Some(default) = default else { continue };
+        fields.push(quote!(#root::wire::field!(#id, #name, #ty)));
+        values.push(quote!(&{ let value: #ty = #default; value }));
+    }
+    let fresh = quote!(#root::wire::description::fresh_params);
+    (!fields.is_empty()).then(|| quote!(= || #fresh(&[#(#fields),*], &(#(#values,)*))))
 }
 
 /// Decodes the parameters of a method over their defaults, and runs its handler.

@@ -1,6 +1,7 @@
 //! `#[service]`: a trait, read as a service of a contract.
 
 mod emit;
+mod objects;
 
 use crate::attributes::{Attributes, refuse};
 use crate::message::field_id;
@@ -14,8 +15,8 @@ use syn::{
     Signature, TraitItem, TraitItemFn, Type, TypeParamBound, Visibility,
 };
 
-const OF_SERVICES: &[&str] = &["name", "crate"];
-const OF_METHODS: &[&str] = &["name", "oneway", "idempotent"];
+const OF_SERVICES: &[&str] = &["name", "object", "crate"];
+const OF_METHODS: &[&str] = &["name", "oneway", "idempotent", "passes"];
 const OF_PARAMS: &[&str] = &["id", "name", "required", "default"];
 
 /// As many as tuples are sent of.
@@ -33,6 +34,8 @@ struct Service {
     /// The trait of the service that it extends.
     base: Option<Path>,
     methods: Vec<Method>,
+    /// True where references to its objects have a type.
+    is_object: bool,
 }
 
 struct Method {
@@ -55,6 +58,8 @@ struct Method {
     stream: Option<Stream>,
     oneway: bool,
     idempotent: bool,
+    /// The services whose objects are among its parameters or in its result.
+    passes: Vec<Path>,
 }
 
 struct Param {
@@ -115,6 +120,7 @@ impl Service {
                 ident: item.ident,
                 base: base(item.supertraits.iter())?,
                 methods,
+                is_object: attributes.has("object"),
             }),
         }
     }
@@ -159,6 +165,7 @@ impl Method {
             stream: outcome.stream,
             oneway: own.has("oneway"),
             idempotent: own.has("idempotent"),
+            passes: own.passes,
         };
         method.read_params(item.sig.inputs)?;
         if method.oneway
@@ -167,6 +174,14 @@ impl Method {
             return refuse(
                 &method.returns,
                 "nothing comes back from a one-way method: it returns `Result<(), Status>`",
+            );
+        }
+        if let Some(first) = method.passes.first()
+            && (method.oneway || method.stream.is_some() || method.sink.is_some())
+        {
+            return refuse(
+                first,
+                "one-way methods and those with streams pass no objects",
             );
         }
         Ok(method)

@@ -40,6 +40,11 @@ pub(super) struct Callee {
 }
 
 impl Callee {
+    /// True where calls wait for a description that may refer to objects.
+    pub(super) fn holds(&self) -> bool {
+        self.held > 0
+    }
+
     /// Takes BIND, and answers it.
     pub(super) fn bind(
         &mut self,
@@ -102,8 +107,9 @@ impl Callee {
         } = message;
         self.last = call;
         let answered = self.methods.get_mut(slot)?;
-        if extras.promise && (answered.kind.is_oneway() || answered.kind.streams()) {
-            let what = "the promise of an object by a call that cannot return one";
+        let has_objects = extras.promise || !extras.results.is_empty();
+        if has_objects && (answered.kind.is_oneway() || answered.kind.streams()) {
+            let what = "a call that promises or refers to objects, and has none";
             return Err(ProtocolError::malformed(what));
         }
         let body = match (refused, body.decompress()) {
@@ -139,7 +145,9 @@ impl Callee {
                 tagless: false,
                 sending,
             },
+            results: Vec::new(),
             awaits,
+            refers: extras.results,
         };
         match &mut answered.state {
             State::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {
@@ -175,7 +183,9 @@ impl Callee {
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         let slot = Cursor(&frame.payload).varint()?;
-        if !self.methods.get_mut(slot)?.kind.is_oneway() {
+        let oneway = self.methods.get_mut(slot)?.kind.is_oneway();
+        // What comes behind DRAIN is never answered.
+        if !oneway && !self.draining {
             let status = status::too_large(most, Execution::NotStarted);
             status::write(frame.id, &status, out);
         }

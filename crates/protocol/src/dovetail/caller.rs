@@ -4,17 +4,16 @@ use super::ProtocolError;
 use super::connection::Role;
 use super::contract::{Contract, MethodKind};
 use super::cursor::{Cursor, put_varint};
-use super::events::{CallError, Event, OutgoingCall};
+use super::events::{Awaits, CallError, Event, OutgoingCall};
 use super::extras::{self, CallExtras};
 use super::frame::{self, Flags, Kind};
+use super::hasher::OwnMap;
 use super::headers::HeaderTable;
 use super::message::{self, Sending};
 use super::slots::{CalledMethods, Verdict};
 use super::status;
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, Encode, Encoding, Limits};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ use std::time::Duration;
 pub(super) struct Caller {
     next: u32,
     pub(super) methods: CalledMethods,
-    waiting: HashMap<u32, Waiting, BuildHasherDefault<NumberHasher>>,
+    waiting: OwnMap<u32, Waiting>,
     headers: HeaderTable,
     /// The other end takes no further calls.
     pub(super) closing: bool,
@@ -56,26 +55,6 @@ enum Waiting {
     Nobody,
 }
 
-/// Calls are numbers in order: they are spread well enough by a multiplication.
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
 impl Caller {
     pub(super) fn new(role: Role) -> Self {
         Caller {
@@ -84,7 +63,7 @@ impl Caller {
                 Role::Server => 2,
             },
             methods: CalledMethods::default(),
-            waiting: HashMap::default(),
+            waiting: OwnMap::default(),
             headers: HeaderTable::default(),
             closing: false,
         }
@@ -126,6 +105,7 @@ impl Caller {
                 packed,
                 target: call.target,
                 promise: call.promise,
+                results: call.awaits.map(Awaits::awaits).unwrap_or_default(),
             };
             extras::write(&extras, headers, table, terms.headers, out);
         });
@@ -206,6 +186,11 @@ impl Caller {
     /// True for a call of this end's.
     pub(super) fn made(&self, call: u32) -> bool {
         call % 2 == self.next % 2
+    }
+
+    /// True for a call of this end's that is not over.
+    pub(super) fn waits_for(&self, call: u32) -> bool {
+        self.waiting.contains_key(&call)
     }
 
     /// True for a call whose answer is to come.

@@ -173,6 +173,13 @@ pub struct Body {
     packed: Option<Packed>,
 }
 
+/// A body that is not compressed.
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Body::new(bytes, None)
+    }
+}
+
 impl Body {
     /// A body whose size has still to be compared with the limit.
     pub(super) fn new(bytes: Bytes, packed: Option<Packed>) -> Self {

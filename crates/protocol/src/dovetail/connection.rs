@@ -11,7 +11,7 @@ use super::meeting_point::MeetingPoint;
 use super::message::{self, Message, Sending};
 use super::promises::Promises;
 use super::reassembly::{Added, Reassembly};
-use super::settings::Settings;
+use super::settings::{LEAST_FRAME, MOST_FRAME, Settings};
 use super::splitter::{Largest, Splitter};
 use super::streams::{Directions, ItemEncoding, Streams, Taken};
 use super::{ProtocolError, status};
@@ -19,7 +19,7 @@ use crate::limits::credible;
 use crate::{Code, ConnectionLimits, Execution, Headers, Status};
 use bytes::BytesMut;
 use dovetail_wire::{Encode, EncodeError, Limits};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,11 +85,13 @@ pub struct Connection {
     /// Events that one frame led to.
     pub(super) ready: VecDeque<Event>,
     caller: Caller,
-    callee: Callee,
+    pub(super) callee: Callee,
     pub(super) streams: Streams,
     /// What has come for calls that wait for a description, or for an object.
     pub(super) parked: HashMap<u32, Vec<Event>>,
     pub(super) promises: Promises,
+    /// What has been released while calls waited that had come before.
+    pub(super) late: BTreeMap<u32, u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,15 +102,12 @@ enum Opening {
     Failed(ProtocolError),
 }
 
-/// The largest frame that this end takes.
-const FRAME: usize = 1 << 20;
-
 impl Connection {
     /// A connection that has just been made or accepted. Its first words wait for
     /// [`transmit`](Self::transmit).
     pub fn new(role: Role, options: Options) -> Self {
         let ours = Settings {
-            frame: FRAME,
+            frame: options.limits.frame_bytes.clamp(LEAST_FRAME, MOST_FRAME),
             message: options.limits.message_bytes,
             deadline: options.deadline,
             compression: Algorithms::ours(),
@@ -136,6 +135,7 @@ impl Connection {
             streams: Streams::new(ours.windows),
             parked: HashMap::new(),
             promises: Promises::default(),
+            late: BTreeMap::new(),
         }
     }
 
@@ -364,7 +364,7 @@ impl Connection {
         input: &mut BytesMut,
         directory: &dyn Directory,
     ) -> Result<Option<Event>, ProtocolError> {
-        if let Some(event) = self.ready.pop_front() {
+        if let Some(event) = self.ready() {
             return Ok(Some(event));
         }
         let received = self.next(input, directory);
@@ -479,6 +479,11 @@ impl Connection {
                 let bytes = fields.varint()?;
                 fields.end()?;
                 let call = (id != 0).then_some(id);
+                if self.caller.waits_for(id) && !self.streams.knows(id)
+                    || self.streams.never_sends(id)
+                {
+                    return Err(ProtocolError::malformed("credit for no stream"));
+                }
                 let event = Event::Credit { call };
                 return Ok(self.streams.granted(id, bytes).then_some(event));
             }
@@ -487,6 +492,9 @@ impl Connection {
                 self.partial.forget(Kind::Reply, id);
                 self.close(id);
                 return Ok(self.caller.reply(id, Err(status), Headers::new(), false));
+            }
+            Kind::Cancel if self.caller.made(id) => {
+                return Err(ProtocolError::malformed("CANCEL from the callee"));
             }
             Kind::Cancel => {
                 self.partial.forget(Kind::Call, id);
@@ -519,7 +527,7 @@ impl Connection {
                 if count == 0 {
                     return Err(ProtocolError::malformed("a release of nothing"));
                 }
-                return Ok(Some(Event::Released { object: id, count }));
+                return self.released(id, count);
             }
             Kind::Goodbye => return Err(status::read_goodbye(payload)?),
         }
@@ -535,8 +543,20 @@ impl Connection {
             (Added::Whole(frame), Kind::Reply) => self.reply(&frame),
             (Added::Whole(frame), Kind::Item) => self.item_arrived(&frame),
             (Added::Whole(frame), _) => self.end_arrived(&frame),
-            (Added::TooLarge(frame), _) => self.too_large(&frame),
+            (Added::TooLarge(frame), _) => {
+                self.read_extras(&frame)?;
+                self.too_large(&frame)
+            }
         }
+    }
+
+    /// Of a message that nobody takes: the table of headers has to stay the same at both ends.
+    fn read_extras(&mut self, frame: &Frame) -> Result<(), ProtocolError> {
+        let mut fields = Cursor(&frame.payload);
+        if frame.kind == Kind::Call {
+            fields.varint()?;
+        }
+        self.open(frame, fields).map(drop)
     }
 
     /// A message is larger than this end takes.
@@ -564,7 +584,10 @@ impl Connection {
         }
         let result = Err(status);
         let event = Event::End { call, result };
-        self.streams.ended(call).then_some(event)
+        // The caller, who does not know, may go on.
+        let wanted = !matches!(self.streams.take(call), Taken::Dropped);
+        self.streams.ignore(call);
+        wanted.then_some(event)
     }
 
     fn called(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
@@ -589,7 +612,7 @@ impl Connection {
         match arrived {
             Arrived::Runs(call) => {
                 let (kind, encoding) = (call.kind, ItemEncoding::Tagless(call.reply.tagless));
-                let held = call.awaits.is_some();
+                let held = call.waits();
                 self.open_called(id, kind, encoding, held);
                 if held {
                     self.found_late(call);
@@ -646,6 +669,9 @@ impl Connection {
     fn item_frame(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let (call, bytes) = (frame.id, frame.payload.len());
         let wanted = !matches!(self.streams.take(call), Taken::Dropped);
+        if !wanted && self.has_no_stream(call) {
+            return Err(ProtocolError::malformed("an item without a stream"));
+        }
         if wanted && self.caller.awaits_answer(call) {
             return Err(ProtocolError::malformed("an item before its answer"));
         }
@@ -654,9 +680,8 @@ impl Connection {
         if wanted {
             return self.message(frame);
         }
-        if begins && frame.flags.has(Flags::EXTRAS) {
-            // The table of headers has to stay the same at both ends.
-            self.open(&frame, Cursor(&frame.payload))?;
+        if begins {
+            self.read_extras(&frame)?;
         }
         self.taken(call, bytes);
         Ok(None)
@@ -681,6 +706,12 @@ impl Connection {
         Ok(self.deliver(call, event))
     }
 
+    /// True for a call that is not over, where the other end sends no stream, or none any longer.
+    fn has_no_stream(&self, call: u32) -> bool {
+        let known = self.caller.waits_for(call) || self.streams.knows(call);
+        known && !self.streams.receives(call)
+    }
+
     fn end_arrived(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
         let call = frame.id;
         let encoding = message::encoding(frame.flags.has(Flags::TAGGED));
@@ -690,6 +721,9 @@ impl Connection {
         let deliver = match self.streams.take(call) {
             Taken::Held => return Ok(self.deliver(call, event)),
             Taken::Wanted => true,
+            Taken::Dropped if self.has_no_stream(call) => {
+                return Err(ProtocolError::malformed("the end of no stream"));
+            }
             Taken::Dropped => false,
         };
         self.drop_partial(call);

@@ -6,6 +6,7 @@ use super::incoming::IncomingCall;
 use super::slots::MethodKey;
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, EncodeError, Encoding};
+use std::fmt;
 use std::time::Duration;
 
 /// A call to be made.
@@ -22,7 +23,18 @@ pub struct OutgoingCall<'a> {
     /// True where further calls may be addressed to what this one returns, until
     /// [`forget`](super::Connection::forget). Only for a call that is answered and has no streams.
     pub promise: bool,
+    /// Which calls are to return what the parameters refer to; `None` where they cannot refer to objects.
+    pub awaits: Option<&'a dyn Awaits>,
 }
+
+/// What the parameters of a call refer to. Asked when they have been encoded.
+pub trait Awaits: fmt::Debug {
+    /// The earlier calls of this end's whose results they refer to, each once: at most [`MOST_RESULTS`].
+    fn awaits(&self) -> Vec<u32>;
+}
+
+/// So many results the parameters of a call may refer to.
+pub const MOST_RESULTS: usize = 64;
 
 /// What is called, where it is no service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::ProtocolError;
 use super::compression::Packed;
 use super::cursor::{Cursor, put_varint};
-use super::events::Target;
+use super::events::{MOST_RESULTS, Target};
 use super::headers::HeaderTable;
 use crate::Headers;
 use std::time::Duration;
@@ -17,15 +17,17 @@ pub(super) struct Extras {
     /// Other calls may be addressed to what this one returns.
     pub(super) promise: bool,
     pub(super) headers: Headers,
+    /// The calls whose results the parameters refer to.
+    pub(super) results: Vec<u32>,
 }
 
 /// The extras of a call to be sent, but for its headers.
-#[derive(Clone, Copy)]
 pub(super) struct CallExtras {
     pub(super) deadline: Option<Duration>,
     pub(super) packed: Option<Packed>,
     pub(super) target: Option<Target>,
     pub(super) promise: bool,
+    pub(super) results: Vec<u32>,
 }
 
 const DEADLINE: u8 = 1;
@@ -33,10 +35,11 @@ const COMPRESSION: u8 = 2;
 const TARGET: u8 = 4;
 const HEADERS: u8 = 8;
 const PROMISE: u8 = 16;
+const RESULTS: u8 = 32;
 
 /// What messages other than calls may have.
 const OF_ALL: u8 = COMPRESSION | HEADERS;
-const OF_CALLS: u8 = OF_ALL | DEADLINE | TARGET | PROMISE;
+const OF_CALLS: u8 = OF_ALL | DEADLINE | TARGET | PROMISE | RESULTS;
 
 /// Appends the extras of a call, where there are any.
 pub(super) fn write(
@@ -51,6 +54,7 @@ pub(super) fn write(
         packed,
         target,
         promise,
+        ref results,
     } = *extras;
     let has_headers = !headers.is_empty();
     let bits = [
@@ -59,6 +63,7 @@ pub(super) fn write(
         (TARGET, target.is_some()),
         (HEADERS, has_headers),
         (PROMISE, promise),
+        (RESULTS, !results.is_empty()),
     ];
     let bits = bits
         .into_iter()
@@ -78,6 +83,12 @@ pub(super) fn write(
     }
     if has_headers {
         table.write(headers, entries, out);
+    }
+    if !results.is_empty() {
+        put_varint(results.len() as u64, out);
+        for call in results {
+            put_varint((*call).into(), out);
+        }
     }
 }
 
@@ -124,5 +135,21 @@ pub(super) fn read(
     if bits & HEADERS != 0 {
         extras.headers = table.read(fields, header_bytes)?;
     }
+    if bits & RESULTS != 0 {
+        extras.results = read_results(fields)?;
+    }
     Ok(extras)
+}
+
+fn read_results(fields: &mut Cursor<'_>) -> Result<Vec<u32>, ProtocolError> {
+    let count = fields.varint()?;
+    if count == 0 || count > MOST_RESULTS as u64 {
+        let what = format!("parameters that refer to {count} results");
+        return Err(ProtocolError::malformed(what));
+    }
+    let call = |_| {
+        let call = u32::try_from(fields.varint()?);
+        call.map_err(|_| ProtocolError::malformed("a call of more than 32 bits"))
+    };
+    (0..count).map(call).collect()
 }

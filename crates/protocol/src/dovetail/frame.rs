@@ -120,6 +120,17 @@ impl Header {
     }
 }
 
+impl Header {
+    /// How much room to keep for what follows this frame: to let the buffer of a long message grow is to copy it. Most
+    /// that are cut are hardly longer than a frame.
+    pub(super) fn promised(&self) -> usize {
+        match self.flags.has(Flags::MORE) {
+            true => self.length / 4,
+            false => 0,
+        }
+    }
+}
+
 /// Appends a whole frame of which the payload is known to be short.
 pub(super) fn put(kind: Kind, id: u32, payload: &[u8], out: &mut Vec<u8>) {
     let start = begin(out);

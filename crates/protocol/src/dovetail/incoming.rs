@@ -27,8 +27,39 @@ pub struct IncomingCall {
     pub promise: bool,
     /// How to answer.
     pub reply: ReplyTo,
-    /// The call that returns the object.
+    /// What earlier calls of the caller's have returned to which the parameters refer: the call, and the object of
+    /// this end's.
+    pub results: Vec<(u32, u32)>,
+    /// The call that returns the object that is called.
     pub(super) awaits: Option<u32>,
+    /// Those that return what the parameters refer to.
+    pub(super) refers: Vec<u32>,
+}
+
+impl IncomingCall {
+    /// The calls that have to be answered before.
+    pub(super) fn awaited(&self) -> Vec<u32> {
+        let target = self.awaits.into_iter();
+        target.chain(self.refers.iter().copied()).collect()
+    }
+
+    /// True where there are any.
+    pub(super) fn waits(&self) -> bool {
+        self.awaits.is_some() || !self.refers.is_empty()
+    }
+
+    /// One of them has been: with this object.
+    pub(super) fn settle(&mut self, call: u32, object: u32) {
+        if self.awaits == Some(call) {
+            self.awaits = None;
+            self.object = Some(object);
+        }
+        let before = self.refers.len();
+        self.refers.retain(|refers| *refers != call);
+        if self.refers.len() < before {
+            self.results.push((call, object));
+        }
+    }
 }
 
 /// What it takes to answer a call: plain data, independent of the connection's machine. Where the call has

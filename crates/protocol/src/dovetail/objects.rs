@@ -10,14 +10,21 @@ pub enum Owner {
     Sender(u32),
     /// The end that got it: the reference comes home.
     Receiver(u32),
+    /// The same, and it is what the sender's call of this number returns.
+    Result(u32),
 }
+
+/// Numbers of objects that have not been returned yet begin here.
+const RESULTS: u64 = 1 << 32;
 
 /// What a value says; `None` where no object can have the number.
 pub fn owner(value: u64) -> Option<Owner> {
-    let number = u32::try_from(value >> 1).ok()?;
-    Some(match value & 1 {
-        0 => Owner::Sender(number),
-        _ => Owner::Receiver(number),
+    let number = value >> 1;
+    let result = number.checked_sub(RESULTS).map(u32::try_from);
+    Some(match (value & 1, result) {
+        (0, _) => Owner::Sender(u32::try_from(number).ok()?),
+        (_, None) => Owner::Receiver(u32::try_from(number).ok()?),
+        (_, Some(call)) => Owner::Result(call.ok()?),
     })
 }
 
@@ -29,6 +36,11 @@ pub fn of_sender(number: u32) -> u64 {
 /// The value that is a reference to an object of the receiver.
 pub fn of_receiver(number: u32) -> u64 {
     u64::from(number) << 1 | 1
+}
+
+/// The value that is a reference to what a call of the sender returns, an object of the receiver.
+pub fn of_result(call: u32) -> u64 {
+    (RESULTS | u64::from(call)) << 1 | 1
 }
 
 /// The objects of this end that the other one has references to. Plain data: what an object is, the driver knows.

@@ -4,17 +4,19 @@ use super::connection::Connection;
 use super::events::Event;
 use super::incoming::IncomingCall;
 use super::slots::MOST_HELD;
-use super::{callee, status};
+use super::{ProtocolError, callee, status};
 use crate::Status;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// The calls of the other end that may return an object to which others are addressed.
+/// The calls of the other end that may return an object to which others are addressed, or refer.
 #[derive(Default)]
 pub(super) struct Promises {
     calls: HashMap<u32, Promise>,
-    /// Calls that wait for the answers to others, and the bytes of their bodies.
-    held: usize,
+    /// Calls that wait for the answers to others, in order, and the bytes of their bodies.
+    held: BTreeMap<u64, IncomingCall>,
     bytes: usize,
+    /// How many have waited.
+    count: u64,
 }
 
 /// ```text
@@ -23,13 +25,17 @@ pub(super) struct Promises {
 enum Promise {
     /// It has not been answered.
     Waiting {
-        held: Vec<IncomingCall>,
+        /// Those that are held for it, perhaps among others.
+        waiters: Vec<u64>,
         /// Its caller is going to name it no more.
         forgotten: bool,
     },
     /// The object that it returned, or why there is none.
     Settled(Result<u32, Status>),
 }
+
+/// Of so many objects references may be released while calls wait. There are not more in a table by default.
+const MOST_LATE: usize = 10_000;
 
 /// What becomes of a call.
 enum Fate {
@@ -45,76 +51,88 @@ impl Promises {
 
     fn open(&mut self, call: u32) {
         let waiting = Promise::Waiting {
-            held: Vec::new(),
+            waiters: Vec::new(),
             forgotten: false,
         };
         self.calls.insert(call, waiting);
     }
 
-    /// A call whose method is known: its object is, too, or it waits for it.
+    /// A call whose method is known: its objects are, too, or it waits for them.
     fn resolve(&mut self, mut call: IncomingCall, most_bytes: usize) -> Fate {
-        let Some(promise) = call.awaits else {
-            return Fate::Runs(call);
-        };
-        match self.calls.get_mut(&promise) {
-            None => Fate::Refused(call, status::no_promise(promise)),
-            Some(Promise::Settled(Err(why))) => {
-                let why = why.clone();
-                Fate::Refused(call, why)
-            }
-            Some(Promise::Settled(Ok(object))) => {
-                call.object = Some(*object);
-                Fate::Runs(call)
-            }
-            Some(Promise::Waiting { held, .. }) => {
-                let bytes = self.bytes + call.body.len();
-                if self.held >= MOST_HELD || bytes > most_bytes {
-                    return Fate::Refused(call, status::too_many_pipelined());
-                }
-                self.held += 1;
-                self.bytes = bytes;
-                held.push(call);
-                Fate::Held
+        for promise in call.awaited() {
+            match self.calls.get(&promise) {
+                None => return Fate::Refused(call, status::no_promise(promise)),
+                Some(Promise::Settled(Err(why))) => return Fate::Refused(call, why.clone()),
+                Some(Promise::Settled(Ok(object))) => call.settle(promise, *object),
+                Some(Promise::Waiting { .. }) => {}
             }
         }
+        if !call.waits() {
+            return Fate::Runs(call);
+        }
+        let bytes = self.bytes + call.body.len();
+        if self.held.len() >= MOST_HELD || bytes > most_bytes {
+            return Fate::Refused(call, status::too_many_pipelined());
+        }
+        self.bytes = bytes;
+        self.count += 1;
+        for promise in call.awaited() {
+            if let Some(Promise::Waiting { waiters, .. }) = self.calls.get_mut(&promise) {
+                waiters.push(self.count);
+            }
+        }
+        self.held.insert(self.count, call);
+        Fate::Held
     }
 
-    /// A call has been answered. Those that have waited for it.
-    fn settle(&mut self, call: u32, outcome: Result<u32, Status>) -> Vec<IncomingCall> {
+    /// True where calls wait.
+    pub(super) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// A call has been answered. Those that have waited for it, and now for no other one, or are to be refused.
+    fn settle(&mut self, call: u32, outcome: &Result<u32, Status>) -> Vec<IncomingCall> {
         let Some(promise @ Promise::Waiting { .. }) = self.calls.get_mut(&call) else {
             return Vec::new();
         };
-        match std::mem::replace(promise, Promise::Settled(outcome)) {
-            Promise::Waiting { held, forgotten } => {
-                if forgotten {
-                    self.calls.remove(&call);
-                }
-                held.iter().for_each(|held| self.let_go(held));
-                held
-            }
-            Promise::Settled(_) => Vec::new(),
+        let settled = Promise::Settled(outcome.clone());
+        let Promise::Waiting { waiters, forgotten } = std::mem::replace(promise, settled) else {
+            return Vec::new();
+        };
+        if forgotten {
+            self.calls.remove(&call);
         }
-    }
-
-    fn let_go(&mut self, call: &IncomingCall) {
-        self.held -= 1;
-        self.bytes -= call.body.len();
+        let done = |waiter| {
+            if let Ok(object) = outcome {
+                let held = self.held.get_mut(&waiter)?;
+                held.settle(call, *object);
+                if held.waits() {
+                    return None;
+                }
+            }
+            self.take(waiter)
+        };
+        waiters.into_iter().filter_map(done).collect()
     }
 
     /// Takes a call out of those that wait.
-    fn cancel(&mut self, call: u32) -> Option<IncomingCall> {
-        if self.held == 0 {
-            return None;
-        }
-        let found = self.calls.values_mut().find_map(|promise| match promise {
-            Promise::Waiting { held, .. } => {
-                let index = held.iter().position(|held| held.reply.call == call)?;
-                Some(held.remove(index))
+    fn take(&mut self, waiter: u64) -> Option<IncomingCall> {
+        let call = self.held.remove(&waiter)?;
+        self.bytes -= call.body.len();
+        for promise in call.awaited() {
+            if let Some(Promise::Waiting { waiters, .. }) = self.calls.get_mut(&promise) {
+                waiters.retain(|other| *other != waiter);
             }
-            Promise::Settled(_) => None,
-        })?;
-        self.let_go(&found);
-        Some(found)
+        }
+        Some(call)
+    }
+
+    /// The same for one that its caller has given up.
+    fn cancel(&mut self, call: u32) -> Option<IncomingCall> {
+        let mut held = self.held.iter();
+        let found = held.find(|(_, held)| held.reply.call == call);
+        let waiter = found.map(|(waiter, _)| *waiter)?;
+        self.take(waiter)
     }
 
     /// The caller of a call will not name it again. True where it has been answered before.
@@ -140,12 +158,9 @@ impl Connection {
     fn settled(&mut self, call: u32, outcome: Result<u32, Status>) {
         let mut settled = vec![(call, outcome)];
         while let Some((call, outcome)) = settled.pop() {
-            for mut waiting in self.promises.settle(call, outcome.clone()) {
+            for waiting in self.promises.settle(call, &outcome) {
                 match &outcome {
-                    Ok(object) => {
-                        waiting.object = Some(*object);
-                        self.runs(waiting);
-                    }
+                    Ok(_) => self.runs(waiting),
                     Err(why) => settled.extend(self.refuse_held(&waiting, why.clone())),
                 }
             }
@@ -154,7 +169,38 @@ impl Connection {
 
     /// What [`returned`](Self::returned) has let go, without receiving anything; `None` where that is nothing.
     pub fn ready(&mut self) -> Option<Event> {
-        self.ready.pop_front()
+        self.ready.pop_front().or_else(|| self.late_release())
+    }
+
+    /// References have been released. While calls that came before are not read, that waits.
+    pub(super) fn released(
+        &mut self,
+        object: u32,
+        count: u64,
+    ) -> Result<Option<Event>, ProtocolError> {
+        if !self.holds() {
+            return Ok(Some(Event::Released { object, count }));
+        }
+        if self.late.len() >= MOST_LATE && !self.late.contains_key(&object) {
+            let what = format!("releases of more than {MOST_LATE} objects while calls wait");
+            return Err(ProtocolError::malformed(what));
+        }
+        let late = self.late.entry(object).or_default();
+        *late = late.saturating_add(count);
+        Ok(None)
+    }
+
+    fn late_release(&mut self) -> Option<Event> {
+        if self.late.is_empty() || self.holds() {
+            return None;
+        }
+        let (object, count) = self.late.pop_first()?;
+        Some(Event::Released { object, count })
+    }
+
+    /// True where calls have come that wait for a description, or for others.
+    fn holds(&self) -> bool {
+        self.promises.holds() || self.callee.holds()
     }
 
     /// A call that waited is refused. Where others wait for what it returns, they are to be told.

@@ -51,10 +51,10 @@ impl Default for Windows {
 const MOST_WINDOW: usize = 1 << 40;
 
 /// The least that an end must take in a frame.
-const LEAST_FRAME: usize = 16 << 10;
+pub(super) const LEAST_FRAME: usize = 16 << 10;
 
 /// What fits the 24 bits of a frame's length.
-const MOST_FRAME: usize = (1 << 24) - 1;
+pub(super) const MOST_FRAME: usize = (1 << 24) - 1;
 
 /// The most headers that are kept.
 pub(super) const MOST_HEADERS: usize = 64;

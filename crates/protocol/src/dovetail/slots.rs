@@ -4,11 +4,11 @@ use super::ProtocolError;
 use super::contract::{Contract, Directory, MethodKind, NO_FINGERPRINT};
 use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
+use super::hasher::OwnMap;
 use super::incoming::IncomingCall;
 use super::status;
 use crate::{ConnectionLimits, Execution, Name, Status};
 use dovetail_wire::description::compare;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 const EQUAL: u8 = 0;
@@ -40,7 +40,7 @@ pub enum MethodKey {
 #[derive(Default)]
 pub(super) struct CalledMethods {
     slots: Vec<CalledSlot>,
-    by_key: HashMap<MethodKey, u32>,
+    by_key: OwnMap<MethodKey, u32>,
 }
 
 pub(super) struct CalledSlot {

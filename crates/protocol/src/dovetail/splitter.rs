@@ -29,7 +29,8 @@ pub(super) struct Largest {
 }
 
 impl Splitter {
-    /// The next frame; how many bytes are missing where it is not complete.
+    /// The next frame; where it is not complete, how many bytes are missing, or more where room for them will not be
+    /// enough.
     pub(super) fn split(
         &mut self,
         input: &mut BytesMut,
@@ -48,7 +49,7 @@ impl Splitter {
             }
             let end = start + HEADER + header.length;
             if input.len() < end {
-                return Ok(Err(end - input.len()));
+                return Ok(Err(end + header.promised() - input.len()));
             }
             let joined = match self.joined {
                 None => Joined {

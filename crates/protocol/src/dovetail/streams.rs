@@ -24,6 +24,8 @@ struct Halves {
     incoming: Option<Incoming>,
     /// The call waits for a description, and its items with it.
     held: bool,
+    /// There is, or was, a stream that this end sends.
+    sends: bool,
 }
 
 /// A stream that this end sends.
@@ -133,13 +135,16 @@ impl Streams {
             outgoing,
             incoming,
             held,
+            sends: has.sends,
         };
         self.calls.insert(call, halves);
     }
 
     /// The call is over, and its streams with it.
     pub(super) fn close(&mut self, call: u32) {
-        self.calls.remove(&call);
+        if !self.calls.is_empty() {
+            self.calls.remove(&call);
+        }
     }
 
     /// Nobody sends or takes items of this call any longer, though the other end may still send some.
@@ -169,6 +174,16 @@ impl Streams {
                 outgoing.encoding = ItemEncoding::Tagless(tagless);
             }
         }
+    }
+
+    /// True for a call with streams that is not over.
+    pub(super) fn knows(&self, call: u32) -> bool {
+        self.calls.contains_key(&call)
+    }
+
+    /// True for such a call where this end has not had a stream.
+    pub(super) fn never_sends(&self, call: u32) -> bool {
+        self.calls.get(&call).is_some_and(|halves| !halves.sends)
     }
 
     /// True where the call still has the other end's stream.

@@ -1,16 +1,24 @@
-//! gRPC, as far as it is no HTTP/2: messages behind their prefix, metadata, timeouts, and how a call ended.
+//! gRPC, as far as it is no HTTP/2: metadata, timeouts, and how a call ended; and gRPC-Web.
 //!
-//! The source is `doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc. HTTP/2 itself is a library's, which drivers use.
+//! The source is `doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc. HTTP/2 itself is a library's, which drivers use; messages
+//! are [envelopes](crate::envelope).
 
-mod frame;
-mod metadata;
+mod coding;
 mod status;
+mod text;
 mod timeout;
+mod web;
 
-pub use frame::{Assembler, Frame, FrameError, PREFIX, prefix};
-pub use metadata::{InvalidMetadata, decode_value, encode_value, is_custom};
-pub use status::{Details, Failure, Trailers, from_http, from_reset};
+pub use crate::envelope::{Assembler, Frame, FrameError, PREFIX, compressed_prefix, prefix};
+pub use crate::failure::Failure;
+pub use crate::metadata::{InvalidMetadata, decode_value, encode_value, is_custom};
+pub use coding::{Coding, ZstdError, compress_zstd, decompress_zstd};
+pub use status::{Detail, Details, Trailers, from_http, from_reset};
+pub use text::{InvalidText, Text};
 pub use timeout::{InvalidTimeout, parse_timeout, timeout};
+pub use web::{Web, web_end, web_terms};
+
+use crate::Codec;
 
 /// The content type of gRPC; what follows is `+proto`, or another encoding of messages.
 pub const CONTENT_TYPE: &str = "application/grpc";
@@ -43,13 +51,9 @@ pub fn refuse(why: &str, out: &mut Vec<u8>) {
     frame(GOAWAY, &[&LAST_STREAM_AND_CODE, why.as_bytes()]);
 }
 
-/// True for a content type of gRPC whose messages are protobuf's.
-pub fn is_grpc(content_type: &[u8]) -> bool {
-    let Some(rest) = content_type.strip_prefix(CONTENT_TYPE.as_bytes()) else {
-        return false;
-    };
-    let kind = rest.split(|byte| *byte == b';').next().unwrap_or_default();
-    matches!(kind.trim_ascii(), b"" | b"+proto")
+/// How messages are encoded that come with this content type; `None` where it is none of gRPC's.
+pub fn codec(content_type: &[u8]) -> Option<Codec> {
+    web::codec(content_type, CONTENT_TYPE)
 }
 
 #[cfg(test)]
@@ -75,16 +79,17 @@ mod tests {
     #[test]
     fn content_types() {
         for (text, grpc) in [
-            ("application/grpc", true),
-            ("application/grpc+proto", true),
-            ("application/grpc;charset=utf-8", true),
-            ("application/grpc+proto; a=b", true),
-            ("application/grpc+json", false),
-            ("application/grpc-web", false),
-            ("application/json", false),
-            ("", false),
+            ("application/grpc", Some(Codec::Proto)),
+            ("application/grpc+proto", Some(Codec::Proto)),
+            ("application/grpc;charset=utf-8", Some(Codec::Proto)),
+            ("application/grpc+proto; a=b", Some(Codec::Proto)),
+            ("application/grpc+json", Some(Codec::Json)),
+            ("application/grpc+thrift", None),
+            ("application/grpc-web", None),
+            ("application/json", None),
+            ("", None),
         ] {
-            assert_eq!(is_grpc(text.as_bytes()), grpc, "{text}");
+            assert_eq!(codec(text.as_bytes()), grpc, "{text}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! How a call ended: `grpc-status`, `grpc-message`, `grpc-status-details-bin`, and what stands for them where they are
 //! missing. The one place that maps codes of gRPC; `docs/grpc.md` has the table.
 
-use super::metadata::{decode_value, encode_base64};
-use crate::{Code, Execution, Status};
-use dovetail_wire::{Any, UnknownFields, message, protobuf};
+use crate::metadata::{decode_value, encode_base64};
+use crate::{Code, Execution, Failure, Status};
+use dovetail_wire::{Any, Bytes, UnknownFields, message, protobuf};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, utf8_percent_encode};
 
 /// What is not sent as it is, besides all that is no ASCII.
@@ -17,7 +17,7 @@ pub struct Details {
     /// For people.
     pub message: String,
     /// Messages of any type, declared exceptions among them.
-    pub details: Vec<Any>,
+    pub details: Vec<Detail>,
     /// What newer senders have.
     pub unknown_fields: UnknownFields,
 }
@@ -25,23 +25,40 @@ pub struct Details {
 message!(Details {
     1 code: i32,
     2 message: String,
-    3 details: Vec<Any>,
+    3 details: Vec<Detail>,
     ..unknown_fields
 });
 
-/// Why a call failed, with what the answer says beside.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
-    /// The code and the message.
-    pub status: Status,
-    /// Messages of any type, in protobuf; declared exceptions among them.
-    pub details: Vec<Any>,
+/// `google.protobuf.Any`, without the field that an [`Any`] has beside protobuf's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    /// The name of the message's type, behind a `/`.
+    pub type_name: String,
+    /// The message, in protobuf.
+    pub value: Bytes,
 }
 
-impl From<Status> for Failure {
-    fn from(status: Status) -> Self {
-        let details = Vec::new();
-        Failure { status, details }
+message!(Detail {
+    1 type_name as "type_url": String,
+    2 value: Bytes,
+});
+
+impl From<Any> for Detail {
+    fn from(any: Any) -> Self {
+        Detail {
+            type_name: any.type_name,
+            value: any.value,
+        }
+    }
+}
+
+impl From<Detail> for Any {
+    fn from(detail: Detail) -> Self {
+        Any {
+            type_name: detail.type_name,
+            value: detail.value,
+            encoding: 0,
+        }
     }
 }
 
@@ -76,7 +93,7 @@ impl Trailers<'_> {
         let details = self.details.and_then(read_details).unwrap_or_default();
         Some(Err(Failure {
             status: Status::from_peer(code, message.into_owned()),
-            details: details.details,
+            details: details.details.into_iter().map(Any::from).collect(),
         }))
     }
 
@@ -92,7 +109,7 @@ impl Trailers<'_> {
             let message = Details {
                 code: number(status.code()),
                 message: status.message().to_owned(),
-                details: details.clone(),
+                details: details.iter().cloned().map(Detail::from).collect(),
                 unknown_fields: UnknownFields::default(),
             };
             // Bytes and text of a size that was sent, or read, before can be written.
@@ -106,6 +123,11 @@ impl Trailers<'_> {
 fn read_details(header: &[u8]) -> Option<Details> {
     let bytes = decode_value(Trailers::DETAILS, header).ok()?;
     protobuf::from_bytes(bytes.first()?).ok()
+}
+
+/// What is wrong with the headers.
+pub(super) fn invalid(what: String) -> Status {
+    Status::new(Code::InvalidArgument, what)
 }
 
 /// gRPC's number of a code.
@@ -156,7 +178,6 @@ pub fn from_reset(reason: u32) -> Status {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
 
     #[test]
     fn codes_have_gcp_numbers() {
@@ -194,6 +215,22 @@ mod tests {
             };
             assert_eq!(trailers.read(), Some(Err(failure)));
         }
+    }
+
+    #[test]
+    fn details_are_as_protobuf_has_them() {
+        let status = Status::from_peer(Code::Unknown, "x");
+        let details = vec![Any {
+            type_name: "a/b".to_owned(),
+            value: Bytes::from_static(b"c"),
+            encoding: 0,
+        }];
+        let headers = Trailers::write(&Failure { status, details });
+        let bytes = b"\x08\x02\x12\x01x\x1a\x08\x0a\x03a/b\x12\x01c";
+        assert_eq!(
+            headers.last(),
+            Some(&(Trailers::DETAILS, encode_base64(bytes)))
+        );
     }
 
     #[test]

@@ -1,4 +1,3 @@
-use super::http::{self, HttpTarget, Side};
 use super::incoming::{self, Message, Reader};
 use super::message::Stop;
 use super::outgoing::{Lead, Outgoing};
@@ -6,6 +5,7 @@ use super::{
     MessageKind, ProtocolError, Transport, Wire, application_exception, header, multiplexed,
 };
 use crate::Status;
+use crate::http::{self, HttpTarget, Side};
 use crate::limits::credible;
 use crate::{ConnectionLimits, Headers, Name};
 use bytes::BytesMut;
@@ -296,7 +296,9 @@ impl ClientConnection {
         if self.pending[index].oneway {
             return Ok(self.answer(index, Ok((Encoding::ThriftBinary, body)), head.headers));
         }
-        self.reply(incoming::from_http(head, body, &self.options.limits)?)
+        let message =
+            incoming::from_http(head.keep_alive, head.headers, body, &self.options.limits)?;
+        self.reply(message)
     }
 
     fn reply(&mut self, message: Message) -> Result<Option<IncomingReply>, ProtocolError> {

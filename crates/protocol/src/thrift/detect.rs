@@ -5,6 +5,7 @@
 use super::message::{COMPACT_ID, Stop};
 use super::{CustomProtocol, Detect, Protocol, ProtocolError, Transport, Wire};
 use crate::ConnectionLimits;
+use crate::http;
 
 /// What the first bytes of a connection say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,11 @@ pub(crate) fn detect_wire(
         Detection::Http2 => Err(ProtocolError::Http2.into()),
         Detection::Unknown => Err(unknown(prefix).into()),
     }
+}
+
+/// True for a body of HTTP that begins as a message of Thrift.
+pub fn is_message(body: &[u8]) -> bool {
+    detect_message(body).is_ok()
 }
 
 /// The protocol of a complete message, as in the body of an HTTP request.
@@ -151,21 +157,13 @@ fn ask<'a>(custom: impl Iterator<Item = &'a &'static dyn CustomProtocol>, messag
 /// What is no Thrift but common enough to have a name.
 fn other_protocol(prefix: &[u8]) -> Option<Detection> {
     const TABLE: &[(&[u8], Detection)] = &[
-        (b"POST ", Detection::Http1),
-        (b"GET ", Detection::Http1),
-        (b"PUT ", Detection::Http1),
-        (b"HEAD ", Detection::Http1),
-        (b"OPTIONS ", Detection::Http1),
-        (b"DELETE ", Detection::Http1),
-        (b"PATCH ", Detection::Http1),
-        (b"CONNECT ", Detection::Http1),
-        (b"TRACE ", Detection::Http1),
         (b"PRI * HTTP/2.0", Detection::Http2),
         // A handshake record of SSL 3.0 to TLS 1.3. Also the length of a frame of 369 MB, which is taken
         // for TLS whatever the limit.
         (&[0x16, 3], Detection::Tls),
     ];
-    TABLE.iter().find_map(|(mark, detection)| {
+    let http = http::BEGINNINGS.map(|mark| (mark, Detection::Http1));
+    http.iter().chain(TABLE).find_map(|(mark, detection)| {
         if prefix.starts_with(mark) {
             Some(*detection)
         } else if mark.starts_with(prefix) {

@@ -1,5 +1,6 @@
 use super::MessageKind;
 use crate::Name;
+use crate::http;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -243,3 +244,17 @@ impl fmt::Display for ProtocolError {
 }
 
 impl std::error::Error for ProtocolError {}
+
+impl From<http::Error> for ProtocolError {
+    fn from(error: http::Error) -> Self {
+        match error {
+            http::Error::Refused { status, what } => Self::Http { status, what },
+            http::Error::MessageTooLarge { size, limit } => Self::MessageTooLarge { size, limit },
+            http::Error::HeadersTooLarge { limit } => Self::HeadersTooLarge { limit },
+            http::Error::Truncated => Self::Truncated {
+                what: "an HTTP message",
+            },
+            http::Error::Malformed { what } => Self::Malformed { what },
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Splits messages off what is received, once the wire is known.
 
-use super::http::{self, Side};
 use super::message::{self, Head, Stop};
 use super::scan::{Binary, Compact, JsonScan, Scan, Scanned, StructScan};
 use super::{Protocol, ProtocolError, Transforms, Transport, Wire};
 use super::{detect, header};
+use crate::http::{self, Side};
 use crate::{ConnectionLimits, Headers};
 use bytes::{Buf, BytesMut};
 use dovetail_wire::Bytes;
@@ -142,20 +142,13 @@ impl Reader {
 
 /// A message from the body of an HTTP request or response.
 pub(crate) fn from_http(
-    head: http::Head,
+    keep_alive: bool,
+    headers: Headers,
     body: Bytes,
     limits: &ConnectionLimits,
 ) -> Result<Message, ProtocolError> {
-    let lead = Lead::Http {
-        keep_alive: head.keep_alive,
-    };
-    plain(
-        detect::detect_message(&body)?,
-        body,
-        lead,
-        head.headers,
-        limits,
-    )
+    let protocol = detect::detect_message(&body)?;
+    plain(protocol, body, Lead::Http { keep_alive }, headers, limits)
 }
 
 /// Splits the next frame off.

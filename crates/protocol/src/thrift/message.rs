@@ -2,6 +2,7 @@
 
 use super::json;
 use super::{Protocol, ProtocolError};
+use crate::http;
 use crate::{ConnectionLimits, Name};
 use std::fmt;
 use std::ops::Range;
@@ -41,6 +42,15 @@ pub(crate) enum Stop {
 impl From<ProtocolError> for Stop {
     fn from(error: ProtocolError) -> Self {
         Stop::Error(error)
+    }
+}
+
+impl From<http::Stop> for Stop {
+    fn from(stop: http::Stop) -> Self {
+        match stop {
+            http::Stop::Need(missing) => Stop::Need(missing),
+            http::Stop::Error(error) => Stop::Error(error.into()),
+        }
     }
 }
 

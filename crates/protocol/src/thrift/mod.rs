@@ -12,6 +12,8 @@
 //!   sent ◄─ outgoing ◄─ message ◄─ ReplyTo / ClientConnection::call
 //! ```
 //!
+//! HTTP itself is in [`http`](crate::http).
+//!
 //! `docs/spec/thrift.md` describes every wire byte by byte.
 
 mod application_exception;
@@ -20,7 +22,6 @@ mod custom;
 mod detect;
 mod error;
 mod header;
-mod http;
 mod incoming;
 mod json;
 mod message;
@@ -31,11 +32,11 @@ mod server;
 mod transform;
 mod wire;
 
+pub use crate::http::HttpTarget;
 pub use client::{CallId, ClientConnection, ClientOptions, IncomingReply};
 pub use custom::{CustomHead, CustomProtocol, Detect};
-pub use detect::{Detection, detect};
+pub use detect::{Detection, detect, is_message};
 pub use error::ProtocolError;
-pub use http::HttpTarget;
 pub use message::MessageKind;
 pub use scan::{Scan, Scanned};
 pub use server::{IncomingCall, ReplyTo, ServerConnection, ServerOptions};

@@ -1,11 +1,14 @@
 //! Appends messages to what is sent.
 
-use super::http::{self, HttpTarget};
 use super::{MessageKind, Transport, Wire};
 use super::{header, message, transform};
 use crate::Headers;
+use crate::http::{self, HttpTarget};
 use crate::limits::MAX_FRAME;
 use dovetail_wire::{Encode, EncodeError, Limits, Out};
+
+/// The type of the body of a request or response over HTTP.
+pub(crate) const HTTP_TYPE: &str = "application/x-thrift";
 
 /// Everything about a message but its body.
 pub(crate) struct Outgoing<'a> {
@@ -64,8 +67,12 @@ impl Outgoing<'_> {
             }
             Lead::Plain => {}
             Lead::Header(envelope) => header::write(self.wire.protocol, envelope, out)?,
-            Lead::Request { target, headers } => http::write_request(target, headers, out)?,
-            Lead::Response { keep_alive } => http::write_response(*keep_alive, out),
+            Lead::Request { target, headers } => {
+                http::write_request(target, HTTP_TYPE, headers, out)?
+            }
+            Lead::Response { keep_alive } => {
+                http::write_response(200, *keep_alive, HTTP_TYPE, "", out)
+            }
         }
         let message = out.len();
         let protocol = self.wire.protocol;

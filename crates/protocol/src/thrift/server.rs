@@ -1,11 +1,13 @@
 use super::application_exception::ApplicationException;
 use super::detect::detect_wire;
-use super::http::{self, Side};
 use super::incoming::{self, Lead, Message, Reader};
 use super::message::{Head, Stop};
 use super::outgoing::{self, Outgoing};
-use super::{CustomProtocol, MessageKind, ProtocolError, Transport, Wire, header, multiplexed};
+use super::{
+    CustomProtocol, MessageKind, Protocol, ProtocolError, Transport, Wire, header, multiplexed,
+};
 use crate::Status;
+use crate::http::{self, Method, Side};
 use crate::limits::credible;
 use crate::{ConnectionLimits, Headers, Name};
 use bytes::BytesMut;
@@ -128,6 +130,24 @@ impl ServerConnection {
         }
     }
 
+    /// The call that an HTTP request carries, on a connection that somebody else reads.
+    pub fn over_http(&mut self, request: http::Request) -> Result<IncomingCall, ProtocolError> {
+        let http::Request {
+            headers,
+            body,
+            keep_alive,
+            ..
+        } = request;
+        self.wire
+            .get_or_insert(Wire::new(Protocol::Binary, Transport::Http));
+        self.call(incoming::from_http(
+            keep_alive,
+            headers,
+            body,
+            &self.options.limits,
+        )?)
+    }
+
     /// Gives the connection up for a reason of the driver's: a message that takes too long. `input` is what
     /// has arrived of it. [`goodbye`](Self::goodbye) is still to be said.
     pub fn fail(&mut self, error: ProtocolError, input: &[u8]) {
@@ -170,13 +190,7 @@ impl ServerConnection {
             return;
         };
         if wire.transport == Transport::Http {
-            let status = match error {
-                ProtocolError::Http { status, .. } => *status,
-                ProtocolError::MessageTooLarge { .. } => 413,
-                ProtocolError::TooSlow { .. } => 408,
-                _ => 400,
-            };
-            http::write_refusal(status, &error.to_string(), out);
+            refuse_http(error, out);
             return;
         }
         let (name, seqid) = match &self.failed {
@@ -206,7 +220,7 @@ impl ServerConnection {
         match &mut self.state {
             State::Detecting if input.is_empty() => Ok(()),
             State::Detecting => Err(ProtocolError::Truncated { what: "a message" }),
-            State::Reading(Reader::Http(reader)) => reader.end(input).map(drop),
+            State::Reading(Reader::Http(reader)) => Ok(reader.end(input).map(drop)?),
             State::Reading(reader) => reader.end(input),
             State::Failed(error) => Err(error.clone()),
         }
@@ -224,8 +238,8 @@ impl ServerConnection {
                 }
                 State::Reading(Reader::Http(reader)) => {
                     let (head, body) =
-                        reader.next(input, &options.limits, |head| check_path(head, options))?;
-                    incoming::from_http(head, body, &options.limits)?
+                        reader.next(input, &options.limits, |head| check_request(head, options))?;
+                    incoming::from_http(head.keep_alive, head.headers, body, &options.limits)?
                 }
                 State::Reading(reader) => reader.next(input, &options.limits)?,
                 State::Failed(error) => return Err(error.clone().into()),
@@ -304,12 +318,26 @@ impl ServerConnection {
     }
 }
 
-fn check_path(head: &http::Head, options: &ServerOptions) -> Result<(), ProtocolError> {
+/// The last answer on a connection of HTTP that cannot go on.
+fn refuse_http(error: &ProtocolError, out: &mut Vec<u8>) {
+    let status = match error {
+        ProtocolError::Http { status, .. } => *status,
+        ProtocolError::MessageTooLarge { .. } => 413,
+        ProtocolError::TooSlow { .. } => 408,
+        _ => 400,
+    };
+    http::write_refusal(status, &error.to_string(), out);
+}
+
+fn check_request(head: &http::Head, options: &ServerOptions) -> Result<(), http::Error> {
     match (&options.http_path, &head.start) {
-        (Some(path), http::Start::Request { path: asked })
+        (_, http::Start::Request { method, .. }) if *method != Method::Post => {
+            Err(http::refused(405, "Thrift calls are POST requests"))
+        }
+        (Some(path), http::Start::Request { path: asked, .. })
             if asked.split('?').next() != Some(path) =>
         {
-            Err(http::http(404, "no service has this path"))
+            Err(http::refused(404, "no service has this path"))
         }
         _ => Ok(()),
     }
@@ -341,7 +369,7 @@ impl ReplyTo {
     /// send those as ordinary calls, and wait for nothing all the same.
     pub fn accepted(&self, out: &mut Vec<u8>) {
         if self.wire.transport == Transport::Http {
-            http::write_response(self.keep_alive, out);
+            http::write_response(200, self.keep_alive, outgoing::HTTP_TYPE, "", out);
             let body = out.len();
             http::set_length(out, body);
         }

@@ -1,8 +1,10 @@
 //! Bytes that no honest peer sends: an error with words, and nothing worse.
 
-use crate::pair::{Methods, nameless};
+use crate::pair::{Methods, Pair, nameless};
 use bytes::BytesMut;
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::dovetail::{Connection, Event, Options, Role};
+use dovetail_wire::Bytes;
 use std::sync::Arc;
 
 /// Preface and HELLO of a client.
@@ -35,8 +37,18 @@ fn oneway() -> Vec<u8> {
 }
 
 fn outcome(bytes: &[u8], piece: usize) -> Result<usize, String> {
-    let mut server = Connection::new(Role::Server, Options::default());
-    let methods = Methods(vec![Arc::new(nameless("m"))]);
+    let mut server = Connection::new(
+        Role::Server,
+        Options {
+            limits: ConnectionLimits {
+                frame_bytes: 1 << 20,
+                ..ConnectionLimits::default()
+            },
+            ..Options::default()
+        },
+    );
+    let methods = ["m", "upload", "download"].map(|method| Arc::new(nameless(method)));
+    let methods = Methods(methods.into());
     let mut input = BytesMut::new();
     let mut events = 0;
     for piece in bytes.chunks(piece) {
@@ -142,8 +154,21 @@ fn what_breaks_the_rules_is_named() {
             Err("compressed with 3, which this end did not offer"),
         ),
         (
-            [bound(), frame(0xc5, 1, &[0, 0x20])].concat(),
-            Err("extras of the kinds 0x20"),
+            [bound(), frame(0xc5, 1, &[0, 0x20, 0])].concat(),
+            Err("refer to 0 results"),
+        ),
+        (
+            [bound(), frame(0xc5, 1, &[0, 0x20, 65])].concat(),
+            Err("refer to 65 results"),
+        ),
+        (
+            [
+                greeting(),
+                frame(2, 0, &oneway()),
+                frame(0xc5, 1, &[0, 0x20, 1, 1]),
+            ]
+            .concat(),
+            Err("refers to objects, and has none"),
         ),
         (
             [
@@ -173,7 +198,7 @@ fn what_breaks_the_rules_is_named() {
         ),
         (
             [greeting(), frame(2, 0, &oneway()), frame(0xc5, 1, &[0, 16])].concat(),
-            Err("the promise of an object"),
+            Err("promises or refers to objects, and has none"),
         ),
         (
             [bound(), frame(0xc5, 1, &[0, 2, 1])].concat(),
@@ -198,6 +223,10 @@ fn what_breaks_the_rules_is_named() {
         (
             [greeting(), frame(12, 0, &[0; 3])].concat(),
             Err("ends in the middle"),
+        ),
+        (
+            [greeting(), frame(8, 2, &[])].concat(),
+            Err("CANCEL from the callee"),
         ),
         (
             [greeting(), frame(16, 0, &[13, 2, b'n', b'o'])].concat(),
@@ -371,6 +400,100 @@ fn answers(bytes: &[u8]) -> (String, Vec<usize>) {
     }
     server.transmit(&mut said);
     (String::from_utf8_lossy(&said).into_owned(), calls)
+}
+
+/// BIND of the method with these streams to slot 0, and a call of it.
+fn called(streams: u8, method: &str) -> Vec<u8> {
+    let name = [&[streams, 0, method.len() as u8], method.as_bytes()].concat();
+    let bind = frame(2, 0, &[name, vec![0; 16]].concat());
+    [greeting(), bind, frame(0x45, 1, &[0])].concat()
+}
+
+#[test]
+fn streams_that_are_not_there() {
+    const ITEM: u8 = 0x49;
+    const END: u8 = 10;
+    const CREDIT: u8 = 11;
+    let no_item = Err("an item without a stream");
+    let no_end = Err("the end of no stream");
+    type Frames = &'static [(u8, &'static [u8])];
+    let rows: [(Vec<u8>, Frames, Result<usize, &str>); 9] = [
+        (called(4, "download"), &[(ITEM, b"x")], no_item),
+        (called(4, "download"), &[(END, b"")], no_end),
+        (called(4, "download"), &[(CREDIT, &[5])], Ok(1)),
+        (
+            called(2, "upload"),
+            &[(CREDIT, &[5])],
+            Err("credit for no stream"),
+        ),
+        (called(2, "upload"), &[(ITEM, b"x"), (END, b"")], Ok(3)),
+        (called(2, "upload"), &[(END, b""), (ITEM, b"x")], no_item),
+        (called(2, "upload"), &[(END, b""), (END, b"")], no_end),
+        // Behind CANCEL nobody minds, and of a call without streams nobody knows whether it is over.
+        (
+            called(2, "upload"),
+            &[(8, b""), (ITEM, b"x"), (END, b"")],
+            Ok(2),
+        ),
+        (
+            called(0, "m"),
+            &[(ITEM, b"x"), (END, b""), (CREDIT, &[5])],
+            Ok(1),
+        ),
+    ];
+    for (mut bytes, frames, expected) in rows {
+        for (kind, payload) in frames {
+            bytes.extend(frame(*kind, 1, payload));
+        }
+        match (outcome(&bytes, 1_000), expected) {
+            (Ok(events), expected) => assert_eq!(Ok(events), expected, "{frames:?}"),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}, not {part}"),
+            (Err(error), _) => panic!("{error} for {frames:?}"),
+        }
+    }
+    // A caller knows its own calls.
+    for (kind, payload, part) in [
+        (ITEM, &b"x"[..], "an item without a stream"),
+        (END, b"", "the end of no stream"),
+        (CREDIT, &[5], "credit for no stream"),
+    ] {
+        let mut pair = Pair::new(Methods::default(), Options::default(), Options::default());
+        let (method, body) = (Arc::new(nameless("m")), Bytes::from_static(b"x"));
+        pair.call_object(&method, &body, None, false);
+        let mut input = BytesMut::from(&[greeting(), frame(kind, 1, payload)].concat()[..]);
+        let error = pair.client.receive(&mut input, &Methods::default());
+        let error = error.expect_err("a broken rule").to_string();
+        assert!(error.contains(part), "{error}, not {part}");
+    }
+}
+
+#[test]
+fn what_is_too_large_is_read_as_far_as_others_need_it() {
+    for drains in [false, true] {
+        let mut options = Options::default();
+        options.limits.message_bytes = 100;
+        let mut server = Connection::new(Role::Server, options);
+        let methods = Methods(vec![Arc::new(nameless("m"))]);
+        let keeps = [&[0, 8, 1, 1, 1, b'a', 1, b'x'][..], &[7; 200]].concat();
+        let refers = [0, 8, 1, 2, 7];
+        let mut input = BytesMut::from(&bound()[..]);
+        assert!(server.receive(&mut input, &methods).unwrap().is_none());
+        if drains {
+            server.drain("");
+        }
+        let mut said = Vec::new();
+        server.transmit(&mut said);
+        said.clear();
+        input.extend_from_slice(&[frame(0xc5, 1, &keeps), frame(0xc5, 3, &refers)].concat());
+        let event = server.receive(&mut input, &methods).unwrap();
+        server.transmit(&mut said);
+        // What comes behind DRAIN is never answered.
+        assert_eq!(said.is_empty(), drains);
+        match event {
+            Some(Event::Call(call)) => assert_eq!(call.headers.get("a"), Some(&b"x"[..])),
+            event => assert!(event.is_none() && drains, "{event:?}"),
+        }
+    }
 }
 
 #[test]

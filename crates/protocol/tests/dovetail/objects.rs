@@ -3,8 +3,8 @@
 use crate::compression::any_options;
 use crate::pair::{Methods, Pair, decode, nameless};
 use dovetail_protocol::dovetail::{
-    Contract, Exports, NotExported, Options, Owner, Role, Target, TooMany, of_receiver, of_sender,
-    owner,
+    Contract, Exports, NotExported, Options, Owner, Role, Target, TooMany, of_receiver, of_result,
+    of_sender, owner,
 };
 use dovetail_protocol::{Code, ConnectionLimits, Execution, Status};
 use dovetail_wire::Bytes;
@@ -49,7 +49,11 @@ fn values_say_whose_object_it_is() {
     for (value, expected) in [
         (of_sender(7), Some(Owner::Sender(7))),
         (of_receiver(u32::MAX), Some(Owner::Receiver(u32::MAX))),
+        (of_result(0), Some(Owner::Result(0))),
+        (of_result(u32::MAX), Some(Owner::Result(u32::MAX))),
+        (of_result(u32::MAX) + 2, None),
         (1 << 33, None),
+        (u64::MAX, None),
     ] {
         assert_eq!(owner(value), expected);
     }
@@ -76,6 +80,44 @@ fn a_chain_runs_link_by_link() {
         // Until they are forgotten.
         pair.client.forget(first);
         let unknown = pair.call_object(&method, &body, Some(Target::Result(first)), false);
+        pair.settle(piece);
+        let expected = (Code::FailedPrecondition, Execution::NotStarted);
+        assert_eq!(failure(&pair, unknown), expected);
+        assert!(pair.failures.is_empty() && pair.cancelled.is_empty());
+    }
+}
+
+#[test]
+fn parameters_wait_for_results() {
+    for piece in [1, 7, 1_000] {
+        let (mut pair, method) = pair(Options::default(), Options::default());
+        let body = Bytes::from_static(b"x");
+        let first = pair.call_object(&method, &body, None, true);
+        let second = pair.call_object(&method, &body, None, true);
+        let target = Some(Target::Result(first));
+        let both = pair.call_with_results(&method, &body, target, true, vec![first, second]);
+        let behind = pair.call_with_results(&method, &body, None, false, vec![both, second]);
+        // What comes behind a call that waits takes effect when it runs.
+        pair.client.release(11, 1);
+        pair.settle(piece);
+        answer(&mut pair, first, Ok(11));
+        pair.settle(piece);
+        assert_eq!(running(&pair), [(second, None)]);
+        answer(&mut pair, second, Ok(12));
+        pair.settle(piece);
+        assert_eq!(running(&pair), [(both, Some(11))]);
+        let mut results = pair.calls[0].results.clone();
+        results.sort_unstable();
+        assert_eq!(results, [(first, 11), (second, 12)]);
+        assert!(pair.released.is_empty());
+        answer(&mut pair, both, Err(refused()));
+        pair.settle(piece);
+        assert_eq!(
+            failure(&pair, behind),
+            (Code::NotFound, Execution::NotStarted)
+        );
+        assert_eq!(pair.released, [(Role::Server, 11, 1)]);
+        let unknown = pair.call_with_results(&method, &body, None, false, vec![behind]);
         pair.settle(piece);
         let expected = (Code::FailedPrecondition, Execution::NotStarted);
         assert_eq!(failure(&pair, unknown), expected);
@@ -207,6 +249,7 @@ enum Operation {
         target: usize,
         promise: bool,
         passes: Vec<usize>,
+        refers: Vec<usize>,
     },
     /// An answer with a reference, or a failure.
     Answer {
@@ -224,10 +267,11 @@ enum Operation {
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let passes = prop::collection::vec(0_usize..4, 0..3);
+    let refers = prop::collection::vec(any::<usize>(), 0..3);
     let operation = prop_oneof![
-        8 => (any::<usize>(), any::<bool>(), passes).prop_map(|(target, promise, passes)| {
-            Operation::Call { target, promise, passes }
-        }),
+        8 => (any::<usize>(), any::<bool>(), passes, refers).prop_map(
+            |(target, promise, passes, refers)| Operation::Call { target, promise, passes, refers }
+        ),
         6 => (any::<usize>(), prop::option::weighted(0.8, 0_usize..4)).prop_map(|(which, object)| {
             Operation::Answer { which, object }
         }),
@@ -282,8 +326,8 @@ struct World {
     method: Arc<Contract>,
     client: Side,
     server: Side,
-    /// Calls that were made, with what they are addressed to.
-    calls: HashMap<u32, Option<Target>>,
+    /// Calls that were made, with what they are addressed to, and the calls whose results they refer to.
+    calls: HashMap<u32, (Option<Target>, Vec<u32>)>,
     promises: Vec<u32>,
     forgotten: HashSet<u32>,
     /// What the server has answered: the object, if there is one.
@@ -309,13 +353,20 @@ impl World {
             if self.read.insert(id) {
                 self.server.import(&decode(call.encoding, &call.body));
             }
-            let expected = match self.calls[&id] {
+            let (target, refers) = &self.calls[&id];
+            let expected = match target {
                 None => None,
-                Some(Target::Object(number)) => Some(number),
+                Some(Target::Object(number)) => Some(*number),
                 // It runs behind the answer, on its object.
-                Some(Target::Result(earlier)) => self.answered[&earlier],
+                Some(Target::Result(earlier)) => self.answered[earlier],
             };
             assert_eq!(call.object, expected);
+            let mut results = call.results.clone();
+            results.sort_unstable();
+            let expected = refers
+                .iter()
+                .map(|call| (*call, self.answered[call].expect("an object")));
+            assert_eq!(results, expected.collect::<Vec<_>>());
         }
         for (id, outcome) in &self.pair.outcomes {
             if self.taken.insert(*id)
@@ -326,7 +377,7 @@ impl World {
         }
     }
 
-    fn call(&mut self, target: usize, promise: bool, passes: &[usize]) {
+    fn call(&mut self, target: usize, promise: bool, passes: &[usize], refers: &[usize]) {
         let values: Vec<u8> = passes
             .iter()
             .map(|object| self.client.export(*object) as u8)
@@ -347,10 +398,17 @@ impl World {
                 .get(target % open.len().max(1))
                 .map(|call| Target::Result(*call)),
         };
+        let mut refers: Vec<u32> = refers
+            .iter()
+            .filter_map(|which| open.get(which % open.len().max(1)).copied())
+            .collect();
+        refers.sort_unstable();
+        refers.dedup();
+        let (method, body) = (self.method.clone(), values.into());
         let id = self
             .pair
-            .call_object(&self.method, &values.into(), target, promise);
-        self.calls.insert(id, target);
+            .call_with_results(&method, &body, target, promise, refers.clone());
+        self.calls.insert(id, (target, refers));
         if promise {
             self.promises.push(id);
         }
@@ -427,7 +485,9 @@ proptest! {
         };
         for operation in operations {
             match operation {
-                Operation::Call { target, promise, passes } => world.call(target, promise, &passes),
+                Operation::Call { target, promise, passes, refers } => {
+                    world.call(target, promise, &passes, &refers);
+                }
                 Operation::Answer { which, object } => world.answer(which, object),
                 Operation::Release { client, which } => world.release(client, which),
                 Operation::Forget(which) => world.forget(which),
@@ -443,14 +503,14 @@ proptest! {
             world.settle(piece);
         }
         prop_assert!(world.pair.failures.is_empty(), "{:?}", world.pair.failures);
-        for (call, target) in &world.calls {
+        for (call, (target, refers)) in &world.calls {
             let outcome = world.pair.outcomes.get(call);
             prop_assert!(outcome.is_some(), "{call} has no outcome");
             if world.read.contains(call) {
                 continue;
             }
             // What has not run waited for a call that failed.
-            prop_assert!(matches!(target, Some(Target::Result(_))));
+            prop_assert!(matches!(target, Some(Target::Result(_))) || !refers.is_empty());
             prop_assert_eq!(failure(&world.pair, *call), (Code::NotFound, Execution::NotStarted));
             // Its references count as not sent; here nobody remembers which they were.
         }

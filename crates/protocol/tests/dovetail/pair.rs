@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
-    CallError, Connection, Contract, Description, Directory, Event, IncomingCall, MethodKey,
-    MethodKind, NoMethods, Options, OutgoingCall, ProtocolError, Role, Sent, Target,
+    Awaits, CallError, Connection, Contract, Description, Directory, Event, IncomingCall,
+    MethodKey, MethodKind, NoMethods, Options, OutgoingCall, ProtocolError, Role, Sent, Target,
 };
 use dovetail_protocol::{Code, Headers, Name, Status};
 use dovetail_wire::{Bytes, Encoding, Limits};
@@ -85,6 +85,16 @@ pub(crate) struct Pair {
     pub(crate) released: Vec<(Role, u32, u64)>,
 }
 
+/// What the parameters of a call refer to.
+#[derive(Debug)]
+struct Results(Vec<u32>);
+
+impl Awaits for Results {
+    fn awaits(&self) -> Vec<u32> {
+        self.0.clone()
+    }
+}
+
 impl Pair {
     pub(crate) fn new(methods: Methods, client: Options, server: Options) -> Self {
         Pair {
@@ -118,6 +128,7 @@ impl Pair {
             headers,
             target: None,
             promise: false,
+            awaits: None,
         };
         self.call_with(&call, contract, body)
     }
@@ -130,6 +141,19 @@ impl Pair {
         target: Option<Target>,
         promise: bool,
     ) -> u32 {
+        self.call_with_results(contract, body, target, promise, Vec::new())
+    }
+
+    /// The same with parameters that refer to what others return.
+    pub(crate) fn call_with_results(
+        &mut self,
+        contract: &Arc<Contract>,
+        body: &Bytes,
+        target: Option<Target>,
+        promise: bool,
+        results: Vec<u32>,
+    ) -> u32 {
+        let results = Results(results);
         let key = MethodKey::Address(Arc::as_ptr(contract).addr());
         let call = OutgoingCall {
             method: &key,
@@ -137,6 +161,7 @@ impl Pair {
             headers: &Headers::new(),
             target,
             promise,
+            awaits: Some(&results),
         };
         let called = self.call_with(&call, contract, body).expect("a call");
         called.expect("an answer")

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 1000,
+    frame_bytes: 0,
     header_bytes: 0,
     name_bytes: 10,
     depth: 4,

@@ -1,15 +1,16 @@
 #[cfg(feature = "grpc")]
 use super::grpc;
 use super::options::{Options, handle, settings};
-use super::places::{Connected, Places};
+use super::places::{Connect, Connected, TaskPlaces};
+use super::security::{Security, place};
 use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
 use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
 use crate::link::Link;
-use crate::objects::{Home, ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
+use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::reply::ReplySlot;
 use crate::server::Local;
-use crate::streams::{Answer, Sender, StreamCall, Streamed, Upload};
+use crate::streams::{Answer, DescribedStreams, OwnCall, Sender, StreamCall, Streamed, Upload};
 use crate::{
     Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
 };
@@ -45,10 +46,10 @@ pub struct ChannelBuilder {
 /// What is called.
 enum Shared {
     /// A server, on connections that are made when they are needed.
-    Server(Places<Arc<Link>>),
+    Server(TaskPlaces<Arc<Link>>),
     /// The same over gRPC.
     #[cfg(feature = "grpc")]
-    Grpc(Places<grpc::Connection>),
+    Grpc(TaskPlaces<grpc::Connection>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -71,18 +72,20 @@ impl Shared {
 impl Channel {
     handle!();
 
-    /// A channel over a connection that is there.
-    pub(crate) fn over(link: Arc<Link>) -> Self {
-        let wire = link.lock().wire();
+    /// A channel to the other end of a connection that somebody drives.
+    pub(crate) fn over(link: Arc<Link>) -> Result<Self, Status> {
+        if link.blocking().is_some() {
+            return Err(wrong_channel("a blocking"));
+        }
         let options = Options {
-            wire,
+            wire: link.lock().wire(),
             decoding: link.limits,
             ..Options::default()
         };
-        Channel {
+        Ok(Channel {
             shared: Arc::new(Shared::Caller(link)),
             options: Arc::new(options),
-        }
+        })
     }
 
     /// A channel to an object.
@@ -92,13 +95,13 @@ impl Channel {
             ..Options::default()
         };
         let shared = match object.place() {
-            ObjectPlace::There(remote) => match &remote.home {
-                Home::Link(link) => {
-                    options.decoding = link.limits;
-                    Shared::Object(link.clone(), remote.clone(), service)
-                }
-                Home::Blocking(_) => Shared::Nothing(wrong_channel("a blocking")),
-            },
+            ObjectPlace::There(remote) if remote.home.blocking().is_some() => {
+                Shared::Nothing(wrong_channel("a blocking"))
+            }
+            ObjectPlace::There(remote) => {
+                options.decoding = remote.home.limits;
+                Shared::Object(remote.home.clone(), remote.clone(), service)
+            }
             ObjectPlace::Here(service) => Shared::Local(service.clone()),
             ObjectPlace::Nothing => Shared::Nothing(no_reference()),
         };
@@ -117,14 +120,23 @@ impl Channel {
         }
     }
 
-    /// A channel to an address: `tcp://127.0.0.1:9090`, `unix:/path`.
+    /// A channel to an address: `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`.
     pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
         let address: Address = address
             .parse()
             .map_err(|error| Status::new(Code::InvalidArgument, format!("{error}")))?;
         let mut options = Options::default();
-        options.client.http.host = address.to_string().trim_start_matches("tcp://").to_owned();
+        options.client.http.host = place(&address.to_string()).to_owned();
+        options.security = Security::of(&address);
         Ok(ChannelBuilder { address, options })
+    }
+
+    /// The same channel, which leaves there what servers say beside their answers, over gRPC: that of the last call which
+    /// has an answer.
+    #[cfg(feature = "grpc")]
+    #[must_use]
+    pub fn with_answer_headers(&self, said: &crate::AnswerHeaders) -> Self {
+        self.with(|options| options.said = Some(said.clone()))
     }
 
     /// Calls a method and waits for its answer.
@@ -168,7 +180,7 @@ impl Channel {
         loop {
             let connection = in_time(limit, self.connection()).await;
             let link = connection.unwrap_or_else(|_| Err(late()))?;
-            let remote = Remote::promised(Home::Link(link.clone()));
+            let remote = Remote::promised(link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
                 promise: Some(remote.slot()),
@@ -207,7 +219,8 @@ impl Channel {
         let opened = in_time(limit, async {
             let mut retries = Retries::new(method.idempotent);
             loop {
-                let call = self.open(method, &params).await?;
+                let result = O::Result::when_absent().is_none();
+                let call = self.open(method, &params, result).await?;
                 match poll_fn(|context| call.poll_answer(context)).await {
                     Err(status) if self.redials() && retries.again(&status) => {}
                     body => return Ok::<_, Status>((call, body)),
@@ -230,7 +243,7 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, R, S, E>, Status> {
-        let call = self.open_in_time(method, &params).await?;
+        let call = self.open_in_time(method, &params, false).await?;
         Ok((Sender::new(call.clone()), Answer::last(call)))
     }
 
@@ -241,7 +254,8 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, O, S, E>, Status> {
-        let call = self.open_in_time(method, &params).await?;
+        let result = O::Result::when_absent().is_none();
+        let call = self.open_in_time(method, &params, result).await?;
         Ok((Sender::new(call.clone()), Answer::streamed(call)))
     }
 
@@ -249,27 +263,36 @@ impl Channel {
         &self,
         method: &'static Method,
         params: &impl WriteParams,
+        result: bool,
     ) -> Result<StreamCall, Status> {
         let limit = self.options.timeout;
         let late = || too_late(method.name, limit, Execution::NotSent);
-        in_time(limit, self.open(method, params))
+        in_time(limit, self.open(method, params, result))
             .await
             .unwrap_or_else(|_| Err(late()))
     }
 
-    /// Begins a call with streams.
+    /// Begins a call with streams; `result` where the server's items come behind a result, which not every wire says.
+    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "gRPC asks"))]
     async fn open(
         &self,
         method: &'static Method,
         params: &impl WriteParams,
+        result: bool,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
+        let call = self.outgoing(method, &params);
+        #[cfg(feature = "grpc")]
+        if let Shared::Grpc(server) = &*self.shared {
+            let connection = server.connection(&self.options).await?;
+            return connection.open(call, method, result, &self.options).await;
+        }
         let link = self.connection().await?;
-        match link.queue(self.outgoing(method, &params))? {
+        match link.queue(call)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
-                let call = StreamCall::new(link, call as u32);
-                Ok(call.named(method.name))
+                let call = OwnCall::new(link, call as u32);
+                Ok(StreamCall::own(call, method.name))
             }
             _ => Err(Status::new(Code::Internal, "a call without an answer")),
         }
@@ -289,6 +312,31 @@ impl Channel {
         decode_into(reply, method, body, self.options.decoding)
     }
 
+    /// Calls a method that was described at run time, over any wire: of `method` counts what generated code would have, its
+    /// [description](Method::described) too. `params` and `reply` are as in [`call_raw`](Self::call_raw).
+    pub async fn call_described(
+        &self,
+        method: &'static Method,
+        params: &impl Encode,
+        reply: &mut impl Decode,
+    ) -> Result<(), Status> {
+        let call = self.outgoing(method, params);
+        let body = self.exchange(call, method.idempotent).await?;
+        decode_into(reply, method.name, body, self.options.decoding)
+    }
+
+    /// Begins a call with streams of a method that was described at run time; `result` where it has one beside the server's
+    /// stream. It needs Dovetail's own wire or gRPC.
+    pub async fn open_described(
+        &self,
+        method: &'static Method,
+        params: &impl WriteParams,
+        result: bool,
+    ) -> Result<DescribedStreams, Status> {
+        let call = self.open_in_time(method, params, result).await?;
+        Ok(DescribedStreams::new(call))
+    }
+
     /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2)).await?`.
     /// The parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
     /// types are given by reference.
@@ -301,6 +349,19 @@ impl Channel {
         let params = (&params, unnamed(&params));
         self.call_raw(method, &params, &mut slot).await?;
         slot.into_result(method)
+    }
+
+    /// The same for a one-way method.
+    pub async fn notify_described(
+        &self,
+        method: &'static Method,
+        params: &impl Encode,
+    ) -> Result<(), Status> {
+        let call = Outgoing {
+            oneway: true,
+            ..self.outgoing(method, params)
+        };
+        self.in_time(call, false).await.map(drop)
     }
 
     /// Calls a one-way method that no generated code describes.
@@ -373,7 +434,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(server) => server.connection(&self.options).await,
             #[cfg(feature = "grpc")]
-            Shared::Grpc(_) => Err(grpc::no_streams()),
+            Shared::Grpc(_) => Err(grpc::no_objects()),
             Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
@@ -399,6 +460,19 @@ impl fmt::Debug for Channel {
 impl ChannelBuilder {
     settings!();
 
+    /// A channel to a server of this process.
+    #[cfg(feature = "testing")]
+    pub(crate) fn in_process(process: crate::transport::MemoryConnector) -> Self {
+        let options = Options {
+            process: Some(process),
+            ..Options::default()
+        };
+        ChannelBuilder {
+            address: Address::Tcp("in-process".to_owned()),
+            options,
+        }
+    }
+
     /// Serves these services to the server that is called, on the connections that the calls make: it calls back
     /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire or msgpack-rpc. Of the server that is given,
     /// services and limits count.
@@ -407,16 +481,45 @@ impl ChannelBuilder {
         self
     }
 
+    /// Compresses the calls and items that are sent over gRPC, from 1 KiB on, with gzip; servers usually answer
+    /// likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
+    #[cfg(feature = "grpc")]
+    pub fn gzip(mut self) -> Self {
+        self.options.coding = Some(dovetail_protocol::grpc::Coding::Gzip);
+        self
+    }
+
+    /// The same with zstd, which is faster and smaller, and which few other servers can decompress.
+    #[cfg(all(feature = "grpc", feature = "zstd"))]
+    pub fn zstd(mut self) -> Self {
+        self.options.coding = Some(dovetail_protocol::grpc::Coding::Zstd);
+        self
+    }
+
+    /// Finds out, over gRPC, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
+    /// at all, but for the time that a call may take.
+    #[cfg(feature = "grpc")]
+    pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
+        self.options.keepalive = Some(keepalive);
+        self
+    }
+
     /// The channel. It connects with the first call.
     #[must_use]
-    pub fn build(self) -> Channel {
+    pub fn build(mut self) -> Channel {
         let connections = self.options.connections;
-        let shared = match self.options.wire {
+        let settled = self.options.security.settle();
+        if self.options.security.tls().is_some() {
+            self.address = self.address.secured();
+        }
+        let shared = match (settled, self.options.wire) {
+            (Err(why), _) => Shared::Nothing(why),
             #[cfg(feature = "grpc")]
-            Wire::Grpc => Shared::Grpc(Places::new(self.address, connections)),
+            (_, Wire::Grpc) => Shared::Grpc(TaskPlaces::new(self.address, connections)),
             #[cfg(not(feature = "grpc"))]
-            Wire::Grpc => Shared::Nothing(super::no_grpc()),
-            _ => Shared::Server(Places::new(self.address, connections)),
+            (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
+            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            _ => Shared::Server(TaskPlaces::new(self.address, connections)),
         };
         Channel {
             shared: Arc::new(shared),
@@ -425,11 +528,13 @@ impl ChannelBuilder {
     }
 }
 
-impl Connected for Arc<Link> {
+impl Connect for Arc<Link> {
     async fn connect(address: &Address, target: String, options: &Options) -> io::Result<Self> {
         connect(address, target, options).await
     }
+}
 
+impl Connected for Arc<Link> {
     fn usable(&self) -> bool {
         !self.lock().broken()
     }
@@ -474,7 +579,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.done {
             // The server may have to be told.
-            drop(self.link.with(|table| table.abandon(self.call)));
+            drop(self.link.part(|table| table.abandon(self.call)));
             self.link.turn.notify_waiters();
         }
     }

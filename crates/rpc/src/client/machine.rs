@@ -7,8 +7,8 @@ use crate::{Code, Method, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey, MethodKind,
-    OutgoingCall, Role, Target,
+    self, Awaits, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey,
+    MethodKind, OutgoingCall, Role, Target,
 };
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
@@ -17,7 +17,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 /// What the peer did that ends the connection.
-pub(super) type Fault = Box<dyn Error + Send + Sync>;
+pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// A reply that has arrived, to the call with this number.
 pub(super) struct Reply {
@@ -119,8 +119,8 @@ impl Machine {
                 serves: options.serves(),
             })
             .into(),
-            // Channels of gRPC make no machine.
-            Wire::Dovetail | Wire::Grpc => {
+            // Channels of gRPC make no machine, and those of Connect do nothing.
+            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => {
                 let own = dovetail::Options {
                     limits: options.client.limits,
                     encoding: options.client.encoding,
@@ -193,6 +193,7 @@ impl Machine {
                     headers: call.headers,
                     target,
                     promise: call.promise.is_some(),
+                    awaits: objects.as_deref().map(|objects| objects as &dyn Awaits),
                 };
                 let contract = || {
                     Arc::new(match call.method {
@@ -205,7 +206,9 @@ impl Machine {
                         },
                     })
                 };
-                let numbers = objects.map(|objects| objects as Arc<dyn ObjectNumbers>);
+                let numbers = objects
+                    .clone()
+                    .map(|objects| objects as Arc<dyn ObjectNumbers>);
                 let params = WithObjects::new(call.params, numbers);
                 let called = machine.call(&outgoing, contract, &params, out);
                 called

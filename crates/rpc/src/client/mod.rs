@@ -5,15 +5,15 @@ mod dial;
 mod machine;
 mod moving;
 mod options;
+mod places;
 mod recycled;
+mod security;
 mod table;
 
 #[cfg(feature = "async")]
 mod channel;
 #[cfg(feature = "grpc")]
 mod grpc;
-#[cfg(feature = "async")]
-mod places;
 #[cfg(feature = "async")]
 mod task;
 
@@ -22,7 +22,9 @@ pub use options::Backoff;
 #[cfg(feature = "async")]
 pub use channel::{Channel, ChannelBuilder};
 
-pub(crate) use machine::{Called, code_of};
+pub(crate) use machine::{Called, Fault, code_of};
+#[cfg(feature = "tls")]
+pub(crate) use security::Security;
 pub(crate) use table::{Outgoing, Table};
 
 use crate::Status;
@@ -103,6 +105,13 @@ fn unnamed<P: WriteParams>(_: &P) -> &'static [Field<'static>] {
 #[cold]
 fn no_grpc() -> Status {
     let what = "gRPC needs an async channel, `dovetail::Channel`, and the feature `grpc`";
+    Status::new(Code::Unimplemented, what)
+}
+
+/// Why a channel cannot speak Connect.
+#[cold]
+fn no_connect() -> Status {
+    let what = "clients do not speak Connect, servers do; gRPC has the same messages";
     Status::new(Code::Unimplemented, what)
 }
 

@@ -1,4 +1,5 @@
 use super::recycled::Recycled;
+use super::security::Security;
 use crate::Wire;
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
@@ -14,6 +15,14 @@ pub(crate) struct Options {
     pub(crate) client: ClientOptions,
     pub(crate) decoding: dovetail_wire::Limits,
     pub(crate) compression: Option<Compression>,
+    /// How messages are compressed over gRPC.
+    #[cfg(feature = "grpc")]
+    pub(crate) coding: Option<dovetail_protocol::grpc::Coding>,
+    #[cfg(feature = "grpc")]
+    pub(crate) keepalive: Option<crate::Keepalive>,
+    /// Who wants to know what is said beside answers.
+    #[cfg(feature = "grpc")]
+    pub(crate) said: Option<crate::AnswerHeaders>,
     pub(crate) timeout: Duration,
     /// Of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,
@@ -22,13 +31,16 @@ pub(crate) struct Options {
     pub(crate) calls: usize,
     pub(crate) polling: Polling,
     pub(crate) local_upgrade: bool,
+    pub(crate) security: Security,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
     /// Shared by all handles of a channel.
     pub(crate) recycled: Arc<Recycled>,
     /// What this end serves to the other one.
-    #[cfg(feature = "async")]
     pub(crate) local: Option<crate::server::Local>,
+    /// The server is in this process.
+    #[cfg(feature = "async")]
+    pub(crate) process: Option<crate::transport::MemoryConnector>,
 }
 
 /// How long to leave a server alone that could not be reached: `first`, then twice as long each time up to
@@ -69,6 +81,12 @@ impl Default for Options {
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
             compression: None,
+            #[cfg(feature = "grpc")]
+            coding: None,
+            #[cfg(feature = "grpc")]
+            keepalive: None,
+            #[cfg(feature = "grpc")]
+            said: None,
             timeout: Duration::from_secs(30),
             stream_timeout: None,
             connect_timeout: Duration::from_secs(5),
@@ -76,11 +94,13 @@ impl Default for Options {
             calls: 100_000,
             polling: Polling::default(),
             local_upgrade: true,
+            security: Security::Plain,
             backoff: Backoff::default(),
             headers: Headers::new(),
             recycled: Arc::default(),
-            #[cfg(feature = "async")]
             local: None,
+            #[cfg(feature = "async")]
+            process: None,
         }
     }
 }
@@ -88,10 +108,7 @@ impl Default for Options {
 impl Options {
     /// True where the server may call back.
     pub(crate) fn serves(&self) -> bool {
-        #[cfg(feature = "async")]
-        return self.local.is_some();
-        #[cfg(not(feature = "async"))]
-        false
+        self.local.is_some()
     }
 }
 
@@ -259,6 +276,14 @@ macro_rules! settings {
         /// answer has come. Default: yes, on Dovetail's own wire, unless the channel serves its server.
         pub fn local_upgrade(mut self, local_upgrade: bool) -> Self {
             self.options.local_upgrade = local_upgrade;
+            self
+        }
+
+        /// Connects over TLS, with these settings. Default: not at all, and to `tls://…` with
+        /// [`ClientTls::system`](crate::ClientTls::system). A channel over TLS does not move to shared memory.
+        #[cfg(feature = "tls")]
+        pub fn tls(mut self, tls: &crate::ClientTls) -> Self {
+            self.options.security = crate::client::Security::Tls(tls.clone());
             self
         }
 

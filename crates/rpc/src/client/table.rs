@@ -1,11 +1,11 @@
-//! The calls of one connection that wait for their replies: what blocking and async clients have in common.
+//! The calls of one connection that wait for their replies, whoever made the connection.
 
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::moving::Moving;
 use super::options::Options;
 use super::{Answered, ReadObjects};
 use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
-use crate::streams::{Inboxes, Next, Wake, ended};
+use crate::streams::{Inboxes, Next, ended, given_up};
 use crate::{Address, Code, Execution, Method, ServiceDescriptor, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
@@ -14,6 +14,7 @@ use dovetail_wire::{Encode, Limits, ObjectNumbers};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// A call to be sent.
@@ -53,15 +54,14 @@ impl<P> Copy for Outgoing<'_, P> {}
 pub(crate) struct Queued(pub(crate) Option<u64>);
 
 /// Keeps each reply for the waiter of its call.
-pub(crate) struct Table<W> {
+pub(crate) struct Table {
     machine: Machine,
     /// Encoded calls that no one has begun to send.
     pub(crate) out: Vec<u8>,
     /// How often `out` was taken to be sent.
     taken: u64,
-    pub(crate) input: BytesMut,
-    calls: HashMap<u64, Entry<W>, BuildHasherDefault<IdHasher>>,
-    pub(crate) streams: Inboxes<W>,
+    calls: HashMap<u64, Entry, BuildHasherDefault<IdHasher>>,
+    pub(crate) streams: Inboxes,
     pub(crate) objects: Arc<Objects>,
     /// What calls that are not answered have passed.
     passed: HashMap<u64, Arc<Transfer>>,
@@ -75,8 +75,8 @@ pub(crate) struct Table<W> {
 }
 
 /// A call that its caller has not done with.
-struct Entry<W> {
-    waiter: Waiter<W>,
+struct Entry {
+    waiter: Waiter,
     /// How often `out` had been taken before it was queued there.
     queued: u64,
     reply: Option<Result<Answered, Status>>,
@@ -85,17 +85,17 @@ struct Entry<W> {
 }
 
 /// Who waits for a reply.
-enum Waiter<W> {
-    Caller(W),
+enum Waiter {
+    Caller(Waker),
     /// The object that it is to bring.
     Promise(Slot),
     /// Its objects are to be released.
     Nobody,
 }
 
-impl<W> Entry<W> {
+impl Entry {
     /// The caller, where that waits.
-    fn caller(&self) -> Option<&W> {
+    fn caller(&self) -> Option<&Waker> {
         match &self.waiter {
             Waiter::Caller(waiter) if self.reply.is_none() => Some(waiter),
             _ => None,
@@ -123,10 +123,10 @@ impl Hasher for IdHasher {
     }
 }
 
-impl<W: Wake> Table<W> {
-    /// With `answers`, calls of objects that this end passes are answered.
-    pub(crate) fn new(options: &Options, answers: bool) -> Self {
-        let objects = Objects::new(options.client.limits.objects, answers);
+impl Table {
+    /// Of a connection that this end makes.
+    pub(crate) fn new(options: &Options) -> Self {
+        let objects = Objects::new(options.client.limits.objects);
         let machine = Machine::new(options);
         Self::with_machine(machine, objects, options.decoding, options.calls)
     }
@@ -175,7 +175,6 @@ impl<W: Wake> Table<W> {
             machine,
             out: Vec::new(),
             taken: 0,
-            input: BytesMut::new(),
             calls: HashMap::default(),
             streams: Inboxes::default(),
             objects,
@@ -193,7 +192,7 @@ impl<W: Wake> Table<W> {
     pub(crate) fn call(
         &mut self,
         call: Outgoing<'_, impl Encode>,
-        waiter: impl FnOnce() -> W,
+        waiter: impl FnOnce() -> Waker,
     ) -> Result<Option<Queued>, Status> {
         if let Some(why) = &self.broken {
             return Err(why.clone().with_execution(Execution::NotSent));
@@ -221,7 +220,11 @@ impl<W: Wake> Table<W> {
         let transfer = passes.map(|_| Arc::new(Transfer::new(self.objects.clone(), None)));
         let number = self
             .machine
-            .call(call, target, transfer.clone(), &mut self.out)?;
+            .call(call, target, transfer.clone(), &mut self.out);
+        let number = number.map_err(|error| {
+            let failed = transfer.as_ref().and_then(|transfer| transfer.failure());
+            failed.unwrap_or(error)
+        })?;
         if let Some(number) = number {
             self.open += 1;
             if streams {
@@ -257,18 +260,17 @@ impl<W: Wake> Table<W> {
     /// Takes what has arrived, and wakes those who wait for it. Gives what the other end calls.
     pub(crate) fn receive(
         &mut self,
+        input: &mut BytesMut,
         directory: &dyn Directory,
     ) -> (Vec<Called>, Result<(), Fault>) {
-        let mut input = std::mem::take(&mut self.input);
         let mut all = Vec::new();
         let received = loop {
-            match self.advance(&mut input, directory) {
+            match self.advance(input, directory) {
                 Ok(Some(called)) => all.push(called),
                 Ok(None) => break Ok(()),
                 Err(fault) => break Err(fault),
             }
         };
-        self.input = input;
         self.transmit();
         (all, received)
     }
@@ -323,8 +325,8 @@ impl<W: Wake> Table<W> {
     }
 
     /// The peer has closed the connection, which can be the end of a reply.
-    pub(crate) fn end(&mut self) -> Result<(), Fault> {
-        if let Some(reply) = self.machine.end(&mut self.input)? {
+    pub(crate) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
+        if let Some(reply) = self.machine.end(input)? {
             self.deliver(reply);
         }
         Ok(())
@@ -388,7 +390,7 @@ impl<W: Wake> Table<W> {
     }
 
     /// The connection as streams use it; `None` where its wire has none.
-    pub(crate) fn own(&mut self) -> Option<(&mut Connection, &mut Inboxes<W>, &mut Vec<u8>)> {
+    pub(crate) fn own(&mut self) -> Option<(&mut Connection, &mut Inboxes, &mut Vec<u8>)> {
         Some((self.machine.own()?, &mut self.streams, &mut self.out))
     }
 
@@ -403,7 +405,7 @@ impl<W: Wake> Table<W> {
     }
 
     /// What comes next on the stream of a call; see [`Inboxes::next`].
-    pub(crate) fn next(&mut self, call: u32, waiter: &W) -> Option<Next> {
+    pub(crate) fn next(&mut self, call: u32, waiter: &Waker) -> Option<Next> {
         let next = match self.machine.own() {
             Some(machine) => self.streams.next(call, machine, waiter),
             None => None,
@@ -466,7 +468,7 @@ impl<W: Wake> Table<W> {
             });
             let result = reply.result;
             entry.reply = Some(result.map(|body| Answered { body, objects }));
-            return waiter.wake();
+            return waiter.wake_by_ref();
         }
         if let Some(entry) = self.calls.remove(&reply.call) {
             self.deliver_late(reply, &entry);
@@ -474,7 +476,7 @@ impl<W: Wake> Table<W> {
     }
 
     /// Takes in a reply of which nobody takes the value but the objects: the first one may be a promised one.
-    fn deliver_late(&mut self, reply: Reply, entry: &Entry<W>) {
+    fn deliver_late(&mut self, reply: Reply, entry: &Entry) {
         let collected = Arc::new(Collected::default());
         let outcome = match (reply.result, entry.read) {
             (Ok(body), Some(read)) => {
@@ -521,7 +523,7 @@ impl<W: Wake> Table<W> {
 
     /// Who waits for a call; `None` where nobody does.
     #[cfg(feature = "async")]
-    pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut W> {
+    pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut Waker> {
         match &mut self.calls.get_mut(&call)?.waiter {
             Waiter::Caller(waiter) => Some(waiter),
             _ => None,
@@ -564,7 +566,7 @@ impl<W: Wake> Table<W> {
     }
 
     /// The caller is gone; a late reply may bring objects.
-    fn cancel(&mut self, call: u64, mut entry: Entry<W>) {
+    fn cancel(&mut self, call: u64, mut entry: Entry) {
         if let Some(machine) = self.machine.own() {
             machine.cancel(call as u32);
             entry.waiter = Waiter::Nobody;
@@ -581,7 +583,7 @@ impl<W: Wake> Table<W> {
     pub(crate) fn cut(&mut self, why: &Status) {
         self.broken.get_or_insert_with(|| why.clone());
         self.out.clear();
-        let unsent = |entry: &Entry<W>| entry.queued == self.taken && entry.reply.is_none();
+        let unsent = |entry: &Entry| entry.queued == self.taken && entry.reply.is_none();
         let unsent: Vec<u64> = self
             .calls
             .iter()
@@ -601,7 +603,7 @@ impl<W: Wake> Table<W> {
             if entry.reply.is_none() {
                 entry.reply = Some(Err(why.clone()));
                 match &entry.waiter {
-                    Waiter::Caller(waiter) => waiter.wake(),
+                    Waiter::Caller(waiter) => waiter.wake_by_ref(),
                     Waiter::Promise(slot) => *slot.lock() = RemoteState::Failed(why.clone()),
                     Waiter::Nobody => {}
                 }
@@ -617,13 +619,12 @@ impl<W: Wake> Table<W> {
         self.broken.is_some() || (self.machine.closing() && self.open == 0)
     }
 
-    /// Wakes somebody who waits for a reply.
-    pub(crate) fn wake_any(&self) {
-        let mut waiting = self.calls.values().filter_map(Entry::caller);
-        match waiting.next() {
-            Some(waiter) => waiter.wake(),
-            None => self.streams.wake_any(),
-        }
+    /// Wakes those who wait for something: one of them, or all.
+    pub(crate) fn wake(&self, all: bool) {
+        let callers = self.calls.values().filter_map(Entry::caller);
+        let waiting = callers.chain(self.streams.waiting());
+        let most = if all { usize::MAX } else { 1 };
+        waiting.take(most).for_each(Waker::wake_by_ref);
     }
 
     /// True where several callers wait for replies.
@@ -646,13 +647,6 @@ fn promised(method: &str, first: Option<u64>) -> Result<u32, Status> {
             Err(Status::new(Code::FailedPrecondition, what))
         }
     }
-}
-
-/// The caller itself ended a call with streams.
-#[cold]
-fn given_up() -> Status {
-    let what = "the caller gave the call up: it dropped one of its streams before the end";
-    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
 
 /// No further call may wait on a connection.

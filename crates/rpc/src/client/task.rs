@@ -5,8 +5,7 @@ use super::Table;
 use super::options::Options;
 use super::table::{lost, misbehaved};
 use crate::link::{Link, Queued};
-use crate::objects::ObjectDirectory;
-use crate::server::Calls;
+use crate::server::CallTasks;
 use crate::transport::{AsyncSocket, Experience, Polling};
 use crate::{Address, Status, buffers};
 use bytes::BytesMut;
@@ -20,15 +19,18 @@ pub(super) async fn connect(
     target: String,
     options: &Options,
 ) -> io::Result<Arc<Link>> {
-    let socket = AsyncSocket::connect(address).await?;
+    let socket = match &options.process {
+        Some(process) => AsyncSocket::Process(process.open_for_test()?),
+        None => options.secure(AsyncSocket::connect(address).await?).await?,
+    };
     let queued = Arc::new(Queued::default());
-    let table = Table::new(options, true).may_move(options, socket.ports());
+    let table = Table::new(options).may_move(options, socket.ports());
     let link = Link::new(target, table, options.decoding, queued.clone());
     let task = Task {
         socket,
         link: Arc::downgrade(&link),
         queued,
-        calls: Calls::new(options.local.clone()),
+        calls: CallTasks::new(options.local.clone()),
         out: Vec::new(),
         sent: 0,
         mute: false,
@@ -43,7 +45,7 @@ struct Task {
     link: Weak<Link>,
     queued: Arc<Queued>,
     /// What the server calls.
-    calls: Calls,
+    calls: CallTasks,
     /// What is being sent, and how much of it has left. The buffer takes turns with the one of the table.
     out: Vec<u8>,
     sent: usize,
@@ -144,26 +146,12 @@ impl Task {
     ) -> Result<(), Status> {
         let target = &link.target;
         match received {
-            Ok(0) => {
-                let mut table = link.lock();
-                std::mem::swap(&mut table.input, input);
-                Err(match table.end() {
-                    Ok(()) => lost(target, &"the server closed it"),
-                    Err(fault) => lost(target, &fault),
-                })
-            }
+            Ok(0) => Err(match link.lock().end(input) {
+                Ok(()) => lost(target, &"the server closed it"),
+                Err(fault) => lost(target, &fault),
+            }),
             Ok(_) => {
-                let directory = ObjectDirectory {
-                    services: self.calls.directory(),
-                    objects: &link.objects,
-                };
-                let (called, understood) = link.with(|table| {
-                    std::mem::swap(&mut table.input, input);
-                    let received = table.receive(&directory);
-                    // What is left of a message stays at the front.
-                    std::mem::swap(&mut table.input, input);
-                    received
-                });
+                let (called, understood) = link.receive(input, self.calls.directory(), None);
                 for called in called {
                     self.calls.take_in(called, link);
                 }

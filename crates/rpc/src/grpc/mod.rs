@@ -1,15 +1,36 @@
-//! gRPC's messages, and how a call is answered: what server and client have in common. HTTP/2 is below them, in their
-//! drivers.
+//! What gRPC has of HTTP/2 at both of its ends: metadata among headers, and messages that come on a stream.
 
-mod message;
-mod reply;
+mod keepalive;
+mod messages;
 
-pub(crate) use message::{as_field, exception_field, frame, plain, reply_of};
-pub(crate) use reply::{Answer, ReplyTo};
+pub use keepalive::Keepalive;
+pub(crate) use keepalive::gone;
+pub(crate) use messages::{Broken, Messages};
 
+use crate::{Code, Execution, Status};
+use bytes::Bytes;
 use dovetail_protocol::Headers;
 use dovetail_protocol::grpc::{InvalidMetadata, decode_value, encode_value, is_custom};
+use h2::SendStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use std::task::{Context, Poll, ready};
+
+/// How many of so many bytes may be sent now, at least one; an error where no more is taken.
+pub(crate) fn poll_room(
+    stream: &mut SendStream<Bytes>,
+    wanted: usize,
+    context: &mut Context<'_>,
+) -> Poll<Result<usize, ()>> {
+    stream.reserve_capacity(wanted);
+    match stream.capacity() {
+        0 => {}
+        room => return Poll::Ready(Ok(room)),
+    }
+    match ready!(stream.poll_capacity(context)) {
+        Some(Ok(room)) => Poll::Ready(Ok(room)),
+        _ => Poll::Ready(Err(())),
+    }
+}
 
 /// The metadata among the headers of a request or an answer.
 pub(crate) fn metadata(headers: &HeaderMap) -> Result<Headers, InvalidMetadata> {
@@ -22,6 +43,12 @@ pub(crate) fn metadata(headers: &HeaderMap) -> Result<Headers, InvalidMetadata> 
         }
     }
     Ok(metadata)
+}
+
+/// What the messages behind these headers are compressed with.
+pub(crate) fn coding(headers: &HeaderMap) -> Option<Bytes> {
+    let coding = headers.get("grpc-encoding")?;
+    Some(Bytes::copy_from_slice(coding.as_bytes()))
 }
 
 /// Adds metadata to the headers of a request.
@@ -37,4 +64,11 @@ pub(crate) fn metadata_into(
         }
     }
     Ok(())
+}
+
+/// What came from a server is no answer.
+#[cold]
+pub(crate) fn misbehaved(code: Code, what: &dyn std::fmt::Display) -> Status {
+    Status::new(code, format!("the answer is none of gRPC's: {what}"))
+        .with_execution(Execution::MayHaveRun)
 }

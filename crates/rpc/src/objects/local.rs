@@ -4,10 +4,9 @@ use crate::client::{Answered, Outgoing};
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::Passage;
-use crate::{Call, Code, Exceptions, Method, Service, Status};
+use crate::{Call, Code, Exceptions, Method, Service, Status, clock};
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits, ObjectNumbers, WithObjects};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// An encoded answer, or why there is none.
 type Outcome = Result<Vec<u8>, Status>;
@@ -60,12 +59,11 @@ pub(crate) async fn call(
         oneway: call.oneway,
         body: params.into(),
         encoding: ENCODING,
-        deadline: call
-            .timeout
-            .and_then(|left| Instant::now().checked_add(left)),
+        deadline: call.timeout.and_then(|left| clock::now().checked_add(left)),
         headers: call.headers.clone(),
         reply: ReplyTo::Local(answer.clone()),
         objects: objects.clone(),
+        results: Vec::new(),
         lease: None,
     };
     let caller = Arc::new(Caller::new("in-process".to_owned(), false));

@@ -6,7 +6,6 @@
 //!                           Objects: what the other end has, and what this one has of the other's
 //! ```
 
-mod home;
 pub(crate) mod local;
 mod macros;
 mod passage;
@@ -16,12 +15,12 @@ mod transfer;
 
 pub use reference::ObjectRef;
 
-pub(crate) use home::{Home, WeakHome};
 pub(crate) use passage::Passage;
 pub(crate) use reference::ObjectPlace;
 pub(crate) use remote::{Remote, Slot, State as RemoteState};
 pub(crate) use transfer::{Collected, Transfer, Unsent};
 
+use crate::link::Link;
 use crate::{Code, Execution, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Directory, Exports, NotExported};
@@ -35,9 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 /// Locks are taken in this order: the connection's table, this, a remote object. Nothing that may be somebody's
 /// last reference is dropped under them.
 pub(crate) struct Objects {
-    home: OnceLock<WeakHome>,
-    /// True where somebody answers calls of this end's objects.
-    answers: bool,
+    home: OnceLock<Weak<Link>>,
     most: usize,
     table: Mutex<Table>,
     /// The other end has had a reference to an object of this one.
@@ -69,12 +66,10 @@ pub(crate) struct ObjectMethod {
 const ROUTES: usize = 1 << 24;
 
 impl Objects {
-    /// Of a connection that may have so many in each direction. With `answers`, calls of this end's objects are
-    /// answered; else it passes none.
-    pub(crate) fn new(most: usize, answers: bool) -> Arc<Self> {
+    /// Of a connection that may have so many in each direction.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Objects {
             home: OnceLock::new(),
-            answers,
             most,
             table: Mutex::new(Table {
                 exports: Exports::new(most),
@@ -90,9 +85,9 @@ impl Objects {
     }
 
     /// Says which connection it is, once.
-    pub(crate) fn settle(&self, home: WeakHome) {
+    pub(crate) fn settle(&self, link: &Arc<Link>) {
         // There is only one.
-        let _ = self.home.set(home);
+        let _ = self.home.set(Arc::downgrade(link));
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -108,9 +103,6 @@ impl Objects {
 
     /// The number of an object of this end's, for another reference to it.
     fn export(&self, service: &Arc<dyn Service>) -> Result<u32, EncodeError> {
-        if !self.answers {
-            return Err(UNANSWERED);
-        }
         let mut table = self.lock();
         if table.ended {
             return Err(ENDED);
@@ -168,7 +160,7 @@ impl Objects {
         if table.imports.len() >= self.most {
             return Err(DecodeErrorKind::TooManyObjects { limit: self.most }.into());
         }
-        let home = self.home.get().and_then(WeakHome::upgrade);
+        let home = self.home.get().and_then(Weak::upgrade);
         let home = home.ok_or_else(|| DecodeError::malformed("the connection has ended"))?;
         let remote = Arc::new(Remote::new(home, number));
         table.imports.insert(number, Arc::downgrade(&remote));
@@ -176,7 +168,7 @@ impl Objects {
     }
 
     /// An object of the other end's is gone here.
-    fn dropped(&self, number: u32, remote: *const Remote) {
+    pub(crate) fn dropped(&self, number: u32, remote: *const Remote) {
         let mut table = self.lock();
         let own = table.imports.get(&number);
         if own.is_some_and(|known| std::ptr::eq(known.as_ptr(), remote)) {
@@ -274,16 +266,12 @@ pub(crate) fn no_reference() -> Status {
     Status::new(Code::FailedPrecondition, "the reference leads to no object")
 }
 
-/// A call by a channel of the other kind than that by which the object came.
+/// A call by a channel of the other kind than that which has made the connection.
 #[cold]
 pub(crate) fn wrong_channel(which: &str) -> Status {
-    let what = format!("the object came by {which} channel, and can only be called by one");
+    let what = format!("what comes by {which} channel can only be called by one");
     Status::new(Code::FailedPrecondition, what)
 }
-
-const UNANSWERED: EncodeError = EncodeError::Unsupported {
-    what: "objects of a blocking client, since nobody would answer their calls; an async `Channel` can",
-};
 
 const ENDED: EncodeError = EncodeError::Unsupported {
     what: "objects on a connection that has ended",

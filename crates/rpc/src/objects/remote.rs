@@ -1,11 +1,12 @@
 use crate::Status;
-use crate::objects::Home;
+use crate::link::Link;
 use dovetail_protocol::dovetail::Target;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An object of the other end's. With the last reference to it the other end is told.
 pub(crate) struct Remote {
-    pub(crate) home: Home,
+    /// The connection by which it came.
+    pub(crate) home: Arc<Link>,
     slot: Slot,
 }
 
@@ -34,16 +35,16 @@ impl Slot {
 }
 
 impl Remote {
-    pub(super) fn new(home: Home, number: u32) -> Self {
+    pub(super) fn new(home: Arc<Link>, number: u32) -> Self {
         Self::with_state(home, State::Here { number, count: 1 })
     }
 
     /// An object that a call is to return which is about to be made.
-    pub(crate) fn promised(home: Home) -> Self {
+    pub(crate) fn promised(home: Arc<Link>) -> Self {
         Self::with_state(home, State::Gone)
     }
 
-    fn with_state(home: Home, state: State) -> Self {
+    fn with_state(home: Arc<Link>, state: State) -> Self {
         Remote {
             home,
             slot: Slot(Arc::new(Mutex::new(state))),
@@ -61,14 +62,6 @@ impl Remote {
             State::Promised(call) => Ok(Target::Result(*call)),
             State::Failed(why) => Err(why.clone()),
             State::Gone => Err(super::no_object()),
-        }
-    }
-
-    /// The number, where the object has been returned.
-    pub(super) fn number(&self) -> Option<u32> {
-        match &*self.slot.lock() {
-            State::Here { number, .. } => Some(*number),
-            _ => None,
         }
     }
 

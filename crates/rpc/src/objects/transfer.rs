@@ -1,6 +1,9 @@
+use crate::Status;
 use crate::objects::reference::{ObjectPlace, ObjectRef};
 use crate::objects::{Lease, Objects, Remote};
-use dovetail_protocol::dovetail::{Owner, of_receiver, of_sender, owner};
+use dovetail_protocol::dovetail::{
+    Awaits, MOST_RESULTS, Owner, Target, of_receiver, of_result, of_sender, owner,
+};
 use dovetail_wire::{DecodeError, EncodeError, ObjectNumbers};
 use std::any::Any;
 use std::fmt;
@@ -12,6 +15,8 @@ pub(crate) struct Transfer {
     moved: Mutex<Moved>,
     /// Until a message that has come is read.
     _lease: Option<Lease>,
+    /// What earlier calls of the other end's have returned: the call, and the object of this end's.
+    results: Vec<(u32, u32)>,
 }
 
 #[derive(Default)]
@@ -20,6 +25,10 @@ struct Moved {
     imported: Vec<Arc<Remote>>,
     /// What was written first.
     first: Option<u64>,
+    /// The calls whose results were written.
+    awaited: Vec<u32>,
+    /// Why there is no object that was to be written.
+    failed: Option<Status>,
 }
 
 impl Transfer {
@@ -28,7 +37,34 @@ impl Transfer {
             objects,
             moved: Mutex::default(),
             _lease: lease,
+            results: Vec::new(),
         }
+    }
+
+    /// The same for a message that refers to what earlier calls have returned.
+    pub(crate) fn with_results(self, results: Vec<(u32, u32)>) -> Self {
+        Transfer { results, ..self }
+    }
+
+    /// The value for an object of the other end's.
+    fn there(&self, remote: &Remote) -> Result<u64, EncodeError> {
+        let mut moved = self.moved();
+        let call = match remote.target() {
+            Ok(Target::Object(number)) => return Ok(of_receiver(number)),
+            Ok(Target::Result(call)) => call,
+            Err(why) => {
+                moved.failed = Some(why);
+                return Err(NOT_RETURNED);
+            }
+        };
+        if !moved.awaited.contains(&call) {
+            let limit = MOST_RESULTS;
+            if moved.awaited.len() >= limit {
+                return Err(EncodeError::TooManyObjects { limit });
+            }
+            moved.awaited.push(call);
+        }
+        Ok(of_result(call))
     }
 
     fn moved(&self) -> MutexGuard<'_, Moved> {
@@ -40,12 +76,29 @@ impl Transfer {
         !self.moved().exported.is_empty()
     }
 
+    /// Why the message could not be written, where that is because another call failed.
+    pub(crate) fn failure(&self) -> Option<Status> {
+        self.moved().failed.clone()
+    }
+
     /// The object of this end's that was written first.
     pub(crate) fn first(&self) -> Option<u32> {
         match self.moved().first.and_then(owner) {
             Some(Owner::Sender(number)) => Some(number),
             _ => None,
         }
+    }
+}
+
+impl fmt::Debug for Transfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transfer")
+    }
+}
+
+impl Awaits for Transfer {
+    fn awaits(&self) -> Vec<u32> {
+        self.moved().awaited.clone()
     }
 }
 
@@ -58,8 +111,10 @@ impl ObjectNumbers for Transfer {
                 self.moved().exported.push(number);
                 of_sender(number)
             }
-            Some(ObjectPlace::There(remote)) if remote.home.has(&self.objects) => {
-                of_receiver(remote.number().ok_or(NOT_RETURNED)?)
+            Some(ObjectPlace::There(remote))
+                if Arc::ptr_eq(&remote.home.objects, &self.objects) =>
+            {
+                self.there(remote)?
             }
             Some(ObjectPlace::There(_)) => return Err(FOREIGN),
         };
@@ -78,17 +133,27 @@ impl ObjectNumbers for Transfer {
                 let service = self.objects.get(number);
                 ObjectRef::here(service.ok_or_else(unknown)?)
             }
+            Some(Owner::Result(call)) => {
+                let mut results = self.results.iter();
+                let result = results.find(|(earlier, _)| *earlier == call);
+                let service = result.and_then(|(_, number)| self.objects.get(*number));
+                ObjectRef::here(service.ok_or_else(unknown)?)
+            }
             None => return Err(unknown()),
         };
         Ok(Box::new(object))
     }
 
     fn undo(&self) {
-        let moved = std::mem::take(&mut *self.moved());
-        for number in moved.exported {
+        let mut moved = self.moved();
+        let exported = std::mem::take(&mut moved.exported);
+        let imported = std::mem::take(&mut moved.imported);
+        moved.awaited.clear();
+        drop(moved);
+        for number in exported {
             self.objects.take_back(number);
         }
-        for remote in &moved.imported {
+        for remote in &imported {
             remote.remove_reference();
         }
     }
@@ -99,7 +164,7 @@ const NOTHING: EncodeError = EncodeError::Unsupported {
 };
 
 const NOT_RETURNED: EncodeError = EncodeError::Unsupported {
-    what: "a reference to an object that has not been returned yet",
+    what: "a reference to an object that was not returned",
 };
 
 const FOREIGN: EncodeError = EncodeError::Unsupported {

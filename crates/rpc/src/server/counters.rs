@@ -28,6 +28,10 @@ counters! {
     connections,
     /// Those of them to which clients of the same machine moved from TCP.
     local_connections,
+    /// Those of them that go over TLS.
+    tls_connections,
+    /// Connections refused because their TLS handshake failed.
+    refused_handshakes,
     /// Calls handed to a handler.
     calls,
     /// Calls of a service, method or object that the server does not have.
@@ -36,7 +40,7 @@ counters! {
     refused_connections,
     /// Calls refused because there were too many, or their connection was one too many.
     refused_calls,
-    /// Calls whose callers have given them up before they were answered.
+    /// Calls whose callers have given them up, or have gone, before they were answered.
     cancelled_calls,
     /// Calls whose deadline passed before they were answered.
     late_calls,

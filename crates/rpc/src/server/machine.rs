@@ -1,18 +1,19 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::Shared;
+use super::http::Http;
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
 use crate::link::{Flush, Link};
 use crate::objects::{ObjectDirectory, Objects};
-use crate::{Code, Execution, Status, Wire};
+use crate::{Code, Execution, Status, Wire, web};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 #[cfg(feature = "grpc")]
 use dovetail_protocol::grpc;
-use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
+use dovetail_protocol::{http, msgpack_rpc};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -28,6 +29,8 @@ const NO_HTTP2: &str = "gRPC needs a socket and an event loop, which this connec
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
+    /// HTTP/1.1, with Thrift, Connect or gRPC-Web in it.
+    Http(Box<Http>),
     MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
     /// HTTP/2, which drivers have a library for; it begins with what has been received.
@@ -38,6 +41,7 @@ pub(super) enum Machine {
 /// Why a connection cannot go on.
 pub(super) enum Fault {
     Thrift(ProtocolError),
+    Http(http::Error),
     /// The machine knows it.
     Known,
 }
@@ -45,6 +49,12 @@ pub(super) enum Fault {
 impl From<ProtocolError> for Fault {
     fn from(error: ProtocolError) -> Self {
         Fault::Thrift(error)
+    }
+}
+
+impl From<http::Error> for Fault {
+    fn from(error: http::Error) -> Self {
+        Fault::Http(error)
     }
 }
 
@@ -70,7 +80,11 @@ impl Machine {
                     return Ok(None);
                 }
             }
-            *self = Self::detect(*first, shared, caller, driver);
+            *self = match http::detects(input) {
+                None => return Ok(None),
+                Some(true) => Machine::Http(Box::new(Http::new(shared))),
+                Some(false) => Self::detect(*first, shared, caller, driver),
+            };
         }
         match self {
             Machine::Detecting => Ok(None),
@@ -79,6 +93,10 @@ impl Machine {
             Machine::Thrift(machine) => {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
+            }
+            Machine::Http(machine) => {
+                let call = machine.receive(input, shared)?;
+                Ok(call.map(Arrival::Call))
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
                 let directory = ObjectDirectory {
@@ -94,7 +112,7 @@ impl Machine {
     }
 
     fn detect(first: u8, shared: &Shared, caller: &Caller, driver: &Arc<dyn Flush>) -> Self {
-        let objects = Objects::new(shared.limits.connection.objects, true);
+        let objects = Objects::new(shared.limits.connection.objects);
         let limits = shared.limits.message;
         let table = if Connection::detects(first) {
             objects.expect(shared.router.objects());
@@ -147,6 +165,7 @@ impl Machine {
     pub(super) fn needs(&self) -> usize {
         match self {
             Machine::Thrift(machine) => machine.needs(),
+            Machine::Http(machine) => machine.needs(),
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.lock().needs(),
             _ => 1,
         }
@@ -179,8 +198,10 @@ impl Machine {
 
     /// What the wire itself has to say behind the answers so far.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
-        if let Machine::Thrift(machine) = self {
-            machine.transmit(out);
+        match self {
+            Machine::Thrift(machine) => machine.transmit(out),
+            Machine::Http(machine) => machine.transmit(out),
+            _ => {}
         }
     }
 
@@ -191,13 +212,34 @@ impl Machine {
         }
     }
 
+    /// Sends what calls with streams and calls to the peer have queued.
+    pub(super) fn flush(&self) {
+        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
+            link.flush();
+        }
+    }
+
     /// What calls with streams and calls to the peer have queued, for a driver that sends it itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
-        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
-            let mut table = link.lock();
-            table.transmit();
-            table.move_out(out);
+        match self {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
+                let mut table = link.lock();
+                table.transmit();
+                table.move_out(out);
+            }
+            _ => self
+                .streaming()
+                .into_iter()
+                .for_each(|reply| reply.transmit(out)),
+        }
+    }
+
+    /// How the call with streams is answered that has come last, where the machine does not know of streams.
+    pub(super) fn streaming(&self) -> Option<&web::ReplyTo> {
+        match self {
+            Machine::Http(machine) => machine.streaming(),
+            _ => None,
         }
     }
 
@@ -205,6 +247,7 @@ impl Machine {
     pub(super) fn goodbye(&mut self, fault: &Fault, out: &mut Vec<u8>) {
         match (self, fault) {
             (Machine::Thrift(machine), Fault::Thrift(error)) => machine.goodbye(error, out),
+            (Machine::Http(machine), fault) => machine.goodbye(fault, out),
             (Machine::MsgpackRpc(link), _) => {
                 rpc(link, |machine| machine.goodbye(out));
             }
@@ -221,6 +264,7 @@ impl Machine {
             #[cfg(feature = "grpc")]
             Machine::Http2 => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
+            Machine::Http(machine) => machine.end(input),
             Machine::MsgpackRpc(link) => {
                 let ended = rpc(link, |machine| machine.end(input));
                 ended.unwrap_or(Ok(())).map_err(|_| Fault::Known)
@@ -243,6 +287,7 @@ impl Machine {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
             }
+            Machine::Http(machine) => machine.too_slow(),
             Machine::MsgpackRpc(link) => {
                 let error = msgpack_rpc::ProtocolError::TooSlow { limit };
                 rpc(link, |machine| machine.fail(error, input));
@@ -258,10 +303,14 @@ impl Machine {
 
     /// The peer has gone: handlers that wait for it need not.
     pub(super) fn lost(&self) {
-        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
-            let what = "the caller's connection has ended";
-            let why = Status::new(Code::Unavailable, what);
-            link.give_up(&why.with_execution(Execution::MayHaveRun));
+        match self {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
+                let what = "the caller's connection has ended";
+                let why = Status::new(Code::Unavailable, what);
+                link.give_up(&why.with_execution(Execution::MayHaveRun));
+            }
+            Machine::Http(machine) => machine.lost(),
+            _ => {}
         }
     }
 

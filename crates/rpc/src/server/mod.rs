@@ -1,31 +1,43 @@
 //! Servers: any number of contracts behind any number of addresses, every wire on each.
 
 mod counters;
+mod entrance;
 #[cfg(feature = "async")]
 mod event_loop;
+mod http;
 mod limits;
-#[cfg(feature = "async")]
 mod local;
 mod machine;
 mod router;
 mod running;
 mod session;
+#[cfg(feature = "async")]
+mod tasks;
 mod threads;
 
 pub use counters::Counters;
 pub use limits::ServerLimits;
-#[cfg(feature = "async")]
 pub(crate) use local::{Calls, Local};
+pub(crate) use running::{cancelled, refusal, too_late};
+#[cfg(feature = "async")]
+pub(crate) use tasks::CallTasks;
+pub(crate) use threads::no_thread;
 
 use crate::functions::{Bound, Function};
+use crate::reflection::Described;
+use crate::tls::ServerTls;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
 };
-use crate::{Address, Service};
+use crate::{Address, Bytes, Health, Reflection, Service};
 use counters::{SharedCounters, count};
+
 use dovetail_protocol::dovetail::Compression;
+use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
+use entrance::Entered;
 use router::Router;
+use session::Standing;
 use std::io;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
@@ -43,6 +55,8 @@ const TURNED_AWAY: usize = 1_000;
 /// How long to listen to a peer that has been told why its connection ends. To close at once would reset
 /// the connection where the peer still sends, and a reset destroys what it has not yet read.
 const LINGER: Duration = Duration::from_secs(2);
+
+const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
 /// How a server spends threads on its sockets.
 ///
@@ -95,11 +109,18 @@ pub struct Server {
     model: Model,
     limits: ServerLimits,
     compression: Option<Compression>,
+    cors: Option<Cors>,
+    openapi: Option<Bytes>,
     polling: Polling,
     local_upgrade: bool,
     protocols: Vec<&'static dyn CustomProtocol>,
     sockets: Vec<SocketListener>,
     others: Vec<Arc<dyn Listener>>,
+    health: Option<Health>,
+    reflects: bool,
+    tls: Option<ServerTls>,
+    #[cfg(feature = "grpc")]
+    keepalive: Option<crate::Keepalive>,
 }
 
 impl Default for Server {
@@ -109,11 +130,18 @@ impl Default for Server {
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
             compression: None,
+            cors: None,
+            openapi: None,
             polling: Polling::default(),
             local_upgrade: true,
             protocols: Vec::new(),
             sockets: Vec::new(),
             others: Vec::new(),
+            health: None,
+            reflects: false,
+            tls: None,
+            #[cfg(feature = "grpc")]
+            keepalive: None,
         }
     }
 }
@@ -140,6 +168,23 @@ impl Server {
         self.service(Bound::new(name, function))
     }
 
+    /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.
+    /// Default: not at all.
+    pub fn health(mut self, health: &Health) -> Self {
+        self.health = Some(health.clone());
+        self.service(health.clone())
+    }
+
+    /// Tells clients what the contracts say: serves `dovetail.reflection.v1.Reflection` on every wire, and gRPC's
+    /// `grpc.reflection.v1.ServerReflection` and `v1alpha`. Default: not at all.
+    pub fn reflection(mut self, reflection: &Reflection) -> Self {
+        self.reflects = true;
+        for service in reflection.services() {
+            self = self.service(service);
+        }
+        self
+    }
+
     /// Chooses how threads are spent. Default: an event loop for each core, or, without the feature
     /// `async`, a thread for each connection.
     pub fn model(mut self, model: Model) -> Self {
@@ -160,9 +205,31 @@ impl Server {
         self
     }
 
+    /// Lets pages of other sites call from a browser, over Connect and gRPC-Web. Default: none may, and what browsers send for
+    /// such a page without asking is refused.
+    pub fn cors(mut self, cors: Cors) -> Self {
+        self.cors = Some(cors);
+        self
+    }
+
+    /// Answers `GET /openapi.json` with this document, for tools that want to know what can be called over HTTP:
+    /// `dovetail export --to openapi` writes one of an IDL, `dovetail::export::openapi` one of a contract in Rust.
+    /// Default: there is none.
+    pub fn openapi(mut self, document: impl Into<Bytes>) -> Self {
+        self.openapi = Some(document.into());
+        self
+    }
+
     /// Chooses when a thread or an event loop that waits for a connection polls before it sleeps.
     pub fn polling(mut self, polling: Polling) -> Self {
         self.polling = polling;
+        self
+    }
+
+    /// Finds out when clients of gRPC have gone without a word. Default: not at all, but for `idle` of the limits.
+    #[cfg(feature = "grpc")]
+    pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
+        self.keepalive = Some(keepalive);
         self
     }
 
@@ -173,14 +240,22 @@ impl Server {
         self
     }
 
+    /// Takes TLS on every address, beside connections without, and nothing else where it listens on `tls://…`. Over
+    /// TLS all wires are spoken that are spoken without. Default: not at all.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: &ServerTls) -> Self {
+        self.tls = Some(tls.clone());
+        self
+    }
+
     /// Adds a protocol that is not built in.
     pub fn protocol(mut self, protocol: &'static dyn CustomProtocol) -> Self {
         self.protocols.push(protocol);
         self
     }
 
-    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`. Clients can connect from now on; they
-    /// are answered once the server has started.
+    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`, or `tls://127.0.0.1:9090`, where TLS alone is taken.
+    /// Clients can connect from now on; they are answered once the server has started.
     pub fn listen(mut self, address: &str) -> io::Result<Self> {
         let address: Address = address
             .parse()
@@ -210,7 +285,15 @@ impl Server {
     }
 
     /// What its drivers share.
-    fn into_shared(self, meeting: Option<u128>) -> Arc<Shared> {
+    fn into_shared(mut self, meeting: Option<u128>) -> Arc<Shared> {
+        let services = self.services.iter().map(|service| service.descriptor());
+        let services: Vec<_> = services.collect();
+        if let Some(health) = &self.health {
+            health.serve(services.iter().copied());
+        }
+        if self.reflects {
+            self.services.push(Box::new(Described(services)));
+        }
         Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
@@ -218,8 +301,14 @@ impl Server {
                 ..ServerOptions::default()
             }),
             router: Router::new(self.services),
+            health: self.health,
+            tls: self.tls,
+            #[cfg(feature = "grpc")]
+            keepalive: self.keepalive,
             limits: self.limits,
             compression: self.compression,
+            cors: self.cors,
+            openapi: self.openapi,
             counters: SharedCounters::default(),
             waiting: AtomicUsize::new(0),
             polling: self.polling,
@@ -241,13 +330,25 @@ impl Server {
         (self.local_upgrade && tcp).then(|| meet().ok())?
     }
 
-    /// Starts serving.
+    /// Serves what connects from this process, in the thread and on the runtime that calls this.
+    #[cfg(feature = "testing")]
+    pub(crate) fn attend(self, listener: crate::transport::MemoryListener) -> Attended {
+        let shared = self.into_shared(None);
+        let _ = shared.runtime.set(tokio::runtime::Handle::current());
+        tokio::task::spawn_local(event_loop::attend(shared.clone(), listener));
+        Attended(shared)
+    }
+
+    /// Starts serving. An error where a thread cannot be had, or a certificate is missing for `tls://…`.
     pub fn start(mut self) -> io::Result<Running> {
         let (mut sockets, others) = (
             std::mem::take(&mut self.sockets),
             std::mem::take(&mut self.others),
         );
         let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
+        if self.tls.is_none() && addresses.iter().any(|a| matches!(a, Address::Tls(_))) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_TLS));
+        }
         let meeting = self.meet(&addresses);
         let number = meeting.as_ref().map(|(number, _)| *number);
         sockets.extend(meeting.map(|(_, listener)| listener));
@@ -285,11 +386,11 @@ impl Server {
     /// Serves one connection on a stream, on this thread, until the peer closes it.
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
-        let Some(guest) = running.shared.admit(Some(stream.clone()), false) else {
+        let Some(guest) = running.shared.admit(Some(stream.clone()), Door::Open) else {
             return Ok(());
         };
         let shared = running.shared.clone();
-        let served = shared.in_runtime(|| threads::serve(&stream, &shared, guest.welcome));
+        let served = shared.in_runtime(|| threads::serve(&stream, &shared, &guest, Door::Open));
         drop(guest);
         running.shutdown(Duration::ZERO);
         served
@@ -307,8 +408,14 @@ impl Server {
 struct Shared {
     options: Arc<ServerOptions>,
     router: Router,
+    health: Option<Health>,
+    tls: Option<ServerTls>,
+    #[cfg(feature = "grpc")]
+    keepalive: Option<crate::Keepalive>,
     limits: ServerLimits,
     compression: Option<Compression>,
+    cors: Option<Cors>,
+    openapi: Option<Bytes>,
     counters: SharedCounters,
     /// Calls whose handlers wait.
     waiting: AtomicUsize,
@@ -331,19 +438,23 @@ struct Shared {
 type Seat = (u64, Option<Arc<dyn Stream>>);
 
 impl Shared {
-    /// True for the address where clients find it that came by TCP.
-    fn is_met_at(&self, address: &str) -> bool {
-        self.meeting
-            .is_some_and(|number| Address::meeting(number).to_string() == address)
+    /// How a listener with this address lets connections in.
+    fn door(&self, address: &str) -> Door {
+        let meeting = self.meeting.map(Address::meeting);
+        match meeting {
+            Some(meeting) if meeting.to_string() == address => Door::Meeting,
+            _ if address.starts_with("tls://") => Door::Secure,
+            _ => Door::Open,
+        }
     }
 
     /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, and for one
-    /// too many of those who have another one, and `meet` the server here.
-    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>, meets: bool) -> Option<Guest> {
+    /// too many of those who have another one, and meet the server here.
+    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>, door: Door) -> Option<Guest> {
         let counters = &self.counters;
         let mut guests = self.guests();
         let welcome = guests.len() < self.limits.connections;
-        if meets {
+        if door == Door::Meeting {
             match welcome {
                 true => count(&counters.local_connections),
                 false => return None,
@@ -397,12 +508,41 @@ impl Drop for Accepts {
     }
 }
 
+/// How a listener lets connections in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Open,
+    /// Where clients find it that came by TCP.
+    Meeting,
+    /// With TLS alone.
+    Secure,
+}
+
 /// A connection that is counted as long as this exists.
 struct Guest {
     id: u64,
     /// False for a connection too many.
     welcome: bool,
     shared: Arc<Shared>,
+}
+
+impl Guest {
+    /// Whether calls are answered that came through this door.
+    fn standing(&self, door: Door, over_tls: bool) -> Standing {
+        match self.welcome {
+            false => Standing::Crowded,
+            true if door == Door::Secure && !over_tls => Standing::Insecure,
+            true => Standing::Welcome,
+        }
+    }
+
+    /// How long it may be silent before its first call.
+    fn idle_limit(&self, limits: &ServerLimits) -> Duration {
+        match self.welcome {
+            true => limits.idle,
+            false => limits.handshake,
+        }
+    }
 }
 
 impl Drop for Guest {
@@ -424,6 +564,21 @@ pub struct Running {
     shared: Arc<Shared>,
     #[cfg(feature = "async")]
     loops: Vec<event_loop::Loop>,
+}
+
+/// A server whose connections are tasks of somebody else's runtime.
+#[cfg(feature = "testing")]
+pub(crate) struct Attended(Arc<Shared>);
+
+#[cfg(feature = "testing")]
+impl Attended {
+    pub(crate) fn counters(&self) -> Counters {
+        self.0.counters.read()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.0.guests().len()
+    }
 }
 
 impl Running {
@@ -451,6 +606,9 @@ impl Running {
     pub fn shutdown(mut self, drain: Duration) -> bool {
         let deadline = Instant::now() + drain;
         self.shared.draining.store(true, Ordering::SeqCst);
+        if let Some(health) = &self.shared.health {
+            health.leave();
+        }
         for listener in &self.listeners {
             listener.close();
         }

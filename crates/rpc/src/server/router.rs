@@ -89,6 +89,7 @@ impl Router {
         let number = match target {
             Target::Named { service, method } => self.number(service.as_deref(), method)?,
             Target::Route(number) => *number,
+            Target::Nothing => return Err(unknown("nothing is called".to_owned())),
         };
         let entry = self.entries.get(number);
         entry

@@ -7,7 +7,7 @@ use crate::buffers::Gathered;
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::{ObjectMethod, no_object};
-use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status};
+use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status, clock};
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
 use std::future::{pending, ready};
@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+#[cfg(feature = "async")]
 use std::time::Instant;
 
 /// A handler at work. The output is its answer, encoded. A handler that panics fails its own call and
@@ -33,12 +34,12 @@ impl Shared {
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
-        match self.find(&call, &caller) {
-            Ok(found)
-                if call
-                    .deadline
-                    .is_none_or(|deadline| deadline > Instant::now()) =>
-            {
+        let found = match call.target {
+            Target::Nothing => return self.refuse(&call, &nothing(), buffer),
+            _ => self.find(&call, &caller),
+        };
+        match found {
+            Ok(found) if call.deadline.is_none_or(|deadline| deadline > clock::now()) => {
                 self.run(found, call, caller, buffer)
             }
             Ok(_) => {
@@ -53,22 +54,22 @@ impl Shared {
         }
     }
 
-    /// Answers a call for which there is no room.
+    /// Answers a call that is not taken, for want of room most often.
     pub(super) fn turn_away(
         &self,
         call: &Incoming,
-        why: String,
+        why: &Status,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
         count(&self.counters.refused_calls);
-        let status = Status::new(Code::ResourceExhausted, why);
-        self.refuse(call, &status.with_execution(Execution::NotStarted), buffer)
+        let status = why.clone().with_execution(Execution::NotStarted);
+        self.refuse(call, &status, buffer)
     }
 
     fn find(&self, call: &Incoming, caller: &Caller) -> Result<Found, Status> {
         let of_objects = match call.target {
             Target::Route(route) => caller.objects().and_then(|objects| objects.method(route)),
-            Target::Named { .. } => None,
+            Target::Named { .. } | Target::Nothing => None,
         };
         let method = match (of_objects, &call.object) {
             (None, None) => return self.router.find(&call.target).map(Found::Service),
@@ -142,6 +143,12 @@ enum Found {
     Object(Arc<dyn Service>, ObjectMethod),
 }
 
+/// What is called where nothing is. The wire has another answer.
+#[cold]
+fn nothing() -> Status {
+    Status::new(Code::Unimplemented, "nothing is called").with_execution(Execution::NotStarted)
+}
+
 #[cold]
 fn on_objects(method: &ObjectMethod) -> Status {
     let (service, method) = (method.descriptor.name, method.method.name);
@@ -196,7 +203,7 @@ impl Future for RunningCall<'_> {
 
 /// The caller of a call has gone; nothing is known of its execution.
 #[cold]
-pub(super) fn cancelled() -> Status {
+pub(crate) fn cancelled() -> Status {
     let what = "the caller gave the call up";
     Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
@@ -205,7 +212,7 @@ fn panicked() -> Status {
     Status::new(Code::Internal, "the handler panicked").with_execution(Execution::MayHaveRun)
 }
 
-pub(super) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {
+pub(crate) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {
     reply.fail(&mut out, status);
     out.into()
 }
@@ -243,7 +250,13 @@ pub(super) async fn outcome(
 
 /// The time of a call is over; nothing is known of its execution.
 #[cold]
-pub(super) fn too_late() -> Status {
+pub(crate) fn too_late() -> Status {
     let what = "the deadline of the call has passed";
     Status::new(Code::DeadlineExceeded, what).with_execution(Execution::MayHaveRun)
+}
+
+/// There is no room for a call.
+#[cold]
+pub(super) fn crowded(why: String) -> Status {
+    Status::new(Code::ResourceExhausted, why)
 }

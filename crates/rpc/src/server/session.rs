@@ -2,17 +2,20 @@
 
 use super::counters::count;
 use super::machine::{Fault, Machine};
-use super::running::RunningCall;
+use super::running::{RunningCall, crowded};
 use super::{LINGER, Shared};
 #[cfg(feature = "async")]
 use crate::Reply;
 use crate::buffers::{self, Gathered};
+use crate::clock;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
 use crate::link::{Flush, Link};
+use crate::{Code, Status, web};
 use bytes::BytesMut;
 #[cfg(feature = "async")]
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,8 +28,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Session<'a> {
     shared: &'a Arc<Shared>,
     caller: Arc<Caller>,
-    /// False for a connection too many: its first call is refused.
-    welcome: bool,
+    standing: Standing,
     /// The first call has been started.
     started: bool,
     machine: Machine,
@@ -35,6 +37,16 @@ pub(super) struct Session<'a> {
     /// When the message that is in `input`, incomplete, began to arrive.
     message_began: Option<Instant>,
     end: Option<End>,
+}
+
+/// Whether calls of a connection are answered. Where they are not, the first one is refused, and it is the last one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Welcome,
+    /// It is one too many.
+    Crowded,
+    /// It came without TLS where that is needed.
+    Insecure,
 }
 
 /// Why a connection ends.
@@ -49,18 +61,21 @@ enum End {
     Broken(Fault),
 }
 
+/// What callers are told that come without TLS where that is needed.
+const NEEDS_TLS: &str = "this address takes TLS alone: connect to tls://…";
+
 impl<'a> Session<'a> {
     /// `driver` sends what calls with streams have to say, in its own time.
     pub(super) fn new(
         shared: &'a Arc<Shared>,
         caller: Caller,
-        welcome: bool,
+        standing: Standing,
         driver: Arc<dyn Flush>,
     ) -> Self {
         Session {
             shared,
             caller: Arc::new(caller),
-            welcome,
+            standing,
             started: false,
             machine: Machine::Detecting,
             driver,
@@ -89,7 +104,7 @@ impl<'a> Session<'a> {
                 let arrival = arrival?;
                 self.message_began = None;
                 if let Arrival::Call(call) = &arrival
-                    && (call.reply.closes() || !self.welcome)
+                    && (call.reply.closes() || !self.is_welcome())
                 {
                     self.end = Some(End::LastCall);
                 }
@@ -112,7 +127,7 @@ impl<'a> Session<'a> {
     pub(super) fn start(&self, call: Incoming, buffer: Vec<u8>) -> RunningCall<'a> {
         match self.no_room() {
             None => self.shared.start(call, self.caller.clone(), buffer),
-            Some(why) => self.shared.turn_away(&call, why, buffer),
+            Some(why) => self.shared.turn_away(&call, &why, buffer),
         }
     }
 
@@ -127,13 +142,20 @@ impl<'a> Session<'a> {
     }
 
     /// Why calls are refused just now.
-    pub(super) fn no_room(&self) -> Option<String> {
+    pub(super) fn no_room(&self) -> Option<Status> {
         let limits = &self.shared.limits;
-        if !self.welcome {
-            return Some(format!("the server has {} connections", limits.connections));
+        match self.standing {
+            Standing::Welcome => {}
+            Standing::Crowded => {
+                let why = format!("the server has {} connections", limits.connections);
+                return Some(crowded(why));
+            }
+            Standing::Insecure => {
+                return Some(Status::new(Code::FailedPrecondition, NEEDS_TLS));
+            }
         }
         (self.shared.waiting.load(Ordering::Relaxed) >= limits.calls)
-            .then(|| format!("the server has {} calls waiting", limits.calls))
+            .then(|| crowded(format!("the server has {} calls waiting", limits.calls)))
     }
 
     /// What a thread that may wait does with a call there is room for.
@@ -172,10 +194,20 @@ impl<'a> Session<'a> {
         self.machine.transmit(out);
     }
 
+    /// Sends what calls with streams and objects have queued, for a driver that does so in place.
+    pub(super) fn flush(&self) {
+        self.machine.flush();
+    }
+
     /// What calls with streams have queued, for a driver that sends it itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         self.machine.transmit_streams(out);
+    }
+
+    /// See [`Machine::streaming`].
+    pub(super) fn streaming(&self) -> Option<&web::ReplyTo> {
+        self.machine.streaming()
     }
 
     /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
@@ -197,13 +229,14 @@ impl<'a> Session<'a> {
         if self.is_idle() {
             return self.idle_limit();
         }
-        let began = *self.message_began.get_or_insert_with(Instant::now);
-        self.message_limit().saturating_sub(began.elapsed())
+        let began = *self.message_began.get_or_insert_with(clock::now);
+        self.message_limit()
+            .saturating_sub(clock::now().saturating_duration_since(began))
     }
 
     /// How long a connection may be silent between two calls.
     pub(super) fn idle_limit(&self) -> Duration {
-        match self.welcome {
+        match self.is_welcome() {
             true => self.shared.limits.idle,
             false => self.shared.limits.handshake,
         }
@@ -214,6 +247,14 @@ impl<'a> Session<'a> {
             true => self.shared.limits.transfer,
             false => self.shared.limits.handshake,
         }
+    }
+
+    /// Nothing can be received any longer: counted where that is the peer's doing.
+    pub(super) fn broken(&self, error: io::Error) -> io::Error {
+        if error.kind() == io::ErrorKind::InvalidData {
+            count(&self.shared.counters.protocol_errors);
+        }
+        error
     }
 
     fn is_draining(&self) -> bool {
@@ -288,10 +329,9 @@ impl<'a> Session<'a> {
         !self.ends() && self.machine.is_http2()
     }
 
-    /// False for a connection too many.
-    #[cfg(feature = "grpc")]
+    /// False for a connection whose calls are refused.
     pub(super) fn is_welcome(&self) -> bool {
-        self.welcome
+        self.standing == Standing::Welcome
     }
 
     /// See [`Machine::tells_apart`].

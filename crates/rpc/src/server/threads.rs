@@ -4,14 +4,16 @@
 use super::counters::count;
 use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Released, Session};
-use super::{LINGER, Shared};
+use super::{Door, Entered, Guest, LINGER, Shared, entrance};
 use crate::block_on::block_on;
 use crate::buffers::Gathered;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
 use crate::link::{Flush, Link};
 use crate::transport::{Listener, Receiver, Stream, Wait};
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Status, web};
+use bytes::BytesMut;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -22,11 +24,11 @@ use std::time::{Duration, Instant};
 
 /// Accepts until the listener is closed.
 pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
-    let meets = shared.is_met_at(&listener.address());
+    let door = shared.door(&listener.address());
     loop {
         match listener.accept() {
             Ok(None) => return,
-            Ok(Some(stream)) => spawn(stream, shared, meets),
+            Ok(Some(stream)) => spawn(stream, shared, door),
             // Out of descriptors, or a peer that is gone already: the next one may be better.
             Err(_) => {
                 count(&shared.counters.accept_errors);
@@ -36,8 +38,8 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
     }
 }
 
-fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, meets: bool) {
-    let Some(guest) = shared.admit(Some(stream.clone()), meets) else {
+fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
+    let Some(guest) = shared.admit(Some(stream.clone()), door) else {
         return stream.shutdown();
     };
     let theirs = shared.clone();
@@ -45,7 +47,7 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, meets: bool) {
         .name("dovetail".to_owned())
         .spawn(move || {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = theirs.in_runtime(|| serve(&stream, &theirs, guest.welcome));
+            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &guest, door));
             stream.shutdown();
             drop(guest);
         });
@@ -59,17 +61,31 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, meets: bool) {
 pub(super) fn serve(
     stream: &Arc<dyn Stream>,
     shared: &Arc<Shared>,
-    welcome: bool,
+    guest: &Guest,
+    door: Door,
 ) -> io::Result<()> {
-    let caller = Caller::new(stream.peer(), true).with_ports(stream.ports());
+    let Some(entered) = entrance::enter(stream, shared, guest)? else {
+        return Ok(());
+    };
+    let standing = guest.standing(door, entered.tls.is_some());
+    let Entered {
+        stream,
+        received,
+        tls,
+    } = entered;
+    let caller = Caller::new(stream.peer(), true)
+        .with_ports(stream.ports())
+        .with_tls(tls);
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),
         sending: Mutex::new(()),
     });
+    let mut session = Session::new(shared, caller, standing, sender.clone());
+    session.input = received;
     let mut connection = Connection {
         shared,
-        session: Session::new(shared, caller, welcome, sender.clone()),
+        session,
         sender: &sender,
         receiver: Receiver::new(shared.polling),
         out: Outbox::default(),
@@ -91,8 +107,9 @@ pub(super) fn serve(
         .session
         .farewell(&mut connection.out.waiting.bytes);
     sender.send(&mut connection.out)?;
-    if lingers {
-        linger(&**stream, &mut connection.receiver);
+    match lingers {
+        true => linger(&*stream, &mut connection.receiver),
+        false => stream.shutdown_send(),
     }
     Ok(())
 }
@@ -142,6 +159,7 @@ impl<'a> Connection<'a> {
             }
             self.session.transmit(&mut self.out.waiting.bytes);
             self.sender.send(&mut self.out)?;
+            self.session.flush();
             self.receive(aside)?;
         }
     }
@@ -168,23 +186,43 @@ impl<'a> Connection<'a> {
                     Err(error) => refusal(&reply, &no_thread(&error), Vec::new()),
                 }
             }
-            Poll::Pending => block_on(running),
+            Poll::Pending => match self.session.streaming() {
+                Some(reply) => {
+                    let reply = reply.clone();
+                    block_on(self.stream(running, &reply))
+                }
+                None => block_on(running),
+            },
         };
         self.out.put(answer);
     }
 
+    /// Sends the items of a handler as it makes them. One that waits for its caller finds out that this has gone when it
+    /// next sends something.
+    async fn stream(&mut self, mut running: RunningCall<'a>, reply: &web::ReplyTo) -> Gathered {
+        poll_fn(|context| {
+            loop {
+                if let Poll::Ready(answer) = Pin::new(&mut running).poll(context) {
+                    return Poll::Ready(answer);
+                }
+                reply.transmit(&mut self.out.waiting.bytes);
+                if self.out.waiting.is_empty() {
+                    return Poll::Pending;
+                }
+                if self.sender.send(&mut self.out).is_err() {
+                    self.session.lost();
+                }
+            }
+        })
+        .await
+    }
+
     /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
     fn receive_late(&mut self) {
-        let deadline = Instant::now() + LINGER;
-        let mut piece = [0; 4096];
-        while Instant::now() < deadline {
-            if let Ok(received @ 1..) = self.sender.stream.recv(&mut piece, Wait::Poll) {
-                let received = piece.get(..received).unwrap_or_default();
-                return self.session.input.extend_from_slice(received);
-            }
-            thread::sleep(LATE);
+        receive_late(&*self.sender.stream, &mut self.session.input);
+        if self.session.input.is_empty() {
+            self.session.closed();
         }
-        self.session.closed();
     }
 
     fn receive(&mut self, aside: &mut Aside<'_, '_>) -> io::Result<()> {
@@ -196,7 +234,7 @@ impl<'a> Connection<'a> {
             false => ASIDE,
         };
         let needs = self.session.needs();
-        let deadline = Instant::now() + patience;
+        let deadline = || Instant::now() + patience;
         let stream = &*self.sender.stream;
         let input = &mut self.session.input;
         match self.receiver.receive(stream, input, needs, deadline) {
@@ -209,7 +247,7 @@ impl<'a> Connection<'a> {
                     self.session.timed_out();
                 }
             }
-            Err(e) => return Err(e),
+            Err(e) => return Err(self.session.broken(e)),
         }
         Ok(())
     }
@@ -217,6 +255,18 @@ impl<'a> Connection<'a> {
 
 /// How often a connection of which the receiving side is shut down is looked at.
 const LATE: Duration = Duration::from_millis(5);
+
+/// Receives what a peer says that was about to, on a connection of which the receiving side is shut down.
+pub(super) fn receive_late(stream: &dyn Stream, input: &mut BytesMut) {
+    let deadline = Instant::now() + LINGER;
+    let mut piece = [0; 4096];
+    while Instant::now() < deadline {
+        if let Ok(received @ 1..) = stream.recv(&mut piece, Wait::Poll) {
+            return input.extend_from_slice(piece.get(..received).unwrap_or_default());
+        }
+        thread::sleep(LATE);
+    }
+}
 
 /// The handlers of a connection that wait, each on a thread.
 struct Aside<'scope, 'env> {
@@ -280,7 +330,7 @@ fn finish<'scope>(
 }
 
 /// Lets the peer read what it was told last; see [`LINGER`].
-fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
+pub(super) fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
     stream.shutdown_send();
     let deadline = Instant::now() + LINGER;
     while Instant::now() < deadline
@@ -289,7 +339,7 @@ fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
 }
 
 #[cold]
-fn no_thread(error: &io::Error) -> Status {
+pub(crate) fn no_thread(error: &io::Error) -> Status {
     let what = format!("no thread for a handler that waits: {error}");
     Status::new(Code::ResourceExhausted, what).with_execution(Execution::MayHaveRun)
 }
@@ -363,7 +413,7 @@ impl Sender {
 }
 
 impl Flush for Sender {
-    fn flush(&self, link: &Link) {
+    fn flush(&self, link: &Link, _: Option<Instant>) {
         // Nobody else sends between taking and sending.
         let sending = self.lock();
         let out = link.lock().take_out(Vec::new());

@@ -7,44 +7,33 @@ use dovetail_wire::{Bytes, Encoding};
 use std::collections::{HashMap, VecDeque};
 use std::task::Waker;
 
-/// Wakes somebody who waits.
-pub(crate) trait Wake: Clone {
-    fn wake(&self);
-}
-
-impl Wake for Waker {
-    fn wake(&self) {
-        self.wake_by_ref();
-    }
-}
-
 /// An encoded value.
 pub(crate) type Body = (Encoding, Bytes);
 
 /// An item as it came.
-pub(crate) type Item = (Encoding, dovetail::Body);
-
-/// What has arrived for the calls with streams of a connection, and who waits for it.
-pub(crate) struct Inboxes<W> {
-    calls: HashMap<u32, Inbox<W>>,
+pub(crate) struct Item {
+    pub(crate) encoding: Encoding,
+    /// A struct with the item as its only field, and that field's id.
+    pub(crate) body: dovetail::Body,
+    pub(crate) field: i32,
 }
 
-struct Inbox<W> {
+/// What has arrived for a call with streams, and who waits for it.
+#[derive(Default)]
+pub(crate) struct Inbox {
     /// The answer, at the caller's end.
     answer: Option<Result<Body, Status>>,
     /// Items with their credit.
     items: VecDeque<(Item, usize)>,
     end: Option<Result<Option<Body>, Status>>,
-    /// A call of this end's that is not over.
-    open: bool,
     /// Why the call was broken off.
     over: Option<Status>,
     /// Waits for the answer, or for an item.
-    reader: Option<W>,
+    reader: Option<Waker>,
     /// Waits for credit.
-    writer: Option<W>,
+    writer: Option<Waker>,
     /// Runs the handler.
-    runner: Option<W>,
+    runner: Option<Waker>,
 }
 
 /// What comes next on a stream.
@@ -54,45 +43,141 @@ pub(crate) enum Next {
     End(Result<Option<Body>, Status>),
 }
 
-impl<W> Default for Inboxes<W> {
-    fn default() -> Self {
-        Inboxes {
-            calls: HashMap::new(),
-        }
-    }
-}
-
-impl<W: Wake> Inbox<W> {
+impl Inbox {
     fn wake(&self) {
         for waiter in [&self.reader, &self.writer, &self.runner]
             .into_iter()
             .flatten()
         {
-            waiter.wake();
+            waiter.wake_by_ref();
         }
+    }
+
+    /// An item has come.
+    pub(crate) fn put(&mut self, item: Item, credit: usize) {
+        self.items.push_back((item, credit));
+        self.reader.iter().for_each(Waker::wake_by_ref);
+    }
+
+    /// The end of the other end's stream has.
+    pub(crate) fn end(&mut self, result: Result<Option<Body>, Status>) {
+        self.end.get_or_insert(result);
+        self.wake();
+    }
+
+    /// The answer has.
+    pub(crate) fn answer(&mut self, answer: Result<Body, Status>) {
+        self.answer = Some(answer);
+        self.wake();
+    }
+
+    /// There is room to send.
+    pub(crate) fn room(&self) {
+        self.writer.iter().for_each(Waker::wake_by_ref);
+    }
+
+    /// The call is over for this reason.
+    pub(crate) fn fail(&mut self, why: &Status) {
+        self.over.get_or_insert_with(|| why.clone());
+        self.wake();
+    }
+
+    /// Takes the answer, where it has come; who asks is woken when it does.
+    pub(crate) fn take_answer(&mut self, waiter: &Waker) -> Option<Result<Body, Status>> {
+        let over = || self.over.clone().map(Err);
+        let answer = self.answer.take().or_else(over);
+        self.reader = answer.is_none().then(|| waiter.clone());
+        answer
+    }
+
+    /// Takes what comes next on the stream of the other end, and its credit; who asks is woken when it comes. Of
+    /// the end of a stream there is no end.
+    pub(crate) fn next(&mut self, waiter: &Waker) -> Option<(Next, usize)> {
+        self.reader = None;
+        if let Some((item, credit)) = self.items.pop_front() {
+            return Some((Next::Item(item), credit));
+        }
+        let end = match (&self.end, &self.over) {
+            (Some(end), _) => end.clone(),
+            (None, Some(why)) => Err(why.clone()),
+            (None, None) => {
+                self.reader = Some(waiter.clone());
+                return None;
+            }
+        };
+        Some((Next::End(end), 0))
+    }
+
+    /// Nobody waits for credit any longer.
+    pub(crate) fn has_sent(&mut self) {
+        self.writer = None;
+    }
+
+    /// Notes who waits for credit. False where none will come.
+    pub(crate) fn wait_to_send(&mut self, waiter: &Waker) -> bool {
+        let open = self.over.is_none();
+        if open {
+            self.writer = Some(waiter.clone());
+        }
+        open
+    }
+
+    /// True where the call was broken off; else who asks is woken when it is.
+    pub(crate) fn is_over(&mut self, waiter: &Waker) -> bool {
+        if self.over.is_none() {
+            self.runner = Some(waiter.clone());
+        }
+        self.over.is_some()
+    }
+
+    /// False where the call is over.
+    pub(crate) fn is_open(&self) -> bool {
+        self.over.is_none()
+    }
+
+    /// Why nothing more can be sent.
+    pub(crate) fn why_ended(&self) -> Status {
+        self.over.clone().unwrap_or_else(ended)
+    }
+
+    /// Drops the items that nobody takes, and gives their credit.
+    pub(crate) fn clear(&mut self) -> impl Iterator<Item = usize> + '_ {
+        self.items.drain(..).map(|(_, credit)| credit)
     }
 }
 
-impl<W: Wake> Inboxes<W> {
+/// What has arrived for the calls with streams of a connection.
+#[derive(Default)]
+pub(crate) struct Inboxes {
+    calls: HashMap<u32, Open>,
+}
+
+/// A call with streams that somebody still has to do with.
+struct Open {
+    inbox: Inbox,
+    /// Made by this end, and not over.
+    counts: bool,
+}
+
+impl Inboxes {
     /// A call with streams begins.
     pub(crate) fn open(&mut self, call: u32) {
-        let inbox = Inbox {
-            answer: None,
-            items: VecDeque::new(),
-            end: None,
-            open: true,
-            over: None,
-            reader: None,
-            writer: None,
-            runner: None,
+        let inbox = Inbox::default();
+        let open = Open {
+            inbox,
+            counts: true,
         };
-        self.calls.insert(call, inbox);
+        self.calls.insert(call, open);
+    }
+
+    fn get(&mut self, call: u32) -> Option<&mut Inbox> {
+        self.calls.get_mut(&call).map(|open| &mut open.inbox)
     }
 
     /// Notes that a call is over. True where it was not before.
     pub(crate) fn finished(&mut self, call: u32) -> bool {
-        let open = self.calls.get_mut(&call).map(|inbox| &mut inbox.open);
-        open.is_some_and(std::mem::take)
+        let counts = self.calls.get_mut(&call).map(|open| &mut open.counts);
+        counts.is_some_and(std::mem::take)
     }
 
     /// True for a call with streams that somebody still has to do with.
@@ -108,29 +193,30 @@ impl<W: Wake> Inboxes<W> {
                 encoding,
                 body,
                 credit,
-            } => match self.calls.get_mut(&call) {
+            } => match self.get(call) {
                 Some(inbox) => {
-                    inbox.items.push_back(((encoding, body), credit));
-                    inbox.reader.iter().for_each(W::wake);
+                    let field = 0;
+                    let item = Item {
+                        encoding,
+                        body,
+                        field,
+                    };
+                    inbox.put(item, credit);
                 }
                 None => machine.taken(call, credit),
             },
             Event::End { call, result } => {
-                if let Some(inbox) = self.calls.get_mut(&call) {
-                    inbox.end.get_or_insert(result);
-                    inbox.wake();
+                if let Some(inbox) = self.get(call) {
+                    inbox.end(result);
                 }
             }
             Event::Credit { call: Some(call) } => {
-                let inbox = self.calls.get(&call);
-                inbox.and_then(|inbox| inbox.writer.as_ref()).map(W::wake);
+                if let Some(inbox) = self.get(call) {
+                    inbox.room();
+                }
             }
             Event::Credit { call: None } => {
-                let writers = self
-                    .calls
-                    .values()
-                    .filter_map(|inbox| inbox.writer.as_ref());
-                writers.for_each(W::wake);
+                self.calls.values().for_each(|open| open.inbox.room());
             }
             Event::Call(_)
             | Event::Reply { .. }
@@ -141,99 +227,83 @@ impl<W: Wake> Inboxes<W> {
 
     /// The answer to a call has come.
     pub(crate) fn answer(&mut self, call: u32, answer: Result<Body, Status>) {
-        if let Some(inbox) = self.calls.get_mut(&call) {
-            inbox.answer = Some(answer);
-            inbox.wake();
+        if let Some(inbox) = self.get(call) {
+            inbox.answer(answer);
         }
     }
 
-    /// Takes the answer, where it has come; who asks is woken when it does.
-    pub(crate) fn take_answer(&mut self, call: u32, waiter: &W) -> Option<Result<Body, Status>> {
-        let Some(inbox) = self.calls.get_mut(&call) else {
-            return Some(Err(ended()));
-        };
-        let answer = inbox.answer.take();
-        match answer {
-            Some(answer) => Some(answer),
-            None => match &inbox.over {
-                Some(why) => Some(Err(why.clone())),
-                None => {
-                    inbox.reader = Some(waiter.clone());
-                    None
-                }
-            },
+    /// See [`Inbox::take_answer`].
+    pub(crate) fn take_answer(
+        &mut self,
+        call: u32,
+        waiter: &Waker,
+    ) -> Option<Result<Body, Status>> {
+        match self.get(call) {
+            Some(inbox) => inbox.take_answer(waiter),
+            None => Some(Err(ended())),
         }
     }
 
-    /// Takes what comes next on the stream of the other end; who asks is woken when it comes. Of the end of
-    /// a stream there is no end.
-    pub(crate) fn next(&mut self, call: u32, machine: &mut Connection, waiter: &W) -> Option<Next> {
-        let Some(inbox) = self.calls.get_mut(&call) else {
+    /// See [`Inbox::next`].
+    pub(crate) fn next(
+        &mut self,
+        call: u32,
+        machine: &mut Connection,
+        waiter: &Waker,
+    ) -> Option<Next> {
+        let Some(inbox) = self.get(call) else {
             return Some(Next::End(Err(ended())));
         };
-        if let Some((body, credit)) = inbox.items.pop_front() {
+        let (next, credit) = inbox.next(waiter)?;
+        if let Next::Item(_) = next {
             machine.taken(call, credit);
-            return Some(Next::Item(body));
         }
-        match (&inbox.end, &inbox.over) {
-            (Some(end), _) => Some(Next::End(end.clone())),
-            (None, Some(why)) => Some(Next::End(Err(why.clone()))),
-            (None, None) => {
-                inbox.reader = Some(waiter.clone());
-                None
-            }
+        Some(next)
+    }
+
+    /// See [`Inbox::has_sent`].
+    pub(crate) fn has_sent(&mut self, call: u32) {
+        if let Some(inbox) = self.get(call) {
+            inbox.has_sent();
         }
     }
 
-    /// Notes who waits for credit. False where none will come.
-    pub(crate) fn wait_to_send(&mut self, call: u32, waiter: &W) -> bool {
-        match self.calls.get_mut(&call) {
-            Some(inbox) if inbox.over.is_none() => {
-                inbox.writer = Some(waiter.clone());
-                true
-            }
-            _ => false,
-        }
+    /// See [`Inbox::wait_to_send`].
+    pub(crate) fn wait_to_send(&mut self, call: u32, waiter: &Waker) -> bool {
+        self.get(call)
+            .is_some_and(|inbox| inbox.wait_to_send(waiter))
     }
 
-    /// True where a call was broken off; else who asks is woken when it is.
-    pub(crate) fn is_over(&mut self, call: u32, waiter: &W) -> bool {
-        match self.calls.get_mut(&call) {
-            Some(inbox) if inbox.over.is_none() => {
-                inbox.runner = Some(waiter.clone());
-                false
-            }
-            _ => true,
-        }
+    /// See [`Inbox::is_over`].
+    pub(crate) fn is_over(&mut self, call: u32, waiter: &Waker) -> bool {
+        self.get(call).is_none_or(|inbox| inbox.is_over(waiter))
     }
 
-    /// Why nothing more can be sent.
+    /// See [`Inbox::why_ended`].
     pub(crate) fn why_ended(&self, call: u32) -> Status {
-        let over = self.calls.get(&call).and_then(|inbox| inbox.over.clone());
-        over.unwrap_or_else(ended)
+        let open = self.calls.get(&call);
+        open.map_or_else(ended, |open| open.inbox.why_ended())
     }
 
-    /// The call is over for this reason.
+    /// See [`Inbox::fail`].
     pub(crate) fn fail(&mut self, call: u32, why: &Status) {
-        if let Some(inbox) = self.calls.get_mut(&call) {
-            inbox.over.get_or_insert_with(|| why.clone());
-            inbox.wake();
+        if let Some(inbox) = self.get(call) {
+            inbox.fail(why);
         }
     }
 
-    /// All calls are.
+    /// All calls are over.
     pub(crate) fn fail_all(&mut self, why: &Status) {
-        for inbox in self.calls.values_mut() {
-            inbox.open = false;
-            inbox.over.get_or_insert_with(|| why.clone());
-            inbox.wake();
+        for open in self.calls.values_mut() {
+            open.counts = false;
+            open.inbox.fail(why);
         }
     }
 
     /// Nobody takes what has arrived, or will: what is there goes back.
     pub(crate) fn ignore(&mut self, call: u32, machine: &mut Connection) {
-        let items = self.calls.get_mut(&call).map(|inbox| &mut inbox.items);
-        for (_, credit) in items.into_iter().flat_map(|items| items.drain(..)) {
+        let inbox = self.get(call);
+        for credit in inbox.into_iter().flat_map(Inbox::clear) {
             machine.taken(call, credit);
         }
         machine.ignore(call);
@@ -245,15 +315,11 @@ impl<W: Wake> Inboxes<W> {
         self.calls.remove(&call);
     }
 
-    /// Wakes somebody who waits.
-    pub(crate) fn wake_any(&self) {
-        let mut waiting = self
-            .calls
-            .values()
-            .flat_map(|inbox| [&inbox.reader, &inbox.writer])
-            .flatten();
-        if let Some(waiter) = waiting.next() {
-            waiter.wake();
-        }
+    /// Those who wait for something.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Waker> {
+        let inboxes = self.calls.values();
+        inboxes
+            .flat_map(|open| [&open.inbox.reader, &open.inbox.writer])
+            .flatten()
     }
 }

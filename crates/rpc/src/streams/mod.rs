@@ -7,177 +7,139 @@
 
 mod inbox;
 mod items;
+mod own;
 mod receiver;
+#[cfg_attr(
+    not(feature = "async"),
+    expect(
+        dead_code,
+        unreachable_pub,
+        reason = "inside of those of blocking clients"
+    )
+)]
+mod sender;
 
 #[cfg(feature = "async")]
 mod answer;
 #[cfg(feature = "async")]
-mod sender;
+mod described;
 
-pub(crate) use inbox::{Inboxes, Next, Wake};
+pub(crate) use inbox::{Body, Inbox, Inboxes, Item, Next};
 pub use items::{ItemSink, Items, Streaming};
+pub(crate) use own::OwnCall;
 pub use receiver::Receiver;
 
 #[cfg(feature = "async")]
 pub use answer::{Answer, Streamed, Upload};
 #[cfg(feature = "async")]
+pub use described::{DescribedNext, DescribedStreams};
+#[cfg_attr(
+    not(feature = "async"),
+    expect(unreachable_pub, reason = "inside the blocking ones")
+)]
 pub use sender::Sender;
 
-use crate::client::Table;
 use crate::exceptions::Exceptions;
-use crate::link::Link;
-use crate::reply::{ReplyBody, ReplySlot};
+use crate::reply::ReplySlot;
+use crate::web;
 use crate::{Code, Execution, Status};
-use dovetail_protocol::dovetail::{Connection, Sent};
-use dovetail_wire::{Bytes, EncodeError, Encoding, Field, FieldValue, Limits};
-use inbox::Item;
+use dovetail_wire::{
+    Bytes, Decode, Encode, EncodeError, Encoding, Field, FieldValue, Limits, Writer,
+};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
-/// A call with streams, at either end. Its handles share it; with the last of them it is closed.
+/// A call with streams, at either end: what its handles need, whatever the wire. They share it; with the last of them
+/// it is closed.
 #[derive(Clone)]
 pub(crate) struct StreamCall {
-    inner: Arc<Inner>,
+    wire: OnWire,
+    /// For people.
     method: &'static str,
 }
 
-struct Inner {
-    link: Arc<Link>,
-    call: u32,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.link.with(|table| table.close(self.call));
-    }
+#[derive(Clone)]
+enum OnWire {
+    Own(OwnCall),
+    Web(Arc<web::Handle>),
 }
 
 impl StreamCall {
-    /// A call whose inbox is open.
-    pub(crate) fn new(link: Arc<Link>, call: u32) -> Self {
-        StreamCall {
-            inner: Arc::new(Inner { link, call }),
-            method: "",
-        }
+    /// A call over Dovetail's own wire.
+    pub(crate) fn own(call: OwnCall, method: &'static str) -> Self {
+        let wire = OnWire::Own(call);
+        StreamCall { wire, method }
     }
 
-    /// The same call, with the name of its method for errors.
-    pub(crate) fn named(&self, method: &'static str) -> Self {
-        StreamCall {
-            inner: self.inner.clone(),
-            method,
-        }
+    /// A call over HTTP.
+    pub(crate) fn web(call: web::Handle, method: &'static str) -> Self {
+        let wire = OnWire::Web(Arc::new(call));
+        StreamCall { wire, method }
     }
 
-    /// The number on the connection.
-    pub(crate) fn number(&self) -> u32 {
-        self.inner.call
-    }
-
-    /// The method, for people.
     pub(crate) fn method(&self) -> &'static str {
         self.method
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        self.inner.link.limits
+        match &self.wire {
+            OnWire::Own(call) => call.limits(),
+            OnWire::Web(call) => call.limits(),
+        }
     }
 
     /// A client has lost interest in the call, or a handler in its caller's items.
     pub(crate) fn leave(&self) {
-        self.with(|table| table.leave(self.inner.call));
-    }
-
-    fn with<R>(&self, work: impl FnOnce(&mut Table<Waker>) -> R) -> R {
-        self.inner.link.with(work)
-    }
-
-    /// Does something to the connection, where its wire has streams.
-    fn own<R>(
-        &self,
-        work: impl FnOnce(&mut Connection, &mut Inboxes<Waker>, &mut Vec<u8>) -> R,
-    ) -> Option<R> {
-        self.with(|table| {
-            let (machine, inboxes, out) = table.own()?;
-            Some(work(machine, inboxes, out))
-        })
+        match &self.wire {
+            OnWire::Own(call) => call.leave(),
+            OnWire::Web(call) => call.leave(),
+        }
     }
 
     /// The answer, at the caller's end.
-    #[cfg(feature = "async")]
-    pub(crate) fn poll_answer(&self, context: &Context<'_>) -> Poll<Result<inbox::Body, Status>> {
-        let call = self.number();
-        let answer = self.with(|table| table.streams.take_answer(call, context.waker()));
-        answer.map_or(Poll::Pending, Poll::Ready)
+    pub(crate) fn poll_answer(&self, context: &Context<'_>) -> Poll<Result<Body, Status>> {
+        match &self.wire {
+            OnWire::Own(call) => call.poll_answer(context),
+            OnWire::Web(call) => call.poll_answer(context),
+        }
     }
 
-    /// Appends an item as soon as there is credit for it.
-    pub(crate) fn poll_send<T: FieldValue>(
+    /// Takes an item to be sent, as soon as there is room for it: what it is as the field of this number.
+    pub(crate) fn poll_send<E: Encode>(
         &self,
-        item: &T,
+        item: impl FnOnce(i32) -> E,
         context: &Context<'_>,
     ) -> Poll<Result<(), Status>> {
-        let call = self.number();
-        let polled =
-            self.own(
-                |machine, inboxes, out| match machine.item(call, &item_of(&(item,)), out) {
-                    Ok(Sent::Yes) => Poll::Ready(Ok(())),
-                    Ok(Sent::NoCredit) if inboxes.wait_to_send(call, context.waker()) => {
-                        Poll::Pending
-                    }
-                    Ok(Sent::NoCredit | Sent::Ended) => Poll::Ready(Err(inboxes.why_ended(call))),
-                    Err(error) => Poll::Ready(Err(unencodable(self.method(), &error))),
-                },
-            );
-        polled.unwrap_or_else(|| Poll::Ready(Err(ended())))
+        let sent = match &self.wire {
+            OnWire::Own(call) => call.poll_send(item, context),
+            OnWire::Web(call) => call.poll_send(item, context),
+        };
+        sent.map_err(|unsent| unsent.into_status(self.method))
     }
 
-    /// True where the other end has gone; else who asks is woken when it goes.
-    pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
-        let call = self.number();
-        self.with(|table| table.streams.is_over(call, context.waker()))
-    }
-
-    /// Answers the call for good, unless that has been done.
-    pub(crate) fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let call = self.number();
-        self.own(|machine, inboxes, out| {
-            if inboxes.finished(call) {
-                machine.transmit(out);
-                write(out);
-                machine.answered(call);
-                inboxes.fail(call, &ended());
-            }
-        });
-    }
-
-    /// Sends an item as soon as there is credit for it.
+    /// The same, to be awaited.
     pub(crate) fn send<T: FieldValue>(
         &self,
         item: T,
     ) -> impl Future<Output = Result<(), Status>> + use<'_, T> {
-        poll_fn(move |context| self.poll_send(&item, context))
+        poll_fn(move |context| self.poll_send(|field| ItemOf(&item, field), context))
     }
 
     /// What comes next on the other end's stream.
     pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Next> {
-        let next = self.with(|table| table.next(self.number(), context.waker()));
-        next.map_or(Poll::Pending, Poll::Ready)
-    }
-
-    /// Appends something of the call's.
-    pub(crate) fn append<R>(&self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        self.with(|table| {
-            table.transmit();
-            write(&mut table.out)
-        })
+        match &self.wire {
+            OnWire::Own(call) => call.poll_next(context),
+            OnWire::Web(call) => call.poll_next(context),
+        }
     }
 
     /// Ends this end's stream.
     pub(crate) fn end(&self) {
-        let call = self.number();
-        self.own(|machine, _, out| machine.end(call, out));
+        match &self.wire {
+            OnWire::Own(call) => call.end(),
+            OnWire::Web(call) => call.end(),
+        }
     }
 
     /// Ends this end's stream with an exception that the contract declares for it; gives the status where it is
@@ -186,11 +148,32 @@ impl StreamCall {
         if let Some(status) = exception.as_status() {
             return Err(status.clone());
         }
-        let answer: Result<(), E> = Err(exception);
-        let (call, body) = (self.number(), ReplyBody(&answer));
-        let ended = self.own(|machine, _, out| machine.end_with(call, &body, out));
-        let ended = ended.unwrap_or(Ok(()));
-        ended.map_err(|error| unencodable(self.method(), &error))
+        let ended = match &self.wire {
+            OnWire::Own(call) => call.end_with(exception),
+            OnWire::Web(call) => call.end_with(exception),
+        };
+        ended.map_err(|unsent| unsent.into_status(self.method))
+    }
+}
+
+/// Why something was not sent.
+pub(crate) enum Unsent {
+    Over(Status),
+    Unencodable(EncodeError),
+}
+
+impl Unsent {
+    fn into_status(self, method: &str) -> Status {
+        match self {
+            Unsent::Over(why) => why,
+            Unsent::Unencodable(error) => unencodable(method, &error),
+        }
+    }
+}
+
+impl From<EncodeError> for Unsent {
+    fn from(error: EncodeError) -> Self {
+        Unsent::Unencodable(error)
     }
 }
 
@@ -200,16 +183,26 @@ pub(crate) fn unencodable(method: &str, error: &EncodeError) -> Status {
     Status::new(Code::InvalidArgument, what)
 }
 
-/// The only field of an item.
-const fn item_field<T: FieldValue>() -> Field<'static> {
-    Field::new(0, "item", T::KIND)
+/// The table of the struct that has an item as its only field. On Dovetail's own wire that has the id 0, which gRPC
+/// cannot say.
+fn item_table<T: FieldValue>(field: i32) -> &'static [Field<'static>] {
+    const fn item<T: FieldValue>(field: i32) -> Field<'static> {
+        Field::new(field, "item", T::KIND)
+    }
+    match field {
+        0 => const { &[item::<T>(0)] },
+        1 => const { &[item::<T>(1)] },
+        _ => const { &[item::<T>(2)] },
+    }
 }
 
-/// An item as it is encoded.
-pub(crate) fn item_of<'a, T: FieldValue>(
-    item: &'a (&'a T,),
-) -> (&'a (&'a T,), &'static [Field<'static>]) {
-    (item, const { &[item_field::<T>()] })
+/// An item as it is encoded, in this field.
+pub(crate) struct ItemOf<'a, T>(pub(crate) &'a T, pub(crate) i32);
+
+impl<T: FieldValue> Encode for ItemOf<'_, T> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        (&(self.0,), item_table::<T>(self.1)).encode(writer)
+    }
 }
 
 /// The method whose items are decoded, and what it is called where they cannot be: those of a caller make its
@@ -220,11 +213,16 @@ pub(crate) struct Source<'a> {
     pub(crate) fault: Code,
 }
 
-impl<'a> Source<'a> {
-    /// What the server sends.
-    pub(crate) fn callee(method: &'a str) -> Self {
-        let fault = Code::Internal;
-        Source { method, fault }
+impl Source<'_> {
+    /// Decodes an item into the struct that has it as its only field.
+    fn decode(self, item: Item, slot: &mut impl Decode, limits: Limits) -> Result<(), Status> {
+        let body = item.body.decompress();
+        let body = body.map_err(|error| self.undecodable(&error.to_string()))?;
+        match item.encoding.decode(slot, &body, limits) {
+            Ok(read) if read == body.len() => Ok(()),
+            Ok(read) => Err(self.undecodable(&format!("{} bytes are left", body.len() - read))),
+            Err(error) => Err(self.undecodable(&error.to_string())),
+        }
     }
 
     #[cold]
@@ -237,18 +235,13 @@ impl<'a> Source<'a> {
 /// Decodes an item.
 pub(crate) fn decode_item<T: FieldValue>(
     source: Source<'_>,
-    (encoding, body): Item,
+    item: Item,
     limits: Limits,
 ) -> Result<T, Status> {
-    let body = body.decompress();
-    let body = body.map_err(|error| source.undecodable(&error.to_string()))?;
-    let mut item = (T::default(),);
-    let mut params = (&mut item, const { &[item_field::<T>()] as &[_] });
-    match encoding.decode(&mut params, &body, limits) {
-        Ok(read) if read == body.len() => Ok(item.0),
-        Ok(read) => Err(source.undecodable(&format!("{} bytes are left", body.len() - read))),
-        Err(error) => Err(source.undecodable(&error.to_string())),
-    }
+    let table = item_table::<T>(item.field);
+    let mut value = (T::default(),);
+    source.decode(item, &mut (&mut value, table), limits)?;
+    Ok(value.0)
 }
 
 /// Decodes the exception that ends a stream.
@@ -273,5 +266,12 @@ pub(crate) fn decode_exception<E: Exceptions>(
 #[cold]
 pub(crate) fn ended() -> Status {
     let what = "the call has ended, and its streams with it";
+    Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
+}
+
+/// The caller itself ended a call with streams.
+#[cold]
+pub(crate) fn given_up() -> Status {
+    let what = "the caller gave the call up: it dropped one of its streams before the end";
     Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }

@@ -23,7 +23,6 @@ pub struct Receiver<T, E = Status> {
 
 impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
     /// What the server sends.
-    #[cfg(feature = "async")]
     pub(crate) fn of_callee(call: StreamCall) -> Self {
         Self::new(call, Code::Internal)
     }
@@ -47,7 +46,12 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
         poll_fn(|context| self.poll(context)).await
     }
 
-    fn poll(&mut self, context: &Context<'_>) -> Poll<Option<Result<T, E>>> {
+    /// Nothing more is wanted, and the caller has said so.
+    pub(crate) fn give_up(&mut self) {
+        self.ended = true;
+    }
+
+    pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Option<Result<T, E>>> {
         if self.ended {
             return Poll::Ready(None);
         }

@@ -1,4 +1,4 @@
-use super::StreamCall;
+use super::{ItemOf, StreamCall};
 use crate::{Exceptions, Status};
 use dovetail_wire::FieldValue;
 use std::fmt;
@@ -25,7 +25,7 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
     /// Sends an item; waits where the server has not taken earlier ones. An error says that the call is over,
     /// and its answer says why.
     pub async fn send(&mut self, item: &T) -> Result<(), Status> {
-        poll_fn(|context| self.call.poll_send(item, context)).await
+        poll_fn(|context| self.call.poll_send(|field| ItemOf(item, field), context)).await
     }
 
     /// There are no more items.

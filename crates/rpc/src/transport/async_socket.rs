@@ -1,8 +1,8 @@
 //! A socket on an event loop: of a server's connections, and of async clients.
 
-use super::Experience;
-use super::shm::AsyncMemory;
+use super::shm::{AsyncMemory, admits};
 use super::socket::ports;
+use super::{AsyncTls, Experience, MemoryStream, PIECE, Stream as _, Wait};
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
@@ -14,9 +14,6 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// Where a thread receives small messages, whatever the connection: an idle connection keeps no buffer.
 const SCRATCH: usize = 64 << 10;
-
-/// At most so much is received at a time where its place is cleared before.
-const PIECE: usize = 256 << 10;
 
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
@@ -31,6 +28,9 @@ pub(crate) enum AsyncSocket {
         chosen: bool,
     },
     Memory(Box<AsyncMemory>),
+    /// The other end is in this process.
+    Process(MemoryStream),
+    Tls(Box<AsyncTls>),
 }
 
 impl AsyncSocket {
@@ -38,7 +38,8 @@ impl AsyncSocket {
     pub(crate) fn new(socket: socket2::Socket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(match socket.local_addr()?.is_unix() {
-            true => AsyncSocket::accepted(UnixStream::from_std(socket.into())?),
+            true => AsyncSocket::accepted(UnixStream::from_std(socket.into())?)
+                .ok_or(io::ErrorKind::PermissionDenied)?,
             false => {
                 socket.set_tcp_nodelay(true)?;
                 AsyncSocket::Tcp(TcpStream::from_std(socket.into())?)
@@ -46,9 +47,10 @@ impl AsyncSocket {
         })
     }
 
+    /// Connects, without TLS yet where the address asks for that.
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
-            Address::Tcp(place) => {
+            Address::Tcp(place) | Address::Tls(place) => {
                 let stream = TcpStream::connect(place).await?;
                 stream.set_nodelay(true)?;
                 AsyncSocket::Tcp(stream)
@@ -69,12 +71,12 @@ impl AsyncSocket {
         }
     }
 
-    /// A peer on a Unix socket.
-    pub(crate) fn accepted(socket: UnixStream) -> Self {
-        AsyncSocket::Unix {
+    /// A peer on a Unix socket; `None` for a stranger where only the own user is admitted.
+    pub(crate) fn accepted(socket: UnixStream) -> Option<Self> {
+        admits(&socket).then_some(AsyncSocket::Unix {
             socket,
             chosen: false,
-        }
+        })
     }
 
     /// Waits until a peer that was accepted has chosen what the connection goes over. Nothing is lost where the
@@ -99,8 +101,8 @@ impl AsyncSocket {
         needs: usize,
         experience: &mut Experience,
     ) -> io::Result<usize> {
-        let start = Instant::now();
-        if let Some(mut poll) = experience.poll(start) {
+        let mut start = None;
+        if let Some(mut poll) = experience.poll() {
             loop {
                 match self.look(input, needs) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -115,7 +117,9 @@ impl AsyncSocket {
                     break;
                 }
             }
+            start = poll.start();
         }
+        let start = start.unwrap_or_else(Instant::now);
         let result = self.when_readable(|| self.try_receive(input, needs)).await;
         experience.waited(start);
         result
@@ -124,6 +128,11 @@ impl AsyncSocket {
     fn try_receive(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
         if needs > SCRATCH {
             input.reserve(needs);
+        }
+        if let AsyncSocket::Tls(tls) = self {
+            return with_scratch(|scratch| tls.try_receive(scratch, input));
+        }
+        if needs > SCRATCH {
             return self.try_read_behind(input);
         }
         with_scratch(|scratch| {
@@ -158,7 +167,7 @@ impl AsyncSocket {
         match self {
             AsyncSocket::Tcp(stream) => stream.write_all(bytes).await,
             AsyncSocket::Unix { socket, .. } => socket.write_all(bytes).await,
-            AsyncSocket::Memory(_) => {
+            AsyncSocket::Memory(_) | AsyncSocket::Process(_) | AsyncSocket::Tls(_) => {
                 while !bytes.is_empty() {
                     let sent = self.send_some(bytes).await?;
                     bytes = bytes.get(sent..).unwrap_or_default();
@@ -180,10 +189,11 @@ impl AsyncSocket {
                 AsyncSocket::Tcp(stream) => stream.write_vectored(slices).await?,
                 AsyncSocket::Unix { socket, .. } => socket.write_vectored(slices).await?,
                 // Each piece is written to its place in the ring by itself anyway.
-                AsyncSocket::Memory(_) => {
+                AsyncSocket::Memory(_) | AsyncSocket::Process(_) => {
                     let first = slices.first().map_or(&[][..], |slice| slice);
                     self.send_some(first).await?
                 }
+                AsyncSocket::Tls(tls) => tls.send_some(slices).await?,
             };
             if sent == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -201,6 +211,8 @@ impl AsyncSocket {
                     AsyncSocket::Tcp(stream) => stream.writable().await?,
                     AsyncSocket::Unix { socket, .. } => socket.writable().await?,
                     AsyncSocket::Memory(memory) => memory.writable().await?,
+                    AsyncSocket::Process(stream) => stream.writable().await,
+                    AsyncSocket::Tls(tls) => tls.writable().await?,
                 },
                 result => return result,
             }
@@ -215,6 +227,11 @@ impl AsyncSocket {
                 memory.shutdown_send();
                 Ok(())
             }
+            AsyncSocket::Process(stream) => {
+                stream.shutdown_send();
+                Ok(())
+            }
+            AsyncSocket::Tls(tls) => tls.shutdown_send().await,
         }
     }
 
@@ -228,6 +245,8 @@ impl AsyncSocket {
                     AsyncSocket::Tcp(stream) => stream.readable().await?,
                     AsyncSocket::Unix { socket, .. } => socket.readable().await?,
                     AsyncSocket::Memory(memory) => memory.readable().await?,
+                    AsyncSocket::Process(stream) => stream.readable().await,
+                    AsyncSocket::Tls(tls) => tls.readable().await?,
                 },
                 result => return result,
             }
@@ -240,6 +259,8 @@ impl AsyncSocket {
             AsyncSocket::Tcp(stream) => stream.try_write(bytes),
             AsyncSocket::Unix { socket, .. } => socket.try_write(bytes),
             AsyncSocket::Memory(memory) => memory.try_write(bytes),
+            AsyncSocket::Process(stream) => stream.try_write(bytes),
+            AsyncSocket::Tls(tls) => tls.try_send(&[IoSlice::new(bytes)]),
         }
     }
 
@@ -248,19 +269,23 @@ impl AsyncSocket {
             AsyncSocket::Tcp(stream) => stream.try_read(buffer),
             AsyncSocket::Unix { socket, .. } => socket.try_read(buffer),
             AsyncSocket::Memory(memory) => memory.try_read(buffer),
+            AsyncSocket::Process(stream) => stream.recv(buffer, Wait::Poll),
+            // Only to be thrown away: what is wanted is received with `try_receive`.
+            AsyncSocket::Tls(tls) => tls.try_discard(buffer),
         }
     }
 
-    /// Reads behind what the buffer holds, into memory that nobody has to clear before where that is possible.
+    /// Reads behind what the buffer holds, into memory that nobody has cleared.
     fn try_read_behind(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
             AsyncSocket::Tcp(stream) => stream.try_read_buf(buffer),
             AsyncSocket::Unix { socket, .. } => socket.try_read_buf(buffer),
-            AsyncSocket::Memory(memory) => {
+            AsyncSocket::Memory(memory) => memory.try_read_behind(buffer),
+            AsyncSocket::Process(_) | AsyncSocket::Tls(_) => {
                 let start = buffer.len();
                 buffer.resize(buffer.capacity().min(start + PIECE), 0);
                 let place = buffer.get_mut(start..).unwrap_or_default();
-                let received = memory.try_read(place);
+                let received = self.try_read(place);
                 buffer.truncate(start + received.as_ref().copied().unwrap_or(0));
                 received
             }
@@ -268,6 +293,6 @@ impl AsyncSocket {
     }
 }
 
-fn with_scratch<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
+pub(super) fn with_scratch<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
     BUFFER.with_borrow_mut(|scratch| read(scratch))
 }

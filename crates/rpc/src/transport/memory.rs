@@ -19,6 +19,9 @@ struct Queue {
 struct Direction {
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// The same for tasks.
+    #[cfg(feature = "async")]
+    woken: tokio::sync::Notify,
 }
 
 impl Direction {
@@ -28,7 +31,27 @@ impl Direction {
 
     fn close(&self) {
         self.lock().closed = true;
+        self.notify();
+    }
+
+    fn notify(&self) {
         self.changed.notify_all();
+        #[cfg(feature = "async")]
+        self.woken.notify_waiters();
+    }
+
+    /// Waits until the queue is like this.
+    #[cfg(feature = "async")]
+    async fn until(&self, ready: impl Fn(&Queue) -> bool) {
+        loop {
+            let mut woken = std::pin::pin!(self.woken.notified());
+            // What happens from now on is not missed.
+            woken.as_mut().enable();
+            if ready(&self.lock()) {
+                return;
+            }
+            woken.await;
+        }
     }
 
     fn wait<'a>(
@@ -76,6 +99,37 @@ pub fn memory_pair() -> (MemoryStream, MemoryStream) {
     )
 }
 
+#[cfg(feature = "async")]
+impl MemoryStream {
+    /// Waits until there is something to receive, or nothing comes any more.
+    pub(crate) async fn readable(&self) {
+        let ready = |queue: &Queue| queue.closed || !queue.bytes.is_empty();
+        self.incoming.until(ready).await;
+    }
+
+    /// Waits until something can be sent, or nothing any more.
+    pub(crate) async fn writable(&self) {
+        let ready = |queue: &Queue| queue.closed || queue.bytes.len() < ROOM;
+        self.outgoing.until(ready).await;
+    }
+
+    /// Sends as much as there is room for.
+    pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut queue = self.outgoing.lock();
+        if queue.closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = ROOM.saturating_sub(queue.bytes.len()).min(bytes.len());
+        if room == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        queue.bytes.extend(bytes.get(..room).unwrap_or_default());
+        drop(queue);
+        self.outgoing.notify();
+        Ok(room)
+    }
+}
+
 impl Stream for MemoryStream {
     fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
         let mut queue = self.incoming.lock();
@@ -88,7 +142,7 @@ impl Stream for MemoryStream {
         }
         let received = io::Read::read(&mut queue.bytes, buffer)?;
         drop(queue);
-        self.incoming.changed.notify_all();
+        self.incoming.notify();
         Ok(received)
     }
 
@@ -106,7 +160,7 @@ impl Stream for MemoryStream {
             let (now, later) = bytes.split_at(room);
             queue.bytes.extend(now);
             bytes = later;
-            self.outgoing.changed.notify_all();
+            self.outgoing.notify();
         }
         Ok(())
     }
@@ -137,8 +191,28 @@ impl Drop for MemoryStream {
 
 #[derive(Default)]
 struct Backlog {
-    waiting: Mutex<(VecDeque<MemoryStream>, bool)>,
+    waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// The same for a task.
+    #[cfg(feature = "testing")]
+    woken: tokio::sync::Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    streams: VecDeque<MemoryStream>,
+    closed: bool,
+    /// Refuses, but may listen again.
+    refuses: bool,
+    /// Both directions of all connections there are, where a test may cut them.
+    #[cfg(feature = "async")]
+    open: Vec<std::sync::Weak<Direction>>,
+}
+
+impl Backlog {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Where a server takes connections from its own process.
@@ -154,20 +228,71 @@ pub fn memory() -> (MemoryListener, MemoryConnector) {
     (MemoryListener(backlog.clone()), MemoryConnector(backlog))
 }
 
-impl Connector for MemoryConnector {
-    fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
+impl MemoryConnector {
+    fn open(&self) -> io::Result<MemoryStream> {
         let (client, server) = memory_pair();
-        let mut waiting = self
-            .0
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if waiting.1 {
+        let mut waiting = self.0.lock();
+        if waiting.closed || waiting.refuses {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
-        waiting.0.push_back(server);
+        waiting.streams.push_back(server);
         self.0.changed.notify_one();
-        Ok(Arc::new(client))
+        #[cfg(feature = "testing")]
+        self.0.woken.notify_one();
+        Ok(client)
+    }
+}
+
+/// What a test does with connections.
+#[cfg(feature = "async")]
+impl MemoryConnector {
+    /// A connection that [`cut`](Self::cut) cuts.
+    pub(crate) fn open_for_test(&self) -> io::Result<MemoryStream> {
+        let stream = self.open()?;
+        let open = &mut self.0.lock().open;
+        open.retain(|direction| direction.strong_count() > 0);
+        open.extend([&stream.incoming, &stream.outgoing].map(Arc::downgrade));
+        Ok(stream)
+    }
+}
+
+#[cfg(feature = "testing")]
+impl MemoryConnector {
+    pub(crate) fn cut(&self) {
+        let open = std::mem::take(&mut self.0.lock().open);
+        for direction in open.iter().filter_map(std::sync::Weak::upgrade) {
+            direction.lock().bytes.clear();
+            direction.close();
+        }
+    }
+
+    pub(crate) fn refuse(&self, refuse: bool) {
+        self.0.lock().refuses = refuse;
+    }
+}
+
+#[cfg(feature = "testing")]
+impl MemoryListener {
+    /// The next connection.
+    pub(crate) async fn accepted(&self) -> MemoryStream {
+        loop {
+            if let Some(stream) = self.0.lock().streams.pop_front() {
+                return stream;
+            }
+            self.0.woken.notified().await;
+        }
+    }
+}
+
+impl std::fmt::Debug for MemoryConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MemoryConnector")
+    }
+}
+
+impl Connector for MemoryConnector {
+    fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
+        Ok(Arc::new(self.open()?))
     }
 
     fn target(&self) -> String {
@@ -177,16 +302,12 @@ impl Connector for MemoryConnector {
 
 impl Listener for MemoryListener {
     fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
-        let mut waiting = self
-            .0
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         loop {
-            if waiting.1 {
+            if waiting.closed {
                 return Ok(None);
             }
-            if let Some(stream) = waiting.0.pop_front() {
+            if let Some(stream) = waiting.streams.pop_front() {
                 return Ok(Some(Arc::new(stream)));
             }
             waiting = self
@@ -198,11 +319,7 @@ impl Listener for MemoryListener {
     }
 
     fn close(&self) {
-        self.0
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .1 = true;
+        self.0.lock().closed = true;
         self.0.changed.notify_all();
     }
 

@@ -14,6 +14,7 @@ mod receiver;
 mod shm;
 mod socket;
 mod spare;
+mod tls;
 
 #[cfg(feature = "async")]
 pub(crate) use async_socket::AsyncSocket;
@@ -30,6 +31,13 @@ pub(crate) use shm::meet;
 #[cfg(feature = "async")]
 pub(crate) use socket::describe;
 pub use socket::{Socket, SocketListener};
+#[cfg(feature = "async")]
+pub(crate) use tls::AsyncTls;
+#[cfg(feature = "tls")]
+pub use tls::TlsConnector;
+#[cfg(not(feature = "tls"))]
+pub(crate) use tls::TlsConnector;
+pub(crate) use tls::shake;
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};

@@ -60,6 +60,16 @@ impl Poller {
         buffer: &mut [u8],
         deadline: Option<Instant>,
     ) -> io::Result<usize> {
+        self.recv_until(stream, buffer, || deadline)
+    }
+
+    /// The same; only a wait that blocks asks for its deadline, as the clock is dear for an answer that comes at once.
+    pub(crate) fn recv_until(
+        &mut self,
+        stream: &dyn Stream,
+        buffer: &mut [u8],
+        deadline: impl FnOnce() -> Option<Instant>,
+    ) -> io::Result<usize> {
         self.wait(deadline, |wait| stream.recv(buffer, wait))
     }
 
@@ -69,18 +79,18 @@ impl Poller {
         stream: &dyn Stream,
         input: &mut BytesMut,
         most: usize,
-        deadline: Option<Instant>,
+        deadline: impl FnOnce() -> Option<Instant>,
     ) -> io::Result<usize> {
         self.wait(deadline, |wait| stream.recv_behind(input, most, wait))
     }
 
     fn wait(
         &mut self,
-        deadline: Option<Instant>,
+        deadline: impl FnOnce() -> Option<Instant>,
         mut recv: impl FnMut(Wait) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let start = Instant::now();
-        if let Some(mut poll) = self.experience.poll(start) {
+        let mut start = None;
+        if let Some(mut poll) = self.experience.poll() {
             loop {
                 match recv(Wait::Poll) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -95,8 +105,10 @@ impl Poller {
                     break;
                 }
             }
+            start = poll.start();
         }
-        let result = recv(Wait::Until(deadline));
+        let start = start.unwrap_or_else(Instant::now);
+        let result = recv(Wait::Until(deadline()));
         self.experience.waited(start);
         result
     }
@@ -119,8 +131,15 @@ pub(crate) struct Experience {
 /// A poll that goes on.
 pub(crate) struct Poll {
     _place: Place,
-    start: Instant,
-    last: Instant,
+    /// After the first look, and after the last one. Most polls end with the first look, and need no clock.
+    times: Option<(Instant, Instant)>,
+}
+
+impl Poll {
+    /// When it began, where it has come that far.
+    pub(crate) fn start(&self) -> Option<Instant> {
+        self.times.map(|(start, _)| start)
+    }
 }
 
 impl Experience {
@@ -135,12 +154,11 @@ impl Experience {
     }
 
     /// Begins a poll where one is likely to pay, and not too many threads poll already.
-    pub(crate) fn poll(&mut self, start: Instant) -> Option<Poll> {
+    pub(crate) fn poll(&mut self) -> Option<Poll> {
         let place = self.expects_little().then(|| Place::take(self.setting))??;
         Some(Poll {
             _place: place,
-            start,
-            last: start,
+            times: None,
         })
     }
 
@@ -159,12 +177,13 @@ impl Experience {
     /// Asked between two looks: false where it is better to block now.
     pub(crate) fn goes_on(&mut self, poll: &mut Poll) -> bool {
         let now = Instant::now();
-        if now - poll.last > STOLEN && self.setting == Polling::Adaptive {
+        let (start, last) = poll.times.unwrap_or((now, now));
+        if now - last > STOLEN && self.setting == Polling::Adaptive {
             self.interrupted();
             return false;
         }
-        poll.last = now;
-        let goes_on = now - poll.start <= LONGEST;
+        poll.times = Some((start, now));
+        let goes_on = now - start <= LONGEST;
         if !goes_on {
             self.learn(false);
         }

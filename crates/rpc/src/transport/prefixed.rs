@@ -4,7 +4,7 @@ use super::AsyncSocket;
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A socket of which some has been received already. Libraries have nothing to do with shared memory.
@@ -19,13 +19,14 @@ impl Prefixed {
     }
 }
 
-/// Calls a method of tokio's on the socket, whatever kind it is.
+/// Calls a method of tokio's on the socket, whatever kind it is, or its like over TLS.
 macro_rules! on_socket {
-    ($self:ident.$method:ident($($argument:expr),*)) => {
+    ($self:ident.$method:ident($($argument:expr),*), $tls:ident => $over_tls:expr) => {
         match &mut $self.get_mut().socket {
             AsyncSocket::Tcp(stream) => Pin::new(stream).$method($($argument),*),
             AsyncSocket::Unix { socket, .. } => Pin::new(socket).$method($($argument),*),
-            AsyncSocket::Memory(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+            AsyncSocket::Memory(_) | AsyncSocket::Process(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+            AsyncSocket::Tls($tls) => $over_tls,
         }
     };
 }
@@ -36,13 +37,19 @@ impl AsyncRead for Prefixed {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.received.is_empty() {
-            let length = self.received.len().min(into.remaining());
-            into.put_slice(&self.received[..length]);
-            self.received.advance(length);
-            return Poll::Ready(Ok(()));
+        let Prefixed { received, socket } = &mut *self;
+        if let AsyncSocket::Tls(tls) = socket
+            && received.is_empty()
+        {
+            // A record may hold more than is asked for.
+            ready!(tls.poll_receive(context, received))?;
+        } else if received.is_empty() {
+            return on_socket!(self.poll_read(context, into), _tls => Poll::Ready(Ok(())));
         }
-        on_socket!(self.poll_read(context, into))
+        let length = received.len().min(into.remaining());
+        into.put_slice(&received[..length]);
+        received.advance(length);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -52,15 +59,16 @@ impl AsyncWrite for Prefixed {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        on_socket!(self.poll_write(context, bytes))
+        on_socket!(self.poll_write(context, bytes), tls => tls.poll_send(context, &[IoSlice::new(bytes)]))
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        on_socket!(self.poll_flush(context))
+        // What is sent over TLS has left.
+        on_socket!(self.poll_flush(context), _tls => Poll::Ready(Ok(())))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        on_socket!(self.poll_shutdown(context))
+        on_socket!(self.poll_shutdown(context), tls => tls.poll_shutdown())
     }
 
     fn poll_write_vectored(
@@ -68,7 +76,7 @@ impl AsyncWrite for Prefixed {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        on_socket!(self.poll_write_vectored(context, slices))
+        on_socket!(self.poll_write_vectored(context, slices), tls => tls.poll_send(context, slices))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -25,13 +25,13 @@ impl Receiver {
         }
     }
 
-    /// Receives behind what `input` holds; 0 at the end.
+    /// Receives behind what `input` holds; 0 at the end. The deadline is asked for where it comes to a wait.
     pub(crate) fn receive(
         &mut self,
         stream: &dyn Stream,
         input: &mut BytesMut,
         needs: usize,
-        deadline: Instant,
+        deadline: impl FnOnce() -> Instant,
     ) -> io::Result<usize> {
         let begins = input.is_empty();
         let room = input.capacity() - input.len();
@@ -43,7 +43,8 @@ impl Receiver {
         };
         let wanted = needs.max(expected);
         if wanted <= SCRATCH && room < SCRATCH {
-            let received = self.discard(stream, deadline)?;
+            let until = || Some(deadline());
+            let received = self.poller.recv_until(stream, &mut self.scratch, until)?;
             input.extend_from_slice(self.scratch.get(..received).unwrap_or_default());
             return Ok(received);
         }
@@ -51,16 +52,17 @@ impl Receiver {
         self.expects = self.expects.max(input.len() + needs);
         let received = self
             .poller
-            .recv_behind(stream, input, most, Some(deadline))?;
+            .recv_behind(stream, input, most, || Some(deadline()))?;
         if begins && received <= SCRATCH {
             self.expects = 0;
         }
         Ok(received)
     }
 
-    /// Lets go of the memory of an empty buffer that is large, or cannot be used again now.
+    /// Lets go of the memory of an empty buffer that is large, or cannot be used again now. One of small messages can be,
+    /// most often, when the next one comes.
     pub(crate) fn relax(&self, input: &mut BytesMut) {
-        if input.is_empty() && !reclaim(input) {
+        if self.expects > 0 && input.is_empty() && !reclaim(input) {
             *input = BytesMut::new();
         }
     }

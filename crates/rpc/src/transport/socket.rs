@@ -1,5 +1,6 @@
-use super::{Connector, Listener, Stream, Wait, ready, shm, spare};
+use super::{Connector, Listener, Stream, TlsConnector, Wait, ready, shm, spare};
 use crate::Address;
+use crate::tls::ClientTls;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -118,7 +119,12 @@ impl Stream for Socket {
     }
 
     fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
-        self.receive(wait, |flags| spare::recv(&self.fd, input, most, flags))
+        self.receive(wait, |flags| {
+            spare::receive(input, most, |place| {
+                let ((filled, _), _) = rustix::net::recv(&self.fd, place, flags)?;
+                Ok(filled)
+            })
+        })
     }
 
     fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
@@ -176,8 +182,13 @@ pub(crate) fn ports(socket: &socket2::SockRef<'_>) -> Option<(u16, u16)> {
 
 impl Connector for Address {
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
-        if let Address::Shm(path) = self {
-            return shm::connect(path, deadline);
+        match self {
+            Address::Shm(path) => return shm::connect(path, deadline),
+            Address::Tls(place) => {
+                let plain = Arc::new(Address::Tcp(place.clone()));
+                return TlsConnector::new(plain, &ClientTls::system()?).connect(deadline);
+            }
+            Address::Tcp(_) | Address::Unix(_) => {}
         }
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in resolve(self)? {
@@ -202,7 +213,9 @@ impl Connector for Address {
 fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
     Ok(match address {
         Address::Unix(path) | Address::Shm(path) => vec![SockAddr::unix(path)?],
-        Address::Tcp(place) => place.to_socket_addrs()?.map(SockAddr::from).collect(),
+        Address::Tcp(place) | Address::Tls(place) => {
+            place.to_socket_addrs()?.map(SockAddr::from).collect()
+        }
     })
 }
 
@@ -237,7 +250,7 @@ impl SocketListener {
     fn bind_to(place: &SockAddr, address: &Address) -> io::Result<Self> {
         let socket = socket2::Socket::new(place.domain(), Type::STREAM, None)?;
         match address {
-            Address::Tcp(_) => socket.set_reuse_address(true)?,
+            Address::Tcp(_) | Address::Tls(_) => socket.set_reuse_address(true)?,
             Address::Unix(path) => remove_stale(path)?,
             Address::Shm(_) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, ONLY_CLIENTS));
@@ -245,9 +258,10 @@ impl SocketListener {
         }
         socket.bind(place)?;
         socket.listen(4096)?;
-        let address = match socket.local_addr()?.as_socket() {
-            Some(bound) => Address::Tcp(bound.to_string()),
-            None => address.clone(),
+        let address = match (address, socket.local_addr()?.as_socket()) {
+            (Address::Tls(_), Some(bound)) => Address::Tls(bound.to_string()),
+            (_, Some(bound)) => Address::Tcp(bound.to_string()),
+            (address, None) => address.clone(),
         };
         Ok(SocketListener {
             socket,
@@ -314,19 +328,25 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
 impl Listener for SocketListener {
     fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
-        let (socket, peer) = match self.socket.accept() {
-            Ok(accepted) => accepted,
-            Err(_) if self.closed.load(Ordering::SeqCst) => match self.late().pop() {
-                Some(late) => late,
-                None => return Ok(None),
-            },
-            Err(e) => return Err(e),
-        };
-        let socket = Socket::new(socket, describe(peer.as_socket()))?;
-        Ok(Some(match peer.as_socket() {
-            Some(_) => Arc::new(socket),
-            None => shm::visitor(socket),
-        }))
+        loop {
+            let (socket, peer) = match self.socket.accept() {
+                Ok(accepted) => accepted,
+                Err(_) if self.closed.load(Ordering::SeqCst) => match self.late().pop() {
+                    Some(late) => late,
+                    None => return Ok(None),
+                },
+                Err(e) => return Err(e),
+            };
+            let peer = peer.as_socket();
+            if peer.is_none() && !shm::admits(&socket) {
+                continue;
+            }
+            let socket = Socket::new(socket, describe(peer))?;
+            return Ok(Some(match peer {
+                Some(_) => Arc::new(socket),
+                None => shm::visitor(socket),
+            }));
+        }
     }
 
     fn close(&self) {
@@ -334,7 +354,7 @@ impl Listener for SocketListener {
         let mut late = self.late();
         self.closed.store(true, Ordering::SeqCst);
         match self.address {
-            Address::Tcp(_) => self.drop_arrivals(),
+            Address::Tcp(_) | Address::Tls(_) => self.drop_arrivals(),
             _ => self.shut_down(),
         }
         // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.

@@ -2,23 +2,23 @@
 #![allow(unsafe_code)]
 
 use bytes::BytesMut;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
-use std::os::fd::AsFd;
+use std::mem::MaybeUninit;
 
-/// Receives behind what `input` holds, at most `most` bytes; 0 at the end.
-pub(super) fn recv(
-    fd: impl AsFd,
+/// Receives behind what `input` holds, at most `most` bytes; 0 at the end. `receive` gives the part that it has
+/// filled, which is the beginning.
+pub(super) fn receive<E>(
     input: &mut BytesMut,
     most: usize,
-    flags: RecvFlags,
-) -> Result<usize, Errno> {
+    receive: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Result<&'a mut [u8], E>,
+) -> Result<usize, E> {
     input.reserve(most);
     let spare = input.spare_capacity_mut();
     let room = most.min(spare.len());
-    let ((filled, _), _) = rustix::net::recv(fd, &mut spare[..room], flags)?;
+    let start = spare.as_ptr().cast::<u8>();
+    let filled = receive(&mut spare[..room])?;
     let received = filled.len();
-    // SAFETY: the first `received` bytes of the spare capacity have just been filled.
+    assert!(received <= room && (received == 0 || filled.as_ptr() == start));
+    // SAFETY: the first `received` bytes of the spare capacity have a value: they are the slice that was given.
     unsafe { input.set_len(input.len() + received) };
     Ok(received)
 }

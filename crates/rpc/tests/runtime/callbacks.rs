@@ -3,10 +3,11 @@
 use crate::fixture::{LONG, MODELS, address, listen, stock, until};
 use dovetail::{
     Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server,
-    ServerLimits, Service, ServiceDescriptor, Status, Wire, descriptor,
+    ServerLimits, Service, ServiceDescriptor, Status, Wire, blocking, descriptor,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 descriptor!(static MOUTH = "Mouth" {
@@ -236,6 +237,129 @@ async fn a_handler_calls_its_caller_over_msgpack_rpc() {
             heard.waiting.load(Ordering::SeqCst) == 0
         })
         .await;
+    }
+}
+
+fn blocking_channel(wire: Wire, running: &Running, services: Server) -> blocking::Channel {
+    let builder = blocking::Channel::builder(&address(running)).expect("an address");
+    builder.wire(wire).serve(services).build()
+}
+
+/// The handlers of a blocking client run where its callers wait.
+#[test]
+fn a_handler_calls_its_blocking_caller() {
+    for (model, wire) in MODELS
+        .iter()
+        .flat_map(|model| [(model, Wire::Dovetail), (model, Wire::MsgpackRpc)])
+    {
+        let (mouth, ear) = (Mouth::default(), Ear::default());
+        let running = start(&mouth, *model);
+        let channel = blocking_channel(wire, &running, Server::new().service(ear.clone()));
+        let say = |text: &str, times: i32| -> Result<i32, Status> {
+            channel.call(&MOUTH.methods[SAY], (text, &times))
+        };
+        assert_eq!(say("hello", 20), Ok(100), "{model:?}, {wire}");
+        thread::scope(|scope| {
+            let several: Vec<_> = (0..3).map(|_| scope.spawn(|| say("abc", 20))).collect();
+            for said in several {
+                let said = said.join().expect("no panic");
+                assert_eq!(said, Ok(60), "{model:?}, {wire}");
+            }
+        });
+        let sum: Result<i64, Status> = channel.call(&MOUTH.methods[LISTEN], ());
+        match wire {
+            Wire::Dovetail => assert_eq!(sum, Ok(10_000 * 9_999 / 2), "{model:?}"),
+            _ => assert!(sum.is_err_and(|status| status.code() == Code::Unimplemented)),
+        }
+        // What nobody waits for runs in the next call that waits.
+        let subscribed: Result<(), Status> = channel.call(&MOUTH.methods[SUBSCRIBE], ());
+        assert_eq!(subscribed, Ok(()));
+        for subscriber in mouth.subscribers() {
+            let sent = futures_util::FutureExt::now_or_never(
+                subscriber.notify(&EAR.methods[NOTICE], (&7,)),
+            );
+            assert_eq!(sent, Some(Ok(())), "{model:?}, {wire}");
+        }
+        assert_eq!(ear.0.sum.load(Ordering::SeqCst), 0);
+        while ear.0.sum.load(Ordering::SeqCst) == 0 {
+            assert_eq!(say("x", 1), Ok(1), "{model:?}, {wire}");
+        }
+        let late: Result<bool, Status> = channel.call(&MOUTH.methods[DISTURB], ());
+        assert_eq!(late, Ok(true), "{model:?}, {wire}");
+        if wire == Wire::MsgpackRpc {
+            // A handler that waits ends with the connection, where nobody can cancel it.
+            assert_eq!(ear.0.waiting.load(Ordering::SeqCst), 1);
+        }
+        drop((channel, mouth));
+        until("the client's handler has ended", || {
+            ear.0.waiting.load(Ordering::SeqCst) == 0
+        });
+        assert!(running.shutdown(LONG), "{model:?}, {wire}");
+    }
+}
+
+descriptor!(static PING = "Ping" { ping(1 left: i32) -> i32; });
+descriptor!(static PONG = "Pong" { pong(1 left: i32) -> i32; });
+
+/// Each end calls the other one back, until nothing is left.
+struct Ping;
+
+impl Service for Ping {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &PING
+    }
+
+    fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
+        call.unary((0,), |context: Context, (left,): (i32,)| async move {
+            let channel = context.call_back()?;
+            match left {
+                0 => Ok::<i32, Status>(0),
+                _ => channel.call(&PONG.methods[0], (&left,)).await,
+            }
+        })
+    }
+}
+
+struct Pong;
+
+impl Service for Pong {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &PONG
+    }
+
+    fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
+        call.unary((0,), |context: Context, (left,): (i32,)| async move {
+            assert!(context.call_back().is_err(), "nobody would read for it");
+            let channel = context.blocking_call_back()?;
+            let pinged: Result<i32, Status> = channel.call(&PING.methods[0], (&(left - 1),));
+            Ok::<i32, Status>(pinged? + 1)
+        })
+    }
+}
+
+/// Deeper than handlers are run one inside the other on a thread.
+#[test]
+fn calls_go_back_and_forth() {
+    for model in MODELS {
+        let server = Server::new().service(Ping).model(*model);
+        let running = listen(server).start().expect("a server");
+        let channel = blocking_channel(Wire::Dovetail, &running, Server::new().service(Pong));
+        let depths: &[i32] = match model {
+            // Each handler that waits keeps one of its threads.
+            Model::ThreadPool(_) => &[1],
+            _ => &[1, 5, 30],
+        };
+        thread::scope(|scope| {
+            for depth in depths {
+                let channel = channel.clone();
+                scope.spawn(move || {
+                    let pinged: Result<i32, Status> = channel.call(&PING.methods[0], (depth,));
+                    assert_eq!(pinged, Ok(*depth), "{model:?}");
+                });
+            }
+        });
+        drop(channel);
+        assert!(running.shutdown(LONG), "{model:?}");
     }
 }
 

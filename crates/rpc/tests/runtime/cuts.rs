@@ -1,9 +1,11 @@
-//! A connection that is lost behind each of its frames, in either direction: every call has one outcome, and what
+//! A connection that is lost behind each of its frames, or of its records of TLS, in either direction: every call has one outcome, and what
 //! that says of its execution is true.
 
+#[cfg(feature = "tls")]
+use crate::certificates::{Authority, NAMES};
 use crate::fixture::{LONG, address};
 use dovetail::{
-    Call, Context, Execution, HandlerFuture, Items, Model, Receiver, Server, Service,
+    Backoff, Call, Context, Execution, HandlerFuture, Items, Model, Receiver, Server, Service,
     ServiceDescriptor, Status, Wire, blocking, descriptor,
 };
 use std::collections::HashMap;
@@ -12,6 +14,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 descriptor!(static ONCE = "Once" {
     run(1 token: i32) -> i32;
@@ -67,9 +70,47 @@ impl Service for Once {
     }
 }
 
+/// What a connection is cut between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pieces {
+    Frames,
+    #[cfg(feature = "tls")]
+    Records,
+}
+
+impl Pieces {
+    const ALL: &[Pieces] = &[
+        Pieces::Frames,
+        #[cfg(feature = "tls")]
+        Pieces::Records,
+    ];
+
+    /// The next one, of which so many have gone before.
+    fn next(self, from: &mut impl Read, before: usize) -> io::Result<Vec<u8>> {
+        let head = match self {
+            Pieces::Frames if before == 0 => 4,
+            Pieces::Frames => 8,
+            #[cfg(feature = "tls")]
+            Pieces::Records => 5,
+        };
+        let mut piece = vec![0; head];
+        from.read_exact(&mut piece)?;
+        let length = match self {
+            Pieces::Frames if before == 0 => 0,
+            Pieces::Frames => u32::from_le_bytes([piece[0], piece[1], piece[2], 0]) as usize,
+            #[cfg(feature = "tls")]
+            Pieces::Records => u16::from_be_bytes([piece[3], piece[4]]).into(),
+        };
+        piece.resize(head + length, 0);
+        from.read_exact(&mut piece[head..])?;
+        Ok(piece)
+    }
+}
+
 /// Where the first connection is cut: behind so many frames in one of the directions.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
+    pieces: Pieces,
     up: bool,
     frames: usize,
 }
@@ -91,7 +132,7 @@ fn proxy(server: SocketAddr, cut: Cut) -> io::Result<(SocketAddr, Arc<AtomicUsiz
                 };
                 let left = (number == 0 && cut.up == up).then_some(cut.frames);
                 let counted = (number == 0 && cut.up == up).then(|| counted.clone());
-                thread::spawn(move || carry(from, to, left, counted));
+                thread::spawn(move || carry(cut.pieces, from, to, left, counted));
             }
         }
     });
@@ -100,30 +141,20 @@ fn proxy(server: SocketAddr, cut: Cut) -> io::Result<(SocketAddr, Arc<AtomicUsiz
 
 /// Carries frames until the end, or until so many have been carried.
 fn carry(
+    pieces: Pieces,
     mut from: TcpStream,
     mut to: TcpStream,
     left: Option<usize>,
     counted: Option<Arc<AtomicUsize>>,
 ) {
-    let mut frames = 0;
-    let mut next = || -> io::Result<Vec<u8>> {
-        let mut frame = vec![0; if frames == 0 { 4 } else { 8 }];
-        from.read_exact(&mut frame)?;
-        if frames > 0 {
-            let length = u32::from_le_bytes([frame[0], frame[1], frame[2], 0]) as usize;
-            frame.resize(8 + length, 0);
-            from.read_exact(&mut frame[8..])?;
-        }
-        frames += 1;
-        Ok(frame)
-    };
+    let _ = to.set_nodelay(true);
     for number in 0.. {
         if left == Some(number) {
             // Behind the last frame there is nothing, not even an orderly end.
             let _ = to.shutdown(Shutdown::Both);
             break;
         }
-        match next() {
+        match pieces.next(&mut from, number) {
             Ok(frame) if to.write_all(&frame).is_ok() => {}
             _ => break,
         }
@@ -161,13 +192,22 @@ fn calls(channel: &blocking::Channel) -> Vec<Result<i32, Status>> {
 
 #[test]
 fn a_connection_cut_behind_each_of_its_frames() {
-    for up in [true, false] {
+    #[cfg(feature = "tls")]
+    let authority = Authority::new();
+    #[cfg(feature = "tls")]
+    let tls = authority.sign(NAMES).server();
+    let ways = Pieces::ALL
+        .iter()
+        .flat_map(|pieces| [(*pieces, true), (*pieces, false)]);
+    for (pieces, up) in ways {
         let mut frames = 0;
         loop {
-            let cut = Cut { up, frames };
+            let cut = Cut { pieces, up, frames };
             let once = Once::default();
-            let running = Server::new()
-                .service(once.clone())
+            let server = Server::new().service(once.clone());
+            #[cfg(feature = "tls")]
+            let server = server.tls(&tls);
+            let running = server
                 .model(Model::ThreadPerConnection)
                 .listen("tcp://127.0.0.1:0")
                 .expect("a port")
@@ -180,7 +220,18 @@ fn a_connection_cut_behind_each_of_its_frames() {
                 .expect("an address");
             let (place, carried) = proxy(server, cut).expect("a proxy");
             let builder = blocking::Channel::builder(&format!("tcp://{place}"));
-            let channel = builder.expect("an address").wire(Wire::Dovetail).build();
+            let builder = builder.expect("an address").wire(Wire::Dovetail);
+            // Who could not connect tries again at once.
+            let builder = builder.backoff(Backoff {
+                first: Duration::ZERO,
+                most: Duration::ZERO,
+            });
+            #[cfg(feature = "tls")]
+            let builder = match pieces {
+                Pieces::Frames => builder,
+                Pieces::Records => builder.tls(&authority.trusted()),
+            };
+            let channel = builder.build();
             let outcomes = calls(&channel);
             drop(channel);
             assert!(running.shutdown(LONG), "{cut:?}");

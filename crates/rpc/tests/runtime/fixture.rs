@@ -166,7 +166,8 @@ pub(crate) fn start(probe: &Probe, model: Model, limits: ServerLimits) -> Runnin
 }
 
 /// Whether these are the tests of shared memory, where the same is asked of it.
-const SHARED_MEMORY: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"shared_memory");
+pub(crate) const SHARED_MEMORY: bool =
+    matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"shared_memory");
 
 /// A port of its own for a server, and a Unix socket where its clients share memory with it.
 pub(crate) fn listen(server: Server) -> Server {

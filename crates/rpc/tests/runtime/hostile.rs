@@ -64,9 +64,9 @@ const ROWS: &[(&str, &[u8], &str)] = &[
         "no message of msgpack-rpc",
     ),
     (
-        "a browser",
-        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        "HTTP/1.1 405",
+        "a request over HTTP without a length",
+        b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "HTTP/1.1 411",
     ),
 ];
 

@@ -97,26 +97,40 @@ fn sum_of(items: impl IntoIterator<Item = i32>) -> i64 {
 }
 
 const BUSY: usize = 64;
-const ITEMS: i32 = 300;
 
-/// One of 64 that use a channel: streams both ways, and calls in between.
-fn use_it(channel: &blocking::Channel) {
+/// Of a stream; many streams follow each other until the connection has moved.
+const ITEMS: i32 = 12;
+
+/// Of all models together: a thousand, with those of tasks.
+const ROUNDS: u64 = 200;
+const ROUNDS_OF_TASKS: u64 = 800;
+
+/// One of 64 that use a channel until its connection has moved, and once more: streams both ways, and a call in
+/// between. Gives how many calls that were.
+fn use_it(channel: &blocking::Channel, moved: impl Fn() -> bool) -> i32 {
     type Counted = (i32, blocking::Receiver<i32>);
     type Upload = blocking::Upload<i32, i64>;
-    let opened: Result<Counted, Status> = channel.stream(&TRACKS.methods[COUNT], (&ITEMS,));
-    let (_, mut items) = opened.expect("an answer");
-    let opened: Result<Upload, Status> = channel.upload(&TRACKS.methods[SUM], ());
-    let (mut numbers, sum) = opened.expect("a call");
-    for number in 0..ITEMS {
-        assert_eq!(items.next(), Some(Ok(number)));
-        numbers.send(&number).expect("a handler that listens");
-        if number % 100 == 0 {
-            next(channel);
+    for turn in 1.. {
+        let last = moved();
+        let opened: Result<Counted, Status> = channel.stream(&TRACKS.methods[COUNT], (&ITEMS,));
+        let (_, mut items) = opened.expect("an answer");
+        let opened: Result<Upload, Status> = channel.upload(&TRACKS.methods[SUM], ());
+        let (mut numbers, sum) = opened.expect("a call");
+        for number in 0..ITEMS {
+            assert_eq!(items.next(), Some(Ok(number)));
+            numbers.send(&number).expect("a handler that listens");
+            if number == ITEMS / 2 {
+                next(channel);
+            }
+        }
+        assert_eq!(items.next(), None);
+        numbers.finish();
+        assert_eq!(sum.wait(), Ok(sum_of(0..ITEMS)));
+        if last {
+            return turn;
         }
     }
-    assert_eq!(items.next(), None);
-    numbers.finish();
-    assert_eq!(sum.wait(), Ok(sum_of(0..ITEMS)));
+    0
 }
 
 #[test]
@@ -128,70 +142,91 @@ fn in_the_middle_of_64_busy_streams() {
             dovetail::Model::ThreadPool(_) => &dovetail::Model::ThreadPool(256),
             model => model,
         };
-        for _ in 0..5 {
-            let tracks = Tracks::default();
-            let running = start(&tracks, |server| server.model(*model));
+        let tracks = Tracks::default();
+        let running = start(&tracks, |server| server.model(*model));
+        let mut calls = 0;
+        for round in 1..=ROUNDS / MODELS.len() as u64 {
             let channel = builder(&address(&running)).build();
+            let moved = || running.counters().local_connections == round;
             thread::scope(|scope| {
-                for _ in 0..BUSY {
-                    scope.spawn(|| use_it(&channel));
+                let users: Vec<_> = (0..BUSY)
+                    .map(|_| scope.spawn(|| use_it(&channel, moved)))
+                    .collect();
+                for user in users {
+                    calls += user.join().expect("no panic");
                 }
             });
             // Every call between the items once: the next number is theirs.
-            assert_eq!(next(&channel), BUSY as i32 * 3, "{model:?}");
-            assert_eq!(running.counters().local_connections, 1, "{model:?}");
+            let number = next(&channel);
+            assert_eq!(number, calls, "{model:?}");
+            calls = number + 1;
+            assert!(moved(), "{model:?}");
             until("the old connection is closed", || {
                 running.connections() == 1
             });
             drop(channel);
-            assert!(running.shutdown(LONG), "{model:?}");
+            until("the new one, too", || running.connections() == 0);
         }
+        assert!(running.shutdown(LONG), "{model:?}");
     }
 }
 
 #[cfg(feature = "async")]
 #[tokio::test]
 async fn in_the_middle_of_64_busy_tasks() {
-    use dovetail::{Channel, Model, Receiver};
-    for model in [Model::ThreadPerConnection, Model::EventLoops(Some(2))] {
-        for _ in 0..5 {
-            let tracks = Tracks::default();
-            let running = start(&tracks, |server| server.model(model));
+    use dovetail::{Channel, Model};
+    const MODELS: [Model; 2] = [Model::ThreadPerConnection, Model::EventLoops(Some(2))];
+    for model in MODELS {
+        let tracks = Tracks::default();
+        let running = Arc::new(start(&tracks, |server| server.model(model)));
+        let mut calls = 0;
+        for round in 1..=ROUNDS_OF_TASKS / MODELS.len() as u64 {
             let builder = Channel::builder(&address(&running)).expect("an address");
             let channel = builder.wire(Wire::Dovetail).timeout(LONG).build();
             let users: Vec<_> = (0..BUSY)
-                .map(|_| {
-                    let channel = channel.clone();
-                    tokio::spawn(async move {
-                        type Counted = (i32, Receiver<i32>);
-                        for _ in 0..3 {
-                            let next = channel.call(&TRACKS.methods[NEXT], ()).await;
-                            let _: i32 = Result::<_, Status>::expect(next, "an answer");
-                            let opened: Result<Counted, Status> =
-                                channel.stream(&TRACKS.methods[COUNT], (&ITEMS,)).await;
-                            let (_, mut items) = opened.expect("an answer");
-                            for number in 0..ITEMS {
-                                assert_eq!(items.next().await, Some(Ok(number)));
-                            }
-                            assert_eq!(items.next().await, None);
-                        }
-                    })
-                })
+                .map(|_| tokio::spawn(use_it_async(channel.clone(), running.clone(), round)))
                 .collect();
             for user in users {
-                user.await.expect("no panic");
+                calls += user.await.expect("no panic");
             }
             let next: Result<i32, Status> = channel.call(&TRACKS.methods[NEXT], ()).await;
-            assert_eq!(next, Ok(BUSY as i32 * 3), "{model:?}");
-            assert_eq!(running.counters().local_connections, 1, "{model:?}");
+            assert_eq!(next, Ok(calls), "{model:?}");
+            calls += 1;
+            assert_eq!(running.counters().local_connections, round, "{model:?}");
             while running.connections() > 1 {
                 tokio::task::yield_now().await;
             }
             drop(channel);
-            let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
-            assert!(ended.expect("no panic"), "{model:?}");
+            while running.connections() > 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        let running = Arc::into_inner(running).expect("the tasks are over");
+        let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
+        assert!(ended.expect("no panic"), "{model:?}");
+    }
+}
+
+/// As [`use_it`], with streams from the server alone.
+#[cfg(feature = "async")]
+async fn use_it_async(channel: dovetail::Channel, running: Arc<Running>, round: u64) -> i32 {
+    type Counted = (i32, dovetail::Receiver<i32>);
+    for turn in 1.. {
+        let last = running.counters().local_connections == round;
+        let next = channel.call(&TRACKS.methods[NEXT], ()).await;
+        let _: i32 = Result::<_, Status>::expect(next, "an answer");
+        let opened: Result<Counted, Status> =
+            channel.stream(&TRACKS.methods[COUNT], (&ITEMS,)).await;
+        let (_, mut items) = opened.expect("an answer");
+        for number in 0..ITEMS {
+            assert_eq!(items.next().await, Some(Ok(number)));
+        }
+        assert_eq!(items.next().await, None);
+        if last {
+            return turn;
         }
     }
+    0
 }
 
 /// One-way calls arrive in their order, wherever a connection moves meanwhile.

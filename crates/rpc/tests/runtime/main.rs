@@ -4,18 +4,34 @@
 mod fixture;
 
 #[cfg(feature = "async")]
+mod async_streams;
+#[cfg(feature = "async")]
 mod callbacks;
+#[cfg(feature = "tls")]
+mod certificates;
 mod clients;
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
 mod concurrency;
 mod cuts;
 mod drain;
+#[cfg(all(
+    feature = "decimal",
+    feature = "grpc",
+    feature = "time",
+    feature = "tls"
+))]
+mod every_wire;
 mod functions;
 #[cfg(feature = "grpc")]
 mod grpc;
+#[cfg(feature = "grpc")]
+mod grpc_streams;
 mod handlers;
+#[cfg(feature = "grpc")]
+mod health;
 mod hostile;
+mod http;
 mod limits;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod local_upgrade;
@@ -24,4 +40,31 @@ mod msgpack_rpc;
 mod objects;
 mod own_wire;
 mod pipes;
+#[cfg(feature = "grpc")]
+mod reflection;
 mod streams;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(feature = "testing")]
+mod virtual_time;
+mod web;
+#[cfg(feature = "grpc")]
+mod web_http2;
+
+// The types, and random values of them, that the encodings are tested with.
+#[cfg(all(
+    feature = "decimal",
+    feature = "grpc",
+    feature = "time",
+    feature = "tls"
+))]
+#[path = "../../../wire/tests/zoo/values.rs"]
+mod values;
+#[cfg(all(
+    feature = "decimal",
+    feature = "grpc",
+    feature = "time",
+    feature = "tls"
+))]
+#[path = "../../../wire/tests/zoo/mod.rs"]
+mod zoo;

@@ -8,8 +8,9 @@ use dovetail::protocol::dovetail::{
 };
 use dovetail::protocol::{Headers, Name};
 use dovetail::{
-    Call, Channel, Code, Context, Execution, HandlerFuture, Model, ObjectRef, Running, Server,
-    ServerLimits, Service, ServiceDescriptor, Status, Wire, blocking, descriptor, object,
+    Call, Channel, Code, Context, Execution, HandlerFuture, Items, Model, ObjectRef, Receiver,
+    Running, Server, ServerLimits, Service, ServiceDescriptor, Status, Upload, Wire, blocking,
+    descriptor, object,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,6 +24,8 @@ descriptor!(static COUNTER = "Counter", passes [COUNTER] {
     add(1 number: i64) -> i64;
     fork(1 gate: bool) -> CounterObject [objects];
     note(1 number: i64) [oneway];
+    count(1 to: i64) -> (), stream<i64>;
+    add_all() -> i64, sink<i64>;
 });
 
 descriptor!(static LISTENER = "Listener", passes [COUNTER] {
@@ -38,6 +41,7 @@ descriptor!(static COUNTERS = "Counters", passes [COUNTER, LISTENER] {
     drop_all();
     many(1 count: i32) -> Vec<CounterObject> [objects];
     chain(1 listener: ListenerObject) -> i64 [objects];
+    stream_of(1 counter: CounterObject) -> i64 [objects];
 });
 
 object!(struct CounterObject of COUNTER);
@@ -50,6 +54,7 @@ const KEEP: usize = 3;
 const DROP_ALL: usize = 4;
 const MANY: usize = 5;
 const CHAIN: usize = 6;
+const STREAM_OF: usize = 7;
 
 /// How many objects there are, and what handlers wait for.
 #[derive(Clone)]
@@ -121,6 +126,19 @@ impl Service for Counter {
                 add(number);
                 Ok::<(), Status>(())
             }),
+            3 => call.stream((0,), move |_: Context, (to,): (i64,)| async move {
+                let from = add(0);
+                Ok::<Items<'_, i64>, Status>(Items::iter(from..to))
+            }),
+            4 => call.upload(
+                (),
+                move |_: Context, (), mut items: Receiver<i64>| async move {
+                    while let Some(item) = items.next().await {
+                        add(item?);
+                    }
+                    Ok::<i64, Status>(add(0))
+                },
+            ),
             _ => call.no_such_method(),
         }
     }
@@ -195,6 +213,10 @@ impl Service for Counters {
                         .call::<_, i64, Status>(&COUNTER.methods[0], (&5_i64,))
                         .await
                 },
+            ),
+            STREAM_OF => call.unary(
+                (CounterObject::default(),),
+                |_: Context, (counter,): (CounterObject,)| async move { streamed(&counter).await },
             ),
             _ => call.no_such_method(),
         }
@@ -283,6 +305,88 @@ async fn add(counter: &CounterObject, number: i64) -> Result<i64, Status> {
 async fn ended(running: Running) -> bool {
     let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
     ended.expect("no panic")
+}
+
+/// Adds 1 to 10 by a stream, and the numbers that come by another one.
+async fn streamed(counter: &CounterObject) -> Result<i64, Status> {
+    let channel = counter.channel(&COUNTER);
+    let uploaded: Result<Upload<i64, i64>, Status> = channel.upload(&COUNTER.methods[4], ()).await;
+    let (mut sender, answer) = uploaded?;
+    for number in 1..=10 {
+        sender.send(&number).await?;
+    }
+    sender.finish();
+    let mut sum = answer.await?;
+    let opened: Result<Receiver<i64>, Status> =
+        channel.stream(&COUNTER.methods[3], (&1_000_i64,)).await;
+    let mut items = opened?;
+    while let Some(item) = items.next().await {
+        sum += item?;
+    }
+    Ok(sum)
+}
+
+/// The same, blocking.
+fn streamed_blocking(counter: &CounterObject) -> Result<i64, Status> {
+    let channel = counter.blocking_channel(&COUNTER);
+    let uploaded: Result<blocking::Upload<i64, i64>, Status> =
+        channel.upload(&COUNTER.methods[4], ());
+    let (mut sender, answer) = uploaded?;
+    for number in 1..=10 {
+        sender.send(&number)?;
+    }
+    sender.finish();
+    let sum = answer.wait()?;
+    let opened: Result<blocking::Receiver<i64>, Status> =
+        channel.stream(&COUNTER.methods[3], (&1_000_i64,));
+    opened?.try_fold(sum, |sum, item| Ok(sum + item?))
+}
+
+/// What both give for an object that counts from `start`.
+fn sum_of_streams(start: i64) -> i64 {
+    let from = start + 55;
+    from + (from..1_000).sum::<i64>()
+}
+
+#[tokio::test]
+async fn streams_of_objects_and_promises_as_parameters() {
+    for model in MODELS {
+        let counters = Counters::default();
+        let world = counters.world.clone();
+        let running = start(&counters, *model, 100);
+        let channel = channel(&running);
+        let opened = open(&channel, 7).await.expect("an object");
+        assert_eq!(streamed(&opened).await, Ok(sum_of_streams(7)), "{model:?}");
+        // Of the client's, by the server.
+        let own = world.counter(9);
+        let theirs: Result<i64, Status> = channel.call(&COUNTERS.methods[STREAM_OF], (&own,)).await;
+        assert_eq!(theirs, Ok(sum_of_streams(9)), "{model:?}");
+        // What has not been returned yet is passed on, more than once.
+        for (beginning, sum) in [(40_i64, Some(40)), (-1, None)] {
+            let promised: CounterObject = channel
+                .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&beginning, &false))
+                .await
+                .expect("a connection");
+            let fork: Result<CounterObject, Status> = promised
+                .channel(&COUNTER)
+                .pipelined::<_, _, Status>(&COUNTER.methods[1], (&false,))
+                .await;
+            for counter in [&promised, &fork.expect("a connection")] {
+                let added: Result<i64, Status> = channel
+                    .call(&COUNTERS.methods[ADD_TO], (counter, &0_i64))
+                    .await;
+                match (added, sum) {
+                    (Ok(added), Some(sum)) => assert_eq!(added, sum, "{model:?}"),
+                    (Err(status), None) => assert_eq!(status.code(), Code::OutOfRange, "{status}"),
+                    (added, _) => panic!("{model:?}: {added:?}"),
+                }
+            }
+        }
+        drop((opened, own));
+        until_alive(&world, 0).await;
+        drop(channel);
+        assert!(ended(running).await, "{model:?}");
+    }
 }
 
 #[tokio::test]
@@ -572,11 +676,50 @@ fn blocking_clients() {
             .expect("a connection");
         let status = add(&failed, 1).expect_err("no object");
         assert_eq!(status.execution(), Execution::NotStarted, "{model:?}");
-        // Nobody would answer its calls.
-        let listener = Listener::object(&World::default());
+        // What has not been returned yet is passed on.
+        let promised: CounterObject = channel
+            .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&40_i64, &false))
+            .expect("a connection");
+        let added: Result<i64, Status> =
+            channel.call(&COUNTERS.methods[ADD_TO], (&promised, &2_i64));
+        assert_eq!(added, Ok(42), "{model:?}");
+        assert_eq!(
+            streamed_blocking(&promised),
+            Ok(sum_of_streams(42)),
+            "{model:?}"
+        );
+        drop(promised);
+        // Its own objects are called while it waits.
+        let own = world.counter(9);
+        let theirs: Result<i64, Status> = channel.call(&COUNTERS.methods[STREAM_OF], (&own,));
+        assert_eq!(theirs, Ok(sum_of_streams(9)), "{model:?}");
+        drop(own);
+        let listener = Listener::object(&world);
+        let told: Result<i32, Status> = channel.call(&COUNTERS.methods[TELL], (&listener, "hello"));
+        assert_eq!(told, Ok(5), "{model:?}");
+        let chained: Result<i64, Status> = channel.call(&COUNTERS.methods[CHAIN], (&listener,));
+        assert_eq!(chained, Ok(42), "{model:?}");
         let kept: Result<(), Status> = channel.call(&COUNTERS.methods[KEEP], (&listener,));
-        let status = kept.expect_err("a refusal");
-        assert!(status.message().contains("blocking"), "{status}");
+        assert_eq!(kept, Ok(()), "{model:?}");
+        drop(listener);
+        // It hears of releases while it waits.
+        let until_alive = |count: usize| {
+            until("the others are dropped", || {
+                let refused: Result<CounterObject, Status> =
+                    channel.call(&COUNTERS.methods[OPEN], (&-1_i64, &false));
+                refused.is_err() && world.alive() == count
+            });
+        };
+        until_alive(1);
+        let dropped: Result<(), Status> = channel.call(&COUNTERS.methods[DROP_ALL], ());
+        assert_eq!(dropped, Ok(()), "{model:?}");
+        until("the listener is dropped", || {
+            let added: Result<i64, Status> = channel.call(
+                &COUNTERS.methods[ADD_TO],
+                (&CounterObject::default(), &1_i64),
+            );
+            added.is_err() && world.alive() == 0
+        });
         drop((failed, channel));
         assert!(running.shutdown(LONG), "{model:?}");
     }
@@ -667,6 +810,7 @@ fn call_by_number(running: &Running, number: u32, service: &str) -> Status {
         headers: &Headers::new(),
         target: (number > 0).then_some(Target::Object(number)),
         promise: false,
+        awaits: None,
     };
     let contract = || {
         Arc::new(dovetail::protocol::dovetail::Contract {

@@ -108,8 +108,26 @@ fn a_server_over_pipes() {
 /// Takes no byte: whoever sends waits until somebody else receives, and then the connection breaks.
 #[derive(Default)]
 struct Stuck {
-    received: (Mutex<bool>, Condvar),
+    sending: Flag,
+    received: Flag,
+    failed: Flag,
     connected: AtomicUsize,
+}
+
+/// Something that happens once, and is waited for.
+#[derive(Default)]
+struct Flag(Mutex<bool>, Condvar);
+
+impl Flag {
+    fn set(&self) {
+        *self.0.lock().expect("no panic") = true;
+        self.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let set = self.0.lock().expect("no panic");
+        drop(self.1.wait_while(set, |set| !*set).expect("no panic"));
+    }
 }
 
 struct StuckConnector(Arc<Stuck>);
@@ -131,18 +149,17 @@ impl Connector for StuckConnector {
 
 impl Stream for StuckStream {
     fn recv(&self, _: &mut [u8], _: Wait) -> io::Result<usize> {
-        *self.0.received.0.lock().expect("no panic") = true;
-        self.0.received.1.notify_all();
+        self.0.received.set();
+        self.0.failed.wait();
         // For long enough to let the one who sends find out first.
         settle();
         Err(ErrorKind::ConnectionReset.into())
     }
 
     fn send_all(&self, _: &[u8], _: Option<Instant>) -> io::Result<()> {
-        let (received, condvar) = &self.0.received;
-        let received = received.lock().expect("no panic");
-        let waited = condvar.wait_while(received, |received| !*received);
-        drop(waited.expect("no panic"));
+        self.0.sending.set();
+        self.0.received.wait();
+        self.0.failed.set();
         Err(ErrorKind::BrokenPipe.into())
     }
 
@@ -162,7 +179,8 @@ fn a_call_that_nobody_has_begun_to_send_was_not_sent() {
     let call = || channel.call::<_, i32, Status>(&PROBE.methods[WAIT], (&1,));
     let executions = thread::scope(|scope| {
         let sending = scope.spawn(call);
-        // Sends, or queues its call behind the one that is sent, and then receives.
+        stuck.sending.wait();
+        // Queues its call behind the one that is sent, and then receives.
         let queued = scope.spawn(call);
         [sending, queued].map(|caller| caller.join().unwrap().unwrap_err().execution())
     });

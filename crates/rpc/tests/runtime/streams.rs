@@ -12,8 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Enough {
-    after: i32,
+pub(crate) struct Enough {
+    pub(crate) after: i32,
 }
 
 message!(Enough { 1 after: i32, });
@@ -25,14 +25,14 @@ impl fmt::Display for Enough {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Failure {
+pub(crate) enum Failure {
     Enough(Enough),
     Status(Status),
 }
 
 exceptions!(Failure { 1 Enough as "enough": Enough, });
 
-descriptor!(static FLOW = "Flow" {
+descriptor!(pub(crate) static FLOW = "Flow" {
     count(1 to: i32, 2 fails_after: i32) -> String | Failure, stream<i32 | Failure>;
     sum(1 stop_after: i32) -> i64 | Failure, sink<i32 | Failure>;
     echo() -> (), sink<String>, stream<String>;
@@ -41,16 +41,16 @@ descriptor!(static FLOW = "Flow" {
     sink() -> (), sink<dovetail::Bytes>;
 });
 
-const COUNT: usize = 0;
-const SUM: usize = 1;
-const ECHO: usize = 2;
-const BLOBS: usize = 3;
-const FOREVER: usize = 4;
-const SINK: usize = 5;
+pub(crate) const COUNT: usize = 0;
+pub(crate) const SUM: usize = 1;
+pub(crate) const ECHO: usize = 2;
+pub(crate) const BLOBS: usize = 3;
+pub(crate) const FOREVER: usize = 4;
+pub(crate) const SINK: usize = 5;
 
 /// What the handlers have done.
 #[derive(Clone, Default)]
-struct Flow(Arc<Seen>);
+pub(crate) struct Flow(Arc<Seen>);
 
 #[derive(Default)]
 struct Seen {
@@ -76,16 +76,16 @@ impl Drop for Runs {
     }
 }
 
-fn enough(after: i32) -> Failure {
+pub(crate) fn enough(after: i32) -> Failure {
     Failure::Enough(Enough { after })
 }
 
 impl Flow {
-    fn made(&self) -> usize {
+    pub(crate) fn made(&self) -> usize {
         self.0.made.load(Ordering::SeqCst)
     }
 
-    fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.0.running.load(Ordering::SeqCst)
     }
 
@@ -178,7 +178,7 @@ impl Service for Flow {
     }
 }
 
-fn start(flow: &Flow, model: Model) -> Running {
+pub(crate) fn start(flow: &Flow, model: Model) -> Running {
     let server = Server::new().service(flow.clone()).model(model);
     listen(server).start().expect("a server")
 }
@@ -398,131 +398,4 @@ fn threads_share_a_connection_with_streams() {
             }
         });
     });
-}
-
-#[cfg(feature = "async")]
-mod asynchronous {
-    use super::*;
-    use dovetail::{Channel, Upload};
-
-    fn channel(address: &str) -> Channel {
-        let builder = Channel::builder(address).expect("an address");
-        builder.wire(Wire::Dovetail).build()
-    }
-
-    #[tokio::test]
-    async fn all_of_it_without_blocking() {
-        for model in MODELS {
-            let flow = Flow::default();
-            let running = start(&flow, *model);
-            let channel = channel(&address(&running));
-            type Counted = (String, Receiver<i32, Failure>);
-            let opened: Result<Counted, Failure> =
-                channel.stream(&FLOW.methods[COUNT], (&50_000, &-1)).await;
-            let (text, mut items) = opened.expect("an answer");
-            assert_eq!(text, "to 50000");
-            for number in 0..50_000 {
-                assert_eq!(items.next().await, Some(Ok(number)));
-            }
-            assert_eq!(items.next().await, None);
-
-            type Sum = Upload<i32, i64, Failure, Failure>;
-            let opened: Result<Sum, Status> = channel.upload(&FLOW.methods[SUM], (&-1,)).await;
-            let (mut numbers, answer) = opened.expect("a call");
-            for number in 0..50_000 {
-                numbers.send(&number).await.expect("a handler that listens");
-            }
-            numbers.finish();
-            assert_eq!(answer.await, Ok(50_000 * 49_999 / 2));
-
-            type Echo = Upload<String, Receiver<String>>;
-            let opened: Result<Echo, Status> = channel.chat(&FLOW.methods[ECHO], ()).await;
-            let (mut words, answer) = opened.expect("a call");
-            let mut echoes = answer.await.expect("an answer");
-            let reading = tokio::spawn(async move {
-                let mut count = 0;
-                while let Some(Ok(_)) = echoes.next().await {
-                    count += 1;
-                }
-                count
-            });
-            for number in 0..10_000 {
-                let word = format!("word {number}");
-                words.send(&word).await.expect("a handler that listens");
-            }
-            words.finish();
-            assert_eq!(reading.await.expect("no panic"), 10_000);
-
-            let opened: Result<Receiver<i32>, Status> =
-                channel.stream(&FLOW.methods[FOREVER], ()).await;
-            let stream = opened.expect("an answer");
-            drop(stream);
-            let ended = || flow.running() == 0;
-            tokio::task::spawn_blocking(move || drop(channel))
-                .await
-                .expect("no panic");
-            while !ended() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
-            assert!(ended.expect("no panic"), "{model:?}");
-        }
-    }
-
-    #[test]
-    fn the_end_of_a_connection_stops_its_handlers() {
-        for model in MODELS {
-            let flow = Flow::default();
-            let running = start(&flow, *model);
-            let address = address(&running);
-            let client = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            let client = client.expect("a runtime");
-            let opened = client.block_on(async {
-                let channel = channel(&address);
-                let opened: Result<Receiver<i32>, Status> =
-                    channel.stream(&FLOW.methods[FOREVER], ()).await;
-                let upload: Result<Upload<dovetail::Bytes, ()>, Status> =
-                    channel.upload(&FLOW.methods[SINK], ()).await;
-                while flow.running() < 2 {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-                (opened.expect("an answer"), upload.expect("a call"))
-            });
-            // Its sockets go with it.
-            client.shutdown_background();
-            until("the handlers have ended", || flow.running() == 0);
-            drop(opened);
-            assert!(running.shutdown(LONG), "{model:?}");
-        }
-    }
-
-    /// A thousand clients, each with a connection and a stream to which the server pushes.
-    #[tokio::test]
-    async fn a_thousand_clients_are_pushed_to() {
-        const CLIENTS: usize = 1_000;
-        const ITEMS: i32 = 100;
-        let running = start(&Flow::default(), Model::EventLoops(Some(2)));
-        let address = address(&running);
-        let mut clients = tokio::task::JoinSet::new();
-        for _ in 0..CLIENTS {
-            let channel = channel(&address);
-            clients.spawn(async move {
-                let opened: Result<(String, Receiver<i32, Failure>), Failure> =
-                    channel.stream(&FLOW.methods[COUNT], (&ITEMS, &-1)).await;
-                let (_, mut items) = opened.expect("an answer");
-                for number in 0..ITEMS {
-                    assert_eq!(items.next().await, Some(Ok(number)));
-                }
-                assert_eq!(items.next().await, None);
-            });
-        }
-        while let Some(client) = clients.join_next().await {
-            client.expect("no panic");
-        }
-        assert_eq!(running.counters().connections, CLIENTS as u64);
-        let ended = tokio::task::spawn_blocking(|| running.shutdown(LONG)).await;
-        assert!(ended.expect("no panic"));
-    }
 }

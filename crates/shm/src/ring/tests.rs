@@ -20,8 +20,8 @@ impl Sink for &Memory {
 }
 
 impl Source for &Memory {
-    fn read(&self, at: u32, into: &mut [u8]) {
-        into.copy_from_slice(&self.0.borrow()[at as usize..][..into.len()]);
+    fn read(&self, at: u32, count: usize, into: &mut Place<'_>) {
+        into.put(&self.0.borrow()[at as usize..][..count]);
     }
 }
 
@@ -74,7 +74,8 @@ impl Ring {
         match self.next()? {
             None => Ok(Vec::new()),
             Some(_) => {
-                let taken = self.consumer.take(&&self.memory, &mut bytes, &self.head);
+                let place = &mut Place::from(&mut bytes[..]);
+                let taken = self.consumer.take(&&self.memory, place, &self.head);
                 bytes.truncate(taken);
                 Ok(bytes)
             }

@@ -1,6 +1,7 @@
 use super::wrong_count;
 use crate::description::{Named, Type};
-use crate::{DecodeError, EncodeError, Kind, Reader, Value, Writer, plain};
+use crate::layout::{Layout, Tagless};
+use crate::{DecodeError, EncodeError, Kind, Plain, Reader, Value, Writer, plain};
 
 /// A fixed extent is a list of just so many elements; where both ends know how many, they are not counted.
 /// Arrays inside one another are more dimensions.
@@ -13,10 +14,10 @@ where
     #[inline]
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         const { assert!(N > 0, "every value takes a byte") };
-        if let Some(size) = Self::PLAIN
+        if let Some(size) = Self::PLAIN.tagless
             && let Some(room) = writer.plain(size)
         {
-            return match self.write_plain(room) {
+            return match self.write_plain::<Tagless>(room) {
                 true => Ok(()),
                 false => Err(EncodeError::NeedsTags),
             };
@@ -28,10 +29,10 @@ where
 
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
-        if let Some(size) = Self::PLAIN
+        if let Some(size) = Self::PLAIN.tagless
             && let Some(bytes) = reader.plain(size)?
         {
-            return plain::check(self.read_plain(bytes));
+            return plain::check(self.read_plain::<Tagless>(bytes));
         }
         // Whatever contains the array has paid for the memory of its elements.
         let mut sequence = reader.begin_array(T::KIND, N, 0)?;
@@ -55,22 +56,19 @@ where
         Type::Array(vec![N as u32], Box::new(<T as Value>::describe()))
     }
 
-    const PLAIN: Option<usize> = match T::PLAIN {
-        Some(size) => Some(N * size),
-        None => None,
-    };
+    const PLAIN: Plain = T::PLAIN.times(N);
 
     #[inline]
-    fn write_plain(&self, mut room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, mut room: &mut [u8]) -> bool {
         self.iter().fold(true, |all, item| {
-            all & plain::write_plain_field(item, &mut room)
+            all & plain::write_part::<L, _>(item, &mut room)
         })
     }
 
     #[inline]
-    fn read_plain(&mut self, mut bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, mut bytes: &[u8]) -> bool {
         self.iter_mut().fold(true, |all, item| {
-            all & plain::read_plain_field(item, &mut bytes)
+            all & plain::read_part::<L, _>(item, &mut bytes)
         })
     }
 }

@@ -122,7 +122,7 @@ impl<T: Value, const N: usize> Value for LongArray<T, N> {
             defaults = self::defaults(N);
             items = &defaults;
         }
-        if let Some(size) = T::PLAIN
+        if let Some(size) = T::PLAIN.tagless
             && let Some(room) = writer.plain(N * size)
         {
             return plain::write(items, size, room);

@@ -7,11 +7,13 @@
 mod compare;
 mod logical;
 mod named;
+mod notes;
 mod parse;
 
 pub use compare::{Incompatible, compare};
 pub use logical::Logical;
 pub use named::Named;
+pub use notes::{Notes, fresh, fresh_params};
 pub use parse::{Parsed, parse};
 
 use crate::tagged::code;

@@ -1,4 +1,4 @@
-use super::Definition;
+use super::{Definition, Notes};
 use crate::Message;
 use std::any::TypeId;
 use std::fmt;
@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 pub struct Named {
     id: TypeId,
     define: fn() -> Definition<'static, Named>,
+    notes: fn() -> Notes,
 }
 
 impl Named {
@@ -18,17 +19,30 @@ impl Named {
         Named {
             id: TypeId::of::<T>(),
             define,
+            notes: Notes::default,
         }
+    }
+
+    /// The same, which says more about itself.
+    #[must_use]
+    pub fn noted(mut self, notes: fn() -> Notes) -> Self {
+        self.notes = notes;
+        self
     }
 
     /// A struct, union or exception.
     pub fn message<M: Message + 'static>() -> Self {
-        Self::new::<M>(M::define)
+        Self::new::<M>(M::define).noted(M::notes)
     }
 
     /// What it is.
     pub fn define(self) -> Definition<'static, Named> {
         (self.define)()
+    }
+
+    /// What else it says about itself.
+    pub fn notes(self) -> Notes {
+        (self.notes)()
     }
 }
 

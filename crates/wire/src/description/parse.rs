@@ -163,7 +163,14 @@ impl<'a> Text<'a> {
     fn name(&mut self) -> Result<&'a str, DecodeError> {
         let len = self.number()?;
         let bytes = self.input.take(len)?;
-        std::str::from_utf8(bytes).or_else(|_| malformed("a name that is not UTF-8"))
+        match std::str::from_utf8(bytes) {
+            Err(_) => malformed("a name that is not UTF-8"),
+            // Names are shown to people.
+            Ok(name) if name.contains(char::is_control) => {
+                malformed("a name with control characters")
+            }
+            Ok(name) => Ok(name),
+        }
     }
 
     fn fields(&mut self) -> Result<Vec<FieldType<'a, usize>>, DecodeError> {

@@ -57,20 +57,19 @@ const MOST: i32 = (1 << 29) - 1;
 /// The wire type of a value; for containers that of their occurrences.
 #[inline]
 const fn wire_type(kind: Kind, format: IntFormat) -> u8 {
-    match kind {
-        Kind::Bool | Kind::Enum | Kind::Object => VARINT,
-        Kind::I8 | Kind::I16 | Kind::I32 | Kind::U8 | Kind::U16 | Kind::U32 => match format {
-            IntFormat::Varint | IntFormat::ZigZag => VARINT,
-            IntFormat::Fixed => FIXED32,
-        },
-        Kind::I64 | Kind::U64 => match format {
-            IntFormat::Varint | IntFormat::ZigZag => VARINT,
-            IntFormat::Fixed => FIXED64,
-        },
-        Kind::F32 => FIXED32,
-        Kind::F64 => FIXED64,
-        Kind::String | Kind::Bytes | Kind::Uuid | Kind::Struct => DELIMITED,
-        Kind::List | Kind::Set | Kind::Map => DELIMITED,
+    // Constants for each kind, and no branch among them: this is asked for every field that is read.
+    let (usual, fixed) = match kind {
+        Kind::Bool | Kind::Enum | Kind::Object => (VARINT, VARINT),
+        Kind::I8 | Kind::I16 | Kind::I32 | Kind::U8 | Kind::U16 | Kind::U32 => (VARINT, FIXED32),
+        Kind::I64 | Kind::U64 => (VARINT, FIXED64),
+        Kind::F32 => (FIXED32, FIXED32),
+        Kind::F64 => (FIXED64, FIXED64),
+        Kind::String | Kind::Bytes | Kind::Uuid | Kind::Struct => (DELIMITED, DELIMITED),
+        Kind::List | Kind::Set | Kind::Map => (DELIMITED, DELIMITED),
+    };
+    match format {
+        IntFormat::Varint | IntFormat::ZigZag => usual,
+        IntFormat::Fixed => fixed,
     }
 }
 

@@ -1,8 +1,7 @@
 use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
 use crate::input::{Input, beyond_input};
-use crate::message::SeenFields;
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, NextField,
+    Budget, Cursor, DecodeError, DecodeErrorKind, Field, IntFormat, Kind, Limits, Names, NextField,
     ReadNodes, Sequence, UnknownValue, varint,
 };
 use bytes::Bytes;
@@ -30,55 +29,68 @@ enum Place {
 }
 
 /// Where the reader is in one struct or container.
+#[derive(Clone, Copy)]
 struct Level<'de> {
     place: Place,
-    /// The field, or the one that is repeated.
-    number: u32,
     wire_type: u8,
     format: IntFormat,
     /// The field has come before in this message.
     again: bool,
-    /// The container has a message of its own; otherwise it shares one with other fields.
+    /// The fields are those of a reply, whose numbers are one more than their ids.
+    reply: bool,
+    /// The field, or the one that is repeated.
+    number: u32,
+    /// What follows the struct, or the message around the container.
+    after: &'de [u8],
+    /// Which of the struct's first 64 fields have come.
+    seen: u64,
+}
+
+impl Level<'_> {
+    #[inline]
+    fn new(place: Place) -> Self {
+        Level {
+            place,
+            wire_type: DELIMITED,
+            format: IntFormat::Varint,
+            again: false,
+            reply: false,
+            number: 1,
+            after: &[],
+            seen: 0,
+        }
+    }
+}
+
+/// What of a container its elements do not change.
+#[derive(Clone, Copy)]
+struct Container<'de> {
+    map: bool,
+    /// It has a message of its own; otherwise it shares one with other fields.
     wrapped: bool,
     /// The tag of the first occurrence is already read.
     pending: bool,
-    map: bool,
-    /// The fields are those of a reply, whose numbers are one more than their ids.
-    reply: bool,
     kinds: (Kind, Kind),
     /// Memory that an element takes.
     size: usize,
-    /// What follows the struct, or the message around the container.
-    after: &'de [u8],
     /// What follows the packed run or the entry.
     resume: &'de [u8],
     /// The bytes of an entry from its key on, and from its value on.
     key: Option<&'de [u8]>,
     value: Option<&'de [u8]>,
-    seen: SeenFields,
 }
 
-impl Level<'_> {
-    fn new(place: Place) -> Self {
-        Level {
-            place,
-            number: 1,
-            wire_type: DELIMITED,
-            format: IntFormat::Varint,
-            again: false,
-            wrapped: false,
-            pending: false,
-            map: false,
-            reply: false,
-            kinds: (Kind::Struct, Kind::Struct),
-            size: 0,
-            after: &[],
-            resume: &[],
-            key: None,
-            value: None,
-            seen: SeenFields::default(),
-        }
-    }
+impl Container<'_> {
+    const NONE: Self = Container {
+        map: false,
+        wrapped: false,
+        pending: false,
+        kinds: (Kind::Struct, Kind::Struct),
+        size: 0,
+        resume: &[],
+        key: None,
+        value: None,
+    };
 }
 
 /// Reads values in protobuf. A value takes all of the input: the encoding does not say where it ends.
@@ -89,6 +101,11 @@ pub struct Reader<'de> {
     nodes: ReadNodes,
     level: Level<'de>,
     outer: Vec<Level<'de>>,
+    /// The innermost container, in which there may be structs, and those around it.
+    container: Container<'de>,
+    containers: Vec<Container<'de>>,
+    /// The fields behind the first 64 that have come, each with how deep its struct is inside others.
+    late: Vec<(usize, usize)>,
 }
 
 impl<'de> Reader<'de> {
@@ -109,32 +126,119 @@ impl<'de> Reader<'de> {
             nodes: ReadNodes::default(),
             level: Level::new(Place::Top),
             outer: Vec::new(),
+            container: Container::NONE,
+            containers: Vec::new(),
+            late: Vec::new(),
         }
     }
 
+    #[inline]
     fn tag(&mut self) -> Result<(u32, u8), DecodeError> {
         tag(&mut self.input)
     }
 
+    #[inline]
     fn enter(&mut self, level: Level<'de>) -> Result<(), DecodeError> {
         self.budget.enter()?;
         self.outer.push(std::mem::replace(&mut self.level, level));
         Ok(())
     }
 
+    #[inline]
     fn leave(&mut self) {
         self.budget.leave();
+        let depth = self.outer.len();
+        while self.late.pop_if(|(inside, _)| *inside >= depth).is_some() {}
         if let Some(outer) = self.outer.pop() {
             self.level = outer;
         }
+    }
+
+    /// Reads the tag of the next field, whichever it is.
+    fn any_field(
+        &mut self,
+        fields: &[Field<'_>],
+        cursor: &mut Cursor,
+    ) -> Result<NextField, DecodeError> {
+        loop {
+            if self.input.rest().is_empty() {
+                self.input.set_rest(self.level.after);
+                self.leave();
+                return Ok(NextField::End);
+            }
+            let (number, wire) = self.tag()?;
+            let id = number.cast_signed() - i32::from(self.level.reply);
+            let Some(index) = crate::field::find(fields, cursor.index, id) else {
+                self.level.number = number;
+                self.level.wire_type = wire;
+                self.level.place = Place::Struct;
+                return Ok(NextField::Unknown(id));
+            };
+            let Some(field) = fields.get(index) else {
+                return Err(DecodeError::no_such_field(id));
+            };
+            if fits(field, wire) {
+                return Ok(self.announce(field, (number, wire), cursor, index));
+            }
+            self.skip(number, wire)?;
+        }
+    }
+
+    /// Goes to the value of a field, whose tag has been read.
+    #[inline]
+    fn announce(
+        &mut self,
+        field: &Field<'_>,
+        (number, wire_type): (u32, u8),
+        cursor: &mut Cursor,
+        index: usize,
+    ) -> NextField {
+        let again = self.comes_again(index);
+        self.level = Level {
+            place: Place::Field,
+            wire_type,
+            format: field.format,
+            again,
+            number,
+            ..self.level
+        };
+        cursor.index = index + 1;
+        NextField::Known(index)
+    }
+
+    /// True where this field has come before in the struct.
+    #[inline]
+    fn comes_again(&mut self, index: usize) -> bool {
+        if index >= 64 {
+            return self.comes_late(index);
+        }
+        let before = self.level.seen;
+        self.level.seen |= 1 << index;
+        self.level.seen == before
+    }
+
+    #[cold]
+    fn comes_late(&mut self, index: usize) -> bool {
+        let field = (self.outer.len(), index);
+        let again = self.late.contains(&field);
+        if !again {
+            self.late.push(field);
+        }
+        again
     }
 
     /// Goes to the bytes of the next value, which is not a container in a field. False where there are
     /// none, because an entry lacks its key or value: then it has its type's default.
     #[inline]
     fn locate(&mut self, wire_type: u8) -> Result<bool, DecodeError> {
+        match self.level.place {
+            Place::Field | Place::Element | Place::Packed => Ok(true),
+            _ => self.find(wire_type),
+        }
+    }
+
+    fn find(&mut self, wire_type: u8) -> Result<bool, DecodeError> {
         let found = match self.level.place {
-            Place::Field | Place::Element | Place::Packed => return Ok(true),
             Place::Top => {
                 self.level.place = Place::EntryEnd;
                 let wanted = [(1, wire_type), (0, 0)];
@@ -143,15 +247,13 @@ impl<'de> Reader<'de> {
             }
             Place::Key => {
                 self.level.place = Place::Value;
-                self.level.key
+                self.container.key
             }
             Place::Value => {
                 self.level.place = Place::EntryEnd;
-                self.level.value
+                self.container.value
             }
-            Place::Struct | Place::EntryEnd => {
-                return Err(DecodeError::malformed("a value that was not announced"));
-            }
+            _ => return Err(DecodeError::malformed("a value that was not announced")),
         };
         self.input.set_rest(found.unwrap_or_default());
         Ok(found.is_some())
@@ -200,6 +302,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Takes the bytes of a struct, or of the message around a container.
+    #[inline]
     fn message(&mut self) -> Result<&'de [u8], DecodeError> {
         if !self.locate(DELIMITED)? {
             return Ok(&[]);
@@ -219,9 +322,12 @@ impl<'de> Reader<'de> {
         map: bool,
     ) -> Result<Sequence, DecodeError> {
         let mut level = Level::new(Place::Element);
-        level.map = map;
-        level.kinds = kinds;
-        level.size = size;
+        let mut container = Container {
+            map,
+            kinds,
+            size,
+            ..Container::NONE
+        };
         let append = match self.level.place {
             Place::Field => {
                 level.number = self.level.number;
@@ -229,16 +335,16 @@ impl<'de> Reader<'de> {
                 if !map {
                     level.format = self.level.format;
                 }
-                level.pending = true;
+                container.pending = true;
                 self.level.again
             }
             Place::Top => {
-                level.wrapped = true;
+                container.wrapped = true;
                 self.level.place = Place::EntryEnd;
                 false
             }
             _ => {
-                level.wrapped = true;
+                container.wrapped = true;
                 let message = self.message()?;
                 level.after = self.input.rest();
                 self.input.set_rest(message);
@@ -246,13 +352,15 @@ impl<'de> Reader<'de> {
             }
         };
         self.enter(level)?;
+        let around = std::mem::replace(&mut self.container, container);
+        self.containers.push(around);
         let mut reserve = 0;
-        if self.level.pending && !self.fits() {
-            self.level.pending = false;
+        if self.container.pending && !self.fits() {
+            self.container.pending = false;
             self.skip(self.level.number, self.level.wire_type)?;
         }
-        if self.level.pending && self.is_run() {
-            self.level.pending = false;
+        if self.container.pending && self.is_run() {
+            self.container.pending = false;
             reserve = self.begin_run()?;
         }
         Ok(Sequence {
@@ -262,38 +370,49 @@ impl<'de> Reader<'de> {
         })
     }
 
-    /// True where the occurrence that comes next is one of the container's elements, or a run of them.
-    fn fits(&self) -> bool {
-        let level = &self.level;
-        let wanted = match level.map {
+    fn leave_container(&mut self) {
+        if self.container.wrapped {
+            self.input.set_rest(self.level.after);
+        }
+        self.container = self.containers.pop().unwrap_or(Container::NONE);
+        self.leave();
+    }
+
+    /// The wire type of an element that stands for itself.
+    #[inline]
+    fn element_type(&self) -> u8 {
+        match self.container.map {
             true => DELIMITED,
-            false => wire_type(level.kinds.0, level.format),
-        };
+            false => wire_type(self.container.kinds.0, self.level.format),
+        }
+    }
+
+    /// True where the occurrence that comes next is one of the container's elements, or a run of them.
+    #[inline]
+    fn fits(&self) -> bool {
         // Delimited stands for itself and for a packed run of anything.
-        level.wire_type == wanted || level.wire_type == DELIMITED
+        self.level.wire_type == DELIMITED || self.level.wire_type == self.element_type()
     }
 
     /// True where the occurrence that comes next is a packed run.
+    #[inline]
     fn is_run(&self) -> bool {
-        let level = &self.level;
-        !level.map
-            && level.wire_type == DELIMITED
-            && wire_type(level.kinds.0, level.format) != DELIMITED
+        self.level.wire_type == DELIMITED && self.element_type() != DELIMITED
     }
 
     /// Goes into a packed run; returns how many elements it has.
     fn begin_run(&mut self) -> Result<usize, DecodeError> {
         let len = self.length()?;
         let run = self.input.take(len)?;
-        let count = match wire_type(self.level.kinds.0, self.level.format) {
+        let count = match wire_type(self.container.kinds.0, self.level.format) {
             FIXED32 => len / 4,
             FIXED64 => len / 8,
             // Each varint ends with the one byte that has no continuation bit.
             _ => run.iter().map(|byte| usize::from(*byte < 0x80)).sum(),
         };
         self.budget
-            .allocate(count.saturating_mul(self.level.size))?;
-        self.level.resume = self.input.rest();
+            .allocate(count.saturating_mul(self.container.size))?;
+        self.container.resume = self.input.rest();
         self.level.place = Place::Packed;
         self.input.set_rest(run);
         Ok(count)
@@ -301,6 +420,7 @@ impl<'de> Reader<'de> {
 
     /// Reads the tag of the container's next occurrence. False where there is none: at the end of its
     /// message, or, where it shares one, before another field.
+    #[inline]
     fn next_occurrence(&mut self) -> Result<bool, DecodeError> {
         loop {
             let before = self.input.rest();
@@ -312,7 +432,7 @@ impl<'de> Reader<'de> {
             if number == self.level.number && self.fits() {
                 return Ok(true);
             }
-            if !self.level.wrapped {
+            if !self.container.wrapped {
                 self.input.set_rest(before);
                 return Ok(false);
             }
@@ -325,20 +445,21 @@ impl<'de> Reader<'de> {
         let len = self.length()?;
         let mut entry = self.input.clone();
         entry.set_rest(self.input.take(len)?);
-        let (key, value) = self.level.kinds;
+        let (key, value) = self.container.kinds;
         let wanted = [
             (1, wire_type(key, IntFormat::Varint)),
             (2, wire_type(value, IntFormat::Varint)),
         ];
         let [key, value] = scan(&entry, wanted, &mut self.budget)?;
-        self.level.key = key;
-        self.level.value = value;
-        self.level.resume = self.input.rest();
+        self.container.key = key;
+        self.container.value = value;
+        self.container.resume = self.input.rest();
         self.level.place = Place::Key;
         Ok(())
     }
 }
 
+#[inline]
 fn tag(input: &mut Input<'_>) -> Result<(u32, u8), DecodeError> {
     let tag = varint::read(input)?;
     let number = u32::try_from(tag >> 3).unwrap_or(0);
@@ -347,6 +468,16 @@ fn tag(input: &mut Input<'_>) -> Result<(u32, u8), DecodeError> {
         _ => Err(DecodeError::malformed(
             "a field number that protobuf does not have",
         )),
+    }
+}
+
+/// True where the value of a field can have this wire type.
+#[inline]
+fn fits(field: &Field<'_>, wire: u8) -> bool {
+    match field.kind {
+        // What the elements are is known only where they are read.
+        Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
+        kind => wire_type(kind, field.format) == wire,
     }
 }
 
@@ -499,32 +630,30 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             match self.level.place {
                 Place::Packed if !self.input.rest().is_empty() => return Ok(true),
                 Place::Packed | Place::Value | Place::EntryEnd => {
-                    self.input.set_rest(self.level.resume);
+                    self.input.set_rest(self.container.resume);
                     self.level.place = Place::Element;
                 }
                 _ => {}
             }
-            if self.level.pending {
-                self.level.pending = false;
+            if self.container.pending {
+                self.container.pending = false;
             } else if !self.next_occurrence()? {
-                if self.level.wrapped {
-                    self.input.set_rest(self.level.after);
-                }
-                self.leave();
+                self.leave_container();
                 return Ok(false);
             }
             if self.is_run() {
                 self.begin_run()?;
                 continue;
             }
-            self.budget.allocate(self.level.size)?;
-            if self.level.map {
+            self.budget.allocate(self.container.size)?;
+            if self.container.map {
                 self.begin_entry()?;
             }
             return Ok(true);
         }
     }
 
+    #[inline]
     fn begin_struct(&mut self) -> Result<(), DecodeError> {
         let mut level = Level::new(Place::Struct);
         if self.level.place == Place::Top {
@@ -547,44 +676,24 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         Ok(())
     }
 
+    #[inline]
     fn next_field(
         &mut self,
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            if self.input.rest().is_empty() {
-                self.input.set_rest(self.level.after);
-                self.leave();
-                return Ok(NextField::End);
-            }
-            let (number, wire) = self.tag()?;
+        // Mostly the contract's next field, with a tag of one byte.
+        if let (Some(field), [tag @ 0..0x80, rest @ ..]) =
+            (fields.get(cursor.index), self.input.rest())
+        {
+            let (number, wire) = (u32::from(tag >> 3), tag & 7);
             let id = number.cast_signed() - i32::from(self.level.reply);
-            self.level.number = number;
-            self.level.wire_type = wire;
-            let Some(index) = crate::field::find(fields, cursor.index, id) else {
-                self.level.place = Place::Struct;
-                return Ok(NextField::Unknown(id));
-            };
-            let Some(field) = fields.get(index) else {
-                return Err(DecodeError::no_such_field(id));
-            };
-            let fits = match field.kind {
-                // What the elements are is known only where they are read.
-                Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
-                kind => wire_type(kind, field.format) == wire,
-            };
-            if !fits {
-                self.skip(number, wire)?;
-                continue;
+            if number > 0 && field.id == id && fits(field, wire) {
+                self.input.set_rest(rest);
+                return Ok(self.announce(field, (number, wire), cursor, cursor.index));
             }
-            self.level.place = Place::Field;
-            self.level.format = field.format;
-            self.level.again = self.level.seen.contains(index);
-            self.level.seen.insert(index);
-            cursor.index = index + 1;
-            return Ok(NextField::Known(index));
         }
+        self.any_field(fields, cursor)
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
@@ -608,7 +717,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         })
     }
 
-    fn enumeration(&mut self) -> Result<i32, DecodeError> {
+    fn enumeration(&mut self, _: &dyn Names) -> Result<i32, DecodeError> {
         Ok((self.bits(Kind::Enum)?.unwrap_or(0) as u32).cast_signed())
     }
 

@@ -1,7 +1,10 @@
 use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
 use crate::depth::Depth;
-use crate::{EncodeError, Field, IntFormat, Kind, Limits, UnknownValue, WrittenNodes, varint};
+use crate::{
+    EncodeError, Field, IntFormat, Kind, Limits, Names, UnknownValue, WrittenNodes, varint,
+};
 use bytes::Bytes;
+use std::num::NonZeroU8;
 
 /// What the next value is, and so what comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +34,32 @@ struct Level {
     format: IntFormat,
     /// True between the fields of a reply, whose numbers are one more than their ids.
     reply: bool,
-    /// Where the open entry of a map begins.
-    entry: usize,
 }
 
 /// A level that is left, until the one inside it ends.
 #[derive(Debug)]
 struct Outer {
     level: Level,
-    /// Where the message began whose length is written when it ends.
-    message: Option<usize>,
-    /// Where the packed run began.
-    run: Option<usize>,
+    /// The message whose length is written when it ends.
+    message: Option<Open>,
+    /// The same of a packed run, or of the open entry of a map.
+    run: Option<Open>,
 }
+
+/// Something whose length stands before it, and is known at its end.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Where its first byte is, behind the room for its length.
+    start: usize,
+    /// Bytes of that room.
+    room: NonZeroU8,
+}
+
+/// Room for lengths below 128.
+const LEAST: NonZeroU8 = NonZeroU8::MIN;
+
+/// Up to this depth the rooms of lengths are remembered.
+const DEPTHS: usize = 16;
 
 /// Appends values in protobuf to a buffer.
 #[derive(Debug)]
@@ -53,6 +69,9 @@ pub struct Writer<'a> {
     nodes: WrittenNodes,
     level: Level,
     outer: Vec<Outer>,
+    /// The bytes that the last length took at each depth. The next one there, of another element of the same list, is
+    /// likely to take as many; where it does not, what it measures is moved.
+    rooms: [NonZeroU8; DEPTHS],
 }
 
 impl<'a> Writer<'a> {
@@ -67,9 +86,9 @@ impl<'a> Writer<'a> {
                 number: 1,
                 format: IntFormat::Varint,
                 reply: false,
-                entry: 0,
             },
             outer: Vec::new(),
+            rooms: [LEAST; DEPTHS],
         }
     }
 
@@ -78,47 +97,81 @@ impl<'a> Writer<'a> {
         varint::write(self.out, u64::from(number) << 3 | u64::from(wire_type));
     }
 
-    /// Leaves room for a length. Most are below 128; a longer one moves what it measures.
+    /// Begins something with a length, for which it leaves room.
     #[inline]
-    fn open(&mut self) -> usize {
-        self.out.push(0);
-        self.out.len()
+    fn open(&mut self, number: u32) -> Open {
+        let room = self.rooms.get(self.outer.len()).copied();
+        let room = room.unwrap_or(LEAST);
+        let tag = u64::from(number) << 3 | u64::from(DELIMITED);
+        match (room, tag) {
+            (LEAST, 0..0x80) => self.out.extend_from_slice(&[tag as u8, 0]),
+            _ => {
+                varint::write(self.out, tag);
+                self.out.resize(self.out.len() + usize::from(room.get()), 0);
+            }
+        }
+        Open {
+            start: self.out.len(),
+            room,
+        }
     }
 
-    /// Writes the length of what was written since `open`.
+    /// Begins a value that has a length.
     #[inline]
-    fn close(&mut self, start: usize) -> Result<(), EncodeError> {
-        let len = self.out.len().saturating_sub(start);
-        match (self.out.get_mut(start.wrapping_sub(1)), len) {
-            (Some(room), 0..0x80) => {
+    fn open_value(&mut self) -> Open {
+        match self.level.place {
+            Place::Value => self.open(2),
+            Place::Key => {
+                self.begin_entry();
+                self.open(1)
+            }
+            _ => self.open(self.level.number),
+        }
+    }
+
+    /// Writes the length of what was written since `open`, at the same depth.
+    #[inline]
+    fn close(&mut self, open: Open) -> Result<(), EncodeError> {
+        let len = self.out.len().saturating_sub(open.start);
+        match (self.out.get_mut(open.start.wrapping_sub(1)), len) {
+            (Some(room), 0..0x80) if open.room == LEAST => {
                 *room = len as u8;
                 Ok(())
             }
-            _ => self.close_long(start, len),
+            _ => self.close_long(open, len),
         }
     }
 
-    fn close_long(&mut self, start: usize, len: usize) -> Result<(), EncodeError> {
+    fn close_long(&mut self, open: Open, len: usize) -> Result<(), EncodeError> {
         if i32::try_from(len).is_err() {
             return Err(EncodeError::TooLong { length: len });
         }
-        let end = self.out.len();
-        varint::write(self.out, len as u64);
-        // The length now stands behind; it goes to the front, and its first byte has room there.
-        let size = self.out.len() - end;
-        let mut length = [0; 10];
-        if let (Some(to), Some(from)) = (length.get_mut(..size), self.out.get(end..)) {
-            to.copy_from_slice(from);
+        let size = varint::len(len as u64);
+        let from = open.start - usize::from(open.room.get());
+        self.move_to(open.start, from + size);
+        let mut left = len;
+        for (index, byte) in self.out.iter_mut().skip(from).take(size).enumerate() {
+            let more = index + 1 < size;
+            *byte = left as u8 & 0x7f | u8::from(more) << 7;
+            left >>= 7;
         }
-        self.out.truncate(end + size - 1);
-        self.out.copy_within(start..end, start + size - 1);
-        if let (Some(to), Some(from)) = (
-            self.out.get_mut(start - 1..start - 1 + size),
-            length.get(..size),
-        ) {
-            to.copy_from_slice(from);
+        if let Some(room) = self.rooms.get_mut(self.outer.len()) {
+            *room = NonZeroU8::new(size as u8).unwrap_or(LEAST);
         }
         Ok(())
+    }
+
+    /// Moves all that was written from one place on to another one.
+    fn move_to(&mut self, from: usize, to: usize) {
+        let end = self.out.len();
+        if to == from {
+            return;
+        }
+        if to > from {
+            self.out.resize(end + (to - from), 0);
+        }
+        self.out.copy_within(from..end, to);
+        self.out.truncate(end - from + to);
     }
 
     /// Writes what comes before a value.
@@ -127,47 +180,96 @@ impl<'a> Writer<'a> {
         match self.level.place {
             Place::Field | Place::Element | Place::Top => self.tag(self.level.number, wire_type),
             Place::Packed | Place::Struct => {}
-            Place::Key => {
-                self.tag(self.level.number, DELIMITED);
-                self.level.entry = self.open();
-                self.tag(1, wire_type);
-            }
-            Place::Value => self.tag(2, wire_type),
+            Place::Key | Place::Value => self.before_part(wire_type),
         }
+    }
+
+    /// Writes what comes before a key or the value behind it.
+    fn before_part(&mut self, wire_type: u8) {
+        if self.level.place == Place::Value {
+            return self.tag(2, wire_type);
+        }
+        self.begin_entry();
+        self.tag(1, wire_type);
+    }
+
+    fn begin_entry(&mut self) {
+        let entry = self.open(self.level.number);
+        if let Some(outer) = self.outer.last_mut() {
+            outer.run = Some(entry);
+        }
+    }
+
+    /// Writes what comes before a value, and its number or length.
+    #[inline]
+    fn number(&mut self, wire_type: u8, bits: u64) {
+        let tag = u64::from(self.level.number) << 3 | u64::from(wire_type);
+        match self.level.place {
+            // Mostly two bytes.
+            Place::Field | Place::Element if (tag | bits) < 0x80 => {
+                self.out.extend_from_slice(&[tag as u8, bits as u8]);
+            }
+            _ => self.any_number(wire_type, bits),
+        }
+    }
+
+    fn any_number(&mut self, wire_type: u8, bits: u64) {
+        self.before(wire_type);
+        varint::write(self.out, bits);
     }
 
     /// Writes what comes after a value.
     #[inline]
     fn after(&mut self) -> Result<(), EncodeError> {
         match self.level.place {
-            Place::Key => self.level.place = Place::Value,
-            Place::Value => {
-                self.close(self.level.entry)?;
-                self.level.place = Place::Key;
-            }
-            _ => {}
+            Place::Key | Place::Value => self.after_part(),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Goes on from a key to its value, or ends the entry.
+    fn after_part(&mut self) -> Result<(), EncodeError> {
+        if self.level.place == Place::Key {
+            self.level.place = Place::Value;
+            return Ok(());
+        }
+        self.level.place = Place::Key;
+        match self.outer.last_mut().and_then(|outer| outer.run.take()) {
+            Some(entry) => self.close(entry),
+            None => Ok(()),
+        }
     }
 
     /// An integer: its two's complement for `Varint`, itself for the other formats.
     #[inline]
     fn integer(&mut self, kind: Kind, value: i64) -> Result<(), EncodeError> {
-        let format = self.level.format;
-        let wire_type = wire_type(kind, format);
-        self.before(wire_type);
-        match wire_type {
-            FIXED32 => self.out.extend_from_slice(&(value as u32).to_le_bytes()),
-            FIXED64 => self.out.extend_from_slice(&value.to_le_bytes()),
-            _ => {
-                let signed = matches!(kind, Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64);
-                let bits = match format {
-                    IntFormat::ZigZag if signed => varint::zigzag(value),
-                    _ => value.cast_unsigned(),
-                };
-                varint::write(self.out, bits);
-            }
+        match self.level.format {
+            IntFormat::Varint => self.varint(value.cast_unsigned()),
+            format => self.formatted(kind, format, value),
         }
+    }
+
+    fn formatted(&mut self, kind: Kind, format: IntFormat, value: i64) -> Result<(), EncodeError> {
+        match wire_type(kind, format) {
+            FIXED32 => self.fixed(FIXED32, (value as u32).to_le_bytes()),
+            FIXED64 => self.fixed(FIXED64, value.to_le_bytes()),
+            _ => self.varint(match kind {
+                Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64 => varint::zigzag(value),
+                _ => value.cast_unsigned(),
+            }),
+        }
+    }
+
+    #[inline]
+    fn varint(&mut self, bits: u64) -> Result<(), EncodeError> {
+        self.number(VARINT, bits);
+        self.after()
+    }
+
+    #[inline]
+    fn fixed<const N: usize>(&mut self, wire_type: u8, bytes: [u8; N]) -> Result<(), EncodeError> {
+        self.before(wire_type);
+        self.out.extend_from_slice(&bytes);
         self.after()
     }
 
@@ -178,13 +280,13 @@ impl<'a> Writer<'a> {
                 length: bytes.len(),
             });
         }
-        self.before(DELIMITED);
-        varint::write(self.out, bytes.len() as u64);
+        self.number(DELIMITED, bytes.len() as u64);
         self.out.extend_from_slice(bytes);
         self.after()
     }
 
-    fn enter(&mut self, inside: Level, message: Option<usize>, run: Option<usize>) {
+    #[inline]
+    fn enter(&mut self, inside: Level, message: Option<Open>, run: Option<Open>) {
         let level = std::mem::replace(&mut self.level, inside);
         self.outer.push(Outer {
             level,
@@ -193,6 +295,7 @@ impl<'a> Writer<'a> {
         });
     }
 
+    #[inline]
     fn leave(&mut self) -> Result<(), EncodeError> {
         self.depth.leave();
         let Some(outer) = self.outer.pop() else {
@@ -209,14 +312,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Begins a container: the field's own repetitions, or those of field 1 of a message around it.
-    fn container(&mut self) -> Result<(Level, Option<usize>), EncodeError> {
+    fn container(&mut self) -> Result<(Level, Option<Open>), EncodeError> {
         self.depth.enter()?;
         let level = Level {
             place: Place::Element,
             number: 1,
             format: IntFormat::Varint,
             reply: false,
-            entry: 0,
         };
         Ok(match self.level.place {
             Place::Field => (
@@ -228,10 +330,7 @@ impl<'a> Writer<'a> {
                 None,
             ),
             Place::Top => (level, None),
-            _ => {
-                self.before(DELIMITED);
-                (level, Some(self.open()))
-            }
+            _ => (level, Some(self.open_value())),
         })
     }
 }
@@ -243,9 +342,7 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn bool(&mut self, value: bool) -> Result<(), EncodeError> {
-        self.before(VARINT);
-        self.out.push(value.into());
-        self.after()
+        self.varint(value.into())
     }
 
     #[inline]
@@ -270,9 +367,7 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn f64(&mut self, value: f64) -> Result<(), EncodeError> {
-        self.before(FIXED64);
-        self.out.extend_from_slice(&value.to_le_bytes());
-        self.after()
+        self.fixed(FIXED64, value.to_le_bytes())
     }
 
     #[inline]
@@ -295,8 +390,7 @@ impl crate::Writer for Writer<'_> {
         let packed = wire_type(element, level.format) != DELIMITED;
         let mut run = None;
         if packed && len > 0 {
-            self.tag(level.number, DELIMITED);
-            run = Some(self.open());
+            run = Some(self.open(level.number));
         }
         if packed {
             level.place = Place::Packed;
@@ -321,14 +415,12 @@ impl crate::Writer for Writer<'_> {
         self.leave()
     }
 
+    #[inline]
     fn begin_struct(&mut self) -> Result<(), EncodeError> {
         self.depth.enter()?;
         let message = match self.level.place {
             Place::Top => None,
-            _ => {
-                self.before(DELIMITED);
-                Some(self.open())
-            }
+            _ => Some(self.open_value()),
         };
         let level = Level {
             place: Place::Struct,
@@ -353,7 +445,6 @@ impl crate::Writer for Writer<'_> {
             number: number(field.id.saturating_add(reply.into()))?,
             format: field.format,
             reply,
-            entry: 0,
         };
         Ok(())
     }
@@ -364,15 +455,14 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
+    #[inline]
     fn end_struct(&mut self) -> Result<(), EncodeError> {
         self.leave()
     }
 
     #[inline]
-    fn enumeration(&mut self, value: i32) -> Result<(), EncodeError> {
-        self.before(VARINT);
-        varint::write(self.out, i64::from(value).cast_unsigned());
-        self.after()
+    fn enumeration(&mut self, value: i32, _: &dyn Names) -> Result<(), EncodeError> {
+        self.varint(i64::from(value).cast_unsigned())
     }
 
     #[inline]
@@ -397,9 +487,7 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn f32(&mut self, value: f32) -> Result<(), EncodeError> {
-        self.before(FIXED32);
-        self.out.extend_from_slice(&value.to_le_bytes());
-        self.after()
+        self.fixed(FIXED32, value.to_le_bytes())
     }
 
     fn unknown_field(&mut self, id: i32, value: &UnknownValue) -> Result<(), EncodeError> {

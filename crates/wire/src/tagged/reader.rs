@@ -1,6 +1,7 @@
 use super::{STOP, TYPE_BITS, code, kind, least_size};
 use crate::field::find;
 use crate::input::{Input, beyond_input};
+use crate::names::NO_NAMES;
 use crate::varint::{self, unzigzag};
 use crate::{
     Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, Numbers,
@@ -130,7 +131,7 @@ impl<'de> Reader<'de> {
             Kind::String => UnknownValue::String(self.string()?.into_owned()),
             Kind::Bytes => UnknownValue::Bytes(self.bytes()?),
             Kind::Uuid => UnknownValue::Uuid(self.uuid()?),
-            Kind::Enum => UnknownValue::Enum(self.enumeration()?),
+            Kind::Enum => UnknownValue::Enum(self.enumeration(&NO_NAMES)?),
             Kind::Struct => self.fields()?,
             Kind::List => {
                 let (kind, items) = self.items()?;

@@ -20,7 +20,7 @@ use crate::{
 use bytes::Bytes;
 use std::borrow::Cow;
 
-const STOP: u8 = 0;
+pub(crate) const STOP: u8 = 0;
 const BOOL: u8 = 2;
 const BYTE: u8 = 3;
 const DOUBLE: u8 = 4;
@@ -50,6 +50,13 @@ const fn code(kind: Kind) -> u8 {
         Kind::Set => SET,
         Kind::Map => MAP,
     }
+}
+
+/// What stands before a field whose id fits.
+#[inline]
+pub(crate) const fn header(field: &Field<'_>) -> [u8; 3] {
+    let [.., high, low] = field.id.to_be_bytes();
+    [code(field.kind), high, low]
 }
 
 fn kind(code: u8) -> Option<Kind> {
@@ -251,6 +258,17 @@ impl crate::Writer for Writer<'_> {
     fn end_struct(&mut self) -> Result<(), EncodeError> {
         self.depth.leave();
         self.put([STOP])
+    }
+
+    #[inline]
+    fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
+        let start = self.out.len();
+        self.out.resize(start.checked_add(len)?, 0);
+        self.out.get_mut(start..)
+    }
+
+    fn take_back(&mut self, len: usize) {
+        self.out.truncate(self.out.len().saturating_sub(len));
     }
 
     fn has_id(&self, id: i32) -> bool {
@@ -605,6 +623,17 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 return Ok(field);
             }
         }
+    }
+
+    #[inline]
+    fn block(&self, len: usize) -> Option<&'de [u8]> {
+        self.input.rest().get(..len)
+    }
+
+    #[inline]
+    fn pass(&mut self, len: usize) {
+        let rest = self.input.rest();
+        self.input.set_rest(rest.get(len..).unwrap_or_default());
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

@@ -1,3 +1,5 @@
+mod client;
+mod json;
 mod probe;
 mod show;
 mod workshop;
@@ -6,16 +8,20 @@ use crate::failure::{Exit, Failure, Result};
 use crate::output::{self, program};
 use crate::paint::{Stream, Style};
 use crate::run::{cannot_listen, until_interrupted};
+use crate::tls::ServerOptions;
 use clap::Args;
+use client::Client;
 use dovetail::blocking::{Channel, ChannelBuilder};
+use dovetail::protocol::connect::Codec;
 use dovetail::transport::MemoryConnector;
-use dovetail::{Address, Running, Server, Status, Wire};
+use dovetail::{Address, Reflection, Running, Server, Status, Wire};
+use json::JsonClient;
 use probe::{Outcome, probe};
 use show::{Row, Way};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use workshop::{CONTRACT, Joiner, Notes, StockServer, WorkshopServer};
+use workshop::{CONTRACT, DESCRIPTORS, Joiner, Notes, StockServer, WorkshopClient, WorkshopServer};
 
 /// Show every wire on one port, with the time of a call
 #[derive(Debug, Args)]
@@ -27,7 +33,7 @@ Examples:
   dovetail demo --contract > demo.thrift     the contract of the demo
 
 One server, in this process, answers on one TCP port, a Unix socket and in memory. For each
-wire of Thrift the table shows whether a typed result, a declared exception and a one-way call
+wire the table shows whether a typed result, a declared exception and a one-way call
 arrive, and the median time of a call with a result by each way. Exit code: 1 if one failed.")]
 pub(crate) struct Demo {
     /// The port on 127.0.0.1
@@ -39,11 +45,14 @@ pub(crate) struct Demo {
     /// Print the contract of the demo, and do nothing else
     #[arg(long, conflicts_with_all = ["once", "port"])]
     contract: bool,
+    #[command(flatten)]
+    tls: ServerOptions,
 }
 
-/// Dovetail's own wire, msgpack-rpc, and every one of Thrift; the old binary protocol has no form inside THeader.
+/// Dovetail's own wire, gRPC, msgpack-rpc, and every one of Thrift; the old binary protocol has no form inside THeader.
 const WIRES: &[&str] = &[
     "dovetail",
+    "grpc",
     "msgpack-rpc",
     "binary",
     "binary+framed",
@@ -74,7 +83,7 @@ impl Demo {
         if self.contract {
             return output::write(CONTRACT);
         }
-        let stand = Stand::start(self.port)?;
+        let stand = Stand::start(self.port, &self.tls)?;
         let rows = stand.rows();
         let paint = Stream::Stdout.paint();
         let heading = format!(
@@ -92,7 +101,7 @@ impl Demo {
         if self.once {
             return stand.verdict(&problems);
         }
-        let instructions = show::instructions(&program(), stand.port);
+        let instructions = show::instructions(&program(), stand.port, &rows);
         output::write(&format!("{instructions}\nCtrl-C ends the server.\n"))?;
         until_interrupted(stand.running)
     }
@@ -109,13 +118,15 @@ struct Stand {
 }
 
 impl Stand {
-    fn start(port: u16) -> Result<Stand> {
+    fn start(port: u16, tls: &ServerOptions) -> Result<Stand> {
         let joiner = Joiner::default();
         let name = format!("dovetail-demo-{}.sock", std::process::id());
         let socket = std::env::temp_dir().join(name);
-        let server = Server::new()
+        let server = tls
+            .apply(Server::new())?
             .service(WorkshopServer::new(joiner.clone()))
             .service(StockServer::new(joiner.clone()))
+            .reflection(&Reflection::of(DESCRIPTORS).unwrap_or_default())
             .listen(&format!("tcp://127.0.0.1:{port}"))
             .map_err(|problem| cannot_listen(&problem, "--port"))?
             .listen(&format!("unix:{}", socket.display()))
@@ -145,16 +156,17 @@ impl Stand {
     /// Calls the server over every wire, by every way.
     fn rows(&self) -> Vec<Row> {
         let wires = WIRES.iter().filter_map(|name| name.parse().ok());
-        wires.map(|wire| self.row(wire)).collect()
+        let json = Wire::Connect(Codec::Json);
+        wires.chain([json]).map(|wire| self.row(wire)).collect()
     }
 
     fn row(&self, wire: Wire) -> Row {
-        let outcome = |way: &Way| match self.connect(*way) {
-            Ok(builder) => {
-                let channel = builder.wire(wire).timeout(TIMEOUT).build();
-                probe(channel, &self.notes, &format!("{wire} over {}", way.name()))
-            }
-            Err(status) => Outcome::failed(&status.to_string()),
+        let outcome = |way: &Way| match self.client(wire, *way) {
+            Ok(client) => client.map(|client| {
+                let label = format!("{wire} over {}", way.name());
+                probe(&client, &self.notes, &label)
+            }),
+            Err(status) => Some(Outcome::failed(&status.to_string())),
         };
         Row {
             wire,
@@ -162,12 +174,44 @@ impl Stand {
         }
     }
 
-    fn connect(&self, way: Way) -> std::result::Result<ChannelBuilder, Status> {
-        let tcp = || Channel::builder(&format!("tcp://127.0.0.1:{}", self.port));
+    /// A client of a wire by this way, where there is one: HTTP and gRPC name the service in every call, and come by a
+    /// socket.
+    fn client(&self, wire: Wire, way: Way) -> std::result::Result<Option<Client>, Status> {
+        let address = match way {
+            Way::Unix => format!("unix:{}", self.socket.display()),
+            _ => format!("tcp://127.0.0.1:{}", self.port),
+        };
+        match (wire, way) {
+            (Wire::Grpc | Wire::Connect(_), Way::Multiplexed | Way::InProcess) => Ok(None),
+            (Wire::Grpc, _) => {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
+                let runtime = runtime.map_err(|error| {
+                    Status::new(dovetail::Code::Internal, format!("no runtime: {error}"))
+                })?;
+                let builder = dovetail::Channel::builder(&address)?;
+                let channel = builder.wire(wire).timeout(TIMEOUT).build();
+                Ok(Some(Client::Grpc(runtime, WorkshopClient::from(channel))))
+            }
+            (Wire::Connect(_), _) => {
+                let address: Address = address
+                    .parse()
+                    .map_err(|error| Status::new(dovetail::Code::Internal, format!("{error}")))?;
+                let client = JsonClient::connect(&address, TIMEOUT)?;
+                Ok(Some(Client::Json(client)))
+            }
+            _ => {
+                let channel = self.connect(&address, way)?.wire(wire).timeout(TIMEOUT);
+                Ok(Some(channel.build().into()))
+            }
+        }
+    }
+
+    fn connect(&self, address: &str, way: Way) -> std::result::Result<ChannelBuilder, Status> {
         Ok(match way {
-            Way::Tcp => tcp()?,
-            Way::Multiplexed => tcp()?.service("Workshop"),
-            Way::Unix => Channel::builder(&format!("unix:{}", self.socket.display()))?,
+            Way::Tcp | Way::Unix => Channel::builder(address)?,
+            Way::Multiplexed => Channel::builder(address)?.service("Workshop"),
             Way::InProcess => Channel::through(Arc::new(self.memory.clone())),
         })
     }
@@ -183,5 +227,42 @@ impl Stand {
             )
             .help("the lines above say which; please report them")),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Runs a line of a terminal with curl in it, and gives what it prints.
+    fn run(line: &str) -> String {
+        let line = line.replacen("curl ", "curl --silent --show-error ", 1);
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8(said).unwrap()
+    }
+
+    /// The lines with curl that people are told to try do what they are said to do.
+    #[test]
+    fn curl_calls_the_demo() {
+        if Command::new("curl").arg("--version").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "curl is not installed");
+            eprintln!("skipped: curl is not installed");
+            return;
+        }
+        let Ok(stand) = Stand::start(0, &ServerOptions::default()) else {
+            panic!("the demo does not start");
+        };
+        let place = format!("127.0.0.1:{}", stand.port);
+        let page = include_str!("../../../../../docs/http.md").replace("127.0.0.1:9090", &place);
+        let session = page.split("```console\n").nth(1).unwrap();
+        let session = session.split("```").next().unwrap();
+        for part in session.split("$ ").skip(1) {
+            let (line, printed) = part.split_once('\n').unwrap();
+            assert_eq!(run(line), printed.trim_end(), "{line}");
+        }
+        assert!(stand.running.shutdown(TIMEOUT));
     }
 }

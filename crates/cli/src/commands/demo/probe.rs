@@ -1,7 +1,7 @@
 //! What is shown of each wire: a result, a declared exception, a one-way call, and how long a call takes.
 
-use super::workshop::{Notes, QuoteError, Wood, WorkshopBlockingClient, order};
-use dovetail::blocking::Channel;
+use super::client::Client;
+use super::workshop::{Notes, QuoteError, Wood, order};
 use std::time::{Duration, Instant};
 
 /// What became of one connection.
@@ -42,19 +42,18 @@ impl Outcome {
 }
 
 /// Shows one connection; `label` tells its note from the others.
-pub(crate) fn probe(channel: Channel, notes: &Notes, label: &str) -> Outcome {
-    let client = WorkshopBlockingClient::from(channel);
-    let result = result(&client);
-    let time = result.is_ok().then(|| median(&client)).flatten();
+pub(crate) fn probe(client: &Client, notes: &Notes, label: &str) -> Outcome {
+    let result = result(client);
+    let time = result.is_ok().then(|| median(client)).flatten();
     Outcome {
         result,
-        exception: exception(&client),
-        oneway: oneway(&client, notes, label),
+        exception: exception(client),
+        oneway: oneway(client, notes, label),
         time,
     }
 }
 
-fn result(client: &WorkshopBlockingClient) -> Result<(), String> {
+fn result(client: &Client) -> Result<(), String> {
     let quote = client
         .quote(&order(7, Wood::OAK))
         .map_err(|error| error.to_string())?;
@@ -64,7 +63,7 @@ fn result(client: &WorkshopBlockingClient) -> Result<(), String> {
     }
 }
 
-fn exception(client: &WorkshopBlockingClient) -> Result<(), String> {
+fn exception(client: &Client) -> Result<(), String> {
     match client.quote(&order(8, Wood::WALNUT)) {
         Err(QuoteError::OutOfStock(exception)) if exception.wood == Wood::WALNUT => Ok(()),
         Err(other) => Err(format!("not the declared exception: {other}")),
@@ -72,7 +71,7 @@ fn exception(client: &WorkshopBlockingClient) -> Result<(), String> {
     }
 }
 
-fn oneway(client: &WorkshopBlockingClient, notes: &Notes, label: &str) -> Result<(), String> {
+fn oneway(client: &Client, notes: &Notes, label: &str) -> Result<(), String> {
     client.note(label).map_err(|error| error.to_string())?;
     match notes.wait_for(label, PATIENCE) {
         true => Ok(()),
@@ -80,7 +79,7 @@ fn oneway(client: &WorkshopBlockingClient, notes: &Notes, label: &str) -> Result
     }
 }
 
-fn median(client: &WorkshopBlockingClient) -> Option<Duration> {
+fn median(client: &Client) -> Option<Duration> {
     let order = order(7, Wood::OAK);
     let mut times = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

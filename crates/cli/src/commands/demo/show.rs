@@ -32,8 +32,8 @@ impl Way {
 /// One wire, called in every way.
 pub(crate) struct Row {
     pub(crate) wire: Wire,
-    /// In the order of [`Way::ALL`].
-    pub(crate) outcomes: Vec<Outcome>,
+    /// In the order of [`Way::ALL`]; `None` where there is no such way.
+    pub(crate) outcomes: Vec<Option<Outcome>>,
 }
 
 impl Row {
@@ -41,7 +41,7 @@ impl Row {
     pub(crate) fn problems(&self) -> Vec<String> {
         let ways = Way::ALL.iter().zip(&self.outcomes);
         ways.filter_map(|(way, outcome)| {
-            let problem = outcome.problem()?;
+            let problem = outcome.as_ref()?.problem()?;
             Some(format!("{} over {}: {problem}", self.wire, way.name()))
         })
         .collect()
@@ -61,7 +61,8 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
     for row in rows {
         let wire = row.wire.to_string();
         let alone = match row.wire {
-            Wire::Dovetail | Wire::MsgpackRpc | Wire::Grpc => "",
+            Wire::Grpc => "HTTP/2",
+            Wire::Dovetail | Wire::MsgpackRpc | Wire::GrpcWeb(_) | Wire::Connect(_) => "",
             Wire::Thrift(_) => "unframed",
         };
         let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));
@@ -70,7 +71,10 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
             mark(row, |outcome| outcome.exception.is_ok()),
             mark(row, |outcome| outcome.oneway.is_ok()),
         ];
-        let times = row.outcomes.iter().map(|outcome| time(outcome.time));
+        let times = row.outcomes.iter().map(|outcome| match outcome {
+            Some(outcome) => time(outcome.time),
+            None => "".into(),
+        });
         let names = [Cell::from(protocol), Cell::from(transport)];
         table.row(names.into_iter().chain(marks).chain(times));
     }
@@ -79,7 +83,7 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
 
 /// Good only if it worked in every way.
 fn mark(row: &Row, good: fn(&Outcome) -> bool) -> Cell {
-    match row.outcomes.iter().all(good) {
+    match row.outcomes.iter().flatten().all(good) {
         true => Cell::styled(Style::Good, "✓"),
         false => Cell::styled(Style::Error, "failed"),
     }
@@ -92,17 +96,36 @@ fn time(time: Option<Duration>) -> Cell {
     }
 }
 
-/// How to call the server from elsewhere. Every line works as it is.
-pub(crate) fn instructions(program: &str, port: u16) -> String {
-    format!(
-        r#"Call it from a second terminal:
+/// The line by which one wire is tried.
+fn command(wire: Wire, program: &str, port: u16) -> String {
+    match wire {
+        Wire::Connect(_) => {
+            format!("curl --json '{{\"wood\": \"OAK\"}}' http://127.0.0.1:{port}/Stock/metres")
+        }
+        _ => format!(
+            "{program} call 127.0.0.1:{port} metres '[\"OAK\"]' --idl demo.thrift --wire {wire}"
+        ),
+    }
+}
 
-  {program} demo --contract > demo.thrift
-  {program} call 127.0.0.1:{port} quote --idl demo.thrift \
+/// How to call the server from elsewhere. Every line works as it is.
+pub(crate) fn instructions(program: &str, port: u16, rows: &[Row]) -> String {
+    let commands = rows.iter().map(|row| command(row.wire, program, port));
+    let commands: String = commands.map(|line| format!("  {line}\n")).collect();
+    format!(
+        r#"Call it from a second terminal, with nothing but the address:
+
+  {program} list 127.0.0.1:{port}
+  {program} describe 127.0.0.1:{port} Workshop.quote
+  {program} call 127.0.0.1:{port} Workshop.quote \
       '{{"order": {{"id": 7, "boards": [{{"length": 1200, "width": 300}}]}}}}'
-  {program} call 127.0.0.1:{port} quote --idl demo.thrift --wire compact+header:zstd \
+  {program} call 127.0.0.1:{port} Workshop.quote \
       '{{"order": {{"id": 8, "boards": [{{"length": 900, "width": 300, "wood": "WALNUT"}}]}}}}'
 
+over each wire:
+
+  {program} demo --contract > demo.thrift
+{commands}
 or with stock Apache Thrift (apt install thrift-compiler, pip install thrift):
 
   thrift --gen py demo.thrift
@@ -135,21 +158,21 @@ mod tests {
         let rows = [
             Row {
                 wire: "binary".parse().unwrap(),
-                outcomes: vec![good(300), good(310), good(205), good(21)],
+                outcomes: vec![Some(good(300)), Some(good(310)), None, Some(good(21))],
             },
             Row {
                 wire: "compact+header:zlib".parse().unwrap(),
                 outcomes: vec![
-                    good(1234),
-                    Outcome::failed("no answer"),
-                    good(900),
-                    good(400),
+                    Some(good(1234)),
+                    Some(Outcome::failed("no answer")),
+                    Some(good(900)),
+                    Some(good(400)),
                 ],
             },
         ];
         let expected = "\
 protocol  transport    result  exception  one-way       TCP  multiplexed     Unix  in-process
-binary    unframed     ✓       ✓          ✓         30.0 µs      31.0 µs  20.5 µs      2.1 µs
+binary    unframed     ✓       ✓          ✓         30.0 µs      31.0 µs               2.1 µs
 compact   header:zlib  failed  failed     failed   123.4 µs            –  90.0 µs     40.0 µs
 ";
         assert_eq!(table(&rows, Paint { colours: false }), expected);

@@ -8,7 +8,7 @@ mod contract {
 
 pub(crate) use contract::workshop::{
     Board, OrderId, OutOfStock, Quote, QuoteError, Wood, Workshop, WorkshopBlockingClient,
-    WorkshopServer,
+    WorkshopClient, WorkshopServer,
 };
 pub(crate) use contract::workshop::{Order, Stock, StockServer};
 
@@ -18,6 +18,9 @@ use std::time::Duration;
 
 /// The contract as it is written.
 pub(crate) const CONTRACT: &str = include_str!("../../../demo/demo.thrift");
+
+/// The same for gRPC's reflection.
+pub(crate) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/demo.descriptors"));
 
 /// Answers the workshop's calls.
 #[derive(Clone, Default)]

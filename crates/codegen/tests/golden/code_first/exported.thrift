@@ -6,7 +6,12 @@ struct Order {
   5: map<string, i64> prices
   6: set<i32> tags
   7: optional Payment payment
-  8: double weight
+  /**
+   * In kilograms.
+   *
+   * With what is around it.
+   */
+  8: double weight = 1.5
   9: binary label
   10: optional Order parent
   11: uuid key
@@ -20,11 +25,13 @@ exception NotFound {
 }
 
 enum Status {
+  /** Nobody has paid. */
   OPEN = 0
   PAID = 1
   SENT_BACK = 7
 }
 
+/** Where something goes. */
 struct Address {
   1: string street
   3: optional string door
@@ -32,6 +39,7 @@ struct Address {
 }
 
 union Payment {
+  /** Its number. */
   1: string card
   2: i64 cash
   5: Address by_mail
@@ -45,9 +53,11 @@ service Counter {
   i64 count()
 }
 
+/** Takes orders. */
 service Orders extends Counter {
+  /** One that was placed. */
   Order get(1: i64 id) throws (1: NotFound missing)
-  i64 place(1: Order order, 2: required Payment payment, 5: i32 copies) throws (1: NotFound not_found, 3: Refused refused)
+  i64 place(1: Order order, 2: required Payment payment, 5: i32 copies = 1) throws (1: NotFound not_found, 3: Refused refused)
   idempotent list<Order> find(1: string text, 2: list<Status> statuses, 3: i32 limit)
   void move(1: i64 id)
   oneway void touch(1: i64 id)

@@ -3,7 +3,7 @@
 
 mod field;
 mod service;
-mod well_known;
+pub(super) mod well_known;
 
 use super::descriptor::{self, File, FileSet, Message, OptionValue, Options};
 use super::features::Features;
@@ -16,8 +16,37 @@ use dovetail_schema::{
 use std::collections::{BTreeSet, HashMap};
 
 /// The schema of the last file and of all others whose types it uses.
-pub(super) fn lower(set: &FileSet) -> Schema {
-    let used = used_files(set);
+pub(super) fn last(set: &FileSet) -> Schema {
+    lower(set, set.files.len().checked_sub(1).into_iter().collect())
+}
+
+/// The same of all files with services; of the last one where there are none.
+pub(super) fn all(set: &FileSet) -> Schema {
+    let serves = |index: &usize| !set.files[*index].services.is_empty();
+    let wanted: Vec<usize> = (0..set.files.len()).filter(serves).collect();
+    match wanted.is_empty() {
+        true => last(set),
+        false => lower(set, wanted),
+    }
+}
+
+/// The same of the files with these names.
+pub(super) fn named(set: &FileSet, names: &[&str]) -> Schema {
+    let files = set.files.iter().enumerate();
+    let wanted = files.filter(|(_, file)| names.contains(&file.name.as_str()));
+    lower(set, wanted.map(|(index, _)| index).collect())
+}
+
+/// The module of what a file defines: its package, else its name.
+pub(super) fn module(file: &File) -> &str {
+    match file.package.as_str() {
+        "" => crate::source::stem(&file.name),
+        package => package,
+    }
+}
+
+fn lower(set: &FileSet, wanted: Vec<usize>) -> Schema {
+    let used = used_files(set, wanted);
     let mut lowering = Lowering::default();
     let files: Vec<&File> = used
         .iter()
@@ -122,10 +151,6 @@ impl<'a> Lowering<'a> {
             .iter()
             .filter_map(|name| self.packages.get(name.as_str()));
         let includes: Vec<PackageId> = includes.copied().collect();
-        let namespace = match file.package.as_str() {
-            "" => crate::source::stem(&file.name),
-            package => package,
-        };
         self.schema.packages.push(Package {
             name: file.package.clone(),
             path: file.name.clone(),
@@ -134,7 +159,7 @@ impl<'a> Lowering<'a> {
                 .get([12].as_slice())
                 .or(self.comments.get([2].as_slice()))
                 .cloned(),
-            namespaces: [("rs".to_owned(), namespace.to_owned())].into(),
+            namespaces: [("rs".to_owned(), module(file).to_owned())].into(),
             includes,
             annotations: Annotations::default(),
             messages: true,
@@ -264,8 +289,8 @@ fn clean(comment: &str) -> String {
         .to_owned()
 }
 
-/// The files whose types the last one uses, directly or not, and that one, in order.
-fn used_files(set: &FileSet) -> BTreeSet<usize> {
+/// The files whose types these use, directly or not, and these, in order.
+fn used_files(set: &FileSet, wanted: Vec<usize>) -> BTreeSet<usize> {
     let mut home: HashMap<String, usize> = HashMap::new();
     for (index, file) in set.files.iter().enumerate() {
         let scope = file.package.as_str();
@@ -275,7 +300,7 @@ fn used_files(set: &FileSet) -> BTreeSet<usize> {
         homes(&file.messages, scope, index, &mut home);
     }
     let mut used = BTreeSet::new();
-    let mut open: Vec<usize> = set.files.len().checked_sub(1).into_iter().collect();
+    let mut open = wanted;
     while let Some(index) = open.pop() {
         let Some(file) = set.files.get(index).filter(|_| used.insert(index)) else {
             continue;

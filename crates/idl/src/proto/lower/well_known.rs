@@ -3,7 +3,7 @@
 use dovetail_schema::Type;
 
 /// The type that a message stands for, by its absolute name without the dot in front.
-pub(super) fn of(name: &str) -> Option<Type> {
+pub(in super::super) fn of(name: &str) -> Option<Type> {
     Some(match name.strip_prefix("google.protobuf.")? {
         "Timestamp" => Type::Timestamp { offset: false },
         "Duration" => Type::Duration,

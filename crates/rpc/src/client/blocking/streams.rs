@@ -1,127 +1,61 @@
 //! The streams of blocking calls. Whoever waits on one reads for all, as every caller does.
 
-use super::{Connection, State, lock};
-use crate::client::options::Options;
-use crate::client::table::{Outgoing, Queued, Table, too_late};
-use crate::client::{Body, decode};
-use crate::reply::ReplyBody;
-use crate::streams::{Next, Source, decode_exception, decode_item, item_of, unencodable};
-use crate::{Code, Exceptions, Execution, Method, Status};
-use dovetail_protocol::dovetail::Sent;
-use dovetail_wire::{Encode, FieldValue, Limits};
+use super::Connection;
+use crate::client::decode;
+use crate::client::table::too_late;
+use crate::streams::{self, Body, ItemOf, StreamCall};
+use crate::{Exceptions, Execution, Status};
+use dovetail_wire::FieldValue;
 use std::fmt;
-use std::marker::PhantomData;
-use std::sync::{Arc, MutexGuard};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// Where no time was set.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A call with streams. Its handles share it; with the last of them it is closed.
+/// A call with streams, and who reads for it.
 #[derive(Clone)]
-pub(super) struct Call(Arc<Inner>);
-
-struct Inner {
-    connection: Arc<Connection>,
-    call: u32,
-    method: &'static str,
-    limits: Limits,
+pub(super) struct Call {
+    streams: StreamCall,
+    connection: Connection,
     /// How long the server may take to answer.
     timeout: Duration,
     /// The call as a whole has to end before.
     deadline: Option<Instant>,
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        let mut state = lock(&self.connection.state);
-        state.table.close(self.call);
-        self.connection.given_up(state);
-    }
-}
-
-impl Connection {
-    /// Begins a call with streams.
-    pub(super) fn open(
-        self: Arc<Self>,
-        call: Outgoing<'_, impl Encode>,
-        method: &'static Method,
-        options: &Options,
-        deadline: Instant,
-    ) -> Result<Call, Status> {
-        let mut state = lock(&self.state);
-        let Some(Queued(Some(number))) = state.table.call(call, thread::current)? else {
-            return Err(Status::new(Code::Internal, "a call without an answer"));
-        };
-        drop(self.send(state, deadline));
-        let end = |limit| Instant::now() + limit;
-        Ok(Call(Arc::new(Inner {
-            connection: self,
-            // It was a number of 32 bits when it was given.
-            call: number as u32,
-            method: method.name,
-            limits: options.decoding,
-            timeout: options.timeout,
-            deadline: options.stream_timeout.map(end),
-        })))
-    }
-}
-
 impl Call {
-    fn late(&self) -> Status {
-        too_late(self.0.method, self.0.timeout, Execution::MayHaveRun)
+    pub(super) fn new(
+        streams: StreamCall,
+        connection: Connection,
+        timeout: Duration,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Call {
+            streams,
+            connection,
+            timeout,
+            deadline,
+        }
     }
 
     /// Waits for something that happens to this call; where the time is over, the call is given up.
     fn wait<R>(
         &self,
         deadline: Option<Instant>,
-        mut look: impl FnMut(&mut Table<Thread>, u32, &Thread) -> Option<R>,
+        poll: impl FnMut(&Context<'_>) -> Poll<R>,
     ) -> Result<R, Status> {
-        let Inner {
-            connection, call, ..
-        } = &*self.0;
-        let me = thread::current();
-        let deadline = [deadline, self.0.deadline].into_iter().flatten().min();
+        let deadline = [deadline, self.deadline].into_iter().flatten().min();
         let deadline = deadline.unwrap_or_else(|| Instant::now() + FAR);
-        let state = lock(&connection.state);
-        let (state, found) = connection.wait_for(state, deadline, |table| look(table, *call, &me));
-        let state = self.flush(state, deadline);
-        match found {
-            Some(found) => Ok(found),
-            None => {
-                drop(state);
-                self.leave();
-                Err(self.late())
-            }
-        }
-    }
-
-    /// What taking an item has granted, and whatever else is queued, leaves.
-    fn flush<'a>(
-        &'a self,
-        state: MutexGuard<'a, State>,
-        deadline: Instant,
-    ) -> MutexGuard<'a, State> {
-        match state.table.out.is_empty() {
-            true => state,
-            false => self.0.connection.send(state, deadline),
-        }
+        self.connection.wait(deadline, poll).ok_or_else(|| {
+            self.streams.leave();
+            too_late(self.streams.method(), self.timeout, Execution::MayHaveRun)
+        })
     }
 
     /// Waits for the answer.
     pub(super) fn answer(&self, deadline: Instant) -> Result<Body, Status> {
-        self.wait(Some(deadline), |table, call, me| {
-            table.streams.take_answer(call, me)
-        })?
-    }
-
-    /// The caller has lost interest.
-    fn leave(&self) {
-        let mut state = lock(&self.0.connection.state);
-        state.table.leave(self.0.call);
-        self.0.connection.given_up(state);
+        self.wait(Some(deadline), |context| self.streams.poll_answer(context))?
     }
 }
 
@@ -129,17 +63,13 @@ impl Call {
 /// declares for the stream, or a [`Status`]. Dropped before its end it cancels the call.
 pub struct Receiver<T, E = Status> {
     call: Call,
-    ended: bool,
-    types: PhantomData<fn() -> (T, E)>,
+    items: streams::Receiver<T, E>,
 }
 
 impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
     fn new(call: Call) -> Self {
-        Receiver {
-            call,
-            ended: false,
-            types: PhantomData,
-        }
+        let items = streams::Receiver::of_callee(call.streams.clone());
+        Receiver { call, items }
     }
 }
 
@@ -147,31 +77,13 @@ impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
     type Item = Result<T, E>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let Inner { method, limits, .. } = *self.call.0;
-        let source = Source::callee(method);
-        let next = self.call.wait(None, |table, call, me| table.next(call, me));
-        let item = match next {
-            Ok(Next::Item(body)) => Some(decode_item(source, body, limits).map_err(E::from)),
-            Ok(Next::End(Ok(None))) => None,
-            Ok(Next::End(Ok(Some(body)))) => Some(Err(decode_exception(source, &body, limits))),
-            Ok(Next::End(Err(status))) | Err(status) => Some(Err(status.into())),
-        };
-        self.ended = !matches!(item, Some(Ok(_)));
-        if matches!(item, Some(Err(_))) {
-            // Nothing of what may still come is wanted.
-            self.call.leave();
-        }
-        item
-    }
-}
-
-impl<T, E> Drop for Receiver<T, E> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.call.leave();
+        let Receiver { call, items } = self;
+        match call.wait(None, |context| items.poll(context)) {
+            Ok(item) => item,
+            Err(late) => {
+                items.give_up();
+                Some(Err(late.into()))
+            }
         }
     }
 }
@@ -180,65 +92,32 @@ impl<T, E> Drop for Receiver<T, E> {
 /// the call.
 pub struct Sender<T, E = Status> {
     call: Call,
-    done: bool,
-    types: PhantomData<fn(T, E)>,
+    items: streams::Sender<T, E>,
 }
 
 impl<T: FieldValue, E: Exceptions> Sender<T, E> {
     pub(super) fn new(call: Call) -> Self {
-        Sender {
-            call,
-            done: false,
-            types: PhantomData,
-        }
+        let items = streams::Sender::new(call.streams.clone());
+        Sender { call, items }
     }
 
     /// Sends an item; waits where the server has not taken earlier ones. An error says that the call is over,
     /// and its answer says why.
     pub fn send(&mut self, item: &T) -> Result<(), Status> {
-        let method = self.call.0.method;
-        self.call.wait(None, |table, call, me| {
-            let (machine, inboxes, out) = table.own()?;
-            match machine.item(call, &item_of(&(item,)), out) {
-                Ok(Sent::Yes) => Some(Ok(())),
-                Ok(Sent::NoCredit) if inboxes.wait_to_send(call, me) => None,
-                Ok(Sent::NoCredit | Sent::Ended) => Some(Err(inboxes.why_ended(call))),
-                Err(error) => Some(Err(unencodable(method, &error))),
-            }
+        let streams = &self.call.streams;
+        self.call.wait(None, |context| {
+            streams.poll_send(|field| ItemOf(item, field), context)
         })?
     }
 
     /// There are no more items.
-    pub fn finish(mut self) {
-        self.done = true;
-        // Where the connection is lost, the answer says so.
-        let _ = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.own()?;
-            machine.end(call, out);
-            Some(())
-        });
+    pub fn finish(self) {
+        self.items.finish();
     }
 
     /// The stream ends with an exception that the contract declares for it. A [`Status`] cancels the call.
-    pub fn fail(mut self, exception: E) -> Result<(), Status> {
-        if let Some(status) = exception.as_status() {
-            return Err(status.clone());
-        }
-        let (method, answer) = (self.call.0.method, Err(exception));
-        let ended = self.call.wait(None, |table, call, _| {
-            let (machine, _, out) = table.own()?;
-            Some(machine.end_with(call, &ReplyBody::<(), E>(&answer), out))
-        })?;
-        self.done = ended.is_ok();
-        ended.map_err(|error| unencodable(method, &error))
-    }
-}
-
-impl<T, E> Drop for Sender<T, E> {
-    fn drop(&mut self) {
-        if !self.done {
-            self.call.leave();
-        }
+    pub fn fail(self, exception: E) -> Result<(), Status> {
+        self.items.fail(exception)
     }
 }
 
@@ -255,7 +134,7 @@ impl<T: FieldValue, E: Exceptions> Answer<T, E> {
         Answer {
             call,
             done: false,
-            read: |call, body| decode(call.0.method, body, None, call.0.limits),
+            read: |call, body| decode(call.streams.method(), body, None, call.streams.limits()),
         }
     }
 }
@@ -268,7 +147,8 @@ impl<O: Streamed, E: Exceptions> Answer<O, E> {
             done: false,
             read: |call, body| {
                 let receiver = Receiver::new(call.clone());
-                let result: Result<O::Result, E> = decode(call.0.method, body, None, call.0.limits);
+                let result: Result<O::Result, E> =
+                    decode(call.streams.method(), body, None, call.streams.limits());
                 result.map(|result| O::join(result, receiver))
             },
         }
@@ -292,7 +172,7 @@ impl<O, E: From<Status>> Answer<O, E> {
 impl<O, E> Drop for Answer<O, E> {
     fn drop(&mut self) {
         if !self.done {
-            self.call.leave();
+            self.call.streams.leave();
         }
     }
 }
@@ -337,7 +217,7 @@ macro_rules! debug {
     ($($name:ident)*) => {$(
         impl<T, E> fmt::Debug for $name<T, E> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}({})", stringify!($name), self.call.0.method)
+                write!(f, "{}({})", stringify!($name), self.call.streams.method())
             }
         }
     )*};

@@ -2,18 +2,20 @@
 
 use super::flight::Flight;
 #[cfg(feature = "grpc")]
-use super::grpc;
+use super::http2;
 use super::spares;
-use super::{Phase, Site};
+use super::{Phase, Site, entrance};
 use crate::Reply;
 use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
 use crate::link::Queued;
 use crate::server::counters::count;
+use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Guest, LINGER, Shared};
+use crate::server::{Door, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Experience};
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,14 +30,33 @@ pub(super) async fn serve(
     stream: AsyncSocket,
     peer: String,
     guest: Guest,
+    door: Door,
 ) -> io::Result<()> {
-    let caller = Caller::new(peer, site.pooled).with_ports(stream.ports());
+    let entered = match &site.shared.tls {
+        None => Entered::plain(stream),
+        // On the heap: other servers' connections do not need the room.
+        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls, &guest)).await? {
+            Some(entered) => entered,
+            None => return Ok(()),
+        },
+    };
+    let standing = guest.standing(door, entered.tls.is_some());
+    let Entered {
+        stream,
+        received,
+        tls,
+    } = entered;
+    let caller = Caller::new(peer, site.pooled)
+        .with_ports(stream.ports())
+        .with_tls(tls);
     let queued = Arc::new(Queued::default());
+    let mut session = Session::new(&site.shared, caller, standing, queued.clone());
+    session.input = received;
     let mut connection = Connection {
         shared: &site.shared,
         pooled: site.pooled,
         told: site.told,
-        session: Session::new(&site.shared, caller, guest.welcome, queued.clone()),
+        session,
         queued,
         stream,
         flight: Flight::default(),
@@ -45,7 +66,7 @@ pub(super) async fn serve(
     connection.run().await?;
     #[cfg(feature = "grpc")]
     if connection.session.is_http2() {
-        return connection.serve_grpc().await;
+        return connection.serve_http2().await;
     }
     Ok(())
 }
@@ -69,10 +90,15 @@ struct Connection<'a> {
     experience: Experience,
 }
 
+/// What is received of later calls while the answer to one is being streamed.
+const AHEAD: usize = 16 << 10;
+
 /// What a connection waits for.
 enum Event {
     /// Something is queued to be sent.
     Queued,
+    /// The caller of a call with streams has gone.
+    Gone,
     Answer(Gathered),
     Received(Result<io::Result<usize>, Elapsed>),
     /// The server goes down.
@@ -82,14 +108,14 @@ enum Event {
 impl<'a> Connection<'a> {
     /// Hands the connection over, with what has been received of it.
     #[cfg(feature = "grpc")]
-    async fn serve_grpc(mut self) -> io::Result<()> {
+    async fn serve_http2(mut self) -> io::Result<()> {
         let received = std::mem::take(&mut self.session.input);
-        let site = grpc::Place {
+        let site = http2::Place {
             shared: self.shared,
             session: &self.session,
             pooled: self.pooled,
         };
-        grpc::serve(site, self.stream, received, self.told).await
+        http2::serve(site, self.stream, received, self.told).await
     }
 
     async fn run(&mut self) -> io::Result<()> {
@@ -99,7 +125,7 @@ impl<'a> Connection<'a> {
             if self.session.is_http2() {
                 match self.stream {
                     // Once more, and it is refused.
-                    AsyncSocket::Memory(_) => continue,
+                    AsyncSocket::Memory(_) | AsyncSocket::Process(_) => continue,
                     _ => return Ok(()),
                 }
             }
@@ -167,7 +193,9 @@ impl<'a> Connection<'a> {
         let most = self.shared.limits.calls_per_connection;
         if self.flight.running.len() >= most {
             let why = format!("the connection has {most} calls waiting");
-            let refused = self.shared.turn_away(&call, why, self.out.buffer());
+            let refused = self
+                .shared
+                .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }
         if self.pooled && self.session.no_room().is_none() {
@@ -203,12 +231,19 @@ impl<'a> Connection<'a> {
             buffers::put_spare(std::mem::take(&mut self.session.input));
             spares::put_outbox(std::mem::take(&mut self.out));
         }
-        let patience = match self.session.is_idle() && !idle {
+        let streams = self
+            .session
+            .streaming()
+            .and_then(|reply| reply.streams().cloned());
+        let streams = streams.filter(|_| !self.flight.is_empty());
+        let patience = match (self.session.is_idle() && !idle) || streams.is_some() {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
             false => self.session.patience(),
         };
         let receives = (!self.session.ends() || self.session.drains()) && self.has_room();
+        // Of a caller who only listens nothing is expected but that it goes.
+        let watches = streams.is_some() && self.session.input.len() < AHEAD;
         let drains = !self.session.ends()
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
@@ -218,22 +253,33 @@ impl<'a> Connection<'a> {
             stream.choose().await?;
             stream.receive(input, needs, &mut self.experience).await
         };
+        let queued = poll_fn(|context| match &streams {
+            Some(streams) if streams.has_piece(context) => Poll::Ready(()),
+            _ => Poll::Pending,
+        });
         let event = tokio::select! {
             biased;
             () = self.queued.0.notified() => Event::Queued,
+            () = queued => Event::Queued,
             Some(answer) = self.flight.next() => Event::Answer(answer),
-            received = timeout(patience, receive), if receives => Event::Received(received),
+            received = timeout(patience, receive), if receives || watches => match received {
+                Ok(Ok(0)) if watches => Event::Gone,
+                received => Event::Received(received),
+            },
             _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
         };
         match event {
             Event::Queued => {}
+            Event::Gone => return Err(io::ErrorKind::ConnectionAborted.into()),
             Event::Answer(answer) => {
                 self.out.put(answer);
                 self.take_answers();
             }
             Event::Received(Ok(Ok(0))) => self.session.closed(),
             Event::Drain => self.session.going_down(),
-            Event::Received(Ok(received)) => drop(received?),
+            Event::Received(Ok(received)) => {
+                received.map_err(|error| self.session.broken(error))?;
+            }
             Event::Received(Err(_)) => self.session.timed_out(),
         }
         Ok(())

@@ -3,12 +3,13 @@
 use crate::buffers::Gathered;
 use crate::incoming::{Incoming, ReplyTo};
 use crate::server::Shared;
+use crate::server::counters::count;
 use crate::server::running::{Waiting, outcome};
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::task::unconstrained;
@@ -51,10 +52,12 @@ impl<'a> Flight<'a> {
             self.cancels.insert(call, cancel);
         }
         let waiting = Waiting { reply, deadline };
+        let unanswered = Unanswered(Some(&shared.counters.cancelled_calls));
         // Not counted against the budget of the connection's task: once that is used up, tokio would let every
         // one of these wake itself without end until the task has been left.
         self.running.push(Box::pin(unconstrained(async move {
             let answer = outcome(shared, answer, waiting).await;
+            unanswered.answered();
             drop(place);
             (call, answer)
         })));
@@ -84,6 +87,23 @@ impl<'a> Flight<'a> {
             self.cancels.remove(&call);
         }
         Some(answer)
+    }
+}
+
+/// A call that counts as given up where this is dropped: its connection has gone.
+struct Unanswered<'a>(Option<&'a AtomicU64>);
+
+impl Unanswered<'_> {
+    fn answered(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(counter) = self.0 {
+            count(counter);
+        }
     }
 }
 

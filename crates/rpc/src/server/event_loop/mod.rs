@@ -2,13 +2,14 @@
 //! same listening sockets. A connection stays on the loop that accepted it.
 
 mod connection;
+mod entrance;
 mod flight;
 #[cfg(feature = "grpc")]
-mod grpc;
+mod http2;
 mod spares;
 
 use super::counters::count;
-use super::{ACCEPT_PAUSE, Accepts, Model, Shared};
+use super::{ACCEPT_PAUSE, Accepts, Door, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
 use std::io;
 use std::sync::Arc;
@@ -102,8 +103,8 @@ fn start_loop(
     for listener in listeners {
         // Counted from now on: the thread may begin late.
         let accepts = Accepts::new(shared);
-        let meets = shared.is_met_at(&listener.0.address());
-        sockets.push((listener.handle()?, listener.clone(), accepts, meets));
+        let door = shared.door(&listener.0.address());
+        sockets.push((listener.handle()?, listener.clone(), accepts, door));
     }
     let (phase, told) = watch::channel(Phase::Serving);
     let site = Site {
@@ -115,12 +116,12 @@ fn start_loop(
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             LocalSet::new().block_on(&runtime, async move {
-                for (socket, open, accepts, meets) in sockets {
+                for (socket, open, accepts, door) in sockets {
                     let site = site.clone();
                     tokio::task::spawn_local(async move {
-                        site.accept(socket, meets).await;
+                        site.accept(socket, door).await;
                         if let Some(open) = Arc::into_inner(open) {
-                            site.welcome_late(&open, meets);
+                            site.welcome_late(&open, door);
                         }
                         drop(accepts);
                     });
@@ -138,6 +139,21 @@ fn start_loop(
             });
         })?;
     Ok(Loop { phase, thread })
+}
+
+/// Serves what connects from this process, in the thread that runs this.
+#[cfg(feature = "testing")]
+pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::MemoryListener) {
+    let (_serves, told) = watch::channel(Phase::Serving);
+    let site = Site {
+        shared,
+        told,
+        pooled: false,
+    };
+    loop {
+        let stream = AsyncSocket::Process(listener.accepted().await);
+        site.welcome(stream, "in-process".to_owned(), Door::Open);
+    }
 }
 
 /// What every connection of a loop needs.
@@ -170,16 +186,18 @@ impl Acceptor {
                 stream.set_nodelay(true)?;
                 (AsyncSocket::Tcp(stream), peer.to_string())
             }
-            Acceptor::Unix(listener) => {
+            Acceptor::Unix(listener) => loop {
                 let (socket, _) = listener.accept().await?;
-                (AsyncSocket::accepted(socket), describe(None))
-            }
+                if let Some(socket) = AsyncSocket::accepted(socket) {
+                    break (socket, describe(None));
+                }
+            },
         })
     }
 }
 
 impl Site {
-    async fn accept(&self, socket: socket2::Socket, meets: bool) {
+    async fn accept(&self, socket: socket2::Socket, door: Door) {
         let Ok(acceptor) = Acceptor::new(socket) else {
             return;
         };
@@ -190,7 +208,7 @@ impl Site {
                 _ = told.wait_for(|phase| *phase != Phase::Serving) => break,
             };
             match accepted {
-                Ok((stream, peer)) => self.welcome(stream, peer, meets),
+                Ok((stream, peer)) => self.welcome(stream, peer, door),
                 // Out of descriptors, or a peer that is gone already: the next one may be better.
                 Err(_) => {
                     count(&self.shared.counters.accept_errors);
@@ -201,22 +219,22 @@ impl Site {
     }
 
     /// Whom no loop had accepted is told that the server goes down; without a word, first calls would be lost.
-    fn welcome_late(&self, open: &Open, meets: bool) {
+    fn welcome_late(&self, open: &Open, door: Door) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {
-                self.welcome(stream, describe(peer.as_socket()), meets);
+                self.welcome(stream, describe(peer.as_socket()), door);
             }
         }
     }
 
-    fn welcome(&self, stream: AsyncSocket, peer: String, meets: bool) {
-        let Some(guest) = self.shared.admit(None, meets) else {
+    fn welcome(&self, stream: AsyncSocket, peer: String, door: Door) {
+        let Some(guest) = self.shared.admit(None, door) else {
             return;
         };
         let site = self.clone();
         tokio::task::spawn_local(async move {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = connection::serve(site, stream, peer, guest).await;
+            let _ = connection::serve(site, stream, peer, guest, door).await;
         });
     }
 }

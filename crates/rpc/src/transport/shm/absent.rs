@@ -19,6 +19,10 @@ pub(crate) fn visitor(socket: Socket) -> Arc<dyn Stream> {
     Arc::new(socket)
 }
 
+pub(crate) fn admits(_: &impl std::os::fd::AsFd) -> bool {
+    true
+}
+
 pub(crate) fn meet() -> io::Result<(u128, SocketListener)> {
     Err(absent())
 }
@@ -38,6 +42,10 @@ impl AsyncMemory {
     }
 
     pub(crate) fn try_read(&self, _: &mut [u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    pub(crate) fn try_read_behind(&self, _: &mut bytes::BytesMut) -> io::Result<usize> {
         match self.0 {}
     }
 

@@ -1,6 +1,8 @@
 //! Shared memory on an event loop.
 
-use super::stream::{Choice, choice, lock, look, refused, trusted};
+use super::stream::{Choice, choice, lock, look, refused, trust};
+use crate::transport::spare;
+use bytes::BytesMut;
 use dovetail_shm::{Connection, Error, Handshake, Progress, Receiver, Sender, Settings};
 use std::io;
 use std::os::fd::AsFd;
@@ -76,12 +78,13 @@ impl AsyncMemory {
     /// Connects to a server's Unix socket and agrees on shared memory there.
     pub(crate) async fn connect(path: &Path) -> io::Result<Self> {
         let socket = UnixStream::connect(path).await?;
+        trust(socket.as_fd(), path)?;
         let line = watched(&socket)?;
         let socket = socket.into_std()?;
         let mut handshake = Handshake::connect(socket, &Settings::default()).map_err(refused)?;
         loop {
             handshake = match handshake.try_finish().map_err(refused)? {
-                Progress::Done(connection) => return Self::new(trusted(connection, path)?),
+                Progress::Done(connection) => return Self::new(connection),
                 Progress::Pending(handshake) => handshake,
             };
             readable(&line, || ()).await?;
@@ -105,6 +108,15 @@ impl AsyncMemory {
     /// Receives what there is; `WouldBlock` where there is nothing.
     pub(crate) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(self.receiver.lock().try_read(buffer)?)
+    }
+
+    /// The same behind what `input` holds, into memory that nobody has cleared.
+    pub(crate) fn try_read_behind(&self, input: &mut BytesMut) -> io::Result<usize> {
+        let room = input.capacity() - input.len();
+        let mut receiver = self.receiver.lock();
+        Ok(spare::receive(input, room, |place| {
+            receiver.try_read_spare(place)
+        })?)
     }
 
     /// Looks whether there is something to read, several times.

@@ -3,10 +3,10 @@
 
 use crate::Address;
 use crate::transport::SocketListener;
-use dovetail_shm::{Connection, Credentials};
+use dovetail_shm::Credentials;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -30,11 +30,18 @@ pub(super) fn is_met(socket: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(address.as_abstract_namespace().is_some())
 }
 
+/// False for a stranger where those meet who came by TCP. Asked before anything is said: who was told yes would rely on
+/// it.
+pub(crate) fn admits(socket: &impl AsFd) -> bool {
+    let socket = socket.as_fd();
+    is_met(socket).is_ok_and(|met| !met || same_user(socket).is_ok())
+}
+
 /// Lets nobody but processes of the same user, and of root, share memory where everybody may knock.
-pub(super) fn same_user(connection: Connection) -> io::Result<Connection> {
-    let Credentials { uid, .. } = connection.peer;
+pub(super) fn same_user(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let Credentials { uid, .. } = Credentials::of(socket)?;
     match uid == 0 || uid == rustix::process::geteuid().as_raw() {
-        true => Ok(connection),
+        true => Ok(()),
         false => Err(io::ErrorKind::PermissionDenied.into()),
     }
 }

@@ -7,7 +7,7 @@ mod meeting;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod stream;
 #[cfg(all(feature = "shm", target_os = "linux"))]
-pub(crate) use meeting::meet;
+pub(crate) use meeting::{admits, meet};
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub(crate) use stream::{connect, visitor};
 
@@ -21,4 +21,4 @@ mod absent;
 #[cfg(all(feature = "async", not(all(feature = "shm", target_os = "linux"))))]
 pub(crate) use absent::AsyncMemory;
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
-pub(crate) use absent::{connect, meet, visitor};
+pub(crate) use absent::{admits, connect, meet, visitor};

@@ -1,7 +1,7 @@
 //! Shared memory for threads that block.
 
 use super::meeting;
-use crate::transport::{Socket, Stream, Wait};
+use crate::transport::{Socket, Stream, Wait, spare};
 use bytes::BytesMut;
 use dovetail_shm::{
     Connection, Error, Handshake, MAGIC, Progress, Receiver, Sender, Settings, Shutdown,
@@ -19,23 +19,21 @@ use std::time::Instant;
 /// gives way to others and reads the clock, which takes as long as many looks.
 const LOOKS: u32 = 150;
 
-/// At most so much is received in one piece: its place is cleared before.
-const PIECE: usize = 64 << 10;
-
 /// Connects to a server's Unix socket and agrees on shared memory there.
 pub(crate) fn connect(path: &Path, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
     let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.connect(&SockAddr::unix(path)?)?;
+    trust(socket.as_fd(), path)?;
     let handshake = Handshake::connect(socket, &Settings::default()).map_err(refused)?;
     let connection = handshake.finish(deadline).map_err(refused)?;
-    Ok(Arc::new(Memory::new(trusted(connection, path)?)))
+    Ok(Arc::new(Memory::new(connection)))
 }
 
 /// Who listens on a path was allowed to by the file system; an abstract name is anybody's.
-pub(super) fn trusted(connection: Connection, path: &Path) -> io::Result<Connection> {
+pub(super) fn trust(server: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     match meeting::is_abstract(path) {
-        true => meeting::same_user(connection),
-        false => Ok(connection),
+        true => meeting::same_user(server),
+        false => Ok(()),
     }
 }
 
@@ -75,7 +73,6 @@ pub(super) fn choice(socket: BorrowedFd<'_>) -> io::Result<Choice> {
     }
     let handshake = Handshake::accept(socket.try_clone_to_owned()?, &Settings::default());
     match handshake.try_finish()? {
-        Progress::Done(connection) if met => meeting::same_user(connection).map(Choice::Memory),
         Progress::Done(connection) => Ok(Choice::Memory(connection)),
         // It was there a moment ago.
         Progress::Pending(_) => Err(io::ErrorKind::InvalidData.into()),
@@ -125,15 +122,17 @@ impl Stream for Memory {
     }
 
     fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
-        // The place is cleared before: not once for each look.
-        if wait == Wait::Poll && !look(&mut lock(&self.receiver)) {
+        let mut receiver = lock(&self.receiver);
+        if wait == Wait::Poll && !look(&mut receiver) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let start = input.len();
-        input.resize(start + most.min(PIECE), 0);
-        let received = self.recv(input.get_mut(start..).unwrap_or_default(), wait);
-        input.truncate(start + received.as_ref().map_or(0, |received| *received));
-        received
+        loop {
+            let received = spare::receive(input, most, |place| receiver.try_read_spare(place));
+            match (received, wait) {
+                (Err(Error::WouldBlock), Wait::Until(deadline)) => receiver.wait(deadline)?,
+                (received, _) => return Ok(received?),
+            }
+        }
     }
 
     fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {

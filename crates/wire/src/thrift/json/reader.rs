@@ -1,9 +1,9 @@
 use super::{BASE64, kind, type_name};
-use crate::input::{Input, negative, truncated};
+use crate::input::negative;
+use crate::json::lexer::{Lexer, not_a_number};
 use crate::thrift::{find, mismatch};
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, NextField, ReadNodes,
-    Sequence, UnknownValue,
+    Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
 };
 use base64::Engine as _;
 use bytes::Bytes;
@@ -36,7 +36,7 @@ enum Place {
 
 /// Reads values in Thrift JSON.
 pub struct Reader<'de> {
-    input: Input<'de>,
+    lexer: Lexer<'de>,
     budget: Budget,
     nodes: ReadNodes,
     place: Place,
@@ -50,7 +50,7 @@ impl<'de> Reader<'de> {
     /// Reads from `input`.
     pub fn new(input: &'de [u8], limits: Limits) -> Self {
         Reader {
-            input: Input::new(input),
+            lexer: Lexer::new(input),
             budget: Budget::new(limits),
             nodes: ReadNodes::default(),
             place: Place::Alone,
@@ -61,25 +61,11 @@ impl<'de> Reader<'de> {
 
     /// How many bytes have been read.
     pub fn position(&self) -> usize {
-        self.input.position()
-    }
-
-    /// The next byte that is not white space.
-    fn peek(&mut self) -> Result<u8, DecodeError> {
-        self.input.set_rest(self.input.rest().trim_ascii_start());
-        self.input.rest().first().copied().ok_or_else(truncated)
-    }
-
-    fn expect(&mut self, wanted: u8) -> Result<(), DecodeError> {
-        let found = self.peek()?;
-        if found != wanted {
-            return Err(unexpected(wanted, found));
-        }
-        self.input.byte().map(|_| ())
+        self.lexer.input.position()
     }
 
     fn colon(&mut self) -> Result<(), DecodeError> {
-        self.expect(b':')
+        self.lexer.expect(b':')
     }
 
     /// Reads what separates the next value from what is before it.
@@ -107,81 +93,10 @@ impl<'de> Reader<'de> {
         self.place = self.outer.pop().unwrap_or(Place::Alone);
     }
 
-    /// A string, as it stands in the input where nothing in it is escaped.
-    fn quoted(&mut self) -> Result<Cow<'de, str>, DecodeError> {
-        self.expect(b'"')?;
-        let rest = self.input.rest();
-        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-        let end = end.ok_or_else(truncated)?;
-        let plain = utf8(self.input.take(end)?)?;
-        if self.input.byte()? == b'"' {
-            return Ok(Cow::Borrowed(plain));
-        }
-        let mut text = plain.to_owned();
-        loop {
-            // After a backslash.
-            text.push(self.escape()?);
-            let rest = self.input.rest();
-            let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-            text.push_str(utf8(self.input.take(end.ok_or_else(truncated)?)?)?);
-            if self.input.byte()? == b'"' {
-                return Ok(Cow::Owned(text));
-            }
-        }
-    }
-
-    /// The character after a backslash.
-    fn escape(&mut self) -> Result<char, DecodeError> {
-        Ok(match self.input.byte()? {
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            byte @ (b'"' | b'\\' | b'/') => byte.into(),
-            b'u' => {
-                let mut unit = self.hex()?;
-                if (0xd800..0xdc00).contains(&unit) {
-                    // Half of a pair: the other half must follow.
-                    if self.input.array()? != *b"\\u" {
-                        return Err(DecodeError::malformed("half of a surrogate pair"));
-                    }
-                    let low = self.hex()?;
-                    if !(0xdc00..0xe000).contains(&low) {
-                        return Err(DecodeError::malformed("half of a surrogate pair"));
-                    }
-                    unit = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                }
-                char::from_u32(unit)
-                    .ok_or_else(|| DecodeError::malformed("half of a surrogate pair"))?
-            }
-            _ => return Err(DecodeError::malformed("an unknown escape in a string")),
-        })
-    }
-
-    fn hex(&mut self) -> Result<u32, DecodeError> {
-        let digits: [u8; 4] = self.input.array()?;
-        digits.iter().try_fold(0, |value, digit| {
-            let digit = char::from(*digit).to_digit(16);
-            let digit = digit.ok_or_else(|| DecodeError::malformed("a \\u without four digits"))?;
-            Ok(value << 4 | digit)
-        })
-    }
-
     /// The characters of a number, from inside the quotes where it has some.
     fn number(&mut self) -> Result<&'de str, DecodeError> {
         self.separate()?;
-        if self.peek()? == b'"' {
-            return match self.quoted()? {
-                Cow::Borrowed(text) => Ok(text.trim_ascii()),
-                Cow::Owned(_) => Err(DecodeError::malformed("an escape in a number")),
-            };
-        }
-        let rest = self.input.rest();
-        // Letters are for exponents, and for `nan` and `inf`, which Python writes without quotes.
-        let numeric = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-        let len = rest.iter().take_while(|byte| numeric(byte)).count();
-        utf8(self.input.take(len)?)
+        self.lexer.number()
     }
 
     fn integer<T: TryFrom<i64>>(&mut self) -> Result<T, DecodeError> {
@@ -191,7 +106,7 @@ impl<'de> Reader<'de> {
     }
 
     fn count(&mut self) -> Result<usize, DecodeError> {
-        self.expect(b',')?;
+        self.lexer.expect(b',')?;
         let count: i32 = self.integer()?;
         usize::try_from(count).map_err(|_| negative(count.into()))
     }
@@ -200,8 +115,8 @@ impl<'de> Reader<'de> {
     fn list_header(&mut self) -> Result<(Kind, usize), DecodeError> {
         self.separate()?;
         self.enter(Place::Alone)?;
-        self.expect(b'[')?;
-        let element = kind(&self.quoted()?)?;
+        self.lexer.expect(b'[')?;
+        let element = kind(&self.lexer.quoted()?)?;
         let count = self.count()?;
         self.place = Place::List;
         Ok((element, count))
@@ -211,13 +126,13 @@ impl<'de> Reader<'de> {
     fn map_header(&mut self) -> Result<(Kind, Kind, usize), DecodeError> {
         self.separate()?;
         self.enter(Place::Alone)?;
-        self.expect(b'[')?;
-        let key = kind(&self.quoted()?)?;
-        self.expect(b',')?;
-        let value = kind(&self.quoted()?)?;
+        self.lexer.expect(b'[')?;
+        let key = kind(&self.lexer.quoted()?)?;
+        self.lexer.expect(b',')?;
+        let value = kind(&self.lexer.quoted()?)?;
         let count = self.count()?;
-        self.expect(b',')?;
-        self.expect(b'{')?;
+        self.lexer.expect(b',')?;
+        self.lexer.expect(b'{')?;
         self.place = Place::FirstEntry;
         Ok((key, value, count))
     }
@@ -225,9 +140,9 @@ impl<'de> Reader<'de> {
     /// Reads up to the next element or entry, or past the end where none is `left`.
     fn step(&mut self, left: bool) -> Result<(), DecodeError> {
         match (self.place, left) {
-            (Place::List, true) => self.expect(b','),
+            (Place::List, true) => self.lexer.expect(b','),
             (Place::List, false) => {
-                self.expect(b']')?;
+                self.lexer.expect(b']')?;
                 self.leave();
                 Ok(())
             }
@@ -237,11 +152,11 @@ impl<'de> Reader<'de> {
             }
             (Place::Entry, true) => {
                 self.place = Place::Key;
-                self.expect(b',')
+                self.lexer.expect(b',')
             }
             (Place::FirstEntry | Place::Entry, false) => {
-                self.expect(b'}')?;
-                self.expect(b']')?;
+                self.lexer.expect(b'}')?;
+                self.lexer.expect(b']')?;
                 self.leave();
                 Ok(())
             }
@@ -254,21 +169,21 @@ impl<'de> Reader<'de> {
         let first = self.place == Place::FirstField;
         if !first {
             // The object around the field's value.
-            self.expect(b'}')?;
+            self.lexer.expect(b'}')?;
         }
-        if self.peek()? == b'}' {
-            self.expect(b'}')?;
+        if self.lexer.peek()? == b'}' {
+            self.lexer.expect(b'}')?;
             self.leave();
             return Ok(None);
         }
         if !first {
-            self.expect(b',')?;
+            self.lexer.expect(b',')?;
         }
-        let id = self.quoted()?;
+        let id = self.lexer.quoted()?;
         let id = id.parse::<i16>().map_err(|_| not_a_number(&id))?;
         self.colon()?;
-        self.expect(b'{')?;
-        let kind = kind(&self.quoted()?)?;
+        self.lexer.expect(b'{')?;
+        let kind = kind(&self.lexer.quoted()?)?;
         self.colon()?;
         self.place = Place::Field;
         Ok(Some((id, kind)))
@@ -279,13 +194,13 @@ impl<'de> Reader<'de> {
     fn skip(&mut self) -> Result<(), DecodeError> {
         let mut depth = 0usize;
         loop {
-            match self.peek()? {
+            match self.lexer.peek()? {
                 b'"' => {
-                    self.quoted()?;
+                    self.lexer.quoted()?;
                 }
                 b'{' | b'[' => {
                     depth += 1;
-                    self.input.byte()?;
+                    self.lexer.input.byte()?;
                     continue;
                 }
                 b'}' | b']' | b',' | b':' if depth == 0 => {
@@ -293,10 +208,10 @@ impl<'de> Reader<'de> {
                 }
                 b'}' | b']' => {
                     depth -= 1;
-                    self.input.byte()?;
+                    self.lexer.input.byte()?;
                 }
                 b',' | b':' => {
-                    self.input.byte()?;
+                    self.lexer.input.byte()?;
                     continue;
                 }
                 _ => {
@@ -337,7 +252,9 @@ impl<'de> Reader<'de> {
             Kind::List | Kind::Set => {
                 let (element, count) = self.list_header()?;
                 let item = size_of::<UnknownValue>();
-                self.input.count(count, ELEMENT, item, &mut self.budget)?;
+                self.lexer
+                    .input
+                    .count(count, ELEMENT, item, &mut self.budget)?;
                 let mut items = Vec::with_capacity(count);
                 for _ in 0..count {
                     self.step(true)?;
@@ -352,7 +269,9 @@ impl<'de> Reader<'de> {
             _ => {
                 let (key, value, count) = self.map_header()?;
                 let entry = size_of::<(UnknownValue, UnknownValue)>();
-                self.input.count(count, ENTRY, entry, &mut self.budget)?;
+                self.lexer
+                    .input
+                    .count(count, ENTRY, entry, &mut self.budget)?;
                 let mut entries = Vec::with_capacity(count);
                 for _ in 0..count {
                     self.step(true)?;
@@ -363,10 +282,6 @@ impl<'de> Reader<'de> {
             }
         })
     }
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
-    simdutf8::basic::from_utf8(bytes).map_err(|_| DecodeErrorKind::InvalidUtf8.into())
 }
 
 /// True where a value of this type may be read as the contract's kind.
@@ -384,18 +299,6 @@ fn check(expected: Kind, found: Kind, count: usize) -> Result<(), DecodeError> {
         true => Ok(()),
         false => Err(mismatch(expected, Some(found))),
     }
-}
-
-#[cold]
-fn unexpected(wanted: u8, found: u8) -> DecodeError {
-    let (wanted, found) = (char::from(wanted), char::from(found));
-    DecodeError::malformed(format!("{found:?} where {wanted:?} should be"))
-}
-
-#[cold]
-fn not_a_number(text: &str) -> DecodeError {
-    let shown: String = text.chars().take(24).collect();
-    DecodeError::malformed(format!("{shown:?} is not a number that fits here"))
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
@@ -437,14 +340,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         self.separate()?;
-        let text = self.quoted()?;
+        let text = self.lexer.quoted()?;
         self.budget.allocate(text.len())?;
         Ok(text)
     }
 
     fn bytes(&mut self) -> Result<Bytes, DecodeError> {
         self.separate()?;
-        let text = self.quoted()?;
+        let text = self.lexer.quoted()?;
         self.budget.allocate(text.len() / 4 * 3 + 3)?;
         match BASE64.decode(text.as_bytes()) {
             Ok(bytes) => Ok(bytes.into()),
@@ -454,7 +357,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
         self.separate()?;
-        let text = self.quoted()?;
+        let text = self.lexer.quoted()?;
         match uuid::Uuid::parse_str(&text) {
             Ok(uuid) => Ok(uuid.into_bytes()),
             Err(_) => Err(DecodeError::malformed("a uuid that is not one")),
@@ -464,7 +367,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
         let (found, count) = self.list_header()?;
         check(element, found, count)?;
-        self.input.count(count, ELEMENT, size, &mut self.budget)?;
+        self.lexer
+            .input
+            .count(count, ELEMENT, size, &mut self.budget)?;
         Ok(Sequence {
             reserve: count,
             append: false,
@@ -476,7 +381,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         let (found_key, found_value, count) = self.map_header()?;
         check(key, found_key, count)?;
         check(value, found_value, count)?;
-        self.input.count(count, ENTRY, size, &mut self.budget)?;
+        self.lexer
+            .input
+            .count(count, ENTRY, size, &mut self.budget)?;
         Ok(Sequence {
             reserve: count,
             append: false,
@@ -494,7 +401,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn begin_struct(&mut self) -> Result<(), DecodeError> {
         self.separate()?;
         self.enter(Place::FirstField)?;
-        self.expect(b'{')
+        self.lexer.expect(b'{')
     }
 
     fn next_field(

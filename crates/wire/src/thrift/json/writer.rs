@@ -1,10 +1,10 @@
 use super::{BASE64, type_name};
 use crate::depth::Depth;
+use crate::json::text::{quote, write};
 use crate::thrift::{field_id, length};
 use crate::{EncodeError, Field, Kind, Limits, WrittenNodes};
 use base64::Engine as _;
 use bytes::Bytes;
-use std::fmt::{self, Write as _};
 
 /// What the next value needs before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,62 +90,6 @@ impl<'a> Writer<'a> {
         self.depth.leave();
         self.place = self.outer.pop().unwrap_or(Place::Alone);
     }
-
-    fn quoted(&mut self, text: &str) {
-        self.out.reserve(text.len() + 2);
-        self.out.push(b'"');
-        let mut plain = 0;
-        for (index, byte) in text.bytes().enumerate() {
-            let short = match byte {
-                b'"' | b'\\' => byte,
-                0x08 => b'b',
-                0x0c => b'f',
-                b'\n' => b'n',
-                b'\r' => b'r',
-                b'\t' => b't',
-                0..0x20 => 0,
-                _ => continue,
-            };
-            self.out
-                .extend_from_slice(text.as_bytes().get(plain..index).unwrap_or_default());
-            plain = index + 1;
-            match short {
-                0 => {
-                    let hex = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-                    self.out.extend_from_slice(&[
-                        b'\\',
-                        b'u',
-                        b'0',
-                        b'0',
-                        hex(byte >> 4),
-                        hex(byte),
-                    ]);
-                }
-                _ => self.out.extend_from_slice(&[b'\\', short]),
-            }
-        }
-        self.out
-            .extend_from_slice(text.as_bytes().get(plain..).unwrap_or_default());
-        self.out.push(b'"');
-    }
-}
-
-/// Formatted text goes into a buffer like any other.
-struct Text<'a>(&'a mut Vec<u8>);
-
-impl fmt::Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// Formats into a buffer, which cannot fail.
-fn write(out: &mut Vec<u8>, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
-    let written = Text(out).write_fmt(text);
-    written.map_err(|_| EncodeError::Unsupported {
-        what: "a number that cannot be formatted",
-    })
 }
 
 impl crate::Writer for Writer<'_> {
@@ -189,7 +133,7 @@ impl crate::Writer for Writer<'_> {
     fn string(&mut self, value: &str) -> Result<(), EncodeError> {
         length(value.len())?;
         self.separate();
-        self.quoted(value);
+        quote(value, self.out);
         Ok(())
     }
 

@@ -1,0 +1,5 @@
+//! The `dovetail` command.
+
+fn main() -> std::process::ExitCode {
+    dovetail_cli::dovetail()
+}

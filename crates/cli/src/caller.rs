@@ -1,0 +1,109 @@
+//! Calls of methods that only a contract at run time describes.
+
+use crate::address::Target;
+use crate::failure::Result;
+use crate::link::{Cost, Counting};
+use crate::remote::block_on;
+use dovetail::{Code, Method, Status, Wire, blocking};
+use dovetail_dynamic::{Contract, Params, Reply, ReplySlot, Struct};
+use dovetail_schema as schema;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How to reach a service.
+pub(crate) struct Way {
+    pub(crate) target: Target,
+    pub(crate) wire: Wire,
+    /// Named where the wire says which service is called.
+    pub(crate) service: Option<String>,
+    pub(crate) timeout: Duration,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+}
+
+/// A connection for calls, which counts its bytes where it can.
+pub(crate) enum Caller {
+    Blocking(blocking::Channel),
+    /// The blocking client has no gRPC.
+    Grpc(Way),
+}
+
+impl Caller {
+    pub(crate) fn new(way: Way, cost: &Arc<Cost>) -> Caller {
+        if way.wire == Wire::Grpc {
+            return Caller::Grpc(way);
+        }
+        let (connector, cost) = (way.target.connector(), cost.clone());
+        let mut builder = blocking::Channel::through(Arc::new(Counting { connector, cost }))
+            .wire(way.wire)
+            .timeout(way.timeout)
+            .connect_timeout(way.timeout);
+        if let Some(path) = &way.target.http_path {
+            builder = builder.http_path(path);
+        }
+        if let Some(service) = &way.service {
+            builder = builder.service(service);
+        }
+        let mut channel = builder.build();
+        for (name, value) in way.headers {
+            channel = channel.with_header(&name, value);
+        }
+        Caller::Blocking(channel)
+    }
+
+    /// Makes a call; `None` is the answer to a one-way one.
+    pub(crate) fn call(
+        &self,
+        contract: &Contract<'_>,
+        method: &schema::Method,
+        row: &'static Method,
+        arguments: &Struct,
+    ) -> Result<std::result::Result<Option<Reply>, Status>> {
+        let params = Params::new(contract, method, arguments);
+        let mut slot = ReplySlot::new(contract, method);
+        let called = match self {
+            Caller::Blocking(channel) if method.oneway => channel.notify_described(row, &params),
+            Caller::Blocking(channel) => channel.call_described(row, &params, &mut slot),
+            Caller::Grpc(way) => block_on(async {
+                let channel = way.channel()?;
+                match method.oneway {
+                    true => channel.notify_described(row, &params).await,
+                    false => channel.call_described(row, &params, &mut slot).await,
+                }
+            })?,
+        };
+        Ok(called.and_then(|()| match method.oneway {
+            true => Ok(None),
+            false => reply(slot).map(Some),
+        }))
+    }
+}
+
+impl Way {
+    /// An async channel this way.
+    pub(crate) fn channel(&self) -> std::result::Result<dovetail::Channel, Status> {
+        let mut builder = self
+            .target
+            .channel()?
+            .wire(self.wire)
+            .timeout(self.timeout)
+            .connect_timeout(self.timeout);
+        if let Some(path) = &self.target.http_path {
+            builder = builder.http_path(path);
+        }
+        if let Some(service) = &self.service {
+            builder = builder.service(service);
+        }
+        let headers = self.headers.iter();
+        Ok(headers.fold(builder.build(), |channel, (name, value)| {
+            channel.with_header(name, value.clone())
+        }))
+    }
+}
+
+/// What a reply said; an error where that is nothing that the contract knows.
+pub(crate) fn reply(slot: ReplySlot<'_>) -> std::result::Result<Reply, Status> {
+    slot.into_reply().ok_or_else(|| {
+        let message = "the reply has neither a result nor an exception that the contract declares";
+        Status::from_peer(Code::Unknown, message)
+    })
+}

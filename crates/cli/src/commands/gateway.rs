@@ -1,0 +1,130 @@
+use super::serve::{explained, services};
+use crate::address::{self, Target};
+use crate::caller::Way;
+use crate::failure::{Exit, Failure, Result};
+use crate::forward::Forward;
+use crate::idl::Includes;
+use crate::output;
+use crate::paint::{Stream, Style};
+use crate::remote::{self, full_name};
+use crate::run::{cannot_listen, until_interrupted};
+use crate::tables::forever;
+use crate::tls::{ClientOptions, ServerOptions};
+use crate::values::duration;
+use clap::Args;
+use dovetail::{Server, Wire};
+use dovetail_schema::{Schema, ServiceId};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Serve an existing server to all other wires
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail gateway api.thrift --to 10.0.0.7:9090                       a Thrift server, unframed binary
+  dovetail gateway api.thrift --to 10.0.0.7:9090 --wire compact+framed
+  dovetail gateway shop.proto --to 10.0.0.7:50051                      a gRPC server
+  dovetail gateway --to 10.0.0.7:50051                                 one that has reflection
+  dovetail gateway shop.proto --to tls://shop.example:443 --ca ca.pem
+  dovetail gateway api.thrift --to http://10.0.0.7/api --listen tcp://0.0.0.0:9091
+
+The gateway answers on one port over every wire: Thrift's, gRPC, JSON over HTTP, msgpack-rpc and
+Dovetail's own, with health checks and reflection. Headers, deadlines, declared exceptions and errors
+are passed on as far as both wires have them; methods with streams are refused.
+Each call is logged in one line, unless --quiet. Ctrl-C ends the gateway.")]
+pub(crate) struct Gateway {
+    /// The contract; without it the server is asked
+    file: Option<PathBuf>,
+    /// The server: tcp://HOST:PORT, unix:/PATH, or http://HOST:PORT/PATH
+    #[arg(long, value_name = "ADDRESS")]
+    to: String,
+    /// What it speaks, as in `dovetail call`
+    #[arg(short, long, value_name = "WIRE")]
+    wire: Option<Wire>,
+    /// It has several services on its port: say which one is called. Always so over gRPC
+    #[arg(short, long)]
+    multiplexed: bool,
+    /// tcp://HOST:PORT or unix:/PATH; port 0 is any that is free
+    #[arg(
+        short,
+        long,
+        value_name = "ADDRESS",
+        default_value = "tcp://127.0.0.1:9090"
+    )]
+    listen: String,
+    /// How long a call may take that brings no deadline of its own
+    #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    timeout: Duration,
+    /// Log no calls
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    trust: ClientOptions,
+    #[command(flatten)]
+    tls: ServerOptions,
+    #[command(flatten)]
+    includes: Includes,
+}
+
+impl Gateway {
+    pub(crate) fn run(self) -> Result {
+        let (address, target) = (address::parse(&self.listen)?, self.trust.target(&self.to)?);
+        let file = self.file.as_deref();
+        let known = remote::contract(file, &self.includes, &target, self.wire, self.timeout)?;
+        let wire = target.wire(self.wire.unwrap_or(known.wire))?;
+        let contract = forever(known.schema, known.defaults);
+        let schema = contract.schema();
+        let services = match self.file {
+            Some(_) => services(schema),
+            None => (0..schema.services.len())
+                .map(|at| ServiceId(at as u32))
+                .collect(),
+        };
+        if services.is_empty() {
+            return Err(
+                Failure::new(Exit::Failed, "the contract defines no service")
+                    .help("name the file that does"),
+            );
+        }
+        let mut server =
+            explained(self.tls.apply(Server::new())?, schema).health(&dovetail::Health::default());
+        for id in &services {
+            let way = self.way(&target, wire, schema, *id);
+            let forward = Forward::new(contract, *id, &way, !self.quiet);
+            let forward = forward.map_err(|status| Failure::new(Exit::Failed, status))?;
+            server = server.service(forward);
+        }
+        let listening = server.listen(&address.to_string());
+        let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
+        let running = listening.start().map_err(|problem| {
+            Failure::new(Exit::Failed, format!("cannot start the gateway: {problem}"))
+        })?;
+        let paint = Stream::Stdout.paint();
+        let names = services.iter().map(|id| schema[*id].name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let at = running.addresses().first().unwrap_or(&address).to_string();
+        output::write(&format!(
+            "{} of {} over {wire}, on {} over every wire\n",
+            paint.text(Style::Strong, &names),
+            target.address,
+            paint.text(Style::Strong, &at),
+        ))?;
+        until_interrupted(running)
+    }
+
+    fn way(&self, target: &Target, wire: Wire, schema: &Schema, service: ServiceId) -> Way {
+        let service = &schema[service];
+        let full = full_name(&schema[service.package].name, &service.name);
+        Way {
+            target: target.clone(),
+            wire,
+            service: match wire {
+                Wire::Grpc => Some(full),
+                Wire::Dovetail if self.file.is_none() => Some(full),
+                _ => self.multiplexed.then(|| service.name.clone()),
+            },
+            timeout: self.timeout,
+            headers: Vec::new(),
+        }
+    }
+}

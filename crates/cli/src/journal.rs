@@ -1,0 +1,65 @@
+//! The log of a server: one line for each call.
+
+use crate::output;
+use crate::paint::{Paint, Stream, Style};
+use crate::values::shown_arguments;
+use dovetail::{Context, Status};
+use dovetail_dynamic::{Contract, Reply, Struct, to_json, type_name};
+use dovetail_schema::{Method, ServiceId};
+use std::time::Duration;
+
+/// Writes down the calls of a service.
+pub(crate) struct Journal {
+    contract: &'static Contract<'static>,
+    service: ServiceId,
+    paint: Paint,
+}
+
+impl Journal {
+    pub(crate) fn new(contract: &'static Contract<'static>, service: ServiceId) -> Self {
+        Journal {
+            contract,
+            service,
+            paint: Stream::Stdout.paint(),
+        }
+    }
+
+    /// What was asked, what was answered, how long it took.
+    pub(crate) fn line(
+        &self,
+        context: &Context,
+        method: &Method,
+        params: &Struct,
+        reply: &Result<Reply, Status>,
+        time: Duration,
+    ) {
+        let paint = self.paint;
+        let arguments = shown_arguments(self.contract, self.service, method, params).to_string();
+        let outcome = match reply {
+            Err(status) => paint.text(Style::Error, &status.code().to_string()),
+            Ok(_) if method.oneway => paint.text(Style::Faint, "one-way"),
+            Ok(Reply::Result(value)) => match method.result.as_ref().zip(value.as_ref()) {
+                Some((ty, value)) => shorten(&to_json(self.contract, ty, value).to_string()),
+                None => paint.text(Style::Faint, "void"),
+            },
+            Ok(Reply::Exception { index, .. }) => {
+                let name = type_name(self.contract.schema(), &method.throws[*index].ty);
+                paint.text(Style::Warning, &format!("exception {name}"))
+            }
+        };
+        let name = paint.text(Style::Strong, &method.name);
+        let details = format!("({}, {} µs)", context.wire(), time.as_micros());
+        let (arguments, details) = (shorten(&arguments), paint.text(Style::Faint, &details));
+        // A log that nobody reads any more must not end the server.
+        let _ = output::write(&format!("{name} {arguments} → {outcome} {details}\n"));
+    }
+}
+
+/// Short enough for a line of a log.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 72;
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

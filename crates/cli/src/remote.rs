@@ -1,0 +1,201 @@
+//! Contracts of running servers: from a file, or as a server says itself.
+
+use crate::address::Target;
+use crate::failure::{Exit, Failure, Result};
+use crate::idl::{self, Includes};
+use crate::values::usual_wire;
+use dovetail::reflection::{ServiceDescription, describe_services, descriptors, list_services};
+use dovetail::{Channel, Code, Status, Wire};
+use dovetail_dynamic::Described;
+use dovetail_schema::Schema;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A contract, from a file or from a server.
+pub(crate) struct Known {
+    pub(crate) schema: Schema,
+    /// What the server speaks unless somebody says otherwise.
+    pub(crate) wire: Wire,
+    /// Whether it has all default values: descriptions of methods have none.
+    pub(crate) defaults: bool,
+    /// Methods that cannot be called by it, and why.
+    pub(crate) omitted: Vec<String>,
+}
+
+impl Known {
+    /// The contract of a file.
+    fn of_file(file: &Path, includes: &Includes) -> Result<Known> {
+        let schema = idl::load(file, includes)?;
+        Ok(Known {
+            wire: usual_wire(&schema),
+            schema,
+            defaults: true,
+            omitted: Vec::new(),
+        })
+    }
+}
+
+/// The contract of a file, or without one that of the server, which is asked over this wire, or else over Dovetail's own,
+/// and then gRPC.
+pub(crate) fn contract(
+    file: Option<&Path>,
+    includes: &Includes,
+    target: &Target,
+    wire: Option<Wire>,
+    timeout: Duration,
+) -> Result<Known> {
+    match file {
+        Some(file) => Known::of_file(file, includes),
+        None => ask(target, wire, timeout),
+    }
+}
+
+/// How long a server may take to say anything on a wire that it may not speak.
+const PROBE: Duration = Duration::from_secs(3);
+
+/// What every server has that answers such questions at all; of no interest where services are listed.
+const QUESTIONS: [&str; 3] = [
+    "dovetail.reflection.v1.Reflection",
+    "grpc.reflection.v1.ServerReflection",
+    "grpc.reflection.v1alpha.ServerReflection",
+];
+
+/// Asks a server what its contracts are, and says what of them cannot be called.
+pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Result<Known> {
+    let wires = match wire {
+        Some(ref wire) => std::slice::from_ref(wire),
+        None => &[Wire::Dovetail, Wire::Grpc],
+    };
+    let reached = target.connector().connect(Instant::now() + timeout);
+    if let Err(problem) = reached {
+        let failure = format!("cannot connect to {}: {problem}", target.address);
+        return Err(Failure::new(Exit::Call, failure).help("is the server running?"));
+    }
+    let mut failures = Vec::new();
+    for tried in wires {
+        let limit = match wire {
+            Some(_) => timeout,
+            None => timeout.min(PROBE),
+        };
+        match block_on(ask_over(target, *tried, limit))? {
+            Ok(known) => {
+                for what in &known.omitted {
+                    eprintln!("left out: {what}");
+                }
+                return Ok(known);
+            }
+            Err(why) => failures.push(format!("{tried}: {why}")),
+        }
+    }
+    let address = &target.address;
+    let mut failure = Failure::new(
+        Exit::Call,
+        format!("{address} does not say what its services are"),
+    );
+    for why in failures {
+        failure = failure.help(why);
+    }
+    Err(failure.help("give its contract, a .thrift or .proto file: --idl FILE"))
+}
+
+/// Waits in this thread.
+pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|problem| Failure::new(Exit::Failed, problem))?;
+    Ok(runtime.block_on(work))
+}
+
+async fn ask_over(
+    target: &Target,
+    wire: Wire,
+    limit: Duration,
+) -> std::result::Result<Known, String> {
+    let builder = target.channel().map_err(said)?;
+    let channel = builder
+        .wire(wire)
+        .connect_timeout(limit)
+        .timeout(limit)
+        .build()
+        .with_timeout(limit);
+    match wire {
+        Wire::Grpc => by_descriptors(&channel).await,
+        _ => {
+            let services = describe_services(&channel).await.map_err(said)?;
+            Ok(by_descriptions(services, wire))
+        }
+    }
+}
+
+/// What people see of a server's words.
+fn said(status: Status) -> String {
+    let printable = status.to_string().replace(char::is_control, " ");
+    match status.code() {
+        Code::Unimplemented => format!("it has no reflection ({printable})"),
+        _ => printable,
+    }
+}
+
+async fn by_descriptors(channel: &Channel) -> std::result::Result<Known, String> {
+    let mut services = list_services(channel).await.map_err(said)?;
+    services.retain(|name| !QUESTIONS.contains(&name.as_str()));
+    let set = descriptors(channel, &services).await.map_err(said)?;
+    let schema = dovetail_idl::proto::from_descriptors(&set);
+    let mut schema = schema.map_err(|error| error.to_string())?;
+    // Files have services that the server does not have.
+    let served = |schema: &Schema, at: usize| {
+        let service = &schema.services[at];
+        let package = &schema[service.package].name;
+        services.contains(&full_name(package, &service.name))
+    };
+    let kept = (0..schema.services.len()).filter(|at| served(&schema, *at));
+    let kept: Vec<usize> = kept.collect();
+    let mut at = 0..;
+    schema
+        .services
+        .retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+    Ok(Known {
+        schema,
+        wire: Wire::Grpc,
+        defaults: true,
+        omitted: Vec::new(),
+    })
+}
+
+fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> Known {
+    let mut contract = Described::new("");
+    let mut omitted = Vec::new();
+    for service in services {
+        let name = full_name(&service.package, &service.name);
+        if QUESTIONS.contains(&name.as_str()) {
+            continue;
+        }
+        // Functions without a contract have no service.
+        if service.name.is_empty() || name.contains(char::is_control) {
+            continue;
+        }
+        contract.package(&service.package, service.messages);
+        let id = contract.service(&service.name, None);
+        for method in service.methods {
+            let added = contract.method(id, &method.description, method.idempotent);
+            if let Err(why) = added {
+                let what = format!("{name}.{}: {why}", method.name);
+                omitted.push(what.replace(char::is_control, " "));
+            }
+        }
+    }
+    Known {
+        schema: contract.into_schema(),
+        wire,
+        defaults: false,
+        omitted,
+    }
+}
+
+pub(crate) fn full_name(package: &str, name: &str) -> String {
+    match package {
+        "" => name.to_owned(),
+        package => format!("{package}.{name}"),
+    }
+}

@@ -1,0 +1,127 @@
+//! The lines that people are told to try do what they are said to do: those that the demo prints, and those of the README.
+
+#![allow(clippy::expect_used)]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A server of the command's, which ends with this.
+struct Running {
+    child: Child,
+    /// All that it has printed.
+    text: String,
+    port: String,
+}
+
+impl Running {
+    /// Starts it, and reads until this stands in a line.
+    fn start(words: &[&str], last: &str) -> Running {
+        let mut child = command(env!("CARGO_BIN_EXE_dovetail"))
+            .args(words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a server");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut text = String::new();
+        for line in lines.by_ref().map_while(Result::ok) {
+            text += &format!("{line}\n");
+            if line.contains(last) {
+                break;
+            }
+        }
+        std::thread::spawn(move || lines.for_each(drop));
+        let port = text.split("127.0.0.1:").nth(1).unwrap_or_default();
+        let port = port.split(|c: char| !c.is_ascii_digit()).next();
+        let port = port.unwrap_or_default().to_owned();
+        Running { child, text, port }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A program that finds ours by its name.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    let ours = Path::new(env!("CARGO_BIN_EXE_dovetail")).parent();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", ours.expect("a folder").display());
+    command
+        .env("PATH", path)
+        .env("NO_COLOR", "1")
+        .env_remove("CLICOLOR_FORCE");
+    command
+}
+
+/// What a line of a terminal prints, and how it ends.
+fn run(line: &str, dir: &Path) -> (String, Option<i32>) {
+    let mut shell = command("sh");
+    let output = shell.args(["-c", line]).current_dir(dir).output();
+    let output = output.expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (text, output.status.code())
+}
+
+fn curl_is_missing() -> bool {
+    let missing = Command::new("curl").arg("--version").output().is_err();
+    assert!(
+        !missing || std::env::var_os("CI").is_none(),
+        "curl is not installed"
+    );
+    missing
+}
+
+#[test]
+fn every_printed_line_works() {
+    let demo = Running::start(&["demo", "--port", "0"], "Ctrl-C");
+    let dir = tempfile::tempdir().expect("a folder");
+    let lines = demo.text.replace("\\\n", " ");
+    let (lines, _) = lines.split_once("or with stock").expect("the other part");
+    let commands = lines
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| line.starts_with("dovetail ") || line.starts_with("curl "));
+    let mut count = 0;
+    for line in commands {
+        if line.starts_with("curl ") && curl_is_missing() {
+            continue;
+        }
+        let (text, code) = run(&line.replacen("curl ", "curl -sS ", 1), dir.path());
+        let (expected, wanted) = match line {
+            _ if line.contains("WALNUT") => ("OutOfStock", Some(3)),
+            _ if line.contains(" list ") => ("demo.Workshop", Some(0)),
+            _ if line.contains(" describe ") => ("quote(order: Order) -> Quote", Some(0)),
+            _ if line.contains(" quote ") || line.contains(".quote ") => ("5600", Some(0)),
+            _ if line.contains(" demo ") => ("", Some(0)),
+            _ => ("120", Some(0)),
+        };
+        assert!(text.contains(expected), "{line}\n{text}");
+        assert_eq!(code, wanted, "{line}\n{text}");
+        count += 1;
+    }
+    assert!(count > 25, "{}", demo.text);
+}
+
+#[test]
+fn the_session_of_the_readme_is_as_it_says() {
+    let demo = Running::start(&["demo", "--port", "0"], "Ctrl-C");
+    let dir = tempfile::tempdir().expect("a folder");
+    let readme = include_str!("../../../README.md");
+    let sessions = readme.split("```console\n").skip(1);
+    let sessions = sessions.map(|rest| rest.split("```").next().unwrap_or_default());
+    let mut count = 0;
+    for session in sessions {
+        for part in session.split("$ ").skip(1) {
+            let (line, printed) = part.split_once('\n').expect("two lines");
+            let line = line.replace("127.0.0.1:9090", &format!("127.0.0.1:{}", demo.port));
+            assert_eq!(run(&line, dir.path()).0, printed.trim_end(), "{line}");
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}

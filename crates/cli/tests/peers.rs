@@ -1,0 +1,327 @@
+//! The command with servers and clients of others: they list, describe and call without a file, and stand on both sides of
+//! the gateway. `cargo xtask interop` builds these peers; without them, the tests say so and pass.
+
+#![allow(clippy::expect_used)]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where a peer has been built.
+fn peer(name: &str) -> Option<PathBuf> {
+    let path = repository().join("target/peers").join(name);
+    let found = path.join("peer").exists();
+    if !found {
+        println!("skipped: no peer `{name}`; `cargo xtask interop` builds it");
+    }
+    found.then_some(path)
+}
+
+/// A server that ends with this.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Starts it; its first line ends with where it listens.
+    fn start(mut command: Command, before: &str, behind: &str) -> Server {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a server");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let first = lines.next().expect("a first line").expect("text");
+        let address = first.rsplit(before).next().unwrap_or_default();
+        let address = address.split(behind).next().unwrap_or_default().to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+        Server { child, address }
+    }
+
+    fn of_peer(peer: &Path, words: &[&str]) -> Server {
+        let mut command = Command::new(peer.join("peer"));
+        command
+            .arg("server")
+            .args(words)
+            .args(["--address", "127.0.0.1:0"]);
+        Server::start(command, "READY ", " ")
+    }
+
+    fn gateway(words: &[&str]) -> Server {
+        let mut command = dovetail();
+        command
+            .arg("gateway")
+            .args(words)
+            .args(["--listen", "tcp://127.0.0.1:0"]);
+        Server::start(command, "on tcp://", " ")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn dovetail() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+    command
+        .current_dir(repository().join("interop/contract"))
+        .env_remove("CLICOLOR_FORCE")
+        .env("NO_COLOR", "1");
+    command
+}
+
+/// What a command prints on both streams, without white space at the ends of lines.
+fn printed(command: &mut Command) -> String {
+    let output = command.output().expect("the command");
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8_lossy(&text).trim().to_owned()
+}
+
+fn check(words: &[&str], expected: &str) {
+    let found = printed(dovetail().args(words));
+    assert_eq!(found, expected, "dovetail {}", words.join(" "));
+}
+
+/// A program of a peer's, in its own Python.
+fn python(peer: &Path, script: &str, words: &[&str]) -> String {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
+    let mut command = Command::new(peer.join("build/venv/bin/python"));
+    printed(command.arg(scripts.join(script)).args(words))
+}
+
+/// It has `v1alpha` of reflection alone, and its services come from two files.
+#[test]
+fn a_stock_grpc_server_is_called_without_a_file() {
+    let Some(grpc) = peer("grpc") else { return };
+    let server = Server::of_peer(&grpc, &[]);
+    let at = server.address.as_str();
+    check(&["list", at], "calls.v1.Calls\nmapped.Mapped");
+    check(
+        &["describe", at, "calls.v1.Calls.Sum"],
+        "Sum() sink calls.v1.Number -> calls.v1.Number",
+    );
+    let part = r#"{"name":"x","count":0}"#;
+    let value = format!(r#"{{"number":7,"zigzag":-7,"colour":"BLUE","parts":[{part}]}}"#);
+    let found = printed(dovetail().args(["call", at, "Calls.Echo", &value]));
+    for piece in [
+        "\"number\": 7",
+        "\"zigzag\": -7",
+        "\"BLUE\"",
+        "\"name\": \"x\"",
+        "\"large\": 0",
+    ] {
+        assert!(found.contains(piece), "{found}");
+    }
+    check(
+        &[
+            "call",
+            at,
+            "Calls.Header",
+            r#"{"text":"colour"}"#,
+            "--header",
+            "colour=blue",
+            "--wire",
+            "grpc",
+        ],
+        "{\n  \"text\": \"626c7565\"\n}",
+    );
+    let wanted = r#"{"code": 5, "message": "nobody"}"#;
+    check(
+        &["call", at, "Calls.Fail", wanted],
+        "error: NOT_FOUND: nobody (finished, says the peer)",
+    );
+}
+
+/// Items are lines, in and out.
+#[test]
+fn streams_of_a_stock_grpc_server_are_lines() {
+    let Some(grpc) = peer("grpc") else { return };
+    let server = Server::of_peer(&grpc, &[]);
+    for (words, input, expected) in [
+        (
+            &["Calls.MakeMany", r#"{"count": 2, "size": 3}"#][..],
+            "",
+            "{\"blob\":\"AAEC\"}\n{\"blob\":\"AAEC\"}",
+        ),
+        (
+            &["Calls.Sum"],
+            "{\"number\": 40}\n\n{\"number\": 2}\n",
+            "{\n  \"number\": 42\n}",
+        ),
+        (
+            &["Calls.Sum"],
+            "{\"nmber\": 40}\n",
+            "error: an item does not fit `Sum`: `Number` has no field \"nmber\"\n  help: did you mean \"number\"?",
+        ),
+        (
+            &[
+                "mapped.Mapped.count",
+                r#"{"to": 2, "missing_at": -1}"#,
+                "--idl",
+                "mapped.thrift",
+                "--wire",
+                "grpc",
+            ],
+            "",
+            "\"to 2\"\n0\n1",
+        ),
+        (
+            &[
+                "mapped.Mapped.count",
+                r#"{"to": 2, "missing_at": 1}"#,
+                "--idl",
+                "mapped.thrift",
+                "--wire",
+                "grpc",
+            ],
+            "",
+            "\"to 2\"\n0\n{\n  \"Missing\": {\n    \"what\": \"number 1\"\n  }\n}\n`count` answered with the exception Missing, which its contract declares",
+        ),
+        (
+            &[
+                "mapped.Mapped.sum",
+                r#"{"start": 1}"#,
+                "--idl",
+                "mapped.thrift",
+                "--wire",
+                "grpc",
+            ],
+            "1\n2\n",
+            "4",
+        ),
+        (
+            &[
+                "mapped.Mapped.turn_all",
+                "--idl",
+                "mapped.thrift",
+                "--wire",
+                "grpc",
+            ],
+            r#"{"left": 1, "right": 2}"#,
+            r#"{"left":2,"right":1}"#,
+        ),
+    ] {
+        let mut child = dovetail()
+            .args(["call", &server.address])
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        // Where it says that an item is wrong, it reads no further.
+        let mut lines = child.stdin.take().expect("its input");
+        let _ = lines.write_all(input.as_bytes());
+        drop(lines);
+        let output = child.wait_with_output().expect("its end");
+        let found = [output.stdout, output.stderr].concat();
+        let found = String::from_utf8_lossy(&found);
+        assert_eq!(found.trim(), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn a_stock_thrift_server_is_called_over_other_wires() {
+    let Some(thrift) = peer("python") else { return };
+    let flags = ["--protocol", "binary", "--transport", "buffered"];
+    let server = Server::of_peer(&thrift, &flags);
+    let gateway = Server::gateway(&["interop.thrift", "--to", &server.address]);
+    let at = gateway.address.as_str();
+    // Every type, exception and one-way call of the contract, as in the matrix.
+    let flags = ["--protocol", "compact", "--transport", "framed"];
+    let mut client = Command::new(thrift.join("peer"));
+    let cases = printed(client.arg("client").args(flags).args(["--address", at]));
+    let failed: Vec<&str> = cases
+        .lines()
+        .filter(|line| line.contains(r#""result": "fail""#))
+        .collect();
+    assert!(cases.lines().count() > 50 && failed.is_empty(), "{cases}");
+    let mut client = Command::new(thrift.join("peer"));
+    let flags = ["--protocol", "msgpack-rpc", "--case", "echo_everything"];
+    let case = printed(client.arg("client").args(flags).args(["--address", at]));
+    assert!(case.contains(r#""result": "ok""#), "{case}");
+    let url = format!("http://{at}/Interop/may_fail");
+    let thrown =
+        printed(Command::new("curl").args(["-sS", "--json", r#"{"how":"not_found"}"#, &url]));
+    assert!(thrown.contains("interop.NotFound"), "{thrown}");
+    let Some(grpc) = peer("grpc") else { return };
+    for (method, message, expected) in [
+        ("echo_i32", r#"{"value": 7}"#, r#"{"result": 7}"#),
+        // Zero is left out by gRPC, and has to be there for Thrift.
+        ("echo_i32", r#"{"value": 0}"#, "{}"),
+        (
+            "join",
+            r#"{"first": 1, "second": "a", "third": "2", "fourth": "b"}"#,
+            r#"{"result": "1,a,2,b"}"#,
+        ),
+        (
+            "may_fail",
+            r#"{"how": "not_found"}"#,
+            "UNKNOWN the method has thrown `interop.NotFound`",
+        ),
+    ] {
+        let words = [at, "interop.Interop", method, message];
+        assert_eq!(
+            python(&grpc, "grpc_client.py", &words),
+            expected,
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn a_stock_grpc_server_is_called_by_thrift() {
+    let (Some(grpc), Some(thrift)) = (peer("grpc"), peer("python")) else {
+        return;
+    };
+    let server = Server::of_peer(&grpc, &[]);
+    let to = server.address.as_str();
+    let gateway = Server::gateway(&["mapped.thrift", "--to", to, "--wire", "grpc"]);
+    for (how, expected) in [
+        ("add", "{0: 42}"),
+        ("refused", "{1: {1: 'no', 2: 3}}"),
+        ("missing", "{3: {1: 'it'}}"),
+        ("internal", "INTERNAL: undeclared failure"),
+    ] {
+        let found = python(&thrift, "thrift_client.py", &[&gateway.address, how]);
+        assert_eq!(found, expected, "{how}");
+    }
+    // With nothing but reflection on both sides.
+    let gateway = Server::gateway(&["--to", to]);
+    let at = gateway.address.as_str();
+    check(
+        &[
+            "call",
+            at,
+            "mapped.Mapped.turn",
+            r#"{"pair": {"left": 1, "right": 2}}"#,
+        ],
+        "{\n  \"result\": {\n    \"left\": 2,\n    \"right\": 1\n  }\n}",
+    );
+    // What a call brings beside its message goes on.
+    check(
+        &[
+            "call",
+            at,
+            "Calls.Header",
+            r#"{"text":"colour"}"#,
+            "--header",
+            "colour=blue",
+        ],
+        "{\n  \"text\": \"626c7565\"\n}",
+    );
+    let left = printed(dovetail().args(["call", at, "Calls.TimeLeft", "--timeout", "9s"]));
+    let left = left.trim_matches(|c: char| !c.is_ascii_digit());
+    let left: u64 = left.parse().expect("a number");
+    assert!((1..=9_000).contains(&left), "{left}");
+    let refused = printed(dovetail().args(["call", at, "mapped.Mapped.numbers", "{}"]));
+    assert!(refused.contains("does not carry"), "{refused}");
+}

@@ -1,0 +1,209 @@
+use crate::{Below, contracts, read, texts, written};
+use dovetail::wire::Encoding;
+use dovetail_codegen::proto::write;
+use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, to_json};
+use dovetail_idl::compile;
+use dovetail_schema::{Schema, Type, TypeId, TypeKind};
+use std::fs;
+use std::path::Path;
+
+/// Everything but where files were, and which of them import others without need.
+fn moved(mut schema: Schema) -> Schema {
+    for package in &mut schema.packages {
+        package.path.clear();
+        package.includes.clear();
+    }
+    schema
+}
+
+/// What comes first of what is not the same. As text, in which a number that is none is equal to itself.
+fn difference(before: &Schema, after: &Schema) -> Option<String> {
+    let (before, after) = (format!("{before:#?}"), format!("{after:#?}"));
+    let mut lines = before.lines().zip(after.lines());
+    let at = match lines.position(|(before, after)| before != after) {
+        None if before.len() == after.len() => return None,
+        at => at.unwrap_or_default(),
+    };
+    let around = |text: &str| {
+        let lines: Vec<&str> = text.lines().skip(at.saturating_sub(8)).take(12).collect();
+        lines.join("\n")
+    };
+    let (before, after) = (around(&before), around(&after));
+    Some(format!("{before}\n--- and read again\n{after}"))
+}
+
+#[test]
+fn proto() {
+    let (mut count, mut failures) = (0, Vec::<String>::new());
+    for folder in [
+        "../idl/tests/proto/good",
+        "../idl/tests/proto/warnings",
+        "tests/golden",
+        "../cli/tests/contracts",
+        "../../interop",
+    ] {
+        for (loader, name) in contracts(folder, "proto") {
+            let Some(schema) = compile(&name, &loader).schema else {
+                continue;
+            };
+            let Some(files) = written(write(&schema)) else {
+                continue;
+            };
+            if let Some(difference) = difference(&moved(schema), &moved(read(&files))) {
+                let text = &files.last().unwrap().1;
+                failures.push(format!("{folder} {name}\n{difference}\n{text}"));
+            }
+            count += 1;
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(count > 20, "{count}");
+}
+
+/// A contract: where it is, what it says, and the files that it becomes.
+type Mapped = (String, Schema, Vec<(String, String)>);
+
+/// All contracts in Thrift's language that protobuf's can say.
+fn mapped() -> Vec<Mapped> {
+    let folders = [
+        "../idl/tests/corpus",
+        "tests/golden",
+        "../cli/tests/contracts",
+        "../../interop/contract",
+    ];
+    let mut found = Vec::new();
+    for folder in folders {
+        for (loader, name) in contracts(folder, "thrift") {
+            let Some(schema) = compile(&name, &loader).schema else {
+                continue;
+            };
+            if let Ok(files) = write(&schema) {
+                found.push((
+                    format!("{} {name}", loader.0.display()),
+                    schema,
+                    texts(files),
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Values of a contract in Thrift's language are messages of the file: each field has its number and its type. Where structs
+/// extend others, a message holds what is in the first one, and keeps the rest.
+#[test]
+fn values() {
+    let mut count = 0;
+    for (name, schema, files) in mapped() {
+        if !schema.families().is_empty() {
+            continue;
+        }
+        let back = read(&files);
+        let (from, to) = (Contract::new(&schema), Contract::new(&back));
+        for (index, def) in schema.types.iter().enumerate() {
+            let package = &schema[def.package].name;
+            let Some(other) = back.find_type(&format!("{package}.{}", def.name)) else {
+                continue;
+            };
+            let TypeKind::Struct(_) = def.kind else {
+                continue;
+            };
+            let mut plausible = Plausible::new(&from, 7);
+            let own = Type::Named(TypeId(index as u32));
+            let Some(value) = plausible.value(&own, "value") else {
+                continue;
+            };
+            let value = Typed {
+                contract: &from,
+                ty: &own,
+                value: &value,
+            };
+            let name = format!("{name} {}", def.name);
+            let bytes = Encoding::Protobuf.to_bytes(&value).expect(&name);
+            let ty = Type::Named(other);
+            let mut slot = TypedSlot {
+                contract: &to,
+                ty: &ty,
+                value: None,
+            };
+            Encoding::Protobuf
+                .decode(&mut slot, &bytes.clone().into(), Default::default())
+                .expect(&name);
+            let read = slot.value.unwrap();
+            let json = to_json(&to, &ty, &read).to_string();
+            assert!(!json.contains("\"#"), "{name}: {json}");
+            let again = Typed {
+                contract: &to,
+                ty: &ty,
+                value: &read,
+            };
+            assert_eq!(
+                Encoding::Protobuf.to_bytes(&again).unwrap(),
+                bytes,
+                "{name}: {json}"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+/// gRPC's own programs in `interop/peers` are made of this file, and speak with ours, which is made of the contract.
+#[test]
+fn of_the_matrix() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/contract");
+    let compiled = compile("mapped.thrift", &Below(folder.clone()));
+    let files = write(&compiled.schema.unwrap()).unwrap();
+    golden(&folder.join(&files[0].path), &files[0].text);
+}
+
+/// What the contracts of the generator's tests become, and what of them cannot be said. Protobuf's own compiler reads the
+/// files, too: `proto_oracle.rs` of `dovetail-idl` shows them to it.
+#[test]
+fn files() {
+    let mut refused = String::new();
+    let all = ["thrift", "proto"].map(|ending| contracts("tests/golden", ending));
+    for (loader, name) in all.into_iter().flatten() {
+        if !name.starts_with("input.") || loader.0.ends_with("exported") {
+            continue;
+        }
+        let folder = loader.0.file_name().unwrap().to_string_lossy().into_owned();
+        match write(&compile(&name, &loader).schema.unwrap()) {
+            Ok(files) => files.iter().for_each(|file| {
+                golden(&loader.0.join("exported").join(&file.path), &file.text);
+            }),
+            Err(all) => all
+                .iter()
+                .for_each(|what| refused += &format!("{folder}: {what}\n")),
+        }
+    }
+    let mut lines: Vec<&str> = refused.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, REFUSED);
+}
+
+const REFUSED: &[&str] = &[
+    "families: `foo_bar`: two fields have the same name in JSON; rename one",
+    "graphs: `from`: which references lead to one value cannot be said in protobuf",
+    "graphs: `node`: which references lead to one value cannot be said in protobuf",
+    "graphs: `parent`: which references lead to one value cannot be said in protobuf",
+    "graphs: `self`: which references lead to one value cannot be said in protobuf",
+    "graphs: `to`: which references lead to one value cannot be said in protobuf",
+    "names: `foo_bar`: two fields have the same name in JSON; rename one",
+    "objects: `Cursor`: a reference to an object cannot be passed over gRPC",
+    "objects: `Watcher`: a reference to an object cannot be passed over gRPC",
+];
+
+fn golden(path: &Path, text: &str) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        text,
+        expected,
+        "{}: UPDATE_GOLDEN=1 refreshes it",
+        path.display()
+    );
+}

@@ -1,0 +1,221 @@
+//! Messages behind their prefix, as gRPC and Connect send them: a byte that says whether they are compressed, and their
+//! length in four bytes, the first of which is the highest.
+
+use crate::limits::credible;
+use bytes::{Buf, Bytes, BytesMut};
+use std::fmt;
+
+/// The length of the prefix.
+pub const PREFIX: usize = 5;
+
+/// The prefix of a message that is not compressed. `None` where the message is too long to have one.
+pub fn prefix(length: usize) -> Option<[u8; PREFIX]> {
+    let [a, b, c, d] = u32::try_from(length).ok()?.to_be_bytes();
+    Some([0, a, b, c, d])
+}
+
+/// The prefix of a message that is compressed, where it has one.
+pub fn compressed_prefix(length: usize) -> Option<[u8; PREFIX]> {
+    let [_, length @ ..] = prefix(length)?;
+    let [a, b, c, d] = length;
+    Some([1, a, b, c, d])
+}
+
+/// A message of the protocol's own, behind its prefix with this flag. `None` where it is too long to have one.
+pub(crate) fn flagged(flag: u8, message: &[u8]) -> Option<Vec<u8>> {
+    let [_, length @ ..] = prefix(message.len())?;
+    Some([&[flag], &length[..], message].concat())
+}
+
+/// A message as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// True where it is compressed, with what the headers say.
+    pub compressed: bool,
+    /// The message.
+    pub message: Bytes,
+}
+
+/// Why what came is no message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// The first byte is neither 0 nor 1.
+    Flag(u8),
+    /// The message is longer than allowed.
+    TooLong {
+        /// Its length.
+        length: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// The stream ends within a message.
+    Cut {
+        /// What has come of the message and its prefix.
+        received: usize,
+    },
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameError::Flag(flag) => {
+                write!(f, "a message begins with {flag}: 0 is plain, 1 compressed")
+            }
+            FrameError::TooLong { length, most } => {
+                write!(f, "a message of {length} bytes, the limit is {most}")
+            }
+            FrameError::Cut { received } => {
+                write!(
+                    f,
+                    "the stream ends within a message, after {received} bytes of it"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
+/// Puts the messages of a stream together from its pieces, whose bounds mean nothing.
+#[derive(Debug)]
+pub struct Assembler {
+    most: usize,
+    /// A prefix, or the part of a message that has come.
+    partial: BytesMut,
+    /// Of the message whose prefix has come: whether it is compressed, and its length.
+    head: Option<(bool, usize)>,
+}
+
+impl Assembler {
+    /// Takes messages of at most so many bytes.
+    pub fn new(most: usize) -> Self {
+        Assembler {
+            most,
+            partial: BytesMut::new(),
+            head: None,
+        }
+    }
+
+    /// Takes what it needs off the front of `piece`, and gives the next message; `None` where `piece` is used up.
+    pub fn take(&mut self, piece: &mut Bytes) -> Result<Option<Frame>, FrameError> {
+        let (compressed, length) = match self.head {
+            Some(head) => head,
+            None => match self.head(piece)? {
+                Some(head) => *self.head.insert(head),
+                None => return Ok(None),
+            },
+        };
+        let missing = length.saturating_sub(self.partial.len());
+        let message = if self.partial.is_empty() && piece.len() >= length {
+            piece.split_to(length)
+        } else {
+            let part = piece.split_to(missing.min(piece.len()));
+            let room = credible(missing, self.partial.len() + part.len());
+            self.partial.reserve(room);
+            self.partial.extend_from_slice(&part);
+            if part.len() < missing {
+                return Ok(None);
+            }
+            self.partial.split().freeze()
+        };
+        self.head = None;
+        Ok(Some(Frame {
+            compressed,
+            message,
+        }))
+    }
+
+    fn head(&mut self, piece: &mut Bytes) -> Result<Option<(bool, usize)>, FrameError> {
+        let missing = PREFIX.saturating_sub(self.partial.len());
+        let part = piece.split_to(missing.min(piece.len()));
+        self.partial.extend_from_slice(&part);
+        if self.partial.len() < PREFIX {
+            return Ok(None);
+        }
+        let mut prefix = self.partial.split_to(PREFIX);
+        let compressed = match prefix.get_u8() {
+            0 => false,
+            1 => true,
+            flag => return Err(FrameError::Flag(flag)),
+        };
+        let length = prefix.get_u32() as usize;
+        let most = self.most;
+        match length > most {
+            true => Err(FrameError::TooLong { length, most }),
+            false => Ok(Some((compressed, length))),
+        }
+    }
+
+    /// How many bytes are kept of a message that has come in part.
+    pub fn partial(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// The stream has ended: an error where that is within a message.
+    pub fn end(&self) -> Result<(), FrameError> {
+        let received = self.partial.len() + self.head.map_or(0, |_| PREFIX);
+        match received {
+            0 => Ok(()),
+            _ => Err(FrameError::Cut { received }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
+        let mut bytes = prefix(message.len()).unwrap().to_vec();
+        bytes[0] = flag;
+        bytes.extend_from_slice(message);
+        bytes
+    }
+
+    /// All that comes of a stream in pieces of this size.
+    fn assemble(stream: &[u8], size: usize) -> Result<Vec<Frame>, FrameError> {
+        let mut assembler = Assembler::new(1000);
+        let mut frames = Vec::new();
+        for piece in stream.chunks(size) {
+            let mut piece = Bytes::copy_from_slice(piece);
+            while let Some(frame) = assembler.take(&mut piece)? {
+                frames.push(frame);
+            }
+            assert!(piece.is_empty());
+        }
+        assembler.end().map(|()| frames)
+    }
+
+    #[test]
+    fn messages_in_pieces_of_every_size() {
+        let long = vec![7; 1000];
+        let stream = [frame(0, b""), frame(1, b"ab"), frame(0, &long)].concat();
+        for size in 1..=stream.len() {
+            let frames = assemble(&stream, size).unwrap();
+            let all: Vec<(bool, &[u8])> = frames
+                .iter()
+                .map(|frame| (frame.compressed, &frame.message[..]))
+                .collect();
+            assert_eq!(all, [(false, &b""[..]), (true, b"ab"), (false, &long)]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        let (length, most) = (1001, 1000);
+        for (stream, error) in [
+            (frame(2, b""), FrameError::Flag(2)),
+            (frame(0, &[0; 1001]), FrameError::TooLong { length, most }),
+            (
+                frame(0, b"abc")[..7].to_vec(),
+                FrameError::Cut { received: 7 },
+            ),
+            (frame(0, b"")[..3].to_vec(), FrameError::Cut { received: 3 }),
+        ] {
+            for size in 1..=stream.len() {
+                assert_eq!(assemble(&stream, size), Err(error.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! gRPC-Web, gRPC as browsers can speak it: what stands in trailers of HTTP elsewhere is the last message of the body. The
+//! source is `doc/PROTOCOL-WEB.md` of github.com/grpc/grpc.
+
+use super::{Trailers, parse_timeout, status};
+use crate::envelope::flagged;
+use crate::http::Response;
+use crate::{Codec, Failure, Headers, Status, Terms, metadata};
+use bytes::Bytes;
+
+/// The flag of the message that has the trailers.
+const TRAILERS: u8 = 0x80;
+
+/// How gRPC-Web's messages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Web {
+    /// How they are encoded.
+    pub codec: Codec,
+    /// True where both bodies are base64.
+    pub text: bool,
+}
+
+impl Web {
+    /// By the content type of a request; `None` where it is another protocol's.
+    pub fn of(content_type: &[u8]) -> Option<Self> {
+        [(true, WEB_TEXT), (false, WEB)]
+            .into_iter()
+            .find_map(|(text, begin)| {
+                let codec = codec(content_type, begin)?;
+                Some(Web { codec, text })
+            })
+    }
+
+    /// The beginning of an answer, whose messages may be compressed where that is said.
+    pub fn begin(self, gzip: bool) -> Response {
+        let kind = match (self.text, self.codec) {
+            (false, Codec::Proto) => "application/grpc-web+proto",
+            (false, Codec::Json) => "application/grpc-web+json",
+            (true, Codec::Proto) => "application/grpc-web-text+proto",
+            (true, Codec::Json) => "application/grpc-web-text+json",
+        };
+        let response = Response::new(200, kind, Bytes::new());
+        let response = response.with("Grpc-Accept-Encoding", "identity,gzip");
+        match gzip {
+            true => response.with("Grpc-Encoding", "gzip"),
+            false => response,
+        }
+    }
+}
+
+const WEB: &str = "application/grpc-web";
+const WEB_TEXT: &str = "application/grpc-web-text";
+
+/// The codec that this content type names behind `begin`: protobuf where it names none.
+pub(super) fn codec(content_type: &[u8], begin: &str) -> Option<Codec> {
+    let kind = content_type
+        .split(|byte| *byte == b';')
+        .next()?
+        .trim_ascii();
+    match kind.eq_ignore_ascii_case(begin.as_bytes()) {
+        true => Some(Codec::Proto),
+        false => Codec::behind(kind, &format!("{begin}+")),
+    }
+}
+
+/// What the headers of a request say.
+pub fn web_terms(headers: &Headers) -> Result<Terms, Status> {
+    let timeout = headers.get("grpc-timeout").map(parse_timeout).transpose();
+    let accepts = headers.get("grpc-accept-encoding").unwrap_or_default();
+    let coding = headers.get("grpc-encoding");
+    Ok(Terms {
+        timeout: timeout.map_err(|error| status::invalid(error.to_string()))?,
+        coding: coding.map(Bytes::copy_from_slice),
+        accepts_gzip: metadata::lists(accepts, "gzip"),
+        headers: metadata::of(headers).map_err(|error| status::invalid(error.to_string()))?,
+    })
+}
+
+/// The last message of an answer: how the call ended, and the headers behind it, encoded.
+pub fn web_end(failure: Option<&Failure>, trailers: &[(String, String)]) -> Vec<u8> {
+    let fine = || vec![(Trailers::STATUS, "0".to_owned())];
+    let ended = failure.map_or_else(fine, Trailers::write);
+    let ended = ended.iter().map(|(name, value)| (*name, value));
+    let said = trailers.iter().map(|(name, value)| (name.as_str(), value));
+    let lines: String = ended
+        .chain(said)
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    // Too long for a prefix is nothing that a handler can say.
+    flagged(TRAILERS, lines.as_bytes()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Code;
+
+    #[test]
+    fn content_types() {
+        let web = |codec, text| Some(Web { codec, text });
+        for (kind, expected) in [
+            ("application/grpc-web", web(Codec::Proto, false)),
+            ("application/grpc-web+proto", web(Codec::Proto, false)),
+            ("Application/gRPC-Web+JSON; a=b", web(Codec::Json, false)),
+            ("application/grpc-web-text", web(Codec::Proto, true)),
+            ("application/grpc-web-text+proto", web(Codec::Proto, true)),
+            ("application/grpc-web+thrift", None),
+            ("application/grpc-webs", None),
+            ("application/grpc", None),
+            ("", None),
+        ] {
+            assert_eq!(Web::of(kind.as_bytes()), expected, "{kind}");
+        }
+    }
+
+    #[test]
+    fn ends() {
+        let failure = Failure::from(Status::new(Code::Aborted, "100%\r\n"));
+        let said = [("cost".to_owned(), "1".to_owned())];
+        for (failure, said, lines) in [
+            (None, &[][..], "grpc-status: 0\r\n"),
+            (
+                Some(&failure),
+                &said,
+                "grpc-status: 10\r\ngrpc-message: 100%25%0D%0A\r\ncost: 1\r\n",
+            ),
+        ] {
+            let end = web_end(failure, said);
+            assert_eq!(end[..5], [TRAILERS, 0, 0, 0, lines.len() as u8]);
+            assert_eq!(String::from_utf8_lossy(&end[5..]), lines);
+        }
+    }
+}

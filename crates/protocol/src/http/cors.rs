@@ -1,0 +1,109 @@
+use super::Header;
+use crate::Headers;
+
+/// Which pages of other sites may call from a browser, which asks the server first (the Fetch standard calls it
+/// cross-origin resource sharing).
+///
+/// ```
+/// use dovetail_protocol::http::Cors;
+///
+/// let cors = Cors::new().origin("https://shop.example").header("X-Token");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Cors {
+    any: bool,
+    origins: Vec<String>,
+    headers: Vec<String>,
+}
+
+/// What clients of Connect and gRPC-Web send beside the headers that every page may send.
+const HEADERS: &str = "Content-Type, Content-Encoding, Connect-Protocol-Version, Connect-Timeout-Ms, \
+     Connect-Content-Encoding, Connect-Accept-Encoding, Grpc-Timeout, Grpc-Encoding, Grpc-Accept-Encoding, \
+     X-Grpc-Web, X-User-Agent";
+
+/// What pages may read of an answer beside what they always may: all of it, or, where credentials are sent, that is named.
+const EXPOSED: &str = "*, Connect-Content-Encoding, Content-Encoding, Grpc-Encoding, Grpc-Status, Grpc-Message, \
+     Grpc-Status-Details-Bin";
+
+/// How long browsers may remember an answer, in seconds: the longest that they all do.
+const MAX_AGE: u32 = 7200;
+
+impl Cors {
+    /// No page of another site.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The pages of all sites. For services that anybody may call.
+    pub fn any() -> Self {
+        Cors {
+            any: true,
+            ..Self::default()
+        }
+    }
+
+    /// The pages of this site too: scheme, host, and port unless it is the scheme's, as in `https://shop.example`.
+    #[must_use]
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Pages may send this header too.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>) -> Self {
+        self.headers.push(name.into());
+        self
+    }
+
+    /// True where a page of this site may call.
+    fn allows(&self, origin: &[u8]) -> bool {
+        self.any || self.origins.iter().any(|known| known.as_bytes() == origin)
+    }
+
+    /// True where a browser sends a request with these headers for a page that may not call; `None` allows none. Browsers
+    /// ask before they send JSON, but not before all that a server understands: GET requests, and text that is Thrift's.
+    pub fn refuses(cors: Option<&Cors>, request: &Headers) -> bool {
+        let foreign = request.get("sec-fetch-site") == Some(b"cross-site");
+        let origin = request.get("origin").unwrap_or_default();
+        foreign && !cors.is_some_and(|cors| cors.allows(origin))
+    }
+
+    /// The headers that an answer needs so that the page which sent these headers may read it.
+    pub(super) fn headers(&self, request: &Headers) -> Vec<Header> {
+        let origin = request.get("origin");
+        let vary = || ("Vary".into(), "Origin".into());
+        let allowed = match origin {
+            None if self.any => return Vec::new(),
+            None => return vec![vary()],
+            Some(_) if self.any => vec![(ALLOW_ORIGIN.into(), "*".into())],
+            Some(origin) => {
+                let mut known = self.origins.iter();
+                match known.find(|known| known.as_bytes() == origin) {
+                    Some(known) => vec![(ALLOW_ORIGIN.into(), known.clone().into()), vary()],
+                    None => return vec![vary()],
+                }
+            }
+        };
+        let exposed = ("Access-Control-Expose-Headers".into(), EXPOSED.into());
+        allowed.into_iter().chain([exposed]).collect()
+    }
+
+    /// The headers beside those that tell a page what it may send.
+    pub(crate) fn preflight(&self) -> Vec<Header> {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let more = self.headers.iter();
+        let more = more.filter(|name| name.bytes().all(is_name));
+        let more: String = more.map(|name| format!(", {name}")).collect();
+        vec![
+            ("Access-Control-Allow-Methods".into(), "GET, POST".into()),
+            (
+                "Access-Control-Allow-Headers".into(),
+                format!("{HEADERS}{more}").into(),
+            ),
+            ("Access-Control-Max-Age".into(), MAX_AGE.to_string().into()),
+        ]
+    }
+}
+
+const ALLOW_ORIGIN: &str = "Access-Control-Allow-Origin";

@@ -1,0 +1,447 @@
+//! A connection that any number of threads share, and that has none of its own.
+//!
+//! ```text
+//!   caller ─ lock: encode, queue ─► is somebody sending?  yes: it takes mine along
+//!                                                         no:  I send until the queue is empty
+//!          ─ wait                ─► has the server called? yes: I run a handler, then look again
+//!                                   is somebody reading?  yes: sleep until my reply is handed to me
+//!                                                         no:  I read, hand out replies, then hand the
+//!                                                              reading to another that waits
+//! ```
+
+use super::calls::Aside;
+use crate::block_on::waker;
+use crate::client::options::Options;
+use crate::client::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
+use crate::client::{Answered, Called, places::Connected};
+use crate::link::{Flush, Link};
+use crate::server::Calls;
+use crate::streams::{OwnCall, StreamCall};
+use crate::transport::{Receiver, Stream};
+use crate::{Address, Code, Execution, Status, buffers};
+use bytes::BytesMut;
+use dovetail_wire::Encode;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A connection that nobody used for so long is looked at before it is trusted with a call.
+const DOUBTFUL: Duration = Duration::from_secs(1);
+
+/// A connection that any number of callers share.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub(super) link: Arc<Link>,
+    pub(super) driver: Arc<Driver>,
+}
+
+/// What sends and receives on a connection: whichever caller is there.
+pub(crate) struct Driver {
+    stream: Arc<dyn Stream>,
+    /// Locked before the table of the connection, where both are.
+    roles: Mutex<Roles>,
+    /// Taken by whoever reads.
+    receiving: Mutex<Receiving>,
+    /// Notified when a caller that waits for its turn may have it.
+    turn: Condvar,
+    /// What answers the server's calls.
+    pub(super) calls: Calls,
+    /// How long the server may take nothing of what is sent to it between calls.
+    patience: Duration,
+}
+
+struct Receiving {
+    receiver: Receiver,
+    input: BytesMut,
+}
+
+/// Who does what.
+pub(super) struct Roles {
+    sending: bool,
+    reading: bool,
+    /// Callers that wait for their turn.
+    queueing: usize,
+    /// What the server calls, for whoever waits next.
+    pub(super) called: VecDeque<Called>,
+    /// Threads that run handlers. They may be those that wait for replies, too.
+    pub(super) busy: usize,
+    /// Handlers that wait, each on a thread.
+    pub(super) aside: Vec<Aside>,
+    /// There is a thread that waits as long as they do.
+    pub(super) attended: bool,
+    last_used: Instant,
+}
+
+/// What to do next for somebody who waits.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
+enum Next {
+    Serve(Called),
+    Read,
+    /// Somebody else reads.
+    Sleep,
+}
+
+impl Driver {
+    pub(super) fn roles(&self) -> MutexGuard<'_, Roles> {
+        lock(&self.roles)
+    }
+
+    fn next(&self) -> Next {
+        let mut roles = self.roles();
+        match roles.called.pop_front() {
+            Some(called) => Next::Serve(called),
+            None if roles.reading => Next::Sleep,
+            None => {
+                roles.reading = true;
+                Next::Read
+            }
+        }
+    }
+
+    fn stop_reading(&self, link: &Link) {
+        let mut roles = self.roles();
+        roles.reading = false;
+        roles.last_used = Instant::now();
+        drop(roles);
+        self.wake_a_reader(link);
+    }
+
+    /// Somebody must read as long as somebody waits.
+    fn wake_a_reader(&self, link: &Link) {
+        let roles = self.roles();
+        if !roles.reading {
+            // Who is busy with a handler does not read.
+            let all = roles.busy > 0 || !roles.called.is_empty();
+            link.lock().wake(all);
+        }
+    }
+
+    /// Sends what is queued, unless another caller does so already and takes it along.
+    fn send(&self, link: &Link, deadline: Instant) {
+        let mut roles = self.roles();
+        if std::mem::replace(&mut roles.sending, true) {
+            return;
+        }
+        let mut empty = Vec::new();
+        loop {
+            let mut table = link.lock();
+            if table.out.is_empty() || table.broken() {
+                if table.out.capacity() == 0 {
+                    table.out = empty;
+                }
+                break;
+            }
+            let mut out = table.take_out(empty);
+            drop(table);
+            drop(roles);
+            match self.stream.send_all(&out, Some(deadline)) {
+                Ok(()) => {}
+                // Part of a message may have left: nothing can follow it.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    self.give_up(link, &lost(&link.target, &error));
+                }
+                Err(error) => link.lock().cut(&lost(&link.target, &error)),
+            }
+            buffers::sent(&mut out);
+            empty = out;
+            roles = self.roles();
+        }
+        roles.sending = false;
+        roles.last_used = Instant::now();
+    }
+
+    fn give_up(&self, link: &Link, why: &Status) {
+        link.give_up(why);
+        self.end();
+    }
+
+    /// The connection has ended, and with it the handlers that wait.
+    fn end(&self) {
+        self.stream.shutdown();
+        self.stop(|_| true);
+    }
+
+    fn offer_turn(&self) {
+        if self.roles().queueing > 0 {
+            self.turn.notify_all();
+        }
+    }
+
+    /// Takes in what was received.
+    fn take_in(
+        &self,
+        link: &Link,
+        received: io::Result<usize>,
+        input: &mut BytesMut,
+        deadline: Instant,
+    ) {
+        let target = &link.target;
+        let outcome = match received {
+            Ok(0) => Err(match link.lock().end(input) {
+                Ok(()) => lost(target, &"the server closed it"),
+                Err(error) => lost(target, &error),
+            }),
+            Ok(_) => {
+                let services = self.calls.directory();
+                let (called, understood) = link.receive(input, services, Some(deadline));
+                if !called.is_empty() {
+                    self.roles().called.extend(called);
+                }
+                understood.map_err(|fault| misbehaved(target, &fault))
+            }
+            Err(error) => Err(lost(target, &error)),
+        };
+        if let Err(why) = outcome {
+            self.give_up(link, &why);
+        }
+        self.offer_turn();
+    }
+}
+
+impl Flush for Driver {
+    fn flush(&self, link: &Link, deadline: Option<Instant>) {
+        self.send(
+            link,
+            deadline.unwrap_or_else(|| Instant::now() + self.patience),
+        );
+    }
+
+    fn parted(&self, link: &Link) {
+        self.offer_turn();
+        self.wake_a_reader(link);
+    }
+
+    fn released(&self) {
+        self.end();
+    }
+
+    fn blocking(self: Arc<Self>) -> Option<Arc<Driver>> {
+        Some(self)
+    }
+}
+
+impl Connected for Connection {
+    /// Asks the socket where it was idle for long.
+    fn usable(&self) -> bool {
+        if self.is_doubtful() {
+            self.look();
+        }
+        !self.link.lock().broken()
+    }
+
+    fn begin_to_move(&self) -> Option<Address> {
+        self.link.lock().begin_to_move()
+    }
+
+    fn gives_way(&self, there: &Self) -> bool {
+        Arc::ptr_eq(&self.link, &there.link) && self.link.lock().give_way()
+    }
+}
+
+impl Connection {
+    pub(super) fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Self {
+        let table = Table::new(options).may_move(options, stream.ports());
+        let driver = Arc::new(Driver {
+            stream,
+            roles: Mutex::new(Roles {
+                sending: false,
+                reading: false,
+                queueing: 0,
+                called: VecDeque::new(),
+                busy: 0,
+                aside: Vec::new(),
+                attended: false,
+                last_used: Instant::now(),
+            }),
+            receiving: Mutex::new(Receiving {
+                receiver: Receiver::new(options.polling),
+                input: BytesMut::new(),
+            }),
+            turn: Condvar::new(),
+            calls: Calls::new(options.local.clone(), true),
+            patience: options.timeout,
+        });
+        let link = Link::new(target, table, options.decoding, driver.clone());
+        Connection { link, driver }
+    }
+
+    /// The connection with this link, where a blocking client has made it.
+    pub(crate) fn of(link: &Arc<Link>) -> Option<Self> {
+        let (link, driver) = (link.clone(), link.blocking()?);
+        Some(Connection { link, driver })
+    }
+
+    /// True where nobody has used it for long, or does so now.
+    fn is_doubtful(&self) -> bool {
+        let roles = self.driver.roles();
+        roles.last_used.elapsed() > DOUBTFUL && !roles.reading && self.link.lock().idle()
+    }
+
+    /// Takes in what has come while nobody waited: perhaps the end.
+    fn look(&self) {
+        let mut roles = self.driver.roles();
+        if std::mem::replace(&mut roles.reading, true) {
+            return;
+        }
+        drop(roles);
+        // More than a poll, which may not see that the other process is gone.
+        while self.receive(Instant::now()) && !self.link.lock().broken() {}
+        self.driver.stop_reading(&self.link);
+    }
+
+    /// Sends a call whose answer somebody else takes in.
+    pub(super) fn queue(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        deadline: Instant,
+    ) -> Result<Option<Queued>, Status> {
+        self.link
+            .with_until(Some(deadline), |table| table.call(call, waker))
+    }
+
+    /// Begins a call with streams, which as a whole has to end before `until`.
+    pub(super) fn open(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        deadline: Instant,
+        until: Option<Instant>,
+    ) -> Result<StreamCall, Status> {
+        let name = call.method.map_or("", |method| method.name);
+        match self.queue(call, deadline)? {
+            // It was a number of 32 bits when it was given.
+            Some(Queued(Some(number))) => {
+                let call = OwnCall::new(self.link.clone(), number as u32);
+                Ok(StreamCall::own(call.until(until), name))
+            }
+            _ => Err(Status::new(Code::Internal, "a call without an answer")),
+        }
+    }
+
+    /// Sends a call and waits for its answer; `None` for a one-way call that has none.
+    pub(super) fn call(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<Option<Answered>, Status> {
+        let queued = loop {
+            match self.queue(call, deadline)? {
+                Some(Queued(queued)) => break queued,
+                None => self.wait_for_turn(call.name, timeout, deadline)?,
+            }
+        };
+        let Some(number) = queued else {
+            return match self.link.lock().broken() {
+                true => Err(lost(&self.link.target, &"it broke while the call was sent")),
+                false => Ok(None),
+            };
+        };
+        let take = |_: &Context<'_>| match self.link.lock().take(number) {
+            Some(reply) => Poll::Ready(reply),
+            None => Poll::Pending,
+        };
+        match self.wait(deadline, take) {
+            Some(reply) => reply.map(Some),
+            None => {
+                // The server is told, where the wire has a word for it.
+                drop(self.link.part(|table| table.abandon(number)));
+                Err(too_late(call.name, timeout, Execution::MayHaveRun))
+            }
+        }
+    }
+
+    /// Waits until other calls are answered on a connection that takes one at a time.
+    fn wait_for_turn(
+        &self,
+        method: &str,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<(), Status> {
+        let mut roles = self.driver.roles();
+        roles.queueing += 1;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waited = self
+            .driver
+            .turn
+            .wait_timeout_while(roles, left, |_| !self.link.lock().turn());
+        let (mut roles, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        roles.queueing -= 1;
+        match waited.timed_out() {
+            true => Err(too_late(method, timeout, Execution::NotSent)),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for something that whoever reads finds, reading where nobody else does, and running what the server
+    /// calls; `None` where the time is over. `poll` leaves a waker where it is worth to look again.
+    pub(super) fn wait<R>(
+        &self,
+        deadline: Instant,
+        mut poll: impl FnMut(&Context<'_>) -> Poll<R>,
+    ) -> Option<R> {
+        let waker = waker();
+        let context = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(found) = poll(&context) {
+                return Some(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            match self.driver.next() {
+                Next::Serve(called) => self.serve(called),
+                Next::Sleep => thread::park_timeout(left),
+                Next::Read => {
+                    if let Some(found) = self.read(deadline, &context, &mut poll) {
+                        return Some(found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads for all, until this caller has what it waits for or no time left; then another one reads. What the
+    /// server has called before comes first.
+    fn read<R>(
+        &self,
+        deadline: Instant,
+        context: &Context<'_>,
+        poll: &mut impl FnMut(&Context<'_>) -> Poll<R>,
+    ) -> Option<R> {
+        let found = loop {
+            // Also before the first time: whoever read before may have found it meanwhile.
+            if let Poll::Ready(found) = poll(context) {
+                break Some(found);
+            }
+            let goes_on = self.receive(deadline) && !self.link.lock().broken();
+            if !goes_on || !self.driver.roles().called.is_empty() {
+                break None;
+            }
+        };
+        self.driver.stop_reading(&self.link);
+        self.serve_all();
+        found
+    }
+
+    /// Receives once, for who has the reading; false where the time is over.
+    fn receive(&self, deadline: Instant) -> bool {
+        let mut receiving = lock(&self.driver.receiving);
+        let Receiving { receiver, input } = &mut *receiving;
+        let needs = self.link.lock().needs();
+        let received = receiver.receive(&*self.driver.stream, input, needs, || deadline);
+        let late = matches!(&received, Err(e) if e.kind() == io::ErrorKind::TimedOut);
+        if !late {
+            self.driver.take_in(&self.link, received, input, deadline);
+        }
+        receiver.relax(input);
+        !late
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

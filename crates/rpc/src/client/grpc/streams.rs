@@ -1,0 +1,137 @@
+//! Calls with streams.
+
+use super::super::options::Options;
+use super::super::table::{Outgoing, too_late};
+use super::response::{Response, Stop};
+use super::{Connection, Open, due, encode, request, unencodable};
+use crate::streams::StreamCall;
+use crate::web::{Exchange, frame_before_items};
+use crate::{AnswerHeaders, Execution, Method, Status};
+use bytes::Bytes;
+use dovetail_protocol::Failure;
+use dovetail_wire::Encode;
+use h2::client::ResponseFuture;
+use h2::{Reason, SendStream};
+use std::future::{pending, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+impl Connection {
+    /// Begins a call of this method; `result` where its items come behind a result.
+    pub(in super::super) async fn open(
+        &self,
+        call: Outgoing<'_, impl Encode>,
+        method: &'static Method,
+        result: bool,
+        options: &Options,
+    ) -> Result<StreamCall, Status> {
+        let request = request(&call, options)?;
+        let first = first(&call, method, options)?;
+        let open = self.count_in(options.calls)?;
+        let due = due(call.timeout);
+        let (response, stream) = self.begin(request).await?;
+        let (decoding, encoding) = (options.decoding, options.client.encoding);
+        let exchange = Exchange::at_caller(method, decoding, encoding, options.coding, result);
+        exchange.queue(first);
+        let handle = exchange.handle();
+        if !method.kind.client_streams() {
+            handle.end();
+        }
+        let driver = Driver {
+            connection: self.clone(),
+            exchange,
+            most: options.client.limits.message_bytes,
+            said: options.said.clone(),
+            due,
+            _open: open,
+        };
+        tokio::spawn(driver.run(response, stream, call.timeout));
+        Ok(StreamCall::web(handle, method.name))
+    }
+}
+
+/// What is sent before any items.
+fn first(
+    call: &Outgoing<'_, impl Encode>,
+    method: &Method,
+    options: &Options,
+) -> Result<Bytes, Status> {
+    if !method.kind.client_streams() {
+        return encode(call, options);
+    }
+    if method.params.is_empty() {
+        return Ok(Bytes::new());
+    }
+    let encoded = frame_before_items(call.params, options.client.encoding);
+    encoded.map_err(|error| unencodable(call.name, &error))
+}
+
+/// Who has the stream of a call; see [`Exchange`].
+struct Driver {
+    connection: Connection,
+    exchange: Arc<Exchange>,
+    most: usize,
+    said: Option<AnswerHeaders>,
+    /// When the call is over.
+    due: Option<Instant>,
+    _open: Open,
+}
+
+impl Driver {
+    /// Until the call is over. What is dropped then resets a stream whose ends have not both come.
+    async fn run(
+        self,
+        response: ResponseFuture,
+        mut stream: SendStream<Bytes>,
+        limit: Option<Duration>,
+    ) {
+        tokio::select! {
+            biased;
+            ended = self.receive(response) => match ended {
+                Ok(()) => self.exchange.callee_ends(Ok(())),
+                Err(Stop::Failed(failure)) => self.exchange.callee_ends(Err(failure)),
+                Err(Stop::Http(error)) => {
+                    let failure = Failure::from(self.connection.broken(&error, self.due));
+                    self.exchange.callee_ends(Err(failure));
+                }
+            },
+            () = self.left(&mut stream) => stream.send_reset(Reason::CANCEL),
+            late = self.late(limit) => self.exchange.fail(&late),
+        }
+    }
+
+    async fn receive(&self, response: ResponseFuture) -> Result<(), Stop> {
+        let mut response = Response::begin(response, self.most, self.said.clone()).await?;
+        self.exchange.answer_begins();
+        while let Some(message) =
+            poll_fn(|context| response.poll_next(self.exchange.waiting(), context)).await?
+        {
+            self.exchange.arrived(message);
+        }
+        response.end::<()>().await?;
+        Ok(())
+    }
+
+    /// Sends what is queued, until the handles leave the call.
+    async fn left(&self, stream: &mut SendStream<Bytes>) {
+        poll_fn(|context| {
+            self.exchange.drive(context);
+            if self.exchange.is_left() {
+                return Poll::Ready(());
+            }
+            // The response says why where the server takes no more.
+            let _ = self.exchange.poll_queue(stream, context);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    async fn late(&self, limit: Option<Duration>) -> Status {
+        let Some(limit) = limit else {
+            return pending().await;
+        };
+        tokio::time::sleep(limit).await;
+        too_late(self.exchange.method(), limit, Execution::MayHaveRun)
+    }
+}

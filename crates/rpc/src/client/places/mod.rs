@@ -1,0 +1,121 @@
+//! The connections of a channel to its server, which are made when they are needed: what blocking and async
+//! channels have in common.
+
+#[cfg(feature = "async")]
+mod tasks;
+
+#[cfg(feature = "async")]
+pub(super) use tasks::{Connect, TaskPlaces};
+
+use super::dial::Dial;
+use super::options::Options;
+use crate::{Address, Status, clock};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A connection that several use.
+pub(super) trait Connected: Clone {
+    /// False where it takes no further call.
+    fn usable(&self) -> bool;
+
+    /// Another way to the same server, said once.
+    fn begin_to_move(&self) -> Option<Address> {
+        None
+    }
+
+    /// True where it is the one that is there, and calls may be made on another one from now on.
+    fn gives_way(&self, there: &Self) -> bool {
+        let _ = there;
+        false
+    }
+}
+
+/// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as its client waits.
+pub(super) struct Places<C, D> {
+    places: Vec<Arc<Place<C, D>>>,
+    next: AtomicUsize,
+}
+
+/// Where a connection goes, and why there is none.
+pub(super) struct Place<C, D> {
+    connection: Mutex<Option<C>>,
+    /// Held by the one caller that connects, while the others wait for what it gets.
+    pub(super) dial: D,
+}
+
+impl<C, D: Default> Places<C, D> {
+    pub(super) fn new(connections: usize) -> Self {
+        let place = |_| {
+            Arc::new(Place {
+                connection: Mutex::new(None),
+                dial: D::default(),
+            })
+        };
+        Places {
+            places: (0..connections).map(place).collect(),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// The place whose turn it is.
+    pub(super) fn turn(&self) -> &Arc<Place<C, D>> {
+        let turn = match self.places.len() {
+            1 => 0,
+            several => self.next.fetch_add(1, Ordering::Relaxed) % several,
+        };
+        &self.places[turn]
+    }
+}
+
+impl<C: Connected, D> Place<C, D> {
+    /// The connection that is there, where it is not known to be lost. With it comes, once, where to go on.
+    pub(super) fn usable(&self) -> Option<(C, Option<Address>)> {
+        let there = self.lock().clone()?;
+        there.usable().then(|| {
+            let elsewhere = there.begin_to_move();
+            (there, elsewhere)
+        })
+    }
+
+    /// Begins to connect; an error while the server is left alone.
+    pub(super) fn begin(&self, dial: &Dial) -> Result<(), Status> {
+        // A server that goes down waits for its clients to let go.
+        let lost = self.lock().take();
+        drop(lost);
+        dial.check(clock::now())
+    }
+
+    /// Takes the connection that was made, or says why there is none.
+    pub(super) fn made(
+        &self,
+        made: io::Result<C>,
+        dial: &mut Dial,
+        options: &Options,
+        target: &str,
+    ) -> Result<C, Status> {
+        match made {
+            Ok(connection) => {
+                dial.succeeded();
+                *self.lock() = Some(connection.clone());
+                Ok(connection)
+            }
+            Err(error) => Err(dial.failed(clock::now(), &options.backoff, target, &error)),
+        }
+    }
+
+    /// Has calls made on another connection from now on.
+    pub(super) fn replace(&self, old: &C, new: C) {
+        let mut connection = self.lock();
+        let there = connection.as_ref();
+        if there.is_some_and(|there| old.gives_way(there)) {
+            *connection = Some(new);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<C>> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,153 @@
+//! The contract of a program, out of the program: for those who have written it in Rust.
+
+mod notes;
+
+use crate::ServiceDescriptor;
+pub use dovetail_codegen::Unsupported;
+use dovetail_dynamic::Described;
+pub use dovetail_dynamic::Indescribable;
+pub use dovetail_schema::Schema;
+use dovetail_schema::ServiceId;
+use dovetail_wire::DecodeError;
+use std::fmt;
+
+/// Why a contract cannot be written out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// Methods do not say enough about themselves.
+    Indescribable(Indescribable),
+    /// The language cannot say all of it.
+    Unsupported(Vec<Unsupported>),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Indescribable(error) => error.fmt(f),
+            Self::Unsupported(all) => all.iter().try_for_each(|what| writeln!(f, "{what}")),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<Indescribable> for ExportError {
+    fn from(error: Indescribable) -> Self {
+        Self::Indescribable(error)
+    }
+}
+
+/// The contract of these services, and of those that they extend, under this name. It has their methods and types, and
+/// of those that macros have derived, documentation and default values.
+///
+/// # Errors
+///
+/// Services with structs that extend others, or with references to objects, need their IDL.
+pub fn schema(name: &str, services: &[&'static ServiceDescriptor]) -> Result<Schema, ExportError> {
+    let mut export = Export {
+        contract: Described::new(name),
+        services: Vec::new(),
+    };
+    for service in services {
+        export.service(service)?;
+    }
+    let mut schema = export.contract.into_schema();
+    notes::add(&mut schema, &export.services);
+    Ok(schema)
+}
+
+/// The same as the text of a `.thrift` file.
+///
+/// ```
+/// use dovetail::{descriptor, export};
+///
+/// descriptor!(static ADDER = "Adder" {
+///     add(1 a: i32, 2 b: i32) -> i32;
+/// });
+///
+/// let text = export::thrift("adder", &[&ADDER])?;
+/// assert_eq!(text, "service Adder {\n  i32 add(1: i32 a, 2: i32 b)\n}\n");
+/// # Ok::<(), export::ExportError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`schema`], and names that are no names in Thrift.
+pub fn thrift(name: &str, services: &[&'static ServiceDescriptor]) -> Result<String, ExportError> {
+    let files = dovetail_codegen::thrift::write(&schema(name, services)?);
+    let files = files.map_err(ExportError::Unsupported)?;
+    Ok(files.into_iter().map(|file| file.text).collect())
+}
+
+/// The same as the text of a `.proto` file, with which gRPC's libraries call these services. Its package is that of the
+/// services: those of a trait have none.
+///
+/// ```
+/// use dovetail::{descriptor, export};
+///
+/// descriptor!(static ADDER = "Adder" in "sums" {
+///     add(1 a: i32, 2 b: i32) -> i32;
+/// });
+///
+/// let text = export::proto(&[&ADDER])?;
+/// assert!(text.contains("package sums;"));
+/// assert!(text.contains("rpc add(AddRequest) returns (AddResponse);"));
+/// # Ok::<(), export::ExportError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`schema`], services of several packages, and what no `.proto` file can say.
+pub fn proto(services: &[&'static ServiceDescriptor]) -> Result<String, ExportError> {
+    let package = services.first().map_or("", |service| service.package);
+    if let Some(other) = services.iter().find(|service| service.package != package) {
+        return Err(ExportError::Unsupported(vec![Unsupported {
+            what: format!(
+                "its package is `{}`, and not `{package}`: each has its own file",
+                other.package
+            ),
+            at: format!("`{}`", other.name),
+        }]));
+    }
+    let files = dovetail_codegen::proto::write(&schema(package, services)?);
+    let files = files.map_err(ExportError::Unsupported)?;
+    Ok(files.into_iter().map(|file| file.text).collect())
+}
+
+/// The same as an OpenAPI 3.1 document of what can be called with JSON over HTTP.
+///
+/// # Errors
+///
+/// Those of [`schema`].
+pub fn openapi(name: &str, services: &[&'static ServiceDescriptor]) -> Result<String, ExportError> {
+    let file = dovetail_codegen::openapi::write(&schema(name, services)?);
+    Ok(file.map_err(ExportError::Unsupported)?.text)
+}
+
+struct Export {
+    contract: Described,
+    /// Those that are part of the contract already.
+    services: Vec<(&'static ServiceDescriptor, ServiceId)>,
+}
+
+impl Export {
+    fn service(&mut self, service: &'static ServiceDescriptor) -> Result<ServiceId, Indescribable> {
+        let known = self
+            .services
+            .iter()
+            .find(|(known, _)| std::ptr::eq(*known, service));
+        if let Some((_, id)) = known {
+            return Ok(*id);
+        }
+        let base = service.base.map(|base| self.service(base)).transpose()?;
+        let id = self.contract.service(service.name, base);
+        self.services.push((service, id));
+        for method in service.methods {
+            let missing = || DecodeError::malformed(format!("`{}` knows no types", method.name));
+            let description = method.description().ok_or_else(missing)?;
+            self.contract.method(id, &description, method.idempotent)?;
+        }
+        Ok(id)
+    }
+}

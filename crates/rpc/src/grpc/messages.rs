@@ -1,0 +1,139 @@
+//! The messages that come on a stream of HTTP/2.
+
+use crate::web::plain;
+use crate::{Code, Execution, Status};
+use bytes::Bytes;
+use dovetail_protocol::envelope::{Assembler, FrameError};
+use dovetail_protocol::grpc::{InvalidText, Text};
+use h2::RecvStream;
+use http::HeaderMap;
+use std::task::{Context, Poll, ready};
+
+/// Takes messages off a stream, and gives its other end credit for more.
+pub(crate) struct Messages {
+    body: RecvStream,
+    assembler: Assembler,
+    coding: Option<Bytes>,
+    /// Where the body is base64.
+    text: Option<Text>,
+    /// Of one message, before and after decompression.
+    most: usize,
+    /// What has come and is not looked at.
+    piece: Bytes,
+    /// Bytes that have come, and for which there is no new credit yet.
+    held: usize,
+}
+
+/// Why there is no next message.
+pub(crate) enum Broken {
+    Http(h2::Error),
+    /// What came is no message.
+    Message(Status),
+}
+
+impl From<h2::Error> for Broken {
+    fn from(error: h2::Error) -> Self {
+        Broken::Http(error)
+    }
+}
+
+impl From<Status> for Broken {
+    fn from(status: Status) -> Self {
+        Broken::Message(status)
+    }
+}
+
+impl From<FrameError> for Broken {
+    fn from(error: FrameError) -> Self {
+        let code = match error {
+            FrameError::TooLong { .. } => Code::ResourceExhausted,
+            FrameError::Flag(_) | FrameError::Cut { .. } => Code::Internal,
+        };
+        let status = Status::new(code, error.to_string());
+        status.with_execution(Execution::NotStarted).into()
+    }
+}
+
+impl From<InvalidText> for Broken {
+    fn from(error: InvalidText) -> Self {
+        let status = Status::new(Code::InvalidArgument, error.to_string());
+        status.with_execution(Execution::NotStarted).into()
+    }
+}
+
+impl Messages {
+    /// Of a body, with messages of at most so many bytes, compressed by `coding` where they are.
+    pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, most: usize) -> Self {
+        Messages {
+            body,
+            assembler: Assembler::new(most),
+            coding,
+            text: None,
+            most,
+            piece: Bytes::new(),
+            held: 0,
+        }
+    }
+
+    /// The same of a body that is base64.
+    pub(crate) fn in_text(self) -> Self {
+        let text = Some(Text::default());
+        Messages { text, ..self }
+    }
+
+    /// The next message; `None` at the end. Of earlier ones so many bytes are still waiting to be taken: for those
+    /// there is no credit yet. What is incomplete waits for nobody, so that a message may be longer than the window.
+    pub(crate) fn poll_next(
+        &mut self,
+        waiting: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, Broken>> {
+        loop {
+            if let Some(frame) = self.assembler.take(&mut self.piece)? {
+                let coding = self.coding.as_deref();
+                return Poll::Ready(Ok(Some(plain(frame, coding, self.most)?)));
+            }
+            let taken = self.held.saturating_sub(waiting);
+            // An error says that nobody waits for credit any longer.
+            let _ = self.body.flow_control().release_capacity(taken);
+            self.held -= taken;
+            match ready!(self.body.poll_data(context)) {
+                Some(piece) => {
+                    let piece = piece?;
+                    self.held += piece.len();
+                    self.piece = match &mut self.text {
+                        Some(text) => text.read(&piece)?,
+                        None => piece,
+                    };
+                }
+                None => {
+                    self.text.as_ref().map_or(Ok(()), Text::end)?;
+                    return Poll::Ready(Ok(self.assembler.end().map(|()| None)?));
+                }
+            }
+        }
+    }
+
+    /// The next piece of a body that is no messages; `None` at the end.
+    pub(crate) fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, Broken>> {
+        let Some(piece) = ready!(self.body.poll_data(context)).transpose()? else {
+            return Poll::Ready(Ok(None));
+        };
+        // An error says that nobody waits for credit any longer.
+        let _ = self.body.flow_control().release_capacity(piece.len());
+        Poll::Ready(Ok(Some(piece)))
+    }
+
+    /// How many bytes are kept of a message that has come in part.
+    pub(crate) fn partial(&self) -> usize {
+        self.assembler.partial()
+    }
+
+    /// What comes behind the messages; nothing where they were the end.
+    pub(crate) async fn trailers(&mut self) -> Result<HeaderMap, Broken> {
+        Ok(self.body.trailers().await?.unwrap_or_default())
+    }
+}

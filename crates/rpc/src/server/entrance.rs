@@ -1,0 +1,112 @@
+//! Whether a peer speaks TLS, found out from its first bytes. Servers without TLS do not look.
+
+use super::counters::{SharedCounters, count};
+use super::threads::{linger, receive_late};
+use super::{Guest, Shared};
+use crate::tls::TlsPeer;
+use crate::transport::{Polling, Receiver, Stream, Wait, shake};
+use bytes::BytesMut;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// So much is received at first.
+const FIRST: usize = 4096;
+
+/// A connection that may speak.
+pub(super) struct Entered<S> {
+    pub(super) stream: S,
+    /// What it has begun with.
+    pub(super) received: BytesMut,
+    /// Who it is, over TLS.
+    pub(super) tls: Option<TlsPeer>,
+}
+
+impl<S> Entered<S> {
+    /// One of which nothing is known yet.
+    pub(super) fn plain(stream: S) -> Self {
+        Entered {
+            stream,
+            received: BytesMut::new(),
+            tls: None,
+        }
+    }
+}
+
+/// True for what begins like a record of a handshake (RFC 8446, 5.1; its version is that of SSL 3.0 to TLS 1.2);
+/// `None` where more has to be received. A frame of Thrift's would be 369 MB long.
+pub(super) fn begins_tls(received: &[u8]) -> Option<bool> {
+    match received {
+        [] | [0x16] => None,
+        [0x16, 3, ..] => Some(true),
+        _ => Some(false),
+    }
+}
+
+/// Counts how a handshake ended.
+pub(super) fn note<T>(shaken: &io::Result<T>, counters: &SharedCounters) {
+    count(match shaken {
+        Ok(_) => &counters.tls_connections,
+        Err(e) if e.kind() == io::ErrorKind::TimedOut => &counters.transfer_timeouts,
+        Err(_) => &counters.refused_handshakes,
+    });
+}
+
+/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
+pub(super) fn enter(
+    stream: &Arc<dyn Stream>,
+    shared: &Shared,
+    guest: &Guest,
+) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
+    let Some(tls) = &shared.tls else {
+        return Ok(Some(Entered::plain(stream.clone())));
+    };
+    let mut received = BytesMut::new();
+    let idle = Instant::now() + guest.idle_limit(&shared.limits);
+    match stream.recv_behind(&mut received, FIRST, Wait::Until(Some(idle))) {
+        // The receiving side was shut down to wake this thread; what comes can still be read.
+        Ok(0) if shared.draining.load(Ordering::SeqCst) => {
+            receive_late(&**stream, &mut received);
+        }
+        Ok(_) => {}
+        Err(e) if e.kind() == io::ErrorKind::TimedOut => count(&shared.counters.idle_timeouts),
+        Err(e) => return Err(e),
+    }
+    if received.is_empty() {
+        return Ok(None);
+    }
+    let deadline = Instant::now() + shared.limits.handshake;
+    let wait = Wait::Until(Some(deadline));
+    while begins_tls(&received).is_none() {
+        match stream.recv_behind(&mut received, FIRST, wait) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(e) => {
+                if e.kind() == io::ErrorKind::TimedOut {
+                    count(&shared.counters.transfer_timeouts);
+                }
+                return Err(e);
+            }
+        }
+    }
+    if begins_tls(&received) != Some(true) {
+        return Ok(Some(Entered {
+            received,
+            ..Entered::plain(stream.clone())
+        }));
+    }
+    let shaken = shake(stream.clone(), tls.session()?, &received, deadline);
+    note(&shaken, &shared.counters);
+    match shaken {
+        Ok((stream, peer)) => Ok(Some(Entered {
+            tls: Some(peer),
+            ..Entered::plain(stream)
+        })),
+        Err(error) => {
+            // It may still be sending.
+            linger(&**stream, &mut Receiver::new(Polling::Never));
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! How an answer is sent on a stream of HTTP/2.
+
+use super::head::{fine, response, trailers};
+use crate::grpc::{metadata_into, poll_room};
+use crate::server::Shared;
+use crate::server::counters::count;
+use crate::web::{Answer, Exchange, Protocol, Style, packed};
+use crate::{AnswerHeaders, Code, Status};
+use bytes::Bytes;
+use dovetail_protocol::{Codec, Failure, Headers, http as one};
+use h2::server::SendResponse;
+use h2::{Reason, SendStream};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::time::timeout;
+
+/// An answer up to this is handed to the library as it is; of a longer one as much as the client takes.
+const SHORT: usize = 16 << 10;
+
+/// How a stream is answered.
+pub(super) struct Respond {
+    respond: SendResponse<Bytes>,
+    shared: Arc<Shared>,
+    /// The protocol's part in it; gRPC's until more is known.
+    pub(super) style: Style,
+    /// HTTP's part in it.
+    http: one::ReplyTo,
+    /// What the handler says beside its answer.
+    pub(super) said: AnswerHeaders,
+}
+
+/// What stands behind the items of an answer.
+pub(super) enum End {
+    Trailers(HeaderMap),
+    Data(Bytes),
+}
+
+impl Respond {
+    pub(super) fn new(respond: SendResponse<Bytes>, shared: &Arc<Shared>) -> Self {
+        Respond {
+            respond,
+            shared: shared.clone(),
+            style: Style {
+                protocol: Protocol::Grpc,
+                codec: Codec::Proto,
+                coding: None,
+            },
+            http: one::ReplyTo::last(),
+            said: AnswerHeaders::default(),
+        }
+    }
+
+    /// It is an answer to this request, which is none of gRPC's.
+    pub(super) fn to(&mut self, request: &one::Request) {
+        self.http = one::ReplyTo::new(request, self.shared.cors.as_ref());
+        self.style = Style {
+            protocol: Protocol::Connect,
+            codec: Codec::Json,
+            coding: None,
+        };
+    }
+
+    /// Ready where the caller has gone.
+    pub(super) fn poll_reset(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Reason, h2::Error>> {
+        self.respond.poll_reset(context)
+    }
+
+    fn is_grpc(&self) -> bool {
+        self.style.protocol == Protocol::Grpc
+    }
+
+    /// Sends an answer of which nothing has been sent.
+    pub(super) async fn send(self, answer: Option<Answer>) {
+        let answer = answer.unwrap_or_else(|| (&no_answer()).into());
+        if !self.is_grpc() {
+            let response = self.style.whole(answer, &self.said);
+            return self.with(response).await;
+        }
+        match answer {
+            Answer::Message(message) => self.message(message).await,
+            Answer::Failure(thrown) => self.refuse(&thrown.failure),
+            Answer::End => self.refuse(&no_answer().into()),
+        }
+    }
+
+    /// Sends gRPC's answer that is a message.
+    async fn message(mut self, message: Bytes) {
+        let message = packed(message, self.style.coding);
+        if let Some(mut stream) = self.begin() {
+            let sent = self
+                .in_time(send_message(&mut stream, message, false))
+                .await;
+            self.close(stream, sent, End::Trailers(fine()));
+        }
+    }
+
+    /// Sends gRPC's answer that is a failure and nothing else.
+    fn refuse(mut self, failure: &Failure) {
+        let mut response = response(self.style);
+        let headers = response.headers_mut();
+        headers.extend(trailers(failure));
+        self.said.headers(|said| add(said, headers));
+        self.said.trailers(|said| add(said, headers));
+        // Its caller has gone where this fails.
+        let _ = self.respond.send_response(response, true);
+    }
+
+    /// Sends this answer.
+    pub(super) async fn with(mut self, response: one::Response) {
+        let mut response = self.http.complete(response);
+        let body = std::mem::take(&mut response.body);
+        let head = head_of(response);
+        let Ok(mut stream) = self.respond.send_response(head, body.is_empty()) else {
+            return;
+        };
+        if !body.is_empty() && !self.in_time(send_message(&mut stream, body, true)).await {
+            self.give_up(stream);
+        }
+    }
+
+    /// Sends the headers of an answer; `None` where its caller has gone.
+    pub(super) fn begin(&mut self) -> Option<SendStream<Bytes>> {
+        let response = match self.is_grpc() {
+            true => {
+                let mut response = response(self.style);
+                self.said.headers(|said| add(said, response.headers_mut()));
+                response
+            }
+            false => head_of(self.http.complete(self.style.head(&self.said))),
+        };
+        self.respond.send_response(response, false).ok()
+    }
+
+    /// What stands behind the items of this answer.
+    pub(super) fn ending(&self, answer: Option<Answer>) -> End {
+        let thrown = match answer {
+            Some(Answer::End) => None,
+            Some(Answer::Failure(thrown)) => Some(thrown),
+            Some(Answer::Message(_)) | None => Some(Failure::from(no_answer()).into()),
+        };
+        match self.is_grpc() {
+            true => End::Trailers(thrown.map_or_else(fine, |thrown| trailers(&thrown.failure))),
+            false => End::Data(self.style.end(thrown.as_ref(), &self.said)),
+        }
+    }
+
+    /// Sends the rest of the items, and the end.
+    pub(super) async fn end(self, mut stream: SendStream<Bytes>, queued: &Exchange, end: End) {
+        let sending = poll_fn(|context| {
+            queued.drive(context);
+            queued.poll_queue(&mut stream, context)
+        });
+        let mut sent = self.in_time(sending).await;
+        if let (End::Data(bytes), true) = (&end, sent) {
+            let last = send_message(&mut stream, bytes.clone(), true);
+            sent = self.in_time(last).await;
+        }
+        self.close(stream, sent, end);
+    }
+
+    /// Waits no longer for the client to take something than that may take. False where it took longer.
+    async fn in_time<T>(&self, sending: impl Future<Output = T>) -> bool {
+        timeout(self.shared.limits.transfer, sending).await.is_ok()
+    }
+
+    fn close(&self, mut stream: SendStream<Bytes>, sent: bool, end: End) {
+        match end {
+            _ if !sent => self.give_up(stream),
+            End::Trailers(mut end) => {
+                self.said.trailers(|said| add(said, &mut end));
+                let _ = stream.send_trailers(end);
+            }
+            End::Data(_) => {}
+        }
+    }
+
+    fn give_up(&self, mut stream: SendStream<Bytes>) {
+        count(&self.shared.counters.transfer_timeouts);
+        stream.send_reset(Reason::CANCEL);
+    }
+}
+
+/// The head of an answer.
+fn head_of(response: one::Response) -> Response<()> {
+    let mut head = Response::new(());
+    // What is written there is a status, and headers.
+    *head.status_mut() =
+        StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers.into_iter();
+    head.headers_mut()
+        .extend(headers.filter_map(|(name, value)| {
+            let name = HeaderName::try_from(&*name).ok()?;
+            Some((name, HeaderValue::try_from(&*value).ok()?))
+        }));
+    head
+}
+
+/// Adds what a handler has said.
+fn add(said: &mut Headers, headers: &mut HeaderMap) {
+    // What cannot be sent was refused when it was said.
+    let _ = metadata_into(said, headers);
+}
+
+/// Sends bytes as the client takes them.
+async fn send_message(stream: &mut SendStream<Bytes>, mut message: Bytes, last: bool) {
+    while message.len() > SHORT {
+        let room = poll_fn(|context| poll_room(stream, message.len(), context));
+        let Ok(room) = room.await else { return };
+        let part = message.split_to(room.min(message.len()));
+        if stream.send_data(part, false).is_err() {
+            return;
+        }
+    }
+    // A peer counts empty frames that end nothing, and ends the connection.
+    if last || !message.is_empty() {
+        let _ = stream.send_data(message, last);
+    }
+}
+
+#[cold]
+fn no_answer() -> Status {
+    Status::new(Code::Internal, "the call ended without an answer")
+}

@@ -1,0 +1,283 @@
+//! A call over HTTP/2: one stream of a connection.
+
+use super::super::flight;
+use super::answer::{End, Respond};
+use super::head::{self, refused};
+use super::request::{Request, Stop};
+use super::{Place, STREAM_WINDOW};
+use crate::buffers::Gathered;
+use crate::grpc::{Messages, coding};
+use crate::incoming::Incoming;
+use crate::server::ServerLimits;
+use crate::server::counters::count;
+use crate::server::http::{Ask, Parameters, before_items, of_message};
+use crate::server::running::{Waiting, cancelled, outcome};
+use crate::web::{Answer, Exchange, Protocol, ReplyTo};
+use crate::{Code, Execution, Method, Reply};
+use bytes::Bytes;
+use dovetail_protocol::http::Response;
+use futures_util::future::abortable;
+use h2::server::SendResponse;
+use h2::{RecvStream, SendStream};
+use http::request::Parts;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::time::timeout;
+
+/// A call that is to be answered.
+pub(super) struct Call<'a> {
+    place: &'a Place<'a>,
+    respond: Respond,
+}
+
+/// An answer, complete or but for its end.
+enum Answered {
+    Whole(Option<Answer>),
+    /// Items, what of them is still queued, and what comes behind them.
+    Items(SendStream<Bytes>, Arc<Exchange>, End),
+    /// To a request that calls nothing.
+    Known(Response),
+}
+
+/// How far an answer with items has come.
+enum Sending {
+    Waiting,
+    Begun(SendStream<Bytes>),
+    /// Its caller has gone.
+    Gone,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(place: &'a Place<'a>, respond: SendResponse<Bytes>) -> Self {
+        let respond = Respond::new(respond, place.shared);
+        Call { place, respond }
+    }
+
+    /// `arriving` is of all streams of the connection; see [`Request::new`].
+    pub(super) async fn run(mut self, head: Parts, body: RecvStream, arriving: &'a Cell<usize>) {
+        match self.answer(&head, body, arriving).await {
+            Ok(Answered::Whole(answer)) => self.respond.send(answer).await,
+            Ok(Answered::Items(stream, queued, end)) => {
+                self.respond.end(stream, &queued, end).await;
+            }
+            Ok(Answered::Known(response)) => self.respond.with(response).await,
+            Err(Stop::Refused(why)) => self.respond.send(Some((&why).into())).await,
+            Err(Stop::Gone) => count(&self.place.shared.counters.cancelled_calls),
+        }
+    }
+
+    fn limits(&self) -> &'a ServerLimits {
+        &self.place.shared.limits
+    }
+
+    async fn answer(
+        &mut self,
+        head: &Parts,
+        body: RecvStream,
+        arriving: &'a Cell<usize>,
+    ) -> Result<Answered, Stop> {
+        let shared = self.place.shared;
+        let most = self.limits().connection.message_bytes;
+        if let Some(ask) = head::grpc(head, shared) {
+            let messages = Messages::new(coding(&head.headers), body, most);
+            let request = Request::new(messages, most, arriving);
+            return self.enveloped(ask?, request).await;
+        }
+        let mut asked = head::request(head);
+        self.respond.to(&asked);
+        match Ask::enveloped(&asked, shared) {
+            Some(Err(answer)) => Ok(Answered::Known(answer)),
+            Some(Ok(ask)) => {
+                let messages = Messages::new(ask.coding.clone(), body, most);
+                let messages = match ask.style.protocol {
+                    Protocol::GrpcWeb { text: true } => messages.in_text(),
+                    _ => messages,
+                };
+                self.enveloped(ask, Request::new(messages, most, arriving))
+                    .await
+            }
+            None => {
+                let mut request = Request::new(Messages::new(None, body, most), most, arriving);
+                asked.body = self.in_time(request.body()).await?;
+                drop(request);
+                match Ask::single(&asked, shared) {
+                    Ok((ask, parameters)) => self.whole(ask, parameters).await,
+                    Err(answer) => Ok(Answered::Known(answer)),
+                }
+            }
+        }
+    }
+
+    /// A call whose messages are in envelopes.
+    async fn enveloped(&mut self, ask: Ask, mut request: Request<'a>) -> Result<Answered, Stop> {
+        self.respond.style = ask.style;
+        let shared = self.place.shared;
+        let method = match ask.method {
+            Some(method) => method,
+            // Why, and at once: a caller with a stream may wait for an answer before it sends anything.
+            None => {
+                let route = shared.router.find(&ask.target);
+                route
+                    .inspect_err(|_| count(&shared.counters.unknown_methods))?
+                    .method
+            }
+        };
+        if method.kind.streams() {
+            return self.streamed(ask, method, request).await;
+        }
+        let message = self.in_time(request.single()).await?;
+        drop(request);
+        let parameters = of_message(Some(method), ask.style.codec, message);
+        self.whole(ask, parameters).await
+    }
+
+    /// A call without streams.
+    async fn whole(&mut self, ask: Ask, parameters: Parameters) -> Result<Answered, Stop> {
+        self.respond.style = ask.style;
+        let reply = ReplyTo::left(ask.method, ask.style, self.respond.said.clone());
+        let answer = self.handle(ask.call(parameters, reply.clone()));
+        tokio::select! {
+            biased;
+            // What it gives is for wires that answer in bytes.
+            _ = answer => Ok(Answered::Whole(reply.take())),
+            _ = poll_fn(|context| self.respond.poll_reset(context)) => Err(Stop::Gone),
+        }
+    }
+
+    /// A call with streams: its driver, as [`Exchange`] calls it.
+    async fn streamed(
+        &mut self,
+        ask: Ask,
+        method: &'static Method,
+        mut request: Request<'a>,
+    ) -> Result<Answered, Stop> {
+        let codec = ask.style.codec;
+        let parameters = match (method.kind.client_streams(), method.params) {
+            (true, []) => before_items(codec, &Bytes::new())?,
+            (true, _) => before_items(codec, &self.in_time(request.first()).await?)?,
+            (false, _) => of_message(Some(method), codec, self.in_time(request.single()).await?),
+        };
+        let reply = ReplyTo::left(Some(method), ask.style, self.respond.said.clone());
+        let exchange = Exchange::at_callee(method, self.limits().message, ask.style);
+        let left = Left(&exchange);
+        let streams = reply.with_streams(exchange.clone());
+        let mut answer = pin!(self.handle(ask.call(parameters, streams)));
+        let mut request = method.kind.client_streams().then_some(request);
+        let mut sending = Sending::Waiting;
+        poll_fn(|context| {
+            exchange.drive(context);
+            receive(&mut request, &exchange, context);
+            let answered = answer.as_mut().poll(context);
+            self.poll_send(&mut sending, &exchange, context);
+            answered.map(drop)
+        })
+        .await;
+        drop(left);
+        let stream = match sending {
+            Sending::Waiting => return Ok(Answered::Whole(reply.take())),
+            Sending::Begun(stream) => stream,
+            Sending::Gone => return Ok(Answered::Whole(None)),
+        };
+        let end = self.respond.ending(reply.take());
+        Ok(Answered::Items(stream, exchange, end))
+    }
+
+    /// Sends what the handler has queued.
+    fn poll_send(&mut self, sending: &mut Sending, exchange: &Exchange, context: &mut Context<'_>) {
+        if let Sending::Waiting = sending {
+            if self.respond.poll_reset(context).is_ready() {
+                *sending = Sending::Gone;
+            } else if exchange.has_begun() {
+                *sending = self.respond.begin().map_or(Sending::Gone, Sending::Begun);
+            } else {
+                return;
+            }
+        }
+        if let Sending::Begun(stream) = sending {
+            let queue = exchange.poll_queue(stream, context);
+            if !matches!(queue, Poll::Ready(Err(()))) && stream.poll_reset(context).is_pending() {
+                return;
+            }
+            *sending = Sending::Gone;
+        }
+        exchange.fail(&cancelled());
+    }
+
+    /// Runs the handler: in place, or in the pool. Its answer is left where the call says.
+    fn handle(&self, call: Incoming) -> impl Future<Output = Gathered> + use<'a> {
+        let waiting = Waiting {
+            reply: call.reply.clone(),
+            deadline: call.deadline,
+        };
+        let (answer, _) = abortable(run(self.place, call));
+        outcome(self.place.shared, answer, waiting)
+    }
+
+    /// Waits no longer for a message than one may take.
+    async fn in_time(
+        &self,
+        message: impl Future<Output = Result<Bytes, Stop>>,
+    ) -> Result<Bytes, Stop> {
+        let limit = self.limits().transfer;
+        timeout(limit, message).await.unwrap_or_else(|_| {
+            count(&self.place.shared.counters.transfer_timeouts);
+            let what = format!("the request took longer than {limit:?}");
+            Err(refused(Code::DeadlineExceeded, what).into())
+        })
+    }
+}
+
+/// Tells a handler in the pool that nobody drives its call any longer.
+struct Left<'a>(&'a Exchange);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.fail(&cancelled());
+    }
+}
+
+/// Takes in what has come of the caller's items.
+fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut Context<'_>) {
+    // Messages may be many times as long as what came of them, so that HTTP's own window does not limit them.
+    while exchange.waiting() < STREAM_WINDOW as usize
+        && let Some(messages) = request
+    {
+        let Poll::Ready(next) = messages.poll_next(exchange.waiting(), context) else {
+            return;
+        };
+        match next {
+            Ok(Some(message)) => {
+                exchange.arrived(message);
+                continue;
+            }
+            Ok(None) => exchange.caller_ends(Ok(())),
+            Err(Stop::Refused(why)) => {
+                exchange.caller_ends(Err(why.with_execution(Execution::MayHaveRun)));
+            }
+            Err(Stop::Gone) => exchange.fail(&cancelled()),
+        }
+        *request = None;
+    }
+}
+
+/// Runs the handler of a call.
+async fn run(place: &Place<'_>, call: Incoming) -> Gathered {
+    let Place {
+        shared,
+        session,
+        pooled,
+    } = *place;
+    if !pooled || session.no_room().is_some() {
+        let running = session.start(call, Vec::new());
+        let _place = flight::Place::take(&shared.waiting);
+        return running.await;
+    }
+    let _place = flight::Place::take(&shared.waiting);
+    let start = session.starter();
+    let answer = tokio::task::spawn_blocking(|| start(call)).await;
+    // Fails only when the runtime is going down, and nobody is there to be answered.
+    answer.map(Reply::sent).unwrap_or_default()
+}

@@ -1,0 +1,117 @@
+//! A connection of HTTP/2 on a loop: that is a library's, each of its streams a call of gRPC, gRPC-Web or Connect.
+
+mod answer;
+mod call;
+mod head;
+mod request;
+
+use super::Phase;
+use crate::grpc::gone;
+use crate::server::counters::count;
+use crate::server::session::Session;
+use crate::server::{LINGER, ServerLimits, Shared};
+use crate::transport::{AsyncSocket, Prefixed};
+use bytes::BytesMut;
+use call::Call;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use h2::server::Builder;
+use std::cell::Cell;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::unconstrained;
+use tokio::time::{sleep, timeout};
+
+/// What a stream may bring before somebody takes it, and all streams of a connection together: so that some whose
+/// handlers take nothing do not hold up the others.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// What the calls of a connection share.
+pub(super) struct Place<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) session: &'a Session<'a>,
+    /// True where handlers run in the pool.
+    pub(super) pooled: bool,
+}
+
+/// Serves a connection that began with these bytes.
+pub(super) async fn serve(
+    place: Place<'_>,
+    stream: AsyncSocket,
+    received: BytesMut,
+    mut told: watch::Receiver<Phase>,
+) -> io::Result<()> {
+    let limits = &place.shared.limits;
+    let handshake = builder(limits).handshake(Prefixed::new(received, stream));
+    let Ok(shaken) = timeout(limits.handshake, handshake).await else {
+        count(&place.shared.counters.transfer_timeouts);
+        return Err(io::ErrorKind::TimedOut.into());
+    };
+    let mut connection = shaken.map_err(|error| broken(&place, error))?;
+    let arriving = Cell::new(0);
+    let mut calls = FuturesUnordered::new();
+    let mut leaving = false;
+    let under_way = Cell::new(0);
+    let has_calls = || under_way.get() > 0;
+    let pings = connection.ping_pong();
+    let mut gone = pin!(gone(place.shared.keepalive, pings, has_calls));
+    loop {
+        under_way.set(calls.len());
+        let patience = match leaving {
+            true => LINGER,
+            false => place.session.idle_limit(),
+        };
+        tokio::select! {
+            biased;
+            Some(()) = calls.next() => {}
+            accepted = connection.accept() => match accepted {
+                Some(Ok((request, respond))) => {
+                    let (head, body) = request.into_parts();
+                    let call = Call::new(&place, respond);
+                    // Not counted against the budget of the connection's task, as in a flight.
+                    calls.push(Box::pin(unconstrained(call.run(head, body, &arriving))));
+                    if !place.session.is_welcome() {
+                        leaving = true;
+                        connection.graceful_shutdown();
+                    }
+                }
+                Some(Err(error)) => return Err(broken(&place, error)),
+                None => return Ok(()),
+            },
+            _ = told.wait_for(|phase| *phase != Phase::Serving), if !leaving => {
+                leaving = true;
+                connection.graceful_shutdown();
+            }
+            () = &mut gone => return Err(io::ErrorKind::TimedOut.into()),
+            () = sleep(patience), if calls.is_empty() => {
+                if leaving {
+                    return Ok(());
+                }
+                count(&place.shared.counters.idle_timeouts);
+                leaving = true;
+                connection.graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn builder(limits: &ServerLimits) -> Builder {
+    let number = |limit: usize| u32::try_from(limit).unwrap_or(u32::MAX);
+    let mut builder = Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(number(limits.connection.header_bytes))
+        .max_concurrent_streams(number(limits.calls_per_connection));
+    builder
+}
+
+/// The connection has ended with an error: of the transport, or because of what the peer sent.
+fn broken(place: &Place<'_>, error: h2::Error) -> io::Error {
+    let error = error.into_io();
+    place
+        .session
+        .broken(error.unwrap_or_else(|| io::ErrorKind::InvalidData.into()))
+}

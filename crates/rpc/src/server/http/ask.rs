@@ -1,0 +1,214 @@
+//! What a request asks for, whichever version of HTTP it came by.
+
+use crate::call::no_streams;
+use crate::incoming::{self, Incoming, Target};
+use crate::server::Shared;
+use crate::server::counters::count;
+use crate::web::{
+    Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
+};
+use crate::{AnswerHeaders, Code, Execution, Method, Status, clock};
+use dovetail_protocol::connect::{self, Refusal};
+use dovetail_protocol::grpc::{Coding, Web, web_terms};
+use dovetail_protocol::http::{self, Cors, Response};
+use dovetail_protocol::{Codec, Headers, Terms};
+use dovetail_wire::{Bytes, Encoding};
+use std::time::Instant;
+
+/// Where the document is that says what can be called.
+const OPENAPI: &str = "/openapi.json";
+
+/// A call, but for its messages.
+pub(in crate::server) struct Ask {
+    pub(in crate::server) target: Target,
+    /// Nothing where it is not known, or in parts only.
+    pub(in crate::server) method: Option<&'static Method>,
+    pub(in crate::server) style: Style,
+    /// What messages of the request are compressed with.
+    pub(in crate::server) coding: Option<Bytes>,
+    pub(in crate::server) deadline: Option<Instant>,
+    pub(in crate::server) headers: Headers,
+}
+
+/// The parameters of a call: how they are encoded, and they.
+pub(in crate::server) type Parameters = (Encoding, Bytes);
+
+impl Ask {
+    /// What is called by a request with these headers, whose messages are in envelopes; or the answer to one that calls
+    /// nothing. `None` for one that is, or may be, a call without envelopes.
+    pub(in crate::server) fn enveloped(
+        request: &http::Request,
+        shared: &Shared,
+    ) -> Option<Result<Self, Response>> {
+        let (protocol, codec) = protocol(request.method, &request.headers)?;
+        let terms = match protocol {
+            Protocol::GrpcWeb { .. } => web_terms(&request.headers),
+            _ => connect::stream_terms(&request.headers),
+        };
+        if Cors::refuses(shared.cors.as_ref(), &request.headers) {
+            return Some(Err(Refusal::foreign().response()));
+        }
+        let style = Style {
+            protocol,
+            codec,
+            coding: None,
+        };
+        Some(
+            Ask::new(request, style, terms, shared)
+                .map_err(|why| style.whole((&why).into(), &AnswerHeaders::default())),
+        )
+    }
+
+    fn new(
+        request: &http::Request,
+        style: Style,
+        terms: Result<Terms, Status>,
+        shared: &Shared,
+    ) -> Result<Self, Status> {
+        let limits = &shared.limits.connection;
+        let (service, method) = connect::target(request, limits)?;
+        let target = Target::Named { service, method };
+        let route = shared.router.find(&target).ok();
+        let method = route.map(|route| route.method);
+        let terms = terms?;
+        known_coding(terms.coding.as_deref())?;
+        Ok(Ask::with(target, method, style, terms))
+    }
+
+    fn with(target: Target, method: Option<&'static Method>, style: Style, terms: Terms) -> Self {
+        let asked = match style.protocol {
+            Protocol::GrpcWeb { .. } => terms.coding.as_deref() == Some(b"gzip"),
+            _ => true,
+        };
+        Ask {
+            target,
+            method,
+            style: Style {
+                coding: (terms.accepts_gzip && asked).then_some(Coding::Gzip),
+                ..style
+            },
+            coding: terms.coding,
+            // Farther away than a clock can say is no deadline.
+            deadline: terms
+                .timeout
+                .and_then(|left| clock::now().checked_add(left)),
+            headers: terms.headers,
+        }
+    }
+
+    /// The call of a request that has come as a whole, which has one message and no envelopes; or its answer.
+    pub(in crate::server) fn single(
+        request: &http::Request,
+        shared: &Shared,
+    ) -> Result<(Self, Parameters), Response> {
+        let cors = shared.cors.as_ref();
+        if request.method == http::Method::Options {
+            return Err(connect::preflight(cors));
+        }
+        if let Some(document) = &shared.openapi
+            && (request.method, request.path()) == (http::Method::Get, OPENAPI)
+        {
+            return Err(connect::document(document));
+        }
+        if Cors::refuses(cors, &request.headers) {
+            return Err(Refusal::foreign().response());
+        }
+        Self::read(request, shared).map_err(Refusal::response)
+    }
+
+    fn read(request: &http::Request, shared: &Shared) -> Result<(Self, Parameters), Refusal> {
+        let limits = &shared.limits.connection;
+        let (service, method) = connect::target(request, limits).map_err(Refusal::unknown)?;
+        let target = Target::Named { service, method };
+        let route = shared.router.find(&target).map_err(|status| {
+            count(&shared.counters.unknown_methods);
+            Refusal::unknown(status)
+        })?;
+        let method = route.method;
+        let call = connect::Call::read(request)?;
+        if method.kind.streams() {
+            return Err(Refusal::of(no_streams(method.name)));
+        }
+        if call.get && !method.idempotent {
+            return Err(Refusal::not_by_get());
+        }
+        let message = match call.gzip {
+            true => gunzip(&call.message, limits.message_bytes).map_err(Refusal::of)?,
+            false => call.message,
+        };
+        let style = Style {
+            protocol: Protocol::Connect,
+            codec: call.codec,
+            coding: None,
+        };
+        let parameters = parameters(method, call.codec, message);
+        Ok((
+            Ask::with(target, Some(method), style, call.terms),
+            parameters,
+        ))
+    }
+
+    /// The call with these parameters, to be answered so.
+    pub(in crate::server) fn call(self, (encoding, body): Parameters, reply: ReplyTo) -> Incoming {
+        Incoming {
+            target: self.target,
+            object: None,
+            oneway: self.method.is_some_and(|method| method.kind.is_oneway()),
+            body,
+            encoding,
+            deadline: self.deadline,
+            headers: self.headers,
+            reply: incoming::ReplyTo::Web(reply),
+            objects: None,
+            results: Vec::new(),
+            lease: None,
+        }
+    }
+}
+
+/// The protocol and the codec of a request whose messages are in envelopes.
+pub(super) fn protocol(method: http::Method, headers: &Headers) -> Option<(Protocol, Codec)> {
+    let kind = headers.get("content-type").unwrap_or_default();
+    let web = Web::of(kind).map(|Web { codec, text }| (Protocol::GrpcWeb { text }, codec));
+    let stream = || connect::stream_codec(kind).map(|codec| (Protocol::ConnectStream, codec));
+    web.or_else(stream).filter(|_| method == http::Method::Post)
+}
+
+/// The parameters of a call that has one message.
+pub(in crate::server) fn of_message(
+    method: Option<&'static Method>,
+    codec: Codec,
+    message: Bytes,
+) -> Parameters {
+    match method {
+        Some(method) if !method.params.is_empty() => parameters(method, codec, message),
+        // Whatever it is: what has no parameters is empty, or a message whose fields mean nothing.
+        _ if message.is_empty() => no_parameters(codec),
+        Some(_) | None => match codec {
+            Codec::Json => (Encoding::Json, message),
+            Codec::Proto => (Encoding::Protobuf, message),
+        },
+    }
+}
+
+/// The parameters that come before the items of a caller, in a message of their own.
+pub(in crate::server) fn before_items(codec: Codec, first: &Bytes) -> Result<Parameters, Status> {
+    let params = of_field(first, codec).ok_or_else(|| {
+        let what = "the first message has other fields than 1, which are the parameters";
+        Status::new(Code::InvalidArgument, what).with_execution(Execution::NotStarted)
+    })?;
+    let (encoding, _) = no_parameters(codec);
+    Ok((encoding, params))
+}
+
+/// The message of a request that has to have one, of which there is none, or more than one.
+#[cold]
+pub(in crate::server) fn no_single_message(none: bool) -> Status {
+    let what = match none {
+        true => "no message",
+        false => "more than one message",
+    };
+    // doc/statuscodes.md of github.com/grpc/grpc has this code for it.
+    let what = format!("{what} in the request: the method takes one");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
+}

@@ -1,0 +1,54 @@
+//! The messages of a request that has come as a whole.
+
+use super::{Ask, MESSAGES};
+use crate::web::{Protocol, plain};
+use crate::{Code, Execution, Status};
+use dovetail_protocol::envelope::{Assembler, FrameError};
+use dovetail_protocol::grpc::Text;
+use dovetail_wire::Bytes;
+
+/// The messages of a body, each of at most so many bytes, and how it ends: with an error where what follows them is none.
+/// All of them together have at most [`MESSAGES`] times as many, also after decompression.
+pub(super) fn messages(
+    ask: &Ask,
+    body: &Bytes,
+    most: usize,
+) -> (std::vec::IntoIter<Bytes>, Result<(), Status>) {
+    let mut found = Vec::new();
+    let end = letters(ask, body).and_then(|body| read(ask, body, most, &mut found));
+    (found.into_iter(), end)
+}
+
+/// The body without base64.
+fn letters(ask: &Ask, body: &Bytes) -> Result<Bytes, Status> {
+    if ask.style.protocol != (Protocol::GrpcWeb { text: true }) {
+        return Ok(body.clone());
+    }
+    let mut text = Text::default();
+    let bytes = text.read(body).and_then(|bytes| text.end().map(|()| bytes));
+    bytes.map_err(|error| refused(Code::InvalidArgument, error.to_string()))
+}
+
+fn read(ask: &Ask, mut body: Bytes, most: usize, found: &mut Vec<Bytes>) -> Result<(), Status> {
+    let mut assembler = Assembler::new(most);
+    let mut left = most.saturating_mul(MESSAGES);
+    while let Some(frame) = assembler.take(&mut body).map_err(broken)? {
+        let message = plain(frame, ask.coding.as_deref(), most.min(left))?;
+        left = left.saturating_sub(message.len());
+        found.push(message);
+    }
+    assembler.end().map_err(broken)
+}
+
+fn broken(error: FrameError) -> Status {
+    let code = match error {
+        FrameError::TooLong { .. } => Code::ResourceExhausted,
+        FrameError::Flag(_) | FrameError::Cut { .. } => Code::Internal,
+    };
+    refused(code, error.to_string())
+}
+
+#[cold]
+fn refused(code: Code, what: String) -> Status {
+    Status::new(code, what).with_execution(Execution::NotStarted)
+}

@@ -1,0 +1,201 @@
+//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of gRPC-Web's.
+
+mod ask;
+mod body;
+
+pub(super) use ask::{Ask, Parameters, before_items, no_single_message, of_message};
+
+use super::Shared;
+use super::machine::Fault;
+use super::running::cancelled;
+use crate::incoming::{self, Incoming, Target};
+use crate::web::{Exchange, Protocol, ReplyTo, Style};
+use crate::{AnswerHeaders, Method, Status};
+use body::messages;
+use bytes::BytesMut;
+use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
+use dovetail_protocol::{Codec, Headers, connect, thrift};
+use dovetail_wire::{Bytes, Encoding};
+
+/// Of how many of the longest messages a request may be as long whose messages are in envelopes.
+const MESSAGES: usize = 4;
+
+pub(super) struct Http {
+    connection: ServerConnection,
+    thrift: thrift::ServerConnection,
+    /// The last request, of which the body may not have come, is not Thrift's.
+    claimed: bool,
+    /// How the last request is answered, where that is a call with streams.
+    streaming: Option<ReplyTo>,
+}
+
+impl Http {
+    pub(super) fn new(shared: &Shared) -> Self {
+        Http {
+            connection: ServerConnection::new(shared.limits.connection),
+            thrift: thrift::ServerConnection::new(shared.options.clone()),
+            claimed: false,
+            streaming: None,
+        }
+    }
+
+    /// The next call, or what has to be answered in its place.
+    pub(super) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        shared: &Shared,
+    ) -> Result<Option<Incoming>, Fault> {
+        let claimed = &mut self.claimed;
+        let request = self.connection.receive(input, |method, headers| {
+            *claimed = connect::claims(method, headers);
+            match ask::protocol(method, headers) {
+                Some(_) => MESSAGES,
+                None => 1,
+            }
+        })?;
+        let Some(request) = request else {
+            return Ok(None);
+        };
+        let foreign = Cors::refuses(shared.cors.as_ref(), &request.headers);
+        if !foreign && !connect::is_call(&request) && thrift::is_message(&request.body) {
+            self.claimed = false;
+            return Ok(Some(self.thrift.over_http(request)?.into()));
+        }
+        self.claimed = true;
+        let call = call(request, shared);
+        self.streaming = match &call.reply {
+            incoming::ReplyTo::Web(reply) if reply.streams().is_some() => Some(reply.clone()),
+            _ => None,
+        };
+        Ok(Some(call))
+    }
+
+    pub(super) fn needs(&self) -> usize {
+        self.connection.needs()
+    }
+
+    pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
+        self.connection.transmit(out);
+    }
+
+    /// How the call with streams is answered that has come last.
+    pub(super) fn streaming(&self) -> Option<&ReplyTo> {
+        self.streaming.as_ref()
+    }
+
+    /// The peer has gone: a handler with streams need not wait for it.
+    pub(super) fn lost(&self) {
+        let streams = self.streaming.as_ref().and_then(ReplyTo::streams);
+        if let Some(streams) = streams {
+            streams.fail(&cancelled());
+        }
+    }
+
+    pub(super) fn too_slow(&mut self) -> Fault {
+        Fault::Http(self.connection.too_slow())
+    }
+
+    pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
+        Ok(self.connection.end(input)?)
+    }
+
+    /// The last words, in the form that the sender of the last request reads.
+    pub(super) fn goodbye(&self, fault: &Fault, out: &mut Vec<u8>) {
+        match fault {
+            Fault::Http(error) if self.claimed => {
+                connect::goodbye(error.status(), &error.to_string(), out);
+            }
+            Fault::Http(error) => self.connection.goodbye(error, out),
+            Fault::Thrift(error) => self.thrift.goodbye(error, out),
+            Fault::Known => {}
+        }
+    }
+}
+
+/// The call that a request stands for.
+fn call(request: http::Request, shared: &Shared) -> Incoming {
+    let http = http::ReplyTo::new(&request, shared.cors.as_ref());
+    let read = match Ask::enveloped(&request, shared) {
+        Some(ask) => ask.and_then(|ask| enveloped(ask, &request.body, &http, shared)),
+        None => Ask::single(&request, shared).map(|(ask, parameters)| {
+            let reply = ReplyTo::next(ask.method, ask.style, http.clone());
+            ask.call(parameters, reply)
+        }),
+    };
+    read.unwrap_or_else(|answer| answered(http, answer))
+}
+
+/// The call whose messages have all come, in envelopes.
+fn enveloped(
+    ask: Ask,
+    body: &Bytes,
+    http: &http::ReplyTo,
+    shared: &Shared,
+) -> Result<Incoming, Response> {
+    let style = ask.style;
+    let (mut messages, end) = messages(&ask, body, shared.limits.connection.message_bytes);
+    let streams = ask.method.filter(|method| method.kind.streams());
+    let exchange = streams.map(|method| Exchange::at_callee(method, shared.limits.message, style));
+    let parameters = match (ask.method, &exchange) {
+        (Some(method), Some(exchange)) if method.kind.client_streams() => {
+            let parameters = before(method, &mut messages, style.codec);
+            messages.for_each(|message| exchange.arrived(message));
+            exchange.caller_ends(end);
+            parameters
+        }
+        (method, _) => end
+            .and_then(|()| only(messages))
+            .map(|message| of_message(method, style.codec, message)),
+    };
+    let parameters =
+        parameters.map_err(|why| style.whole((&why).into(), &AnswerHeaders::default()))?;
+    let reply = ReplyTo::next(ask.method, style, http.clone());
+    let reply = match exchange {
+        Some(exchange) => reply.with_streams(exchange),
+        None => reply,
+    };
+    Ok(ask.call(parameters, reply))
+}
+
+/// The parameters of a method that come before the items of its caller.
+fn before(
+    method: &Method,
+    messages: &mut impl Iterator<Item = Bytes>,
+    codec: Codec,
+) -> Result<Parameters, Status> {
+    let first = match method.params {
+        [] => None,
+        _ => messages.next(),
+    };
+    before_items(codec, &first.unwrap_or_default())
+}
+
+/// The message of a request that has one.
+fn only(mut messages: impl Iterator<Item = Bytes>) -> Result<Bytes, Status> {
+    match (messages.next(), messages.next()) {
+        (Some(message), None) => Ok(message),
+        (first, _) => Err(no_single_message(first.is_none())),
+    }
+}
+
+/// A request that calls nothing: its answer waits for those to the requests before.
+fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
+    let style = Style {
+        protocol: Protocol::Connect,
+        codec: Codec::Json,
+        coding: None,
+    };
+    Incoming {
+        target: Target::Nothing,
+        object: None,
+        oneway: false,
+        body: Bytes::new(),
+        encoding: Encoding::Json,
+        deadline: None,
+        headers: Headers::new(),
+        reply: incoming::ReplyTo::Web(ReplyTo::known(style, http, answer)),
+        objects: None,
+        results: Vec::new(),
+        lease: None,
+    }
+}

@@ -1,0 +1,55 @@
+use super::Session;
+use rustls::pki_types::CertificateDer;
+use std::fmt;
+use std::sync::Arc;
+use webpki::EndEntityCert;
+
+/// Who is at the other end of a TLS connection, as a handler sees its caller.
+#[derive(Clone)]
+pub struct TlsPeer {
+    chain: Arc<[CertificateDer<'static>]>,
+}
+
+impl TlsPeer {
+    /// Of a connection whose handshake is done.
+    pub(crate) fn of(session: &Session) -> Self {
+        TlsPeer {
+            chain: session.peer_certificates().unwrap_or_default().into(),
+        }
+    }
+
+    /// The certificates that it has shown, in DER (ITU-T X.690), its own first. They are verified. None where it has
+    /// shown none.
+    pub fn certificates(&self) -> impl Iterator<Item = &[u8]> {
+        self.chain.iter().map(AsRef::as_ref)
+    }
+
+    /// The DNS names that its certificate is for, of its subject alternative names (RFC 5280, 4.2.1.6).
+    pub fn dns_names(&self) -> Vec<&str> {
+        self.own()
+            .map(|own| own.valid_dns_names().collect())
+            .unwrap_or_default()
+    }
+
+    /// The URIs that its certificate is for, of its subject alternative names; SPIFFE IDs are such.
+    pub fn uris(&self) -> Vec<&str> {
+        self.own()
+            .map(|own| own.valid_uri_names().collect())
+            .unwrap_or_default()
+    }
+
+    /// It was parsed when it was verified.
+    fn own(&self) -> Option<EndEntityCert<'_>> {
+        self.chain.first().and_then(|own| own.try_into().ok())
+    }
+}
+
+impl fmt::Debug for TlsPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsPeer")
+            .field("certificates", &self.chain.len())
+            .field("dns_names", &self.dns_names())
+            .field("uris", &self.uris())
+            .finish()
+    }
+}

@@ -1,0 +1,272 @@
+//! TLS for threads that block.
+
+use super::records::{RECORD, Records, broken_off, refused};
+use crate::buffers;
+use crate::tls::{Session, TlsPeer};
+use crate::transport::{Stream, Wait};
+use bytes::{Buf, BytesMut};
+use std::io::{self, IoSlice};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
+
+/// A connection over TLS.
+struct TlsStream {
+    stream: Arc<dyn Stream>,
+    /// Never locked while anybody waits for the stream: one thread may receive while another sends.
+    records: Mutex<Records>,
+    /// Held by who sends, until that has left: records arrive in the order in which they are made.
+    sending: Mutex<Vec<u8>>,
+    /// Held by who receives.
+    receiving: Mutex<Receiving>,
+}
+
+struct Receiving {
+    /// Where records are received.
+    scratch: Vec<u8>,
+    /// What was in them, and nobody has taken.
+    plain: BytesMut,
+}
+
+/// Makes a TLS connection of one that has begun with these bytes. With it comes who is at the other end.
+pub(crate) fn shake(
+    stream: Arc<dyn Stream>,
+    session: Session,
+    received: &[u8],
+    deadline: Instant,
+) -> io::Result<(Arc<dyn Stream>, TlsPeer)> {
+    let tls = TlsStream {
+        stream,
+        records: Mutex::new(Records::new(session)),
+        sending: Mutex::default(),
+        receiving: Mutex::new(Receiving {
+            scratch: vec![0; RECORD],
+            plain: BytesMut::new(),
+        }),
+    };
+    let mut receiving = lock(&tls.receiving);
+    let Receiving { scratch, plain } = &mut *receiving;
+    tls.take_in(received, plain)?;
+    let peer = loop {
+        tls.say(deadline, Records::take_out)?;
+        if let Some(peer) = lock(&tls.records).peer() {
+            break peer;
+        }
+        let received = match tls.stream.recv(scratch, Wait::Until(Some(deadline)))? {
+            0 => return Err(broken_off()),
+            received => scratch.get(..received).unwrap_or_default(),
+        };
+        tls.take_in(received, plain)?;
+    };
+    drop(receiving);
+    Ok((Arc::new(tls), peer))
+}
+
+impl TlsStream {
+    /// Takes in records. A peer that breaks the rules is told so.
+    fn take_in(&self, received: &[u8], plain: &mut BytesMut) -> io::Result<()> {
+        let opened = lock(&self.records).open(received, plain);
+        opened.map_err(|error| {
+            // Nobody waits for an alert.
+            let _ = self.say(Instant::now(), Records::take_out);
+            refused(&error)
+        })
+    }
+
+    /// Sends what the session has to say by itself, unless somebody else is sending just now.
+    fn say(
+        &self,
+        deadline: Instant,
+        words: impl FnOnce(&mut Records, &mut Vec<u8>),
+    ) -> io::Result<()> {
+        let mut out = match self.sending.try_lock() {
+            Ok(out) => out,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        words(&mut lock(&self.records), &mut out);
+        self.send_out(&mut out, Some(deadline))
+    }
+
+    fn send_out(&self, out: &mut Vec<u8>, deadline: Option<Instant>) -> io::Result<()> {
+        let sent = match out.is_empty() {
+            true => Ok(()),
+            false => self.stream.send_all(out, deadline),
+        };
+        buffers::sent(out);
+        sent
+    }
+
+    /// Waits until there is something to take; false at the end.
+    fn fill(&self, receiving: &mut Receiving, wait: Wait) -> io::Result<bool> {
+        let Receiving { scratch, plain } = receiving;
+        while plain.is_empty() {
+            if lock(&self.records).has_ended() {
+                return Ok(false);
+            }
+            match self.stream.recv(scratch, wait)? {
+                0 => return lock(&self.records).end().map(|_| false),
+                received => self.take_in(scratch.get(..received).unwrap_or_default(), plain)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says goodbye, as long as that can be sent. What has left by halves cannot be followed by anything.
+    fn say_goodbye(&self) {
+        let _ = self.say(Instant::now(), Records::close);
+    }
+}
+
+impl Stream for TlsStream {
+    fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        let mut receiving = lock(&self.receiving);
+        if !self.fill(&mut receiving, wait)? {
+            return Ok(0);
+        }
+        let length = receiving.plain.len().min(buffer.len());
+        receiving.plain.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+
+    fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
+        let mut receiving = lock(&self.receiving);
+        if !self.fill(&mut receiving, wait)? {
+            return Ok(0);
+        }
+        let length = receiving.plain.len().min(most);
+        input.reserve(most);
+        input.extend_from_slice(&receiving.plain[..length]);
+        receiving.plain.advance(length);
+        Ok(length)
+    }
+
+    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+        self.send_all_vectored(&mut [IoSlice::new(bytes)], deadline)
+    }
+
+    fn send_all_vectored(
+        &self,
+        mut slices: &mut [IoSlice<'_>],
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        let mut out = lock(&self.sending);
+        IoSlice::advance_slices(&mut slices, 0);
+        while !slices.is_empty() {
+            let sealed = lock(&self.records).seal(slices, &mut out)?;
+            self.send_out(&mut out, deadline)?;
+            IoSlice::advance_slices(&mut slices, sealed);
+        }
+        Ok(())
+    }
+
+    fn shutdown_recv(&self) {
+        self.stream.shutdown_recv();
+    }
+
+    fn shutdown_send(&self) {
+        self.say_goodbye();
+        self.stream.shutdown_send();
+    }
+
+    fn shutdown(&self) {
+        self.say_goodbye();
+        self.stream.shutdown();
+    }
+
+    fn peer(&self) -> String {
+        self.stream.peer()
+    }
+}
+
+impl Drop for TlsStream {
+    fn drop(&mut self) {
+        self.say_goodbye();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::transport::memory_pair;
+    use crate::{ClientTls, ServerTls};
+    use std::thread;
+    use std::time::Duration;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Both ends of a connection, and what each goes over.
+    fn pair() -> [(Arc<dyn Stream>, Arc<dyn Stream>); 2] {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let server = ServerTls::new(chain.as_bytes(), key.as_bytes()).unwrap();
+        let client = ClientTls::roots(chain.as_bytes()).unwrap();
+        let sessions = [
+            client.session("localhost:1", None).unwrap(),
+            server.session().unwrap(),
+        ];
+        let (left, right) = memory_pair();
+        let ends: [Arc<dyn Stream>; 2] = [Arc::new(left), Arc::new(right)];
+        let shaking = [0, 1].into_iter().zip(sessions).map(|(end, session)| {
+            let below = ends[end].clone();
+            thread::spawn(move || {
+                let deadline = Instant::now() + LONG;
+                (
+                    shake(below.clone(), session, &[], deadline).unwrap().0,
+                    below,
+                )
+            })
+        });
+        let shaking: Vec<_> = shaking.collect();
+        let shaken = shaking.into_iter().map(|end| end.join().unwrap());
+        shaken.collect::<Vec<_>>().try_into().ok().unwrap()
+    }
+
+    #[test]
+    fn both_ends_send_much_more_than_there_is_room_for_while_they_receive() {
+        const MUCH: usize = 3 << 20;
+        let ends = pair().map(|(end, _)| end);
+        thread::scope(|scope| {
+            for end in &ends {
+                scope.spawn(|| {
+                    let blob = vec![7; MUCH - 1];
+                    let mut pieces = [&[1][..], &[], &blob].map(IoSlice::new);
+                    end.send_all_vectored(&mut pieces, Some(Instant::now() + LONG))
+                });
+                scope.spawn(|| {
+                    let mut input = BytesMut::new();
+                    let wait = Wait::Until(Some(Instant::now() + LONG));
+                    while input.len() < MUCH {
+                        assert!(end.recv_behind(&mut input, MUCH, wait).unwrap() > 0);
+                    }
+                    assert_eq!((input[0], input[MUCH - 1]), (1, 7));
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn how_an_end_ends() {
+        // Who goes, whether with a goodbye, and what the other one is told.
+        for (goes, goodbye, told) in [
+            (0, true, Ok(0)),
+            (1, true, Ok(0)),
+            (0, false, Ok(0)),
+            (1, false, Err(io::ErrorKind::UnexpectedEof)),
+        ] {
+            let ends = pair();
+            let (end, below) = &ends[goes];
+            match goodbye {
+                true => end.shutdown_send(),
+                false => below.shutdown_send(),
+            }
+            let wait = Wait::Until(Some(Instant::now() + LONG));
+            let end = ends[1 - goes].0.recv(&mut [0], wait);
+            assert_eq!(end.map_err(|e| e.kind()), told, "{goes} {goodbye}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! A call with streams, between its handles and its driver.
+//!
+//! The driver alone has the stream of HTTP/2, or the connection of HTTP/1.1: a task of its own at the caller, the call's
+//! future or the connection's at the server. So nobody is in its way who holds a handle and does something else. It takes in
+//! what comes, which the other end gets credit for as the handles take it, and sends what they have queued, as the other
+//! end takes it.
+
+#[cfg(feature = "grpc")]
+mod caller;
+#[cfg(feature = "grpc")]
+mod http2;
+
+use super::Style;
+use super::message::{packed, parameters};
+#[cfg(feature = "grpc")]
+use crate::streams::given_up;
+use crate::streams::{Inbox, Item, Next, Unsent};
+use crate::{Code, Exceptions, Method, Status};
+use bytes::{Bytes, BytesMut};
+use dovetail_protocol::envelope::PREFIX;
+use dovetail_wire::{Encode, Encoding, Limits};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Where so many bytes wait to be sent, who sends more has to wait, too.
+const ENOUGH: usize = 16 << 10;
+
+/// A call with streams.
+pub(crate) struct Exchange {
+    method: &'static Method,
+    decoding: Limits,
+    encoding: Limits,
+    /// How this end sends.
+    style: Style,
+    end: End,
+    state: Mutex<State>,
+}
+
+/// Which end of the call this is.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    #[cfg(feature = "grpc")]
+    Caller,
+    Callee,
+}
+
+#[derive(Default)]
+struct State {
+    inbox: Inbox,
+    /// Bytes of the items in the inbox.
+    waiting: usize,
+    /// No handle takes what comes.
+    ignored: bool,
+    /// Messages to be sent.
+    out: BytesMut,
+    outgoing: Outgoing,
+    /// A result comes before the server's items.
+    result: bool,
+    /// The server's headers are there, or may be sent.
+    begun: bool,
+    /// Over HTTP/1.1: they have been.
+    headed: bool,
+    /// Over HTTP/1.1: what is left is sent with the end.
+    over: bool,
+    /// The caller has the answer.
+    #[cfg(feature = "grpc")]
+    answered: bool,
+    /// What came last where the server sends one message.
+    #[cfg(feature = "grpc")]
+    last: Option<Bytes>,
+    driver: Option<Waker>,
+}
+
+/// What this end sends.
+#[derive(Default, PartialEq)]
+enum Outgoing {
+    #[default]
+    Open,
+    /// Nothing comes behind what is queued.
+    Ending,
+    #[cfg(feature = "grpc")]
+    Ended,
+}
+
+impl State {
+    fn wake_driver(&mut self) {
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// True where something can be sent over HTTP/1.1.
+    fn has_piece(&self) -> bool {
+        !self.over && self.begun && (!self.headed || !self.out.is_empty())
+    }
+
+    /// Takes all that is to be sent.
+    fn take(&mut self) -> Bytes {
+        let full = self.out.len() >= ENOUGH;
+        let bytes = self.out.split().freeze();
+        if full {
+            self.inbox.room();
+        }
+        bytes
+    }
+
+    /// The answer to the caller, before any items.
+    #[cfg(feature = "grpc")]
+    fn answer(&mut self, answer: Result<Bytes, Status>) {
+        self.answered = true;
+        let answer = answer.map(|reply| (Encoding::Protobuf, reply));
+        self.inbox.answer(answer);
+    }
+}
+
+/// What can be sent over HTTP/1.1.
+pub(crate) struct Piece {
+    /// Nothing of the answer has been sent before.
+    pub(crate) first: bool,
+    pub(crate) bytes: Bytes,
+}
+
+/// What the handles of a call share; the last of them leaves it.
+pub(crate) struct Handle(Arc<Exchange>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Exchange {
+    /// At the handler of a call.
+    pub(crate) fn at_callee(method: &'static Method, limits: Limits, style: Style) -> Arc<Self> {
+        Arc::new(Exchange {
+            method,
+            decoding: limits,
+            encoding: limits,
+            style,
+            end: End::Callee,
+            state: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn handle(self: &Arc<Self>) -> Handle {
+        Handle(self.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The field of a message that an item is: parameters or a result, if there are any, are field 1 of the first one.
+    fn field(&self, state: &State, mine: bool) -> i32 {
+        let before = match mine == (self.end == End::Callee) {
+            true => state.result,
+            false => !self.method.params.is_empty(),
+        };
+        if before { 2 } else { 1 }
+    }
+
+    fn push(&self, state: &mut State, message: Bytes) {
+        let message = packed(message, self.style.coding);
+        state.out.extend_from_slice(&self.style.in_body(message));
+        state.wake_driver();
+    }
+
+    /// The server's answer begins, with its result where that comes before the items.
+    pub(crate) fn begin(&self, result: Option<Bytes>) {
+        let mut state = self.lock();
+        state.begun = true;
+        state.result = result.is_some();
+        match result {
+            Some(result) => self.push(&mut state, result),
+            None => state.wake_driver(),
+        }
+    }
+
+    /// What can be sent of the answer over HTTP/1.1; `None` where that is nothing.
+    pub(crate) fn piece(&self) -> Option<Piece> {
+        let mut state = self.lock();
+        if !state.has_piece() {
+            return None;
+        }
+        let first = !std::mem::replace(&mut state.headed, true);
+        let bytes = state.take();
+        Some(Piece { first, bytes })
+    }
+
+    /// The same before the end of the answer; `None` where it has not begun, and may be anything.
+    pub(crate) fn rest(&self) -> Option<Piece> {
+        let mut state = self.lock();
+        state.over = true;
+        let first = !state.headed;
+        let bytes = state.take();
+        state.begun.then_some(Piece { first, bytes })
+    }
+
+    /// True where there is a piece; else who asks is woken when there is.
+    #[cfg(feature = "async")]
+    pub(crate) fn has_piece(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        state.driver = Some(context.waker().clone());
+        state.has_piece()
+    }
+
+    /// True once the server's answer has begun.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn has_begun(&self) -> bool {
+        self.lock().begun
+    }
+
+    /// Bytes that nobody has taken yet.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// Takes in a message.
+    pub(crate) fn arrived(&self, message: Bytes) {
+        let mut state = self.lock();
+        #[cfg(feature = "grpc")]
+        if self.end == End::Caller {
+            match self.method.kind.server_streams() {
+                false => return state.last = Some(message),
+                true if !state.answered => return state.answer(Ok(message)),
+                true => {}
+            }
+        }
+        if state.ignored {
+            return;
+        }
+        let credit = PREFIX + message.len();
+        let (encoding, body) = parameters(self.method, self.style.codec, message);
+        let item = Item {
+            encoding,
+            body: body.into(),
+            field: self.field(&state, false),
+        };
+        state.waiting += credit;
+        state.inbox.put(item, credit);
+    }
+
+    /// The caller sends no more, or nothing that can be understood.
+    pub(crate) fn caller_ends(&self, end: Result<(), Status>) {
+        self.lock().inbox.end(end.map(|()| None));
+    }
+
+    /// The call is over for this reason, and nothing more is sent or received.
+    pub(crate) fn fail(&self, why: &Status) {
+        let mut state = self.lock();
+        state.inbox.fail(why);
+        state.wake_driver();
+    }
+
+    /// True where the call was broken off; else who asks is woken when it is.
+    pub(super) fn is_over(&self, context: &Context<'_>) -> bool {
+        self.lock().inbox.is_over(context.waker())
+    }
+}
+
+/// What handles do; [`StreamCall`](crate::streams::StreamCall) says what it is.
+impl Handle {
+    pub(crate) fn limits(&self) -> Limits {
+        self.0.decoding
+    }
+
+    pub(crate) fn leave(&self) {
+        let mut state = self.0.lock();
+        match self.0.end {
+            #[cfg(feature = "grpc")]
+            End::Caller => state.inbox.fail(&given_up()),
+            End::Callee => {
+                state.ignored = true;
+                state.waiting = 0;
+                state.inbox.clear().for_each(drop);
+            }
+        }
+        state.wake_driver();
+    }
+
+    pub(crate) fn poll_answer(
+        &self,
+        context: &Context<'_>,
+    ) -> Poll<Result<(Encoding, Bytes), Status>> {
+        let answer = self.0.lock().inbox.take_answer(context.waker());
+        answer.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    pub(crate) fn poll_send<E: Encode>(
+        &self,
+        item: impl FnOnce(i32) -> E,
+        context: &Context<'_>,
+    ) -> Poll<Result<(), Unsent>> {
+        let mut state = self.0.lock();
+        let full = state.out.len() >= ENOUGH;
+        if full && state.inbox.wait_to_send(context.waker()) {
+            return Poll::Pending;
+        }
+        if !state.inbox.is_open() {
+            return Poll::Ready(Err(Unsent::Over(state.inbox.why_ended())));
+        }
+        let item = item(self.0.field(&state, true));
+        let form = self.0.style.form(Some(self.0.method));
+        let message = form.envelope(&item, self.0.encoding)?;
+        self.0.push(&mut state, message);
+        Poll::Ready(Ok(()))
+    }
+
+    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Next> {
+        let mut state = self.0.lock();
+        let Some((next, credit)) = state.inbox.next(context.waker()) else {
+            return Poll::Pending;
+        };
+        state.waiting = state.waiting.saturating_sub(credit);
+        if credit > 0 {
+            state.wake_driver();
+        }
+        Poll::Ready(next)
+    }
+
+    /// A caller sends no more; how a callee ends is said by its answer.
+    pub(crate) fn end(&self) {
+        let mut state = self.0.lock();
+        if state.outgoing == Outgoing::Open && self.0.end != End::Callee {
+            state.outgoing = Outgoing::Ending;
+        }
+        state.wake_driver();
+    }
+
+    pub(crate) fn end_with<E: Exceptions>(&self, _: E) -> Result<(), Unsent> {
+        Err(Unsent::Over(no_exceptions()))
+    }
+}
+
+#[cold]
+fn no_exceptions() -> Status {
+    let what = "over gRPC the stream of a caller cannot end with an exception";
+    Status::new(Code::Unimplemented, what)
+}

@@ -1,0 +1,18 @@
+//! Calls over HTTP, of gRPC, gRPC-Web and Connect: their messages, their streams, and how they are answered. It makes no
+//! difference which version of HTTP it is; drivers know that.
+
+mod coding;
+mod exchange;
+mod message;
+mod reply;
+mod style;
+
+pub(crate) use coding::gunzip;
+pub(crate) use exchange::{Exchange, Handle};
+#[cfg(feature = "grpc")]
+pub(crate) use message::{Form, exception_field, frame_before_items, packed, reply_of};
+pub(crate) use message::{known_coding, no_parameters, of_field, parameters, plain};
+#[cfg(feature = "grpc")]
+pub(crate) use reply::Answer;
+pub(crate) use reply::ReplyTo;
+pub(crate) use style::{Protocol, Style};

@@ -1,0 +1,325 @@
+//! How a call over HTTP is answered.
+
+use super::message::{framed, write_json, write_protobuf};
+use super::{Exchange, Style};
+use crate::messages::{first_field, thrown};
+use crate::streams::ended;
+use crate::{AnswerHeaders, Method, Status};
+use dovetail_protocol::envelope::{PREFIX, prefix};
+use dovetail_protocol::http::{self, Response};
+use dovetail_protocol::{Codec, Failure};
+use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
+use std::sync::Arc;
+#[cfg(feature = "grpc")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+
+/// How to answer a call, or a request that is none.
+#[derive(Clone)]
+pub(crate) struct ReplyTo {
+    method: Option<&'static Method>,
+    style: Style,
+    said: AnswerHeaders,
+    /// Where the call has any.
+    streams: Option<Arc<Exchange>>,
+    place: Place,
+}
+
+/// Where the answer goes.
+#[derive(Clone)]
+enum Place {
+    /// It is left here for the stream of HTTP/2 that waits for it.
+    #[cfg(feature = "grpc")]
+    Left(Arc<Mutex<Option<Answer>>>),
+    /// Behind the answers before it, on a connection of HTTP/1.1.
+    Next(http::ReplyTo),
+    /// The same with an answer that is known already.
+    Known(http::ReplyTo, Arc<Response>),
+}
+
+/// What a call is answered with.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A message, with its prefix.
+    Message(Bytes),
+    /// No message.
+    Failure(Thrown),
+    /// Nothing more than the items that were sent.
+    End,
+}
+
+/// A failure, or a declared exception.
+#[derive(Debug)]
+pub(crate) struct Thrown {
+    pub(crate) failure: Failure,
+    /// The exception in JSON, for people.
+    debug: Option<Vec<u8>>,
+}
+
+impl Thrown {
+    pub(super) fn debug(&self) -> Option<&[u8]> {
+        self.debug.as_deref()
+    }
+}
+
+impl From<Failure> for Thrown {
+    fn from(failure: Failure) -> Self {
+        Thrown {
+            failure,
+            debug: None,
+        }
+    }
+}
+
+impl From<&Status> for Answer {
+    fn from(status: &Status) -> Self {
+        Answer::Failure(Failure::from(status.clone()).into())
+    }
+}
+
+impl ReplyTo {
+    /// To a call of this method, where there is one, over HTTP/2. What is said beside the answer is left in `said`.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn left(method: Option<&'static Method>, style: Style, said: AnswerHeaders) -> Self {
+        ReplyTo {
+            method,
+            style,
+            said,
+            streams: None,
+            place: Place::Left(Arc::default()),
+        }
+    }
+
+    /// The same over HTTP/1.1.
+    pub(crate) fn next(method: Option<&'static Method>, style: Style, http: http::ReplyTo) -> Self {
+        ReplyTo {
+            method,
+            style,
+            said: AnswerHeaders::default(),
+            streams: None,
+            place: Place::Next(http),
+        }
+    }
+
+    /// To a request over HTTP/1.1 that is answered so, whatever happens.
+    pub(crate) fn known(style: Style, http: http::ReplyTo, answer: Response) -> Self {
+        ReplyTo {
+            place: Place::Known(http.clone(), Arc::new(answer)),
+            ..Self::next(None, style, http)
+        }
+    }
+
+    /// The same for a call with these streams.
+    pub(crate) fn with_streams(&self, streams: Arc<Exchange>) -> Self {
+        let streams = Some(streams);
+        ReplyTo {
+            streams,
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// True where the connection is to be closed after this answer.
+    pub(crate) fn closes(&self) -> bool {
+        match &self.place {
+            #[cfg(feature = "grpc")]
+            Place::Left(_) => false,
+            Place::Next(http) | Place::Known(http, _) => http.closes(),
+        }
+    }
+
+    /// True where the answer must not be sent before those to earlier calls.
+    #[cfg(feature = "async")]
+    pub(crate) fn ordered(&self) -> bool {
+        match &self.place {
+            #[cfg(feature = "grpc")]
+            Place::Left(_) => false,
+            Place::Next(_) | Place::Known(..) => true,
+        }
+    }
+
+    /// Where to leave what is said beside the answer.
+    pub(crate) fn answer_headers(&self) -> AnswerHeaders {
+        self.said.clone()
+    }
+
+    /// The streams of the call, where it has any.
+    pub(crate) fn streams(&self) -> Option<&Arc<Exchange>> {
+        self.streams.as_ref()
+    }
+
+    /// True where the caller of a call with streams has gone; else who asks is woken when it goes.
+    pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
+        self.streams
+            .as_ref()
+            .is_some_and(|streams| streams.is_over(context))
+    }
+
+    /// The answer, once it is there.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn take(&self) -> Option<Answer> {
+        match &self.place {
+            Place::Left(answer) => lock(answer).take(),
+            _ => None,
+        }
+    }
+
+    /// Gives the answer. The first one counts where it is left: a deadline may pass while a handler in the pool is done.
+    fn put(&self, answer: Answer, out: &mut Vec<u8>) {
+        match &self.place {
+            #[cfg(feature = "grpc")]
+            Place::Left(place) => {
+                lock(place).get_or_insert(answer);
+            }
+            Place::Known(http, response) => http.write(response, out),
+            Place::Next(http) => self.write(http, answer, out),
+        }
+        if let Some(streams) = &self.streams {
+            streams.fail(&ended());
+        }
+    }
+
+    /// Appends an answer over HTTP/1.1, or what is left of it.
+    fn write(&self, http: &http::ReplyTo, answer: Answer, out: &mut Vec<u8>) {
+        let rest = self.streams.as_ref().and_then(|streams| streams.rest());
+        let Some(rest) = rest else {
+            return http.write(&self.style.whole(answer, &self.said), out);
+        };
+        let thrown = match &answer {
+            Answer::Failure(thrown) => Some(thrown),
+            Answer::Message(_) | Answer::End => None,
+        };
+        let end = self.style.end(thrown, &self.said);
+        if rest.first {
+            let body = [&rest.bytes[..], &end].concat().into();
+            let head = self.style.head(&self.said);
+            return http.write(&Response { body, ..head }, out);
+        }
+        http.piece(&rest.bytes, out);
+        http.piece(&end, out);
+        http.end(out);
+    }
+
+    /// Appends what can be sent of an answer over HTTP/1.1 that has items.
+    pub(crate) fn transmit(&self, out: &mut Vec<u8>) {
+        let (Place::Next(http), Some(streams)) = (&self.place, &self.streams) else {
+            return;
+        };
+        if let Some(piece) = streams.piece() {
+            if piece.first {
+                http.begin(&self.style.head(&self.said), out);
+            }
+            http.piece(&piece.bytes, out);
+        }
+    }
+
+    /// Gives a result or a declared exception. After an error `out` is as it was.
+    pub(crate) fn reply(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        self.put(self.encode(body, Method::exceptions, limits)?, out);
+        Ok(())
+    }
+
+    /// Gives a result that items follow, or nothing before the items where the method has no result.
+    pub(crate) fn accept(
+        &self,
+        body: &impl Encode,
+        result: bool,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        let answer = self.encode(body, Method::exceptions, limits)?;
+        if let (Answer::Message(message), Some(streams)) = (answer, &self.streams) {
+            streams.begin(result.then_some(message));
+        }
+        Ok(())
+    }
+
+    /// The items have come to their end.
+    pub(crate) fn end(&self, out: &mut Vec<u8>) {
+        self.put(Answer::End, out);
+    }
+
+    /// Gives the exception that ends the items.
+    pub(crate) fn end_with(
+        &self,
+        out: &mut Vec<u8>,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        self.put(self.encode(body, Method::stream_exceptions, limits)?, out);
+        Ok(())
+    }
+
+    fn encode(
+        &self,
+        body: &impl Encode,
+        exceptions: impl FnOnce(&Method) -> Vec<(i32, &'static str)>,
+        limits: Limits,
+    ) -> Result<Answer, EncodeError> {
+        let form = self.style.form(self.method);
+        let mut out = vec![0; PREFIX];
+        // What the field is says what it is: 0 is the result.
+        let replied = match form.codec {
+            Codec::Json => write_json(body, form.messages, limits, &mut out)?,
+            Codec::Proto => {
+                Encoding::Protobuf.encode(body, &mut out, limits)?;
+                let first = first_field(out.get(PREFIX..).unwrap_or_default());
+                first.map(|(number, _)| number - 1)
+            }
+        };
+        match replied {
+            Some(id) if id != 0 => {
+                let all = self.method.map(exceptions).unwrap_or_default();
+                self.exception(&all, id, body, limits).map(Answer::Failure)
+            }
+            _ => Ok(Answer::Message(framed(out, form)?)),
+        }
+    }
+
+    /// A declared exception: in protobuf, as other peers know details, and in JSON for people.
+    fn exception(
+        &self,
+        all: &[(i32, &'static str)],
+        id: i32,
+        body: &impl Encode,
+        limits: Limits,
+    ) -> Result<Thrown, EncodeError> {
+        let (mut value, mut debug) = (Vec::new(), Vec::new());
+        write_protobuf(body, limits, &mut value)?;
+        let debugs = self.style.debugs();
+        if debugs {
+            write_json(body, true, limits, &mut debug)?;
+        }
+        Ok(Thrown {
+            failure: thrown(self.method, all, id, &value),
+            debug: debugs.then_some(debug),
+        })
+    }
+
+    /// Gives a failure.
+    pub(crate) fn fail(&self, out: &mut Vec<u8>, status: &Status) {
+        self.put(status.into(), out);
+    }
+
+    /// Gives the empty answer to a one-way call.
+    pub(crate) fn accepted(&self, out: &mut Vec<u8>) {
+        let empty: &[u8] = match self.style.codec {
+            Codec::Json => b"{}",
+            Codec::Proto => b"",
+        };
+        let prefix = prefix(empty.len()).unwrap_or_default();
+        self.put(Answer::Message([&prefix[..], empty].concat().into()), out);
+    }
+}
+
+#[cfg(feature = "grpc")]
+fn lock(answer: &Mutex<Option<Answer>>) -> MutexGuard<'_, Option<Answer>> {
+    answer.lock().unwrap_or_else(PoisonError::into_inner)
+}

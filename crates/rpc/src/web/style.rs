@@ -1,0 +1,138 @@
+//! What of an answer each protocol has its own way for: where headers stand, and how the end is said.
+
+use super::message::{Form, compressed, packed};
+use super::reply::{Answer, Thrown};
+use crate::{AnswerHeaders, Method, Wire};
+use dovetail_protocol::grpc::{Coding, Text, Web, encode_value, web_end};
+use dovetail_protocol::http::Response;
+use dovetail_protocol::{Codec, Headers, connect};
+use dovetail_wire::Bytes;
+
+/// The protocol of a call over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    #[cfg(feature = "grpc")]
+    Grpc,
+    /// gRPC-Web, in base64 or not.
+    GrpcWeb { text: bool },
+    /// Connect's, for calls without streams.
+    Connect,
+    /// Connect's for calls with streams.
+    ConnectStream,
+}
+
+/// How a call over HTTP is answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) protocol: Protocol,
+    pub(crate) codec: Codec,
+    /// How messages are compressed; over gRPC-Web and Connect not at all, or with gzip.
+    pub(crate) coding: Option<Coding>,
+}
+
+impl Style {
+    pub(crate) fn wire(self) -> Wire {
+        match self.protocol {
+            #[cfg(feature = "grpc")]
+            Protocol::Grpc => Wire::Grpc,
+            Protocol::GrpcWeb { .. } => Wire::GrpcWeb(self.codec),
+            Protocol::Connect | Protocol::ConnectStream => Wire::Connect(self.codec),
+        }
+    }
+
+    pub(super) fn form(self, method: Option<&Method>) -> Form {
+        Form {
+            codec: self.codec,
+            messages: method.is_some_and(|method| method.messages),
+        }
+    }
+
+    /// True where failures are also said in JSON, for people.
+    pub(super) fn debugs(self) -> bool {
+        matches!(self.protocol, Protocol::Connect | Protocol::ConnectStream)
+    }
+
+    /// Messages as they stand in the body.
+    pub(super) fn in_body(self, messages: Bytes) -> Bytes {
+        match self.protocol {
+            Protocol::GrpcWeb { text: true } => Text::write(&messages).into(),
+            _ => messages,
+        }
+    }
+
+    /// An answer of which nothing has been sent.
+    pub(crate) fn whole(self, answer: Answer, said: &AnswerHeaders) -> Response {
+        if self.protocol == Protocol::Connect {
+            return self.single(answer, said);
+        }
+        let (message, end) = match answer {
+            Answer::Message(message) => (packed(message, self.coding), None),
+            Answer::Failure(thrown) => (Bytes::new(), Some(thrown)),
+            Answer::End => (Bytes::new(), None),
+        };
+        let end = self.ending(end.as_ref(), said);
+        let body = self.in_body([&message[..], &end].concat().into());
+        Response {
+            body,
+            ..self.head(said)
+        }
+    }
+
+    /// The one message of Connect's, or a failure; trailers are headers with another name.
+    fn single(self, answer: Answer, said: &AnswerHeaders) -> Response {
+        let response = match answer {
+            Answer::Message(message) => {
+                let message = Form::without_prefix(&message);
+                match compressed(&message, self.coding) {
+                    Some(packed) => connect::message(self.codec, packed.into(), true),
+                    None => connect::message(self.codec, message, false),
+                }
+            }
+            Answer::Failure(thrown) => connect::failure(&thrown.failure, thrown.debug()),
+            Answer::End => connect::message(self.codec, Bytes::new(), false),
+        };
+        let trailers = said.trailers(|said| sendable(said)).into_iter();
+        let trailers = trailers.map(|(name, value)| (format!("trailer-{name}"), value));
+        with(
+            with(response, said.headers(|said| sendable(said))),
+            trailers,
+        )
+    }
+
+    /// The beginning of an answer that comes in pieces.
+    pub(crate) fn head(self, said: &AnswerHeaders) -> Response {
+        let (codec, gzip) = (self.codec, self.coding.is_some());
+        let response = match self.protocol {
+            Protocol::GrpcWeb { text } => Web { codec, text }.begin(gzip),
+            _ => connect::stream(codec, gzip),
+        };
+        with(response, said.headers(|said| sendable(said)))
+    }
+
+    /// The end of such an answer, as it stands in the body.
+    pub(crate) fn end(self, thrown: Option<&Thrown>, said: &AnswerHeaders) -> Bytes {
+        self.in_body(self.ending(thrown, said).into())
+    }
+
+    fn ending(self, thrown: Option<&Thrown>, said: &AnswerHeaders) -> Vec<u8> {
+        let trailers = said.trailers(|said| sendable(said));
+        let failure = thrown.map(|thrown| &thrown.failure);
+        match self.protocol {
+            Protocol::GrpcWeb { .. } => web_end(failure, &trailers),
+            _ => connect::end(failure, thrown.and_then(Thrown::debug), &trailers),
+        }
+    }
+}
+
+/// What a handler has said, as HTTP has it. What cannot be sent was refused when it was said.
+fn sendable(said: &Headers) -> Vec<(String, String)> {
+    let encoded = said.iter().map(|(name, value)| encode_value(name, value));
+    encoded.filter_map(Result::ok).collect()
+}
+
+fn with(response: Response, headers: impl IntoIterator<Item = (String, String)>) -> Response {
+    let headers = headers.into_iter();
+    headers.fold(response, |response, (name, value)| {
+        response.with(name, value)
+    })
+}

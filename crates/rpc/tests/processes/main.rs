@@ -1,0 +1,42 @@
+//! Client and server in processes of their own, which share memory: one of them is killed, breaks the rules, is another
+//! user's, or idle. A program: it is its own peer.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[cfg(not(all(feature = "async", feature = "shm", target_os = "linux")))]
+fn main() {}
+
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod elsewhere;
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod hostile;
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod idle;
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod kills;
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod peer;
+
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [role, model, address] = &arguments[..]
+        && let Some(role) = peer::Role::named(role)
+    {
+        return role.play(model.parse().unwrap(), address);
+    }
+    let tests: [(&str, fn()); 4] = [
+        ("kills", kills::test),
+        ("hostile", hostile::test),
+        ("idle", idle::test),
+        ("elsewhere", elsewhere::test),
+    ];
+    let mut names = arguments.iter().filter(|each| !each.starts_with('-'));
+    let wanted = names.next();
+    for (name, test) in tests {
+        // `cargo test … --test processes -- hostile` runs that one alone.
+        if wanted.is_none_or(|wanted| wanted == name) {
+            test();
+        }
+    }
+    println!("test result: ok.");
+}

@@ -1,0 +1,605 @@
+use super::lexer::{Lexer, not_a_number};
+use super::{RESERVED, RESULT, camel_case};
+use crate::reserved::TYPE;
+use crate::{
+    Budget, Cursor, DecodeError, DecodeErrorKind, Dynamic, DynamicList, DynamicMap, Field, Kind,
+    Limits, Names, NextField, ReadNodes, Sequence, UnknownValue,
+};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::str::FromStr;
+
+/// With or without padding.
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// What comes before the next value or field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing: the whole value, a field's value, or an element of which the comma is read.
+    Alone,
+    /// In a list, before the first element, or after another.
+    FirstElement,
+    Element,
+    /// In a map that is an object, before the first entry, or after another.
+    FirstEntry,
+    Entry,
+    /// Before a key of which the comma is read.
+    Key,
+    /// Before the value behind a key.
+    Value,
+    /// In a map that is a list of pairs, before the first pair, or after the value of another.
+    FirstPair,
+    Pair,
+    /// Before a key of which the bracket is read.
+    First,
+    /// Before the value behind it.
+    Second,
+    /// In a struct, before the first field, or after a field's value.
+    FirstField,
+    Field,
+    /// In a struct that is the value of its one field, before and after that.
+    Bare,
+    BareEnd,
+}
+
+/// Reads values in JSON.
+pub struct Reader<'de> {
+    lexer: Lexer<'de>,
+    budget: Budget,
+    nodes: ReadNodes,
+    place: Place,
+    /// The places around this one.
+    outer: Vec<Place>,
+    bare: bool,
+    /// Which reserved field comes.
+    reserved: i32,
+}
+
+impl<'de> Reader<'de> {
+    /// Reads from `input`.
+    pub fn new(input: &'de [u8], limits: Limits) -> Self {
+        Reader {
+            lexer: Lexer::new(input),
+            budget: Budget::new(limits),
+            nodes: ReadNodes::default(),
+            place: Place::Alone,
+            outer: Vec::new(),
+            bare: false,
+            reserved: TYPE,
+        }
+    }
+
+    /// Parameters and replies are the value of their first field, without an object around it: the form that they
+    /// have in contracts of protobuf.
+    #[must_use]
+    pub fn bare(mut self, bare: bool) -> Self {
+        self.bare = bare;
+        self
+    }
+
+    /// How many bytes have been read, with the white space behind them.
+    pub fn position(&self) -> usize {
+        let rest = self.lexer.input.rest();
+        self.lexer.input.position() + (rest.len() - rest.trim_ascii_start().len())
+    }
+
+    /// Reads what stands between a key and its value, if one has been read.
+    fn behind_key(&mut self) -> Result<(), DecodeError> {
+        let (mark, next) = match self.place {
+            Place::Value => (b':', Place::Entry),
+            Place::Second => (b',', Place::Pair),
+            _ => return Ok(()),
+        };
+        self.place = next;
+        self.lexer.expect(mark)
+    }
+
+    /// Reads what separates the next value from what is before it. True where the value is a key, which is text.
+    fn separate(&mut self) -> Result<bool, DecodeError> {
+        self.behind_key()?;
+        match self.place {
+            Place::Key => self.place = Place::Value,
+            Place::First => self.place = Place::Second,
+            _ => return Ok(false),
+        }
+        Ok(self.place == Place::Value)
+    }
+
+    fn enter(&mut self, place: Place) -> Result<(), DecodeError> {
+        self.budget.enter()?;
+        self.outer.push(self.place);
+        self.place = place;
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.budget.leave();
+        self.place = self.outer.pop().unwrap_or(Place::Alone);
+    }
+
+    /// The characters of a number, perhaps in quotes.
+    fn number(&mut self) -> Result<&'de str, DecodeError> {
+        self.separate()?;
+        let text = self.lexer.number()?;
+        match is_number(text) {
+            true => Ok(text),
+            false => Err(not_a_number(text)),
+        }
+    }
+
+    fn integer<T: TryFrom<i128>>(&mut self) -> Result<T, DecodeError> {
+        let text = self.number()?;
+        let value = text.parse().ok().or_else(|| whole(text));
+        let value = value.and_then(|value| T::try_from(value).ok());
+        value.ok_or_else(|| not_a_number(text))
+    }
+
+    fn float<T: FromStr + From<f32> + Into<f64> + Copy>(&mut self) -> Result<T, DecodeError> {
+        self.separate()?;
+        let text = self.lexer.number()?;
+        let named = match text {
+            "NaN" => Some(f32::NAN),
+            "Infinity" => Some(f32::INFINITY),
+            "-Infinity" => Some(f32::NEG_INFINITY),
+            _ => None,
+        };
+        if let Some(value) = named {
+            return Ok(value.into());
+        }
+        let value: Option<T> = is_number(text).then(|| text.parse().ok()).flatten();
+        // Beyond the range, it would become infinite.
+        let value = value.filter(|value| (*value).into().is_finite());
+        value.ok_or_else(|| not_a_number(text))
+    }
+
+    fn word<T, const N: usize>(&mut self, words: [(&[u8], T); N]) -> Result<T, DecodeError> {
+        self.lexer.peek()?;
+        for (word, value) in words {
+            if self.lexer.input.rest().starts_with(word) {
+                self.lexer.input.take(word.len())?;
+                return Ok(value);
+            }
+        }
+        Err(DecodeError::malformed("a word that is none of JSON's"))
+    }
+
+    fn null(&mut self) -> Result<bool, DecodeError> {
+        if self.lexer.peek()? != b'n' {
+            return Ok(false);
+        }
+        self.word([(b"null", true)])
+    }
+
+    /// Begins a list or a map. Elements are charged one by one: nothing says how many there are.
+    fn sequence(&mut self, place: Place, size: usize) -> Result<Sequence, DecodeError> {
+        self.enter(place)?;
+        Ok(Sequence {
+            reserve: 0,
+            append: false,
+            state: size,
+        })
+    }
+
+    /// Reads up to the next member of what ends with `close`, or past its end. `first`: no comma stands before it.
+    fn step(&mut self, first: bool, close: u8) -> Result<bool, DecodeError> {
+        if self.lexer.takes(close)? {
+            self.leave();
+            return Ok(false);
+        }
+        if !first {
+            self.lexer.expect(b',')?;
+        }
+        Ok(true)
+    }
+
+    fn is_compound(&mut self) -> Result<bool, DecodeError> {
+        Ok(matches!(self.lexer.peek()?, b'{' | b'['))
+    }
+
+    /// The name of the next field; `None` past the end of the struct.
+    fn field_name(&mut self) -> Result<Option<Cow<'de, str>>, DecodeError> {
+        let first = self.place == Place::FirstField;
+        if !self.step(first, b'}')? {
+            return Ok(None);
+        }
+        let name = self.lexer.quoted()?;
+        self.lexer.expect(b':')?;
+        self.place = Place::Field;
+        Ok(Some(name))
+    }
+
+    /// Passes over a value of any type. Goes no deeper than a reader would.
+    fn skip(&mut self) -> Result<(), DecodeError> {
+        match self.lexer.peek()? {
+            b'"' => self.lexer.quoted().map(drop),
+            b'{' => self.skip_members(b'}'),
+            b'[' => self.skip_members(b']'),
+            b'n' => self.null().map(drop),
+            b't' | b'f' => self.word([(b"true", ()), (b"false", ())]),
+            _ => {
+                let text = self.lexer.number()?;
+                match is_number(text) {
+                    true => Ok(()),
+                    false => Err(not_a_number(text)),
+                }
+            }
+        }
+    }
+
+    fn skip_members(&mut self, close: u8) -> Result<(), DecodeError> {
+        self.lexer.input.byte()?;
+        self.enter(Place::Alone)?;
+        let mut first = true;
+        while self.step(first, close)? {
+            first = false;
+            if close == b'}' {
+                self.lexer.quoted()?;
+                self.lexer.expect(b':')?;
+            }
+            self.skip()?;
+        }
+        Ok(())
+    }
+
+    /// Reads a value of any shape.
+    fn any(&mut self) -> Result<Dynamic, DecodeError> {
+        use crate::Reader as _;
+        self.behind_key()?;
+        Ok(match self.lexer.peek()? {
+            b'"' => self.string()?.into_owned().into(),
+            b'[' => {
+                let mut sequence = self.begin_list(Kind::Struct, size_of::<Dynamic>())?;
+                let mut values = Vec::new();
+                while self.next_element(&mut sequence)? {
+                    values.push(self.any()?);
+                }
+                DynamicList { values }.into()
+            }
+            b'{' => {
+                let size = size_of::<(String, Dynamic)>();
+                let mut sequence = self.begin_map(Kind::String, Kind::Struct, size)?;
+                let mut map = DynamicMap::default();
+                while self.next_element(&mut sequence)? {
+                    map.insert(self.string()?.into_owned(), self.any()?);
+                }
+                map.into()
+            }
+            b'n' => {
+                self.null()?;
+                Dynamic::NULL
+            }
+            b't' | b'f' => self.bool()?.into(),
+            _ => {
+                let text = self.number()?;
+                let whole = text.parse::<i64>().map(Dynamic::from);
+                let whole = whole.or_else(|_| text.parse::<u64>().map(Dynamic::from));
+                let number = whole.or_else(|_| text.parse::<f64>().map(Dynamic::from));
+                number.map_err(|_| not_a_number(text))?
+            }
+        })
+    }
+}
+
+/// True for what JSON's grammar calls a number.
+fn is_number(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let exponent = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+    digits(whole)
+        && (whole.len() == 1 || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(digits)
+}
+
+/// A whole number that is written with a point or an exponent.
+fn whole(text: &str) -> Option<i128> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    let number: f64 = text.parse().ok()?;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128)
+}
+
+/// The field with this name, looked for first where the one before leads to.
+fn find(fields: &[Field<'_>], from: usize, name: &str) -> Option<usize> {
+    let is_next = fields.get(from).is_some_and(|field| field.name == name);
+    if is_next {
+        return Some(from);
+    }
+    let mut all = fields.iter();
+    let exact = all.position(|field| field.name == name);
+    exact.or_else(|| {
+        let fits = |field: &Field<'_>| {
+            camel_case(field.name).eq(name.chars()) || field.id == 0 && name == RESULT
+        };
+        fields.iter().position(fits)
+    })
+}
+
+#[cold]
+fn mismatch(expected: Kind, found: u8) -> DecodeError {
+    let found = match found {
+        b'"' => "text",
+        b'{' => "an object",
+        b'[' => "an array",
+        b't' | b'f' => "a truth value",
+        b'n' => "null",
+        _ => "a number",
+    };
+    DecodeErrorKind::TypeMismatch {
+        expected,
+        found: found.into(),
+    }
+    .into()
+}
+
+impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
+        self.budget.allocate(memory)?;
+        Ok(&mut self.nodes)
+    }
+
+    fn bool(&mut self) -> Result<bool, DecodeError> {
+        let words: [(&[u8], bool); 2] = match self.separate()? {
+            true => [(b"\"true\"", true), (b"\"false\"", false)],
+            false => [(b"true", true), (b"false", false)],
+        };
+        self.word(words)
+    }
+
+    fn i8(&mut self) -> Result<i8, DecodeError> {
+        self.integer()
+    }
+
+    fn i16(&mut self) -> Result<i16, DecodeError> {
+        self.integer()
+    }
+
+    fn i32(&mut self) -> Result<i32, DecodeError> {
+        self.integer()
+    }
+
+    fn i64(&mut self) -> Result<i64, DecodeError> {
+        self.integer()
+    }
+
+    fn u8(&mut self) -> Result<u8, DecodeError> {
+        self.integer()
+    }
+
+    fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.integer()
+    }
+
+    fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.integer()
+    }
+
+    fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.integer()
+    }
+
+    fn f32(&mut self) -> Result<f32, DecodeError> {
+        self.float()
+    }
+
+    fn f64(&mut self) -> Result<f64, DecodeError> {
+        self.float()
+    }
+
+    fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
+        self.separate()?;
+        match self.lexer.peek()? {
+            b'"' => {}
+            found => return Err(mismatch(Kind::String, found)),
+        }
+        let text = self.lexer.quoted()?;
+        self.budget.allocate(text.len())?;
+        Ok(text)
+    }
+
+    fn bytes(&mut self) -> Result<Bytes, DecodeError> {
+        self.separate()?;
+        let text = self.lexer.quoted()?;
+        self.budget.allocate(text.len() / 4 * 3 + 3)?;
+        let engine = match text.contains(['-', '_']) {
+            true => URL_SAFE,
+            false => STANDARD,
+        };
+        match engine.decode(text.as_bytes()) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(_) => Err(DecodeError::malformed("bytes that are not base64")),
+        }
+    }
+
+    /// Its text, or the base64 of its bytes, which is what peers send whose contract says `bytes`.
+    fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
+        self.separate()?;
+        let text = self.lexer.quoted()?;
+        let bytes = match text.len() {
+            22 | 24 => STANDARD.decode(text.as_bytes()).ok(),
+            _ => uuid::Uuid::parse_str(&text)
+                .ok()
+                .map(|uuid| uuid.as_bytes().to_vec()),
+        };
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| DecodeError::malformed("a uuid that is not one"))
+    }
+
+    /// Its name, or its number, perhaps as text.
+    fn enumeration(&mut self, names: &dyn Names) -> Result<i32, DecodeError> {
+        self.behind_key()?;
+        if self.lexer.peek()? != b'"' {
+            return self.integer();
+        }
+        self.separate()?;
+        let name = self.lexer.quoted()?;
+        let number = names.number(&name).or_else(|| name.parse().ok());
+        number.ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            DecodeError::malformed(format!("{shown:?} is no value of the enum"))
+        })
+    }
+
+    fn as_text(&mut self) -> Result<Option<Cow<'de, str>>, DecodeError> {
+        self.behind_key()?;
+        match self.lexer.peek()? {
+            b'"' => crate::Reader::string(self).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn dynamic(&mut self) -> Result<Option<Dynamic>, DecodeError> {
+        self.any().map(Some)
+    }
+
+    fn leaves_out_defaults(&self) -> bool {
+        true
+    }
+
+    fn begin_list(&mut self, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+        self.separate()?;
+        match self.lexer.peek()? {
+            b'[' => {
+                self.lexer.input.byte()?;
+                self.sequence(Place::FirstElement, size)
+            }
+            found => Err(mismatch(Kind::List, found)),
+        }
+    }
+
+    fn begin_map(&mut self, _: Kind, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+        self.separate()?;
+        let place = match self.lexer.peek()? {
+            b'{' => Place::FirstEntry,
+            b'[' => Place::FirstPair,
+            found => return Err(mismatch(Kind::Map, found)),
+        };
+        self.lexer.input.byte()?;
+        self.sequence(place, size)
+    }
+
+    fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
+        let (first, next, close) = match self.place {
+            Place::FirstElement => (true, Place::Element, b']'),
+            Place::Element => (false, Place::Element, b']'),
+            Place::FirstEntry => (true, Place::Key, b'}'),
+            Place::Entry => (false, Place::Key, b'}'),
+            Place::FirstPair => (true, Place::First, b']'),
+            Place::Pair => {
+                self.lexer.expect(b']')?;
+                (false, Place::First, b']')
+            }
+            _ => return Err(DecodeError::malformed("an element that was not read")),
+        };
+        if !self.step(first, close)? {
+            return Ok(false);
+        }
+        self.place = next;
+        if next == Place::First {
+            self.lexer.expect(b'[')?;
+        }
+        self.budget.allocate(sequence.state)?;
+        Ok(true)
+    }
+
+    fn begin_struct(&mut self) -> Result<(), DecodeError> {
+        self.separate()?;
+        match self.lexer.peek()? {
+            b'{' => {
+                self.lexer.input.byte()?;
+                self.enter(Place::FirstField)
+            }
+            found => Err(mismatch(Kind::Struct, found)),
+        }
+    }
+
+    fn begin_params(&mut self) -> Result<(), DecodeError> {
+        match self.bare {
+            true => self.enter(Place::Bare),
+            false => self.begin_struct(),
+        }
+    }
+
+    fn begin_reply(&mut self) -> Result<(), DecodeError> {
+        self.begin_params()
+    }
+
+    /// A member that is `null` is absent.
+    fn next_field(
+        &mut self,
+        fields: &[Field<'_>],
+        cursor: &mut Cursor,
+    ) -> Result<NextField, DecodeError> {
+        match (self.place, fields) {
+            (Place::Bare, [_, ..]) => {
+                self.place = Place::BareEnd;
+                return Ok(NextField::Known(0));
+            }
+            (Place::Bare, []) => {
+                self.skip()?;
+                self.leave();
+                return Ok(NextField::End);
+            }
+            (Place::BareEnd, _) => {
+                self.leave();
+                return Ok(NextField::End);
+            }
+            (Place::FirstField | Place::Field, _) => {}
+            (unread, _) => {
+                return Err(DecodeError::malformed(format!(
+                    "a field where there is none ({unread:?})"
+                )));
+            }
+        }
+        while let Some(name) = self.field_name()? {
+            if self.null()? {
+                continue;
+            }
+            let reserved = RESERVED.iter().find(|(_, known)| *known == name);
+            match (reserved, find(fields, cursor.index, &name)) {
+                (Some((id, _)), _) if !self.is_compound()? => {
+                    self.reserved = *id;
+                    return Ok(NextField::Unknown(*id));
+                }
+                (None, Some(index)) => {
+                    cursor.index = index + 1;
+                    return Ok(NextField::Known(index));
+                }
+                _ => self.skip()?,
+            }
+        }
+        Ok(NextField::End)
+    }
+
+    /// The value of a reserved member. In a struct to which it means nothing it can have any type.
+    fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
+        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+        match self.lexer.peek()? {
+            b'"' => {
+                let text = self.string()?;
+                let number = (self.reserved != TYPE).then(|| text.parse().ok()).flatten();
+                let text = || UnknownValue::String(text.into());
+                Ok(number.map_or_else(text, UnknownValue::I64))
+            }
+            b't' | b'f' => self.bool().map(UnknownValue::Bool),
+            _ => {
+                let text = self.number()?;
+                let float = || text.parse().map(f64::to_bits).map(UnknownValue::F64);
+                let number = text.parse().map(UnknownValue::I64).or_else(|_| float());
+                number.map_err(|_| not_a_number(text))
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The page in a real browser.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// What the page shows.
+const RESULTS: [&str; 6] = [
+    "Connect: Hello, Ada!",
+    r#"Connect, a stream: {"item":2} {"item":1} {"item":0} end: {}"#,
+    r#"Connect, a failure: end: {"error":{"code":"out_of_range","message":"nothing is below zero"}}"#,
+    r#"gRPC-Web: {"result":"Hello, Ada!"} end: grpc-status: 0"#,
+    r#"gRPC-Web, a stream: {"item":2} {"item":1} {"item":0} end: grpc-status: 0"#,
+    "gRPC-Web, a failure: end: grpc-status: 11, grpc-message: nothing is below zero",
+];
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Server {
+    fn start() -> (Self, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_example-browser"))
+            .arg("tcp://127.0.0.1:0")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let place = line.trim().strip_prefix("listening on tcp://").unwrap();
+        (Server(child), format!("http://{place}"))
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test --only browser` installs it"]
+fn a_browser_calls_without_a_proxy() {
+    let (_server, address) = Server::start();
+    let page = concat!("file://", env!("CARGO_MANIFEST_DIR"), "/page.html");
+    let profile = std::env::temp_dir().join(format!("example-browser-{}", std::process::id()));
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu"])
+        .args(["--disable-dev-shm-usage", "--no-first-run"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        // Of the browser's own time, which stands still while an answer is on its way.
+        .args(["--virtual-time-budget=10000", "--dump-dom"])
+        .arg(format!("{page}#{address}"))
+        .output()
+        .unwrap();
+    // What is left of it is in nobody's way.
+    let _ = std::fs::remove_dir_all(&profile);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = shown
+        .split("<li>")
+        .skip(1)
+        .filter_map(|line| line.split("</li>").next())
+        .collect();
+    assert_eq!(lines, RESULTS, "{shown}\n{said}");
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/interop"
+	testing "google.golang.org/grpc/interop/grpc_testing"
+)
+
+// How often a soak calls.
+const soak = 10
+
+type calling func(context.Context, testing.TestServiceClient, ...grpc.CallOption)
+
+// The cases by gRPC's names. What is compressed is not among gRPC's for Go: the same calls are, with gzip.
+var cases = []struct {
+	name string
+	run  func(address string)
+}{
+	{"empty_unary", call(interop.DoEmptyUnaryCall)},
+	{"large_unary", call(interop.DoLargeUnaryCall)},
+	{"large_unary_gzip", call(interop.DoLargeUnaryCall, grpc.UseCompressor(gzip.Name))},
+	{"client_streaming", call(interop.DoClientStreaming)},
+	{"client_streaming_gzip", call(interop.DoClientStreaming, grpc.UseCompressor(gzip.Name))},
+	{"server_streaming", call(interop.DoServerStreaming)},
+	{"server_streaming_gzip", call(interop.DoServerStreaming, grpc.UseCompressor(gzip.Name))},
+	{"ping_pong", call(interop.DoPingPong)},
+	{"ping_pong_gzip", call(interop.DoPingPong, grpc.UseCompressor(gzip.Name))},
+	{"empty_stream", call(interop.DoEmptyStream)},
+	{"custom_metadata", call(interop.DoCustomMetadata)},
+	{"status_code_and_message", call(interop.DoStatusCodeAndMessage)},
+	{"special_status_message", call(interop.DoSpecialStatusMessage)},
+	{"unimplemented_method", func(address string) {
+		interop.DoUnimplementedMethod(context.Background(), dial(address))
+	}},
+	{"unimplemented_service", func(address string) {
+		interop.DoUnimplementedService(context.Background(), testing.NewUnimplementedServiceClient(dial(address)))
+	}},
+	{"cancel_after_begin", call(interop.DoCancelAfterBegin)},
+	{"cancel_after_first_response", call(interop.DoCancelAfterFirstResponse)},
+	{"timeout_on_sleeping_server", call(interop.DoTimeoutOnSleepingServer)},
+	{"rpc_soak", func(address string) {
+		connection := dial(address)
+		soaked(address, func() (*grpc.ClientConn, func()) { return connection, func() {} })
+	}},
+	{"channel_soak", func(address string) {
+		soaked(address, func() (*grpc.ClientConn, func()) {
+			connection := dial(address)
+			return connection, func() { connection.Close() }
+		})
+	}},
+}
+
+// The only place that says how a connection is made.
+func dial(address string) *grpc.ClientConn {
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		fail(err)
+	}
+	return connection
+}
+
+func call(run calling, options ...grpc.CallOption) func(string) {
+	return func(address string) {
+		run(context.Background(), testing.NewTestServiceClient(dial(address)), options...)
+	}
+}
+
+func soaked(address string, channel func() (*grpc.ClientConn, func())) {
+	interop.DoSoakTest(context.Background(), interop.SoakTestConfig{
+		RequestSize:                      271828,
+		ResponseSize:                     314159,
+		PerIterationMaxAcceptableLatency: 10 * time.Second,
+		OverallTimeout:                   time.Minute,
+		ServerAddr:                       address,
+		NumWorkers:                       1,
+		Iterations:                       soak,
+		ChannelForTest:                   channel,
+	})
+}
