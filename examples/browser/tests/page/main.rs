@@ -1,8 +1,12 @@
 //! The page in a real browser.
 #![allow(clippy::unwrap_used)]
 
+mod chromium;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+
+use chromium::Chromium;
 
 /// What the page shows.
 const RESULTS: [&str; 6] = [
@@ -13,6 +17,12 @@ const RESULTS: [&str; 6] = [
     r#"gRPC-Web, a stream: {"item":2} {"item":1} {"item":0} end: grpc-status: 0"#,
     "gRPC-Web, a failure: end: grpc-status: 11, grpc-message: nothing is below zero",
 ];
+
+/// The page's lines, once it says that all calls are done.
+const LINES: &str = r##"new Promise(function look(resolve) {
+  if (!document.body?.dataset.done) return setTimeout(look, 20, resolve);
+  resolve(Array.from(document.querySelectorAll("#results li"), (line) => line.textContent));
+})"##;
 
 struct Server(Child);
 
@@ -44,24 +54,7 @@ impl Server {
 fn a_browser_calls_without_a_proxy() {
     let (_server, address) = Server::start();
     let page = concat!("file://", env!("CARGO_MANIFEST_DIR"), "/page.html");
-    let profile = std::env::temp_dir().join(format!("example-browser-{}", std::process::id()));
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu"])
-        .args(["--disable-dev-shm-usage", "--no-first-run"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        // Of the browser's own time, which stands still while an answer is on its way.
-        .args(["--virtual-time-budget=10000", "--dump-dom"])
-        .arg(format!("{page}#{address}"))
-        .output()
-        .unwrap();
-    // What is left of it is in nobody's way.
-    let _ = std::fs::remove_dir_all(&profile);
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = shown
-        .split("<li>")
-        .skip(1)
-        .filter_map(|line| line.split("</li>").next())
-        .collect();
-    assert_eq!(lines, RESULTS, "{shown}\n{said}");
+    let mut browser = Chromium::start();
+    browser.open(&format!("{page}#{address}"));
+    assert_eq!(browser.evaluate(LINES), serde_json::json!(RESULTS));
 }
