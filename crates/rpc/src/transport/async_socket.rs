@@ -6,8 +6,9 @@ use super::{AsyncTls, Experience, MemoryStream, PIECE, Stream as _, Wait};
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
+use socket2::{SockRef, Socket};
 use std::cell::RefCell;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Read as _};
 use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
@@ -66,7 +67,7 @@ impl AsyncSocket {
     /// The ports of this end and of the other one, where it is TCP.
     pub(crate) fn ports(&self) -> Option<(u16, u16)> {
         match self {
-            AsyncSocket::Tcp(stream) => ports(&socket2::SockRef::from(stream)),
+            AsyncSocket::Tcp(stream) => ports(&SockRef::from(stream)),
             _ => None,
         }
     }
@@ -135,24 +136,19 @@ impl AsyncSocket {
         if needs > SCRATCH {
             return self.try_read_behind(input);
         }
-        with_scratch(|scratch| {
-            let received = self.try_read(scratch)?;
-            if input.capacity() == 0 {
-                *input = buffers::spare();
-            }
-            input.extend_from_slice(scratch.get(..received).unwrap_or_default());
-            Ok(received)
-        })
+        through_scratch(input, |scratch| self.try_read(scratch))
     }
 
-    /// One look of a poll; of those that cost next to nothing, several.
+    /// One look of a poll, at the socket itself: what the event loop knows of it, it learns by a system call of its own.
     fn look(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
-        if let AsyncSocket::Memory(memory) = self
-            && !memory.look()
-        {
-            return Err(io::ErrorKind::WouldBlock.into());
+        match self {
+            AsyncSocket::Memory(memory) if !memory.look() => Err(io::ErrorKind::WouldBlock.into()),
+            AsyncSocket::Tcp(stream) if needs <= SCRATCH => look_at(&SockRef::from(stream), input),
+            AsyncSocket::Unix { socket, .. } if needs <= SCRATCH => {
+                look_at(&SockRef::from(socket), input)
+            }
+            _ => self.try_receive(input, needs),
         }
-        self.try_receive(input, needs)
     }
 
     /// Receives until the peer closes, and keeps nothing.
@@ -291,6 +287,24 @@ impl AsyncSocket {
             }
         }
     }
+}
+
+fn look_at(mut socket: &Socket, input: &mut BytesMut) -> io::Result<usize> {
+    through_scratch(input, |scratch| socket.read(scratch))
+}
+
+fn through_scratch(
+    input: &mut BytesMut,
+    read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    with_scratch(|scratch| {
+        let received = read(scratch)?;
+        if input.capacity() == 0 {
+            *input = buffers::spare();
+        }
+        input.extend_from_slice(scratch.get(..received).unwrap_or_default());
+        Ok(received)
+    })
 }
 
 pub(super) fn with_scratch<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
