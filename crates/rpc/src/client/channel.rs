@@ -1,5 +1,5 @@
 #[cfg(feature = "grpc")]
-use super::grpc;
+use super::http2;
 use super::options::{Options, handle, settings};
 use super::places::{Connect, Connected, TaskPlaces};
 use super::security::{Security, place};
@@ -47,9 +47,9 @@ pub struct ChannelBuilder {
 enum Shared {
     /// A server, on connections that are made when they are needed.
     Server(TaskPlaces<Arc<Link>>),
-    /// The same over gRPC.
+    /// The same over HTTP/2.
     #[cfg(feature = "grpc")]
-    Grpc(TaskPlaces<grpc::Connection>),
+    Http2(TaskPlaces<http2::Connection>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -283,7 +283,7 @@ impl Channel {
         let params = (params, method.params);
         let call = self.outgoing(method, &params);
         #[cfg(feature = "grpc")]
-        if let Shared::Grpc(server) = &*self.shared {
+        if let Shared::Http2(server) = &*self.shared {
             let connection = server.connection(&self.options).await?;
             return connection.open(call, method, result, &self.options).await;
         }
@@ -407,7 +407,7 @@ impl Channel {
         loop {
             let answer = match &*self.shared {
                 #[cfg(feature = "grpc")]
-                Shared::Grpc(server) => {
+                Shared::Http2(server) => {
                     let connection = server.connection(&self.options).await?;
                     connection.call(call, &self.options).await
                 }
@@ -425,7 +425,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(_) => true,
             #[cfg(feature = "grpc")]
-            Shared::Grpc(_) => true,
+            Shared::Http2(_) => true,
             _ => false,
         }
     }
@@ -434,7 +434,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(server) => server.connection(&self.options).await,
             #[cfg(feature = "grpc")]
-            Shared::Grpc(_) => Err(grpc::no_objects()),
+            Shared::Http2(_) => Err(http2::no_objects()),
             Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
@@ -447,7 +447,7 @@ impl fmt::Debug for Channel {
         let target = match &*self.shared {
             Shared::Server(server) => server.address.to_string(),
             #[cfg(feature = "grpc")]
-            Shared::Grpc(server) => server.address.to_string(),
+            Shared::Http2(server) => server.address.to_string(),
             Shared::Caller(link) => link.target.clone(),
             Shared::Object(link, _, service) => format!("{} at {}", service.name, link.target),
             Shared::Local(_) => "in-process".to_owned(),
@@ -515,7 +515,7 @@ impl ChannelBuilder {
         let shared = match (settled, self.options.wire) {
             (Err(why), _) => Shared::Nothing(why),
             #[cfg(feature = "grpc")]
-            (_, Wire::Grpc) => Shared::Grpc(TaskPlaces::new(self.address, connections)),
+            (_, Wire::Grpc) => Shared::Http2(TaskPlaces::new(self.address, connections)),
             #[cfg(not(feature = "grpc"))]
             (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
             (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),

@@ -13,7 +13,7 @@ mod table;
 #[cfg(feature = "async")]
 mod channel;
 #[cfg(feature = "grpc")]
-mod grpc;
+mod http2;
 #[cfg(feature = "async")]
 mod task;
 

@@ -1,4 +1,4 @@
-//! Calls over gRPC: a connection is a library's, each call one of its streams.
+//! Calls over HTTP/2, which is a library's: each call is a stream of a connection.
 
 mod response;
 mod streams;
@@ -33,7 +33,7 @@ const FRAME: u32 = 256 << 10;
 
 const AGENT: &str = concat!("grpc-rust-dovetail/", env!("CARGO_PKG_VERSION"));
 
-/// A connection to a gRPC server.
+/// A connection to a server.
 #[derive(Clone)]
 pub(super) struct Connection {
     requests: SendRequest<Bytes>,
