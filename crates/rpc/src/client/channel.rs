@@ -131,7 +131,7 @@ impl Channel {
         Ok(ChannelBuilder { address, options })
     }
 
-    /// The same channel, which leaves there what servers say beside their answers, over gRPC: that of the last call which
+    /// The same channel, which leaves there what servers say beside their answers, over gRPC, gRPC-Web and Connect: that of the last call which
     /// has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
@@ -273,7 +273,7 @@ impl Channel {
     }
 
     /// Begins a call with streams; `result` where the server's items come behind a result, which not every wire says.
-    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "gRPC asks"))]
+    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "HTTP asks"))]
     async fn open(
         &self,
         method: &'static Method,
@@ -326,7 +326,7 @@ impl Channel {
     }
 
     /// Begins a call with streams of a method that was described at run time; `result` where it has one beside the server's
-    /// stream. It needs Dovetail's own wire or gRPC.
+    /// stream. It needs Dovetail's own wire, gRPC, gRPC-Web or Connect.
     pub async fn open_described(
         &self,
         method: &'static Method,
@@ -434,7 +434,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(server) => server.connection(&self.options).await,
             #[cfg(feature = "grpc")]
-            Shared::Http2(_) => Err(http2::no_objects()),
+            Shared::Http2(_) => Err(http2::no_objects(self.options.wire)),
             Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
@@ -481,8 +481,8 @@ impl ChannelBuilder {
         self
     }
 
-    /// Compresses the calls and items that are sent over gRPC, from 1 KiB on, with gzip; servers usually answer
-    /// likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
+    /// Compresses the calls and items that are sent over gRPC, gRPC-Web or Connect, from 1 KiB on, with gzip; servers usually
+    /// answer likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
     #[cfg(feature = "grpc")]
     pub fn gzip(mut self) -> Self {
         self.options.coding = Some(dovetail_protocol::grpc::Coding::Gzip);
@@ -496,7 +496,7 @@ impl ChannelBuilder {
         self
     }
 
-    /// Finds out, over gRPC, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
+    /// Finds out, over gRPC, gRPC-Web and Connect, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
     /// at all, but for the time that a call may take.
     #[cfg(feature = "grpc")]
     pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
@@ -515,10 +515,11 @@ impl ChannelBuilder {
         let shared = match (settled, self.options.wire) {
             (Err(why), _) => Shared::Nothing(why),
             #[cfg(feature = "grpc")]
-            (_, Wire::Grpc) => Shared::Http2(TaskPlaces::new(self.address, connections)),
+            (_, wire) if wire.is_http2() => {
+                Shared::Http2(TaskPlaces::new(self.address, connections))
+            }
             #[cfg(not(feature = "grpc"))]
-            (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
-            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
             _ => Shared::Server(TaskPlaces::new(self.address, connections)),
         };
         Channel {
