@@ -18,7 +18,7 @@ pub fn prefix(length: usize) -> Option<[u8; PREFIX]> {
 pub fn compressed_prefix(length: usize) -> Option<[u8; PREFIX]> {
     let [_, length @ ..] = prefix(length)?;
     let [a, b, c, d] = length;
-    Some([1, a, b, c, d])
+    Some([COMPRESSED, a, b, c, d])
 }
 
 /// A message of the protocol's own, behind its prefix with this flag. `None` where it is too long to have one.
@@ -32,6 +32,8 @@ pub(crate) fn flagged(flag: u8, message: &[u8]) -> Option<Vec<u8>> {
 pub struct Frame {
     /// True where it is compressed, with what the headers say.
     pub compressed: bool,
+    /// True where it is the protocol's own, and says how the answer ends.
+    pub end: bool,
     /// The message.
     pub message: Bytes,
 }
@@ -39,7 +41,7 @@ pub struct Frame {
 /// Why what came is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// The first byte is neither 0 nor 1.
+    /// The first byte has flags that mean nothing.
     Flag(u8),
     /// The message is longer than allowed.
     TooLong {
@@ -82,9 +84,14 @@ pub struct Assembler {
     most: usize,
     /// A prefix, or the part of a message that has come.
     partial: BytesMut,
-    /// Of the message whose prefix has come: whether it is compressed, and its length.
-    head: Option<(bool, usize)>,
+    /// Of the message whose prefix has come: its flags, and its length.
+    head: Option<(u8, usize)>,
+    /// The flag of the message that says how an answer ends; 0 where none does.
+    end: u8,
 }
+
+/// The flag of a compressed message.
+const COMPRESSED: u8 = 1;
 
 impl Assembler {
     /// Takes messages of at most so many bytes.
@@ -93,12 +100,19 @@ impl Assembler {
             most,
             partial: BytesMut::new(),
             head: None,
+            end: 0,
         }
+    }
+
+    /// The same of an answer, whose end is said by a message with this flag.
+    #[must_use]
+    pub fn ending_with(self, flag: u8) -> Self {
+        Assembler { end: flag, ..self }
     }
 
     /// Takes what it needs off the front of `piece`, and gives the next message; `None` where `piece` is used up.
     pub fn take(&mut self, piece: &mut Bytes) -> Result<Option<Frame>, FrameError> {
-        let (compressed, length) = match self.head {
+        let (flags, length) = match self.head {
             Some(head) => head,
             None => match self.head(piece)? {
                 Some(head) => *self.head.insert(head),
@@ -120,12 +134,13 @@ impl Assembler {
         };
         self.head = None;
         Ok(Some(Frame {
-            compressed,
+            compressed: flags & COMPRESSED != 0,
+            end: flags & self.end != 0,
             message,
         }))
     }
 
-    fn head(&mut self, piece: &mut Bytes) -> Result<Option<(bool, usize)>, FrameError> {
+    fn head(&mut self, piece: &mut Bytes) -> Result<Option<(u8, usize)>, FrameError> {
         let missing = PREFIX.saturating_sub(self.partial.len());
         let part = piece.split_to(missing.min(piece.len()));
         self.partial.extend_from_slice(&part);
@@ -133,16 +148,15 @@ impl Assembler {
             return Ok(None);
         }
         let mut prefix = self.partial.split_to(PREFIX);
-        let compressed = match prefix.get_u8() {
-            0 => false,
-            1 => true,
-            flag => return Err(FrameError::Flag(flag)),
-        };
+        let flags = prefix.get_u8();
+        if flags & !(COMPRESSED | self.end) != 0 {
+            return Err(FrameError::Flag(flags));
+        }
         let length = prefix.get_u32() as usize;
         let most = self.most;
         match length > most {
             true => Err(FrameError::TooLong { length, most }),
-            false => Ok(Some((compressed, length))),
+            false => Ok(Some((flags, length))),
         }
     }
 
@@ -198,6 +212,24 @@ mod tests {
                 .map(|frame| (frame.compressed, &frame.message[..]))
                 .collect();
             assert_eq!(all, [(false, &b""[..]), (true, b"ab"), (false, &long)]);
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_answer_has_a_flag() {
+        for (flag, end, read) in [
+            (2, 0, Err(FrameError::Flag(2))),
+            (0, 2, Ok((false, false))),
+            (2, 2, Ok((false, true))),
+            (3, 2, Ok((true, true))),
+            (0x80, 2, Err(FrameError::Flag(0x80))),
+            (0x81, 0x80, Ok((true, true))),
+        ] {
+            let mut assembler = Assembler::new(1000).ending_with(end);
+            let frame = assembler.take(&mut frame(flag, b"a").into());
+            let flags =
+                frame.map(|frame| frame.map(|frame| (frame.compressed, frame.end)).unwrap());
+            assert_eq!(flags, read, "{flag} {end}");
         }
     }
 

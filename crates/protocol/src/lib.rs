@@ -5,7 +5,9 @@
 //! virtual clock, and foreign languages.
 #![forbid(unsafe_code)]
 
+mod ask;
 mod codec;
+mod coding;
 mod compressors;
 mod failure;
 mod headers;
@@ -24,7 +26,9 @@ pub mod metadata;
 pub mod msgpack_rpc;
 pub mod thrift;
 
+pub use ask::Ask;
 pub use codec::Codec;
+pub use coding::Coding;
 pub use failure::Failure;
 pub use headers::Headers;
 pub use limits::ConnectionLimits;

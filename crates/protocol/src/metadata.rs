@@ -115,6 +115,11 @@ pub fn encode_value(name: &str, value: &[u8]) -> Result<(String, String), Invali
     }
 }
 
+/// Base64 with or without padding; `None` for what is none.
+pub(crate) fn decode_base64(text: &[u8]) -> Option<Bytes> {
+    BASE64.decode(text).ok().map(Bytes::from)
+}
+
 /// The value of a header whose name ends in `-bin`.
 pub(crate) fn encode_base64(value: &[u8]) -> String {
     BASE64.encode(value)

@@ -10,6 +10,8 @@ use std::str::FromStr;
 ///
 /// assert_eq!("dovetail".parse(), Ok(Wire::Dovetail));
 /// assert_eq!("msgpack-rpc".parse(), Ok(Wire::MsgpackRpc));
+/// let connect: Wire = "connect".parse()?;
+/// assert_eq!(connect.to_string(), "connect+proto");
 /// let framed: Wire = "compact+framed".parse()?;
 /// assert_eq!(framed.to_string(), "compact+framed");
 /// # Ok::<(), dovetail_protocol::thrift::ParseWireError>(())
@@ -22,9 +24,9 @@ pub enum Wire {
     MsgpackRpc,
     /// gRPC.
     Grpc,
-    /// gRPC-Web, gRPC for browsers, in JSON or protobuf. Servers only.
+    /// gRPC-Web, gRPC for browsers, in JSON or protobuf.
     GrpcWeb(Codec),
-    /// Connect's protocol, in JSON or protobuf. Servers only.
+    /// Connect's protocol, in JSON or protobuf.
     Connect(Codec),
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
@@ -36,7 +38,15 @@ impl From<thrift::Wire> for Wire {
     }
 }
 
-/// What clients can speak: `dovetail`, `grpc`, `msgpack-rpc`, or protocol and transport of Thrift, as in `binary+framed`.
+impl Wire {
+    /// True for what clients speak over HTTP/2.
+    pub const fn is_http2(self) -> bool {
+        matches!(self, Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_))
+    }
+}
+
+/// What clients can speak: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, or protocol and
+/// transport of Thrift, as in `binary+framed`. Connect and gRPC-Web are in protobuf unless the name says otherwise.
 impl FromStr for Wire {
     type Err = ParseWireError;
 
@@ -45,6 +55,10 @@ impl FromStr for Wire {
             "dovetail" => Ok(Wire::Dovetail),
             "msgpack-rpc" => Ok(Wire::MsgpackRpc),
             "grpc" => Ok(Wire::Grpc),
+            "grpc-web" | "grpc-web+proto" => Ok(Wire::GrpcWeb(Codec::Proto)),
+            "grpc-web+json" => Ok(Wire::GrpcWeb(Codec::Json)),
+            "connect" | "connect+proto" => Ok(Wire::Connect(Codec::Proto)),
+            "connect+json" => Ok(Wire::Connect(Codec::Json)),
             _ => text.parse().map(Wire::Thrift),
         }
     }

@@ -41,6 +41,16 @@ impl AnswerHeaders {
         self.lock().trailers.get(name).map(Bytes::copy_from_slice)
     }
 
+    /// All headers that came before the answer, in the order in which they came; of the last call that has one.
+    pub fn headers(&self) -> Headers {
+        self.lock().headers.clone()
+    }
+
+    /// The same of what came behind the answer, and behind all items.
+    pub fn trailers(&self) -> Headers {
+        self.lock().trailers.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Both> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,12 +68,12 @@ impl AnswerHeaders {
     }
 
     /// The headers of an answer, to be sent; or those that have come, in place of an earlier answer's.
-    pub(crate) fn headers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
+    pub(crate) fn with_headers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
         with(&mut self.lock().headers)
     }
 
     /// The same of the trailers.
-    pub(crate) fn trailers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
+    pub(crate) fn with_trailers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
         with(&mut self.lock().trailers)
     }
 }

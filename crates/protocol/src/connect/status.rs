@@ -1,10 +1,12 @@
 //! How a call ended: the name of the code, the status that HTTP has for it, and the object in the body. The one place
 //! that maps codes of Connect; `docs/http.md` has the table.
 
+use crate::metadata::decode_base64;
 use crate::{Code, Failure, Headers, Status};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use dovetail_wire::json::quote;
+use dovetail_wire::{Any, Dynamic};
 
 /// The name of a code.
 fn name(code: Code) -> &'static str {
@@ -42,6 +44,18 @@ pub(super) fn http_status(code: Code) -> u16 {
         Code::Unimplemented => 501,
         Code::Unavailable => 503,
         Code::DeadlineExceeded => 504,
+    }
+}
+
+/// The code of an answer that names none, by its status.
+pub(super) fn of_http(http: u16) -> Code {
+    match http {
+        400 => Code::Internal,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 => Code::Unimplemented,
+        429 | 502 | 503 | 504 => Code::Unavailable,
+        _ => Code::Unknown,
     }
 }
 
@@ -102,10 +116,35 @@ pub(super) fn write(failure: &Failure, debug: Option<&[u8]>, out: &mut Vec<u8>) 
     out.extend_from_slice(if details.is_empty() { b"}" } else { b"]}" });
 }
 
+/// The failure that an object says, with this code where it names none that is known. What is broken in it is left out.
+pub(super) fn read(object: &Dynamic, otherwise: Code) -> Failure {
+    let text = |key| object.get(key).and_then(Dynamic::as_str);
+    let named = |code: &Code| text("code") == Some(name(*code));
+    let code = Code::ALL.into_iter().find(named).unwrap_or(otherwise);
+    let details = match object.get("details") {
+        Some(Dynamic::List(list)) => list.values.iter().filter_map(detail).collect(),
+        _ => Vec::new(),
+    };
+    let message = text("message").unwrap_or_default().to_owned();
+    Failure {
+        status: Status::from_peer(code, message),
+        details,
+    }
+}
+
+fn detail(object: &Dynamic) -> Option<Any> {
+    let text = |key| object.get(key).and_then(Dynamic::as_str);
+    Some(Any {
+        type_name: format!("type.googleapis.com/{}", text("type")?),
+        value: decode_base64(text("value")?.as_bytes())?,
+        encoding: 0,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_wire::{Any, Bytes};
+    use dovetail_wire::Bytes;
 
     #[test]
     fn failures() {

@@ -1,7 +1,7 @@
 //! Calls with streams: what their headers say, and how they end.
 
 use super::request::timeout;
-use super::{Codec, status};
+use super::{Codec, status, stream_type};
 use crate::envelope::flagged;
 use crate::http::Response;
 use crate::{Failure, Headers, Status, Terms, metadata};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use dovetail_wire::json::quote;
 
 /// The flag of the message that says how a call ended.
-const END: u8 = 2;
+pub const END: u8 = 2;
 
 /// The codec of a request that is a call with streams, by its content type.
 pub fn stream_codec(content_type: &[u8]) -> Option<Codec> {
@@ -31,11 +31,8 @@ pub fn stream_terms(headers: &Headers) -> Result<Terms, Status> {
 
 /// The beginning of an answer with messages, which may be compressed where that is said.
 pub fn stream(codec: Codec, gzip: bool) -> Response {
-    let kind = match codec {
-        Codec::Json => "application/connect+json",
-        Codec::Proto => "application/connect+proto",
-    };
-    let response = Response::new(200, kind, Bytes::new()).with("Connect-Accept-Encoding", "gzip");
+    let response = Response::new(200, stream_type(codec), Bytes::new())
+        .with("Connect-Accept-Encoding", "gzip");
     match gzip {
         true => response.with("Connect-Content-Encoding", "gzip"),
         false => response,

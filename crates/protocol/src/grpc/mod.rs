@@ -3,20 +3,21 @@
 //! The source is `doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc. HTTP/2 itself is a library's, which drivers use; messages
 //! are [envelopes](crate::envelope).
 
-mod coding;
+mod ask;
 mod status;
 mod text;
 mod timeout;
 mod web;
 
+pub use crate::coding::{Coding, ZstdError, compress_zstd, decompress_zstd};
 pub use crate::envelope::{Assembler, Frame, FrameError, PREFIX, compressed_prefix, prefix};
 pub use crate::failure::Failure;
 pub use crate::metadata::{InvalidMetadata, decode_value, encode_value, is_custom};
-pub use coding::{Coding, ZstdError, compress_zstd, decompress_zstd};
+pub use ask::request_headers;
 pub use status::{Detail, Details, Trailers, from_http, from_reset};
 pub use text::{InvalidText, Text};
 pub use timeout::{InvalidTimeout, parse_timeout, timeout};
-pub use web::{Web, web_end, web_terms};
+pub use web::{Web, read_web_end, web_end, web_terms};
 
 use crate::Codec;
 

@@ -7,9 +7,6 @@ use crate::http::Response;
 use crate::{Codec, Failure, Headers, Status, Terms, metadata};
 use bytes::Bytes;
 
-/// The flag of the message that has the trailers.
-const TRAILERS: u8 = 0x80;
-
 /// How gRPC-Web's messages are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Web {
@@ -20,6 +17,9 @@ pub struct Web {
 }
 
 impl Web {
+    /// The flag of the message that has the trailers.
+    pub const END: u8 = 0x80;
+
     /// By the content type of a request; `None` where it is another protocol's.
     pub fn of(content_type: &[u8]) -> Option<Self> {
         [(true, WEB_TEXT), (false, WEB)]
@@ -32,17 +32,21 @@ impl Web {
 
     /// The beginning of an answer, whose messages may be compressed where that is said.
     pub fn begin(self, gzip: bool) -> Response {
-        let kind = match (self.text, self.codec) {
-            (false, Codec::Proto) => "application/grpc-web+proto",
-            (false, Codec::Json) => "application/grpc-web+json",
-            (true, Codec::Proto) => "application/grpc-web-text+proto",
-            (true, Codec::Json) => "application/grpc-web-text+json",
-        };
-        let response = Response::new(200, kind, Bytes::new());
+        let response = Response::new(200, self.content_type(), Bytes::new());
         let response = response.with("Grpc-Accept-Encoding", "identity,gzip");
         match gzip {
             true => response.with("Grpc-Encoding", "gzip"),
             false => response,
+        }
+    }
+
+    /// How it is named in a request and in its answer.
+    pub(super) const fn content_type(self) -> &'static str {
+        match (self.text, self.codec) {
+            (false, Codec::Proto) => "application/grpc-web+proto",
+            (false, Codec::Json) => "application/grpc-web+json",
+            (true, Codec::Proto) => "application/grpc-web-text+proto",
+            (true, Codec::Json) => "application/grpc-web-text+json",
         }
     }
 }
@@ -86,7 +90,29 @@ pub fn web_end(failure: Option<&Failure>, trailers: &[(String, String)]) -> Vec<
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
     // Too long for a prefix is nothing that a handler can say.
-    flagged(TRAILERS, lines.as_bytes()).unwrap_or_default()
+    flagged(Web::END, lines.as_bytes()).unwrap_or_default()
+}
+
+/// What such a message says: how the call ended, `None` where it does not say it, and the headers behind the answer. Of a
+/// broken header nothing is kept.
+pub fn read_web_end(message: &[u8]) -> (Option<Result<(), Failure>>, Headers) {
+    let lines = message.split(|byte| *byte == b'\n');
+    let all: Headers = lines.filter_map(line).collect();
+    let trailers = Trailers {
+        status: all.get(Trailers::STATUS),
+        message: all.get(Trailers::MESSAGE),
+        details: all.get(Trailers::DETAILS),
+    };
+    (trailers.read(), metadata::of(&all).unwrap_or_default())
+}
+
+/// The header that is this line; `None` where it is none.
+fn line(line: &[u8]) -> Option<(&str, Bytes)> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = line.split_at_checked(colon)?;
+    let value = value.get(1..)?.trim_ascii();
+    let name = std::str::from_utf8(name.trim_ascii()).ok()?;
+    Some((name, Bytes::copy_from_slice(value)))
 }
 
 #[cfg(test)]
@@ -125,8 +151,36 @@ mod tests {
             ),
         ] {
             let end = web_end(failure, said);
-            assert_eq!(end[..5], [TRAILERS, 0, 0, 0, lines.len() as u8]);
+            assert_eq!(end[..5], [Web::END, 0, 0, 0, lines.len() as u8]);
             assert_eq!(String::from_utf8_lossy(&end[5..]), lines);
+            let (ended, trailers) = read_web_end(&end[5..]);
+            let read = ended.map(|ended| ended.map_err(|failure| failure.status.code()));
+            let sent = failure.map_or(Ok(()), |failure| Err(failure.status.code()));
+            assert_eq!(read, Some(sent));
+            assert_eq!(trailers.get("cost").is_some(), !said.is_empty());
+        }
+    }
+
+    #[test]
+    fn ends_of_others_are_read() {
+        for (message, code, trailer) in [
+            ("", None, None),
+            ("grpc-message: error\r\n", None, None),
+            ("Grpc-Status:9\r\nX-A: b\r\n", Some(9), Some("b")),
+            ("grpc-status: 9\nx-a: b", Some(9), Some("b")),
+            ("nonsense\r\n: x\r\ngrpc-status: 9\r\n", Some(9), None),
+            ("\u{fffd}: 1\r\nx-a:\r\n", None, Some("")),
+        ] {
+            let (ended, trailers) = read_web_end(message.as_bytes());
+            let number = ended
+                .and_then(Result::err)
+                .map(|why| why.status.code() as i32);
+            assert_eq!(number, code, "{message:?}");
+            assert_eq!(
+                trailers.get("x-a"),
+                trailer.map(str::as_bytes),
+                "{message:?}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
 #[cfg(feature = "grpc")]
-use super::grpc;
+use super::http2;
 use super::options::{Options, handle, settings};
 use super::places::{Connect, Connected, TaskPlaces};
 use super::security::{Security, place};
@@ -47,9 +47,9 @@ pub struct ChannelBuilder {
 enum Shared {
     /// A server, on connections that are made when they are needed.
     Server(TaskPlaces<Arc<Link>>),
-    /// The same over gRPC.
+    /// The same over HTTP/2.
     #[cfg(feature = "grpc")]
-    Grpc(TaskPlaces<grpc::Connection>),
+    Http2(TaskPlaces<http2::Connection>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -131,7 +131,7 @@ impl Channel {
         Ok(ChannelBuilder { address, options })
     }
 
-    /// The same channel, which leaves there what servers say beside their answers, over gRPC: that of the last call which
+    /// The same channel, which leaves there what servers say beside their answers, over gRPC, gRPC-Web and Connect: that of the last call which
     /// has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
@@ -273,7 +273,7 @@ impl Channel {
     }
 
     /// Begins a call with streams; `result` where the server's items come behind a result, which not every wire says.
-    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "gRPC asks"))]
+    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "HTTP asks"))]
     async fn open(
         &self,
         method: &'static Method,
@@ -283,7 +283,7 @@ impl Channel {
         let params = (params, method.params);
         let call = self.outgoing(method, &params);
         #[cfg(feature = "grpc")]
-        if let Shared::Grpc(server) = &*self.shared {
+        if let Shared::Http2(server) = &*self.shared {
             let connection = server.connection(&self.options).await?;
             return connection.open(call, method, result, &self.options).await;
         }
@@ -326,7 +326,7 @@ impl Channel {
     }
 
     /// Begins a call with streams of a method that was described at run time; `result` where it has one beside the server's
-    /// stream. It needs Dovetail's own wire or gRPC.
+    /// stream. It needs Dovetail's own wire, gRPC, gRPC-Web or Connect.
     pub async fn open_described(
         &self,
         method: &'static Method,
@@ -407,7 +407,7 @@ impl Channel {
         loop {
             let answer = match &*self.shared {
                 #[cfg(feature = "grpc")]
-                Shared::Grpc(server) => {
+                Shared::Http2(server) => {
                     let connection = server.connection(&self.options).await?;
                     connection.call(call, &self.options).await
                 }
@@ -425,7 +425,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(_) => true,
             #[cfg(feature = "grpc")]
-            Shared::Grpc(_) => true,
+            Shared::Http2(_) => true,
             _ => false,
         }
     }
@@ -434,7 +434,7 @@ impl Channel {
         match &*self.shared {
             Shared::Server(server) => server.connection(&self.options).await,
             #[cfg(feature = "grpc")]
-            Shared::Grpc(_) => Err(grpc::no_objects()),
+            Shared::Http2(_) => Err(http2::no_objects(self.options.wire)),
             Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
@@ -447,7 +447,7 @@ impl fmt::Debug for Channel {
         let target = match &*self.shared {
             Shared::Server(server) => server.address.to_string(),
             #[cfg(feature = "grpc")]
-            Shared::Grpc(server) => server.address.to_string(),
+            Shared::Http2(server) => server.address.to_string(),
             Shared::Caller(link) => link.target.clone(),
             Shared::Object(link, _, service) => format!("{} at {}", service.name, link.target),
             Shared::Local(_) => "in-process".to_owned(),
@@ -481,8 +481,8 @@ impl ChannelBuilder {
         self
     }
 
-    /// Compresses the calls and items that are sent over gRPC, from 1 KiB on, with gzip; servers usually answer
-    /// likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
+    /// Compresses the calls and items that are sent over gRPC, gRPC-Web or Connect, from 1 KiB on, with gzip; servers usually
+    /// answer likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
     #[cfg(feature = "grpc")]
     pub fn gzip(mut self) -> Self {
         self.options.coding = Some(dovetail_protocol::grpc::Coding::Gzip);
@@ -496,7 +496,7 @@ impl ChannelBuilder {
         self
     }
 
-    /// Finds out, over gRPC, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
+    /// Finds out, over gRPC, gRPC-Web and Connect, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
     /// at all, but for the time that a call may take.
     #[cfg(feature = "grpc")]
     pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
@@ -515,10 +515,11 @@ impl ChannelBuilder {
         let shared = match (settled, self.options.wire) {
             (Err(why), _) => Shared::Nothing(why),
             #[cfg(feature = "grpc")]
-            (_, Wire::Grpc) => Shared::Grpc(TaskPlaces::new(self.address, connections)),
+            (_, wire) if wire.is_http2() => {
+                Shared::Http2(TaskPlaces::new(self.address, connections))
+            }
             #[cfg(not(feature = "grpc"))]
-            (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
-            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
             _ => Shared::Server(TaskPlaces::new(self.address, connections)),
         };
         Channel {

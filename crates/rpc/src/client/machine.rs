@@ -119,7 +119,7 @@ impl Machine {
                 serves: options.serves(),
             })
             .into(),
-            // Channels of gRPC make no machine, and those of Connect do nothing.
+            // Channels over HTTP/2 make no machine.
             Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => {
                 let own = dovetail::Options {
                     limits: options.client.limits,

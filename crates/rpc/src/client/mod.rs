@@ -13,7 +13,7 @@ mod table;
 #[cfg(feature = "async")]
 mod channel;
 #[cfg(feature = "grpc")]
-mod grpc;
+mod http2;
 #[cfg(feature = "async")]
 mod task;
 
@@ -27,10 +27,9 @@ pub(crate) use machine::{Called, Fault, code_of};
 pub(crate) use security::Security;
 pub(crate) use table::{Outgoing, Table};
 
-use crate::Status;
 use crate::objects::local;
 use crate::reply::ReplySlot;
-use crate::{Code, Exceptions, Execution};
+use crate::{Code, Exceptions, Execution, Status, Wire};
 use dovetail_wire::{
     Bytes, Decode, Encoding, Field, FieldValue, Limits, ObjectNumbers, WithObjects, WriteParams,
 };
@@ -101,17 +100,11 @@ fn unnamed<P: WriteParams>(_: &P) -> &'static [Field<'static>] {
     P::UNNAMED
 }
 
-/// Why a channel cannot speak gRPC.
+/// Why a channel cannot speak what goes over HTTP/2.
 #[cold]
-fn no_grpc() -> Status {
-    let what = "gRPC needs an async channel, `dovetail::Channel`, and the feature `grpc`";
-    Status::new(Code::Unimplemented, what)
-}
-
-/// Why a channel cannot speak Connect.
-#[cold]
-fn no_connect() -> Status {
-    let what = "clients do not speak Connect, servers do; gRPC has the same messages";
+fn no_http2(wire: Wire) -> Status {
+    let what =
+        format!("{wire} needs an async channel, `dovetail::Channel`, and the feature `grpc`");
     Status::new(Code::Unimplemented, what)
 }
 

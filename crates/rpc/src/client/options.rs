@@ -15,7 +15,7 @@ pub(crate) struct Options {
     pub(crate) client: ClientOptions,
     pub(crate) decoding: dovetail_wire::Limits,
     pub(crate) compression: Option<Compression>,
-    /// How messages are compressed over gRPC.
+    /// How messages are compressed over HTTP/2.
     #[cfg(feature = "grpc")]
     pub(crate) coding: Option<dovetail_protocol::grpc::Coding>,
     #[cfg(feature = "grpc")]
@@ -131,7 +131,7 @@ macro_rules! handle {
         }
 
         /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader,
-        /// HTTP and gRPC.
+        /// HTTP, gRPC, gRPC-Web and Connect.
         #[must_use]
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
@@ -204,14 +204,14 @@ pub(crate) use handle;
 macro_rules! settings {
     () => {
         /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of Dovetail; for other
-        /// servers `"grpc"` (async channels alone), `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
+        /// servers `"grpc"`, `"connect"`, `"grpc-web"` (async channels alone; see [`Wire`](crate::Wire)), `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
 
         /// Names the service that is called, for a server that has several on one port ("multiplexed"; `service.method` over msgpack-rpc).
-        /// Over gRPC it is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
+        /// Over gRPC, gRPC-Web and Connect it is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
             self

@@ -48,7 +48,7 @@ impl Security {
 pub(super) fn protocol(wire: Wire) -> Option<&'static [u8]> {
     match wire {
         Wire::Dovetail => Some(b"dovetail/1"),
-        Wire::Grpc => Some(b"h2"),
+        wire if wire.is_http2() => Some(b"h2"),
         _ => None,
     }
 }

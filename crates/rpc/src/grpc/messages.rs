@@ -9,6 +9,10 @@ use h2::RecvStream;
 use http::HeaderMap;
 use std::task::{Context, Poll, ready};
 
+/// While so many bytes wait to be taken, no further message is: the credit is for what comes, which may be far less than what
+/// it decompresses to.
+const ENOUGH: usize = 1 << 20;
+
 /// Takes messages off a stream, and gives its other end credit for more.
 pub(crate) struct Messages {
     body: RecvStream,
@@ -22,6 +26,8 @@ pub(crate) struct Messages {
     piece: Bytes,
     /// Bytes that have come, and for which there is no new credit yet.
     held: usize,
+    /// What the message behind all others says.
+    end: Option<Bytes>,
 }
 
 /// Why there is no next message.
@@ -72,7 +78,14 @@ impl Messages {
             most,
             piece: Bytes::new(),
             held: 0,
+            end: None,
         }
+    }
+
+    /// The same of an answer whose end is said by a message with this flag.
+    pub(crate) fn ending_with(self, flag: u8) -> Self {
+        let assembler = self.assembler.ending_with(flag);
+        Messages { assembler, ..self }
     }
 
     /// The same of a body that is base64.
@@ -82,16 +95,26 @@ impl Messages {
     }
 
     /// The next message; `None` at the end. Of earlier ones so many bytes are still waiting to be taken: for those
-    /// there is no credit yet. What is incomplete waits for nobody, so that a message may be longer than the window.
+    /// there is no credit yet, and where they are [`ENOUGH`], whoever takes them wakes the caller. What is incomplete waits for
+    /// nobody, so that a message may be longer than the window.
     pub(crate) fn poll_next(
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, Broken>> {
+        if waiting > ENOUGH {
+            return Poll::Pending;
+        }
         loop {
             if let Some(frame) = self.assembler.take(&mut self.piece)? {
-                let coding = self.coding.as_deref();
-                return Poll::Ready(Ok(Some(plain(frame, coding, self.most)?)));
+                let end = frame.end;
+                let message = plain(frame, self.coding.as_deref(), self.most)?;
+                match (end, &self.end) {
+                    (_, Some(_)) => return Poll::Ready(Err(behind_the_end().into())),
+                    (true, None) => self.end = Some(message),
+                    (false, None) => return Poll::Ready(Ok(Some(message))),
+                }
+                continue;
             }
             let taken = self.held.saturating_sub(waiting);
             // An error says that nobody waits for credit any longer.
@@ -132,8 +155,18 @@ impl Messages {
         self.assembler.partial()
     }
 
+    /// What the message behind all others has said, where there was one.
+    pub(crate) fn take_end(&mut self) -> Option<Bytes> {
+        self.end.take()
+    }
+
     /// What comes behind the messages; nothing where they were the end.
     pub(crate) async fn trailers(&mut self) -> Result<HeaderMap, Broken> {
         Ok(self.body.trailers().await?.unwrap_or_default())
     }
+}
+
+#[cold]
+fn behind_the_end() -> Status {
+    Status::new(Code::Internal, "a message behind the end of the answer")
 }

@@ -1,4 +1,5 @@
-//! What gRPC has of HTTP/2 at both of its ends: metadata among headers, and messages that come on a stream.
+//! What gRPC, gRPC-Web and Connect have of HTTP/2 at both of its ends: metadata among headers, and messages that come on a
+//! stream.
 
 mod keepalive;
 mod messages;
@@ -69,6 +70,16 @@ pub(crate) fn metadata_into(
 /// What came from a server is no answer.
 #[cold]
 pub(crate) fn misbehaved(code: Code, what: &dyn std::fmt::Display) -> Status {
-    Status::new(code, format!("the answer is none of gRPC's: {what}"))
-        .with_execution(Execution::MayHaveRun)
+    Status::new(
+        code,
+        format!("the server's answer breaks the protocol: {what}"),
+    )
+    .with_execution(Execution::MayHaveRun)
+}
+
+/// An answer that is one message has so many.
+#[cold]
+pub(crate) fn no_single_message(messages: usize) -> Status {
+    let what = format!("{messages} messages where one is due");
+    misbehaved(Code::Unimplemented, &what)
 }

@@ -13,6 +13,8 @@ mod http2;
 use super::Style;
 use super::message::{packed, parameters};
 #[cfg(feature = "grpc")]
+use crate::streams::Body;
+#[cfg(feature = "grpc")]
 use crate::streams::given_up;
 use crate::streams::{Inbox, Item, Next, Unsent};
 use crate::{Code, Exceptions, Method, Status};
@@ -68,6 +70,9 @@ struct State {
     /// What came last where the server sends one message.
     #[cfg(feature = "grpc")]
     last: Option<Bytes>,
+    /// How many have come there.
+    #[cfg(feature = "grpc")]
+    messages: usize,
     driver: Option<Waker>,
 }
 
@@ -106,9 +111,8 @@ impl State {
 
     /// The answer to the caller, before any items.
     #[cfg(feature = "grpc")]
-    fn answer(&mut self, answer: Result<Bytes, Status>) {
+    fn answer(&mut self, answer: Result<Body, Status>) {
         self.answered = true;
-        let answer = answer.map(|reply| (Encoding::Protobuf, reply));
         self.inbox.answer(answer);
     }
 }
@@ -222,8 +226,14 @@ impl Exchange {
         #[cfg(feature = "grpc")]
         if self.end == End::Caller {
             match self.method.kind.server_streams() {
-                false => return state.last = Some(message),
-                true if !state.answered => return state.answer(Ok(message)),
+                false => {
+                    state.messages += 1;
+                    return state.last = Some(message);
+                }
+                true if !state.answered => {
+                    let reply = self.style.form(Some(self.method)).body(message);
+                    return state.answer(Ok(reply));
+                }
                 true => {}
             }
         }
@@ -335,6 +345,6 @@ impl Handle {
 
 #[cold]
 fn no_exceptions() -> Status {
-    let what = "over gRPC the stream of a caller cannot end with an exception";
+    let what = "over HTTP the stream of a caller cannot end with an exception";
     Status::new(Code::Unimplemented, what)
 }

@@ -50,17 +50,8 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// gRPC's, for this method.
-    #[cfg(feature = "grpc")]
-    pub(crate) fn proto(method: Option<&Method>) -> Self {
-        Form {
-            codec: Codec::Proto,
-            messages: method.is_some_and(|method| method.messages),
-        }
-    }
-
     /// A message without the prefix before it.
-    pub(super) fn without_prefix(message: &Bytes) -> Bytes {
+    pub(crate) fn without_prefix(message: &Bytes) -> Bytes {
         message.slice(PREFIX.min(message.len())..)
     }
 
@@ -76,6 +67,16 @@ impl Form {
             Codec::Json => drop(write_json(params, self.messages, limits, &mut out)?),
         }
         framed(out, self)
+    }
+
+    /// A message as parameters, an item or a reply: it is that, or what that has as its only field.
+    pub(crate) fn body(self, message: Bytes) -> (Encoding, Bytes) {
+        match (self.codec, self.messages) {
+            (Codec::Json, false) => (Encoding::Json, message),
+            (Codec::Json, true) => (Encoding::Custom(&BARE_JSON), message),
+            (Codec::Proto, false) => (Encoding::Protobuf, message),
+            (Codec::Proto, true) => (Encoding::Protobuf, as_field(&message)),
+        }
     }
 }
 
@@ -111,14 +112,10 @@ impl dovetail_wire::Codec for BareJson {
     }
 }
 
-/// A message as the parameters of a method, or as an item: it is that, or what that has as its only field.
+/// A message as the parameters of a method.
 pub(crate) fn parameters(method: &Method, codec: Codec, message: Bytes) -> (Encoding, Bytes) {
-    match (codec, method.messages) {
-        (Codec::Json, false) => (Encoding::Json, message),
-        (Codec::Json, true) => (Encoding::Custom(&BARE_JSON), message),
-        (Codec::Proto, false) => (Encoding::Protobuf, message),
-        (Codec::Proto, true) => (Encoding::Protobuf, as_field(&message)),
-    }
+    let messages = method.messages;
+    Form { codec, messages }.body(message)
 }
 
 /// The parameters of a method that has none, before the items of its caller.
@@ -161,19 +158,29 @@ pub(super) fn write_protobuf(
     Ok(())
 }
 
-/// Parameters as a message with its prefix, as field 1 of that message: what comes before the items of a caller.
+/// Parameters as a message with its prefix, as field 1 of that message, or the member `params`: what comes before the items
+/// of a caller.
 #[cfg(feature = "grpc")]
 pub(crate) fn frame_before_items(
     params: &impl Encode,
+    codec: Codec,
     limits: Limits,
 ) -> Result<Bytes, EncodeError> {
-    let mut message = Vec::new();
-    Encoding::Protobuf.encode(params, &mut message, limits)?;
-    let form = Form {
-        codec: Codec::Proto,
-        messages: false,
-    };
-    framed([&[0; PREFIX], &as_field(&message)[..]].concat(), form)
+    let mut out = vec![0; PREFIX];
+    match codec {
+        Codec::Proto => {
+            let mut message = Vec::new();
+            Encoding::Protobuf.encode(params, &mut message, limits)?;
+            out.extend_from_slice(&as_field(&message));
+        }
+        Codec::Json => {
+            out.extend_from_slice(b"{\"params\":");
+            write_json(params, false, limits, &mut out)?;
+            out.push(b'}');
+        }
+    }
+    let messages = false;
+    framed(out, Form { codec, messages })
 }
 
 /// The message that stands behind room for a prefix, with that prefix; in protobuf, where it is one itself, the value of
@@ -183,15 +190,6 @@ pub(super) fn framed(mut out: Vec<u8>, form: Form) -> Result<Bytes, EncodeError>
     let inside = form.messages && form.codec == Codec::Proto;
     let from = place_prefix(&mut out, inside).ok_or(EncodeError::TooLong { length })?;
     Ok(Bytes::from(out).slice(from..))
-}
-
-/// The reply that has this message as its result.
-#[cfg(feature = "grpc")]
-pub(crate) fn reply_of(message: Bytes, method: Option<&Method>) -> Bytes {
-    match method.is_some_and(|method| method.messages) {
-        true => as_field(&message),
-        false => message,
-    }
 }
 
 /// The reply that is one of these exceptions, found among the details of a failure by its name.
@@ -221,7 +219,7 @@ fn place_prefix(out: &mut [u8], messages: bool) -> Option<usize> {
 const LEAST: usize = 1 << 10;
 
 /// A message that is compressed; `None` where that is not wanted, or makes it no smaller.
-pub(super) fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
+pub(crate) fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
     let coding = coding.filter(|_| message.len() >= LEAST)?;
     let packed = compress(coding, message)?;
     (packed.len() < message.len()).then_some(packed)
@@ -376,6 +374,7 @@ mod tests {
             let message = message.clone();
             let frame = Frame {
                 compressed,
+                end: false,
                 message,
             };
             let plain = plain(frame, coding.map(str::as_bytes), most);

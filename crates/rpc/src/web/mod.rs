@@ -10,7 +10,7 @@ mod style;
 pub(crate) use coding::gunzip;
 pub(crate) use exchange::{Exchange, Handle};
 #[cfg(feature = "grpc")]
-pub(crate) use message::{Form, exception_field, frame_before_items, packed, reply_of};
+pub(crate) use message::{Form, compressed, exception_field, frame_before_items, packed};
 pub(crate) use message::{known_coding, no_parameters, of_field, parameters, plain};
 #[cfg(feature = "grpc")]
 pub(crate) use reply::Answer;

@@ -40,7 +40,7 @@ impl Style {
         }
     }
 
-    pub(super) fn form(self, method: Option<&Method>) -> Form {
+    pub(crate) fn form(self, method: Option<&Method>) -> Form {
         Form {
             codec: self.codec,
             messages: method.is_some_and(|method| method.messages),
@@ -91,10 +91,10 @@ impl Style {
             Answer::Failure(thrown) => connect::failure(&thrown.failure, thrown.debug()),
             Answer::End => connect::message(self.codec, Bytes::new(), false),
         };
-        let trailers = said.trailers(|said| sendable(said)).into_iter();
+        let trailers = said.with_trailers(|said| sendable(said)).into_iter();
         let trailers = trailers.map(|(name, value)| (format!("trailer-{name}"), value));
         with(
-            with(response, said.headers(|said| sendable(said))),
+            with(response, said.with_headers(|said| sendable(said))),
             trailers,
         )
     }
@@ -106,7 +106,7 @@ impl Style {
             Protocol::GrpcWeb { text } => Web { codec, text }.begin(gzip),
             _ => connect::stream(codec, gzip),
         };
-        with(response, said.headers(|said| sendable(said)))
+        with(response, said.with_headers(|said| sendable(said)))
     }
 
     /// The end of such an answer, as it stands in the body.
@@ -115,7 +115,7 @@ impl Style {
     }
 
     fn ending(self, thrown: Option<&Thrown>, said: &AnswerHeaders) -> Vec<u8> {
-        let trailers = said.trailers(|said| sendable(said));
+        let trailers = said.with_trailers(|said| sendable(said));
         let failure = thrown.map(|thrown| &thrown.failure);
         match self.protocol {
             Protocol::GrpcWeb { .. } => web_end(failure, &trailers),

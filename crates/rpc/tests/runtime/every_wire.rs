@@ -123,7 +123,7 @@ enum Caller {
     Http(Http),
 }
 
-/// Calls over HTTP/1.1, which none of our clients makes.
+/// Calls of the web's over HTTP/1.1, which none of our clients makes.
 struct Http {
     connection: Mutex<Raw>,
     content_type: &'static str,
@@ -214,7 +214,7 @@ const CONTENT_TYPES: &[(&str, Encoding)] = &[
 ];
 
 /// Every wire over TCP, and the own one over every transport, by the blocking client; by the async one the own wire
-/// and gRPC.
+/// and what goes over HTTP/2.
 fn rows(running: &Running, memory: MemoryConnector, trusted: &ClientTls) -> Vec<Row> {
     let tcp = running.addresses()[0].to_string();
     let unix = running.addresses()[1].to_string();
@@ -252,6 +252,10 @@ fn rows(running: &Running, memory: MemoryConnector, trusted: &ClientTls) -> Vec<
     let wires = [
         ("dovetail", Encoding::Tagless),
         ("grpc", Encoding::Protobuf),
+        ("grpc-web", Encoding::Protobuf),
+        ("grpc-web+json", Encoding::Json),
+        ("connect", Encoding::Protobuf),
+        ("connect+json", Encoding::Json),
     ];
     rows.extend(wires.map(|(wire, encoding)| Row {
         name: format!("{wire}, async"),

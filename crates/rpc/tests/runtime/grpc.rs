@@ -535,16 +535,36 @@ fn an_answer_that_nobody_takes_is_given_up() {
     });
 }
 
-fn channel(running: &Running) -> ChannelBuilder {
+/// What clients speak over HTTP/2.
+pub(crate) const WIRES: [&str; 5] = [
+    "grpc",
+    "grpc-web",
+    "grpc-web+json",
+    "connect",
+    "connect+json",
+];
+
+fn channel(running: &Running, wire: &str) -> ChannelBuilder {
     let address = running.addresses()[0].to_string();
     let builder = Channel::builder(&address).unwrap();
-    builder.wire(Wire::Grpc).timeout(LONG)
+    builder.wire(wire.parse().unwrap()).timeout(LONG)
+}
+
+/// The same as [`with_each`] for each of our clients.
+fn with_clients<F: Future<Output = ()>>(
+    test: impl Fn(&'static str, Probe, std::sync::Arc<Running>) -> F,
+) {
+    for wire in WIRES {
+        with_each(ServerLimits::default(), |_, probe, running| {
+            test(wire, probe, running)
+        });
+    }
 }
 
 #[test]
 fn our_own_client() {
-    with_each(ServerLimits::default(), |_, probe, running| async move {
-        let hello = channel(&running).build();
+    with_clients(|wire, probe, running| async move {
+        let hello = channel(&running, wire).build();
         let person = |name: &str| Person {
             name: name.to_owned(),
         };
@@ -561,7 +581,7 @@ fn our_own_client() {
         let thrown: Result<String, GreetError> = hello.call(throw, ("bah",)).await;
         assert!(matches!(thrown, Err(GreetError::Rude(Rude { word })) if word == "bah"));
 
-        let probed = channel(&running).service("Probe").build();
+        let probed = channel(&running, wire).service("Probe").build();
         let [echo, wait, _, noted, fill, panic, _, take, ..] = PROBE.methods else {
             panic!("its methods");
         };
@@ -600,7 +620,7 @@ fn our_own_client() {
         }
         probe.open(7);
 
-        let wrong = channel(&running).service("hello.v2.Hello").build();
+        let wrong = channel(&running, wire).service("hello.v2.Hello").build();
         let unknown: Result<Person, GreetError> = wrong.call(greet, (&person(""),)).await;
         assert!(matches!(unknown, Err(GreetError::Status(s)) if s.code() == Code::Unimplemented));
         let bad = hello.with_header("a b", &b"x"[..]);
@@ -611,9 +631,9 @@ fn our_own_client() {
 
 #[test]
 fn what_is_said_beside_an_answer_arrives() {
-    with_each(ServerLimits::default(), |_, _, running| async move {
+    with_clients(|wire, _, running| async move {
         let said = AnswerHeaders::default();
-        let hello = channel(&running).build().with_answer_headers(&said);
+        let hello = channel(&running, wire).build().with_answer_headers(&said);
         let (say, many) = (&HELLO.methods[4], &HELLO.methods[5]);
         let heard = || {
             let (header, trailer) = (said.header("colour"), said.trailer("Cost-bin"));
@@ -625,14 +645,14 @@ fn what_is_said_beside_an_answer_arrives() {
         let person = Person::default();
         let answer: Result<Person, Status> = hello.call(say, (&person,)).await;
         assert_eq!((answer, heard()), (Ok(person.clone()), (true, true)));
-        // All that a failure says are trailers.
+        // All that a failure says over gRPC are trailers.
         let nobody = Person {
             name: "nobody".to_owned(),
         };
         let failed: Result<Person, Status> = hello.call(say, (&nobody,)).await;
         assert_eq!(
             (failed.unwrap_err().code(), heard()),
-            (Code::NotFound, (false, true))
+            (Code::NotFound, (wire != "grpc", true))
         );
         let opened: Result<Receiver<Person>, Status> = hello.stream(many, (&person,)).await;
         let mut items = opened.unwrap();
@@ -646,26 +666,36 @@ fn what_is_said_beside_an_answer_arrives() {
 }
 
 #[test]
-fn what_is_compressed_is_answered_likewise() {
-    with_each(ServerLimits::default(), |client, _, running| async move {
+fn our_own_client_compresses() {
+    with_clients(|wire, _, running| async move {
         let text = "x".repeat(100_000);
-        let zstd = channel(&running).zstd().build();
+        // Servers of ours know it over gRPC alone.
+        let zstd = match wire {
+            "grpc" => channel(&running, wire).zstd().build(),
+            _ => channel(&running, wire).gzip().build(),
+        };
         let larger = Person {
             name: "x".repeat(100_000),
         };
         let greeting: Result<Person, Status> = zstd.call(&HELLO.methods[0], (&larger,)).await;
         assert_eq!(greeting.unwrap().name.len(), 100_008);
-        let probed = channel(&running).gzip().service("Probe").build();
+        let probed = channel(&running, wire).gzip().service("Probe").build();
         let echoed: Result<String, Status> = probed.call(&PROBE.methods[0], (&text[..],)).await;
         assert_eq!(echoed.unwrap(), text);
         let person = Person { name: text };
-        let hello = channel(&running).gzip().build();
+        let hello = channel(&running, wire).gzip().build();
         let many = &HELLO.methods[5];
         let opened: Result<Receiver<Person>, Status> = hello.stream(many, (&person,)).await;
         let mut items = opened.unwrap();
         while let Some(item) = items.next().await {
             assert_eq!(item.unwrap(), person);
         }
+    });
+}
+
+#[test]
+fn what_is_compressed_is_answered_likewise() {
+    with_each(ServerLimits::default(), |client, _, _| async move {
         for (sent, accepted, gzip) in [
             ("gzip", "identity, gzip", true),
             ("zstd", "gzip,zstd", true),
@@ -737,7 +767,7 @@ fn ends_that_answer_pings_go_on() {
     let server = Server::new().service(Hello).keepalive(often(LONG));
     let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
     runtime().block_on(async {
-        let channel = channel(&running).keepalive(often(LONG)).build();
+        let channel = channel(&running, "grpc").keepalive(often(LONG)).build();
         for _ in 0..200 {
             let person = Person::default();
             let greeting: Result<Person, Status> =
@@ -749,11 +779,13 @@ fn ends_that_answer_pings_go_on() {
 }
 
 #[test]
-fn a_blocking_channel_says_that_it_has_no_grpc() {
-    let builder = dovetail::blocking::Channel::builder("tcp://127.0.0.1:1").unwrap();
-    let channel = builder.wire(Wire::Grpc).build();
-    let refused: Result<String, Status> = channel.call(&PROBE.methods[0], ("",));
-    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
+fn a_blocking_channel_says_that_it_has_no_http2() {
+    for wire in ["grpc", "grpc-web", "connect"] {
+        let builder = dovetail::blocking::Channel::builder("tcp://127.0.0.1:1").unwrap();
+        let channel = builder.wire(wire.parse().unwrap()).build();
+        let refused: Result<String, Status> = channel.call(&PROBE.methods[0], ("",));
+        assert_eq!(refused.unwrap_err().code(), Code::Unimplemented, "{wire}");
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn checks_know_the_services_of_their_server() {
 
 #[test]
 fn a_watch_says_what_changes_until_the_server_goes() {
-    for wire in [Wire::Dovetail, Wire::Grpc] {
+    for wire in ["dovetail", "grpc", "connect"].map(|wire| wire.parse::<Wire>().unwrap()) {
         let health = Health::default();
         let server = Server::new().service(Probe::default()).health(&health);
         let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();

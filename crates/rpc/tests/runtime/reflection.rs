@@ -19,7 +19,14 @@ fn block_on<F: Future>(work: F) -> F::Output {
 fn services_are_described_on_every_wire() {
     let server = Server::new().reflection(&Reflection::default());
     let running = listen(server.service(Probe::default())).start().unwrap();
-    let wires = ["compact+header", "json+http", "msgpack-rpc", "grpc"];
+    let wires = [
+        "compact+header",
+        "json+http",
+        "msgpack-rpc",
+        "grpc",
+        "connect",
+        "connect+json",
+    ];
     let wires = wires.map(|wire| wire.parse().unwrap());
     for wire in wires.into_iter().chain([stock(), Wire::Dovetail]) {
         let builder = Channel::builder(&address(&running)).unwrap();

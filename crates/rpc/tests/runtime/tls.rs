@@ -126,7 +126,7 @@ fn async_clients_and_grpc() {
         let running = start(*model, &tls);
         let mut wires: Vec<Wire> = WIRES.iter().map(|wire| wire.parse().unwrap()).collect();
         #[cfg(feature = "grpc")]
-        wires.push(Wire::Grpc);
+        wires.extend(["grpc", "connect"].map(|wire| wire.parse::<Wire>().unwrap()));
         for wire in wires {
             let what = format!("{wire}, {model:?}");
             let builder = dovetail::Channel::builder(&secured(&running)).unwrap();

@@ -474,8 +474,7 @@ impl ChannelBuilder {
         }
         let shared = match (settled, wire) {
             (Err(why), _) => Shared::Nothing(why),
-            (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
-            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
             _ => Shared::Server(Server {
                 connector: self.connector,
                 places: Places::new(self.options.connections),

@@ -1,13 +1,13 @@
-//! A call with streams at its caller, over gRPC.
+//! A call with streams at its caller, over HTTP/2.
 
-use super::super::message::{exception_field, reply_of};
-use super::super::{Protocol, Style};
+use super::super::Style;
+use super::super::message::exception_field;
 use super::{End, Exchange, State};
-use crate::streams::ended;
-use crate::{Code, Method, Status};
+use crate::grpc::no_single_message;
+use crate::streams::{Body, ended};
+use crate::{Method, Status};
 use bytes::Bytes;
-use dovetail_protocol::grpc::Coding;
-use dovetail_protocol::{Codec, Failure};
+use dovetail_protocol::Failure;
 use dovetail_wire::{Encoding, Limits};
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ impl Exchange {
         method: &'static Method,
         decoding: Limits,
         encoding: Limits,
-        coding: Option<Coding>,
+        style: Style,
         result: bool,
     ) -> Arc<Self> {
         let state = State {
@@ -28,11 +28,7 @@ impl Exchange {
             method,
             decoding,
             encoding,
-            style: Style {
-                protocol: Protocol::Grpc,
-                codec: Codec::Proto,
-                coding,
-            },
+            style,
             end: End::Caller,
             state: Mutex::new(state),
         })
@@ -43,12 +39,20 @@ impl Exchange {
         self.push(&mut self.lock(), message);
     }
 
-    /// The headers of the answer have come.
+    /// The answer begins: it is no failure.
     pub(crate) fn answer_begins(&self) {
         let mut state = self.lock();
-        state.begun = true;
-        if self.method.kind.server_streams() && !state.result {
-            state.answer(Ok(Bytes::new()));
+        let first = !std::mem::replace(&mut state.begun, true);
+        if first && self.method.kind.server_streams() && !state.result {
+            state.answer(Ok(nothing()));
+        }
+    }
+
+    /// The answer of a server that sends no stream.
+    fn single(&self, state: &mut State) -> Result<Body, Status> {
+        match (state.last.take(), state.messages) {
+            (Some(message), 1) => Ok(self.style.form(Some(self.method)).body(message)),
+            (_, messages) => Err(no_single_message(messages)),
         }
     }
 
@@ -58,8 +62,7 @@ impl Exchange {
         match outcome {
             Ok(()) => {
                 if !state.answered {
-                    let last = state.last.take().ok_or_else(no_message);
-                    let answer = last.map(|message| reply_of(message, Some(self.method)));
+                    let answer = self.single(&mut state);
                     state.answer(answer);
                 }
                 state.inbox.end(Ok(None));
@@ -68,11 +71,13 @@ impl Exchange {
                 let of_call = exception_field(&self.method.exceptions(), &details);
                 let of_stream = || exception_field(&self.method.stream_exceptions(), &details);
                 match (state.answered, of_call) {
-                    (false, Some(exception)) => state.answer(Ok(exception)),
+                    (false, Some(exception)) => {
+                        state.answer(Ok((Encoding::Protobuf, exception)));
+                    }
                     (answered, _) => match of_stream() {
                         Some(exception) if answered || !state.result => {
                             if !answered {
-                                state.answer(Ok(Bytes::new()));
+                                state.answer(Ok(nothing()));
                             }
                             let end = Some((Encoding::Protobuf, exception));
                             state.inbox.end(Ok(end));
@@ -97,7 +102,7 @@ impl Exchange {
     }
 }
 
-#[cold]
-fn no_message() -> Status {
-    crate::grpc::misbehaved(Code::Internal, &"no message")
+/// The reply without a result.
+fn nothing() -> Body {
+    (Encoding::Protobuf, Bytes::new())
 }

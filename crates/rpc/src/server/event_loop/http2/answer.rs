@@ -104,8 +104,8 @@ impl Respond {
         let mut response = response(self.style);
         let headers = response.headers_mut();
         headers.extend(trailers(failure));
-        self.said.headers(|said| add(said, headers));
-        self.said.trailers(|said| add(said, headers));
+        self.said.with_headers(|said| add(said, headers));
+        self.said.with_trailers(|said| add(said, headers));
         // Its caller has gone where this fails.
         let _ = self.respond.send_response(response, true);
     }
@@ -128,7 +128,8 @@ impl Respond {
         let response = match self.is_grpc() {
             true => {
                 let mut response = response(self.style);
-                self.said.headers(|said| add(said, response.headers_mut()));
+                self.said
+                    .with_headers(|said| add(said, response.headers_mut()));
                 response
             }
             false => head_of(self.http.complete(self.style.head(&self.said))),
@@ -172,7 +173,7 @@ impl Respond {
         match end {
             _ if !sent => self.give_up(stream),
             End::Trailers(mut end) => {
-                self.said.trailers(|said| add(said, &mut end));
+                self.said.with_trailers(|said| add(said, &mut end));
                 let _ = stream.send_trailers(end);
             }
             End::Data(_) => {}

@@ -1,10 +1,10 @@
-//! How messages are compressed (`doc/compression.md` of github.com/grpc/grpc). gzip itself is a driver's.
+//! How messages over HTTP are compressed, each by itself. gzip itself is a driver's.
 
 use crate::compressors::{Failure, Room, zstd};
 use std::borrow::Cow;
 use std::fmt;
 
-/// How messages are compressed, as `grpc-encoding` and `grpc-accept-encoding` name it.
+/// How messages are compressed, as headers name it: `grpc-encoding`, `Connect-Content-Encoding` and their like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// `gzip`.
@@ -23,10 +23,10 @@ impl Coding {
         false => "identity,gzip",
     };
 
-    /// The name of the header in which messages say how they are compressed.
+    /// The name of gRPC's header in which messages say how they are compressed.
     pub const HEADER: &'static str = "grpc-encoding";
 
-    /// The name of the header in which an end says what it can decompress.
+    /// The name of gRPC's header in which an end says what it can decompress.
     pub const ACCEPT_HEADER: &'static str = "grpc-accept-encoding";
 
     /// Its name in headers.

@@ -1,23 +1,25 @@
-//! Calls over gRPC: a connection is a library's, each call one of its streams.
+//! Calls over HTTP/2, which is a library's: each call is a stream of a connection.
 
+mod request;
 mod response;
 mod streams;
+mod style;
 
+use super::Answered;
 use super::options::Options;
 use super::places::{Connect, Connected};
 use super::table::{Outgoing, crowded, lost};
-use super::{Answered, code_of};
-use crate::grpc::{gone, metadata_into};
+use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
-use crate::web::{Form, exception_field, packed, reply_of};
-use crate::{Address, Code, Execution, Method, Status, clock};
+use crate::web::{Protocol, Style, exception_field};
+use crate::{Address, Code, Execution, Method, Status, Wire, clock};
 use bytes::{Bytes, BytesMut};
-use dovetail_protocol::grpc::{CONTENT_TYPE, Coding, Failure, from_reset, timeout};
-use dovetail_wire::{Encode, EncodeError, Encoding};
+use dovetail_protocol::Failure;
+use dovetail_protocol::grpc::from_reset;
+use dovetail_wire::{Encode, Encoding};
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use h2::{Reason, SendStream};
-use http::header::{CONTENT_TYPE as CONTENT_TYPE_NAME, TE, USER_AGENT};
-use http::{Request, Uri};
+use http::Request;
 use response::{Response, Stop};
 use std::io;
 use std::sync::Arc;
@@ -31,9 +33,7 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 /// The longest frame that a server may send: a long answer takes fewer system calls than in frames of 16 KiB.
 const FRAME: u32 = 256 << 10;
 
-const AGENT: &str = concat!("grpc-rust-dovetail/", env!("CARGO_PKG_VERSION"));
-
-/// A connection to a gRPC server.
+/// A connection to a server.
 #[derive(Clone)]
 pub(super) struct Connection {
     requests: SendRequest<Bytes>,
@@ -101,14 +101,14 @@ impl Connection {
         call: Outgoing<'_, impl Encode>,
         options: &Options,
     ) -> Result<Option<Answered>, Status> {
-        let request = request(&call, options)?;
-        let message = packed(encode(&call, options)?, options.coding);
+        let style = Style::of_caller(options, false);
+        let (request, message) = request::single(&call, style, options)?;
         let _open = self.count_in(options.calls)?;
         let due = due(call.timeout);
         let (response, mut stream) = self.begin(request).await?;
         // Where this fails, the response says why.
         let _ = stream.send_data(message, true);
-        let message = match single(response, options).await {
+        let message = match single(response, style, options).await {
             Ok(message) => message,
             Err(Stop::Failed(failure)) => return exception(call.method, failure).map(Some),
             Err(Stop::Http(error)) => return Err(self.broken(&error, due)),
@@ -116,8 +116,7 @@ impl Connection {
         if call.oneway {
             return Ok(None);
         }
-        let reply = reply_of(message, call.method);
-        Ok(Some((Encoding::Protobuf, reply).into()))
+        Ok(Some(style.form(call.method).body(message).into()))
     }
 
     /// Counts a call in.
@@ -172,69 +171,22 @@ fn due(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| clock::now().checked_add(limit))
 }
 
-fn request<P>(call: &Outgoing<'_, P>, options: &Options) -> Result<Request<()>, Status> {
-    if call.promise.is_some() || call.object.is_some() {
-        return Err(no_objects());
-    }
-    let named = options.client.service.as_deref();
-    let service = named.or(call.method.map(|method| method.service));
-    let Some(service @ [_, ..]) = service.map(str::as_bytes) else {
-        let what = "gRPC needs the service's name: `service(\"hello.v1.Hello\")` of the builder";
-        return Err(Status::new(Code::InvalidArgument, what));
-    };
-    let service = String::from_utf8_lossy(service);
-    let host = match options.client.http.host.as_str() {
-        path if path.starts_with("unix:") => "localhost",
-        host => host,
-    };
-    let uri = Uri::builder()
-        .scheme(match options.security.tls() {
-            Some(_) => "https",
-            None => "http",
-        })
-        .authority(host)
-        .path_and_query(format!("/{service}/{}", call.name))
-        .build();
-    let bad = |error: &dyn std::error::Error| Status::new(Code::InvalidArgument, error.to_string());
-    let mut request = Request::post(uri.map_err(|error| bad(&error))?);
-    if let Some(left) = call.timeout {
-        request = request.header("grpc-timeout", timeout(left));
-    }
-    if let Some(coding) = options.coding {
-        request = request.header(Coding::HEADER, coding.name());
-    }
-    let mut request = request
-        .header(TE, "trailers")
-        .header(CONTENT_TYPE_NAME, CONTENT_TYPE)
-        .header(Coding::ACCEPT_HEADER, Coding::ACCEPTED)
-        .header(USER_AGENT, AGENT)
-        .body(())
-        .map_err(|error| bad(&error))?;
-    metadata_into(call.headers, request.headers_mut()).map_err(|error| bad(&error))?;
-    Ok(request)
-}
-
-fn encode(call: &Outgoing<'_, impl Encode>, options: &Options) -> Result<Bytes, Status> {
-    let form = Form::proto(call.method);
-    let encoded = form.envelope(call.params, options.client.encoding);
-    encoded.map_err(|error| unencodable(call.name, &error))
-}
-
-#[cold]
-fn unencodable(method: &str, error: &EncodeError) -> Status {
-    let what = format!("the parameters of `{method}` cannot be encoded: {error}");
-    Status::new(code_of(error, Code::InvalidArgument), what)
-}
-
 /// The one message of an answer.
-async fn single(response: ResponseFuture, options: &Options) -> Result<Bytes, Stop> {
+async fn single(response: ResponseFuture, style: Style, options: &Options) -> Result<Bytes, Stop> {
     let most = options.client.limits.message_bytes;
-    let mut response = Response::begin(response, most, options.said.clone()).await?;
-    let mut message = None;
-    while let Some(next) = response.next(0).await? {
-        message = Some(next);
+    let said = options.said.clone();
+    if style.protocol == Protocol::Connect {
+        return response::bare(response, style, most, said).await;
     }
-    message.ok_or_else(|| Stop::misbehaved(Code::Internal, &"no message"))
+    let mut response = Response::begin(response, style, most, said).await?;
+    let (mut message, mut messages) = (Bytes::new(), 0);
+    while let Some(next) = response.next(0).await? {
+        (message, messages) = (next, messages + 1);
+    }
+    match messages {
+        1 => Ok(message),
+        messages => Err(no_single_message(messages).into()),
+    }
 }
 
 /// The reply with the declared exception that is a detail of this failure; the failure where there is none.
@@ -247,6 +199,6 @@ fn exception(method: Option<&Method>, failure: Failure) -> Result<Answered, Stat
 }
 
 #[cold]
-pub(super) fn no_objects() -> Status {
-    Status::new(Code::Unimplemented, "gRPC has no objects")
+pub(super) fn no_objects(wire: Wire) -> Status {
+    Status::new(Code::Unimplemented, format!("{wire} has no objects"))
 }

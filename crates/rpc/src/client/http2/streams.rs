@@ -3,9 +3,9 @@
 use super::super::options::Options;
 use super::super::table::{Outgoing, too_late};
 use super::response::{Response, Stop};
-use super::{Connection, Open, due, encode, request, unencodable};
+use super::{Connection, Open, due, request};
 use crate::streams::StreamCall;
-use crate::web::{Exchange, frame_before_items};
+use crate::web::{Exchange, Style};
 use crate::{AnswerHeaders, Execution, Method, Status};
 use bytes::Bytes;
 use dovetail_protocol::Failure;
@@ -14,7 +14,7 @@ use h2::client::ResponseFuture;
 use h2::{Reason, SendStream};
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 impl Connection {
@@ -26,13 +26,14 @@ impl Connection {
         result: bool,
         options: &Options,
     ) -> Result<StreamCall, Status> {
-        let request = request(&call, options)?;
-        let first = first(&call, method, options)?;
+        let style = Style::of_caller(options, true);
+        let request = request::head(&call, style, options)?;
+        let first = request::first(&call, method, style, options)?;
         let open = self.count_in(options.calls)?;
         let due = due(call.timeout);
         let (response, stream) = self.begin(request).await?;
         let (decoding, encoding) = (options.decoding, options.client.encoding);
-        let exchange = Exchange::at_caller(method, decoding, encoding, options.coding, result);
+        let exchange = Exchange::at_caller(method, decoding, encoding, style, result);
         exchange.queue(first);
         let handle = exchange.handle();
         if !method.kind.client_streams() {
@@ -41,6 +42,7 @@ impl Connection {
         let driver = Driver {
             connection: self.clone(),
             exchange,
+            style,
             most: options.client.limits.message_bytes,
             said: options.said.clone(),
             due,
@@ -51,26 +53,11 @@ impl Connection {
     }
 }
 
-/// What is sent before any items.
-fn first(
-    call: &Outgoing<'_, impl Encode>,
-    method: &Method,
-    options: &Options,
-) -> Result<Bytes, Status> {
-    if !method.kind.client_streams() {
-        return encode(call, options);
-    }
-    if method.params.is_empty() {
-        return Ok(Bytes::new());
-    }
-    let encoded = frame_before_items(call.params, options.client.encoding);
-    encoded.map_err(|error| unencodable(call.name, &error))
-}
-
 /// Who has the stream of a call; see [`Exchange`].
 struct Driver {
     connection: Connection,
     exchange: Arc<Exchange>,
+    style: Style,
     most: usize,
     said: Option<AnswerHeaders>,
     /// When the call is over.
@@ -102,15 +89,32 @@ impl Driver {
     }
 
     async fn receive(&self, response: ResponseFuture) -> Result<(), Stop> {
-        let mut response = Response::begin(response, self.most, self.said.clone()).await?;
-        self.exchange.answer_begins();
+        let said = self.said.clone();
+        let mut response = Response::begin(response, self.style, self.most, said).await?;
         while let Some(message) =
-            poll_fn(|context| response.poll_next(self.exchange.waiting(), context)).await?
+            poll_fn(|context| self.poll_message(&mut response, context)).await?
         {
             self.exchange.arrived(message);
         }
         response.end::<()>().await?;
+        self.exchange.answer_begins();
         Ok(())
+    }
+
+    /// The next message. The answer begins with the first one, or where nothing has come with the headers that ends it: an end
+    /// may say that the call has failed as a whole.
+    fn poll_message(
+        &self,
+        response: &mut Response,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, Stop>> {
+        // Before the look at what waits: nothing that is taken in between is missed.
+        self.exchange.drive(context);
+        let polled = response.poll_next(self.exchange.waiting(), context);
+        if matches!(polled, Poll::Pending | Poll::Ready(Ok(Some(_)))) {
+            self.exchange.answer_begins();
+        }
+        polled
     }
 
     /// Sends what is queued, until the handles leave the call.

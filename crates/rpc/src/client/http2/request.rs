@@ -1,0 +1,132 @@
+//! A call as it is sent.
+
+use super::super::code_of;
+use super::super::options::Options;
+use super::super::table::Outgoing;
+use super::{due, no_objects};
+use crate::grpc::metadata_into;
+use crate::web::{Form, Protocol, Style, compressed, frame_before_items, packed};
+use crate::{Code, Method, Status};
+use bytes::Bytes;
+use dovetail_wire::{Encode, EncodeError};
+use http::header::USER_AGENT;
+use http::{Request, Uri};
+use std::fmt;
+
+/// A call without streams: its head, and its body.
+pub(super) fn single(
+    call: &Outgoing<'_, impl Encode>,
+    style: Style,
+    options: &Options,
+) -> Result<(Request<()>, Bytes), Status> {
+    let message = message(call, style, options)?;
+    let (style, body) = match style.protocol {
+        Protocol::Connect => bare(message, style),
+        _ => (style, packed(message, style.coding)),
+    };
+    Ok((head(call, style, options)?, body))
+}
+
+/// A message without its prefix, of which the head says whether it is compressed.
+fn bare(message: Bytes, style: Style) -> (Style, Bytes) {
+    let message = Form::without_prefix(&message);
+    match compressed(&message, style.coding) {
+        Some(packed) => (style, packed.into()),
+        None => {
+            let coding = None;
+            (Style { coding, ..style }, message)
+        }
+    }
+}
+
+/// What is sent of a call before any items.
+pub(super) fn first(
+    call: &Outgoing<'_, impl Encode>,
+    method: &Method,
+    style: Style,
+    options: &Options,
+) -> Result<Bytes, Status> {
+    if !method.kind.client_streams() {
+        return message(call, style, options);
+    }
+    if method.params.is_empty() {
+        return Ok(Bytes::new());
+    }
+    let encoded = frame_before_items(call.params, style.codec, options.client.encoding);
+    encoded.map_err(|error| unencodable(call.name, &error))
+}
+
+fn message(
+    call: &Outgoing<'_, impl Encode>,
+    style: Style,
+    options: &Options,
+) -> Result<Bytes, Status> {
+    let form = style.form(call.method);
+    let encoded = form.envelope(call.params, options.client.encoding);
+    encoded.map_err(|error| unencodable(call.name, &error))
+}
+
+#[cold]
+fn unencodable(method: &str, error: &EncodeError) -> Status {
+    let what = format!("the parameters of `{method}` cannot be encoded: {error}");
+    Status::new(code_of(error, Code::InvalidArgument), what)
+}
+
+/// The head of a request.
+pub(super) fn head<P>(
+    call: &Outgoing<'_, P>,
+    style: Style,
+    options: &Options,
+) -> Result<Request<()>, Status> {
+    if call.promise.is_some() || call.object.is_some() {
+        return Err(no_objects(options.wire));
+    }
+    let mut request = Request::post(uri(call, style, options)?);
+    // What is no deadline here is none there.
+    let timeout = call.timeout.filter(|limit| due(Some(*limit)).is_some());
+    for (name, value) in style.request_headers(timeout) {
+        request = request.header(&*name, &*value);
+    }
+    let request = request.header(USER_AGENT, style.agent()).body(());
+    let mut request = request.map_err(|error| unsendable(&error))?;
+    metadata_into(call.headers, request.headers_mut()).map_err(|error| unsendable(&error))?;
+    Ok(request)
+}
+
+fn uri<P>(call: &Outgoing<'_, P>, style: Style, options: &Options) -> Result<Uri, Status> {
+    let host = match options.client.http.host.as_str() {
+        path if path.starts_with("unix:") => "localhost",
+        host => host,
+    };
+    let uri = Uri::builder()
+        .scheme(match options.security.tls() {
+            Some(_) => "https",
+            None => "http",
+        })
+        .authority(host)
+        .path_and_query(path(call, style, options)?);
+    uri.build().map_err(|error| unsendable(&error))
+}
+
+/// Over Connect a method may have no service: a function that is bound to a name.
+fn path<P>(call: &Outgoing<'_, P>, style: Style, options: &Options) -> Result<String, Status> {
+    let named = options.client.service.as_deref();
+    let service = named.or(call.method.map(|method| method.service));
+    let bare = matches!(style.protocol, Protocol::Connect | Protocol::ConnectStream);
+    match service.unwrap_or_default() {
+        "" if bare => Ok(format!("/{}", call.name)),
+        "" => {
+            let wire = options.wire;
+            let what = format!(
+                "{wire} needs the service's name: `service(\"hello.v1.Hello\")` of the builder"
+            );
+            Err(Status::new(Code::InvalidArgument, what))
+        }
+        service => Ok(format!("/{service}/{}", call.name)),
+    }
+}
+
+#[cold]
+fn unsendable(error: &dyn fmt::Display) -> Status {
+    Status::new(Code::InvalidArgument, error.to_string())
+}
