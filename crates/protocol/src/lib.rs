@@ -23,6 +23,7 @@ pub mod http;
 pub mod metadata;
 pub mod msgpack_rpc;
 pub mod thrift;
+pub mod websocket;
 
 pub use codec::Codec;
 pub use failure::Failure;

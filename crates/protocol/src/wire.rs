@@ -26,6 +26,8 @@ pub enum Wire {
     GrpcWeb(Codec),
     /// Connect's protocol, in JSON or protobuf. Servers only.
     Connect(Codec),
+    /// Calls by WebSocket, in JSON. Servers only.
+    WebSocket,
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Wire {
             Wire::Grpc => f.write_str("grpc"),
             Wire::GrpcWeb(codec) => write!(f, "grpc-web+{}", codec.name()),
             Wire::Connect(codec) => write!(f, "connect+{}", codec.name()),
+            Wire::WebSocket => f.write_str("websocket"),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

@@ -518,7 +518,9 @@ impl ChannelBuilder {
             (_, Wire::Grpc) => Shared::Grpc(TaskPlaces::new(self.address, connections)),
             #[cfg(not(feature = "grpc"))]
             (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
-            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            (_, Wire::Connect(_) | Wire::GrpcWeb(_) | Wire::WebSocket) => {
+                Shared::Nothing(super::no_connect())
+            }
             _ => Shared::Server(TaskPlaces::new(self.address, connections)),
         };
         Channel {

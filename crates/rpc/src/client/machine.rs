@@ -120,7 +120,7 @@ impl Machine {
             })
             .into(),
             // Channels of gRPC make no machine, and those of Connect do nothing.
-            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => {
+            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
                 let own = dovetail::Options {
                     limits: options.client.limits,
                     encoding: options.client.encoding,

@@ -111,7 +111,7 @@ fn no_grpc() -> Status {
 /// Why a channel cannot speak Connect.
 #[cold]
 fn no_connect() -> Status {
-    let what = "clients do not speak Connect, servers do; gRPC has the same messages";
+    let what = "clients do not speak Connect, gRPC-Web or WebSocket, servers do; gRPC has the same messages";
     Status::new(Code::Unimplemented, what)
 }
 

@@ -475,7 +475,9 @@ impl ChannelBuilder {
         let shared = match (settled, wire) {
             (Err(why), _) => Shared::Nothing(why),
             (_, Wire::Grpc) => Shared::Nothing(super::no_grpc()),
-            (_, Wire::Connect(_) | Wire::GrpcWeb(_)) => Shared::Nothing(super::no_connect()),
+            (_, Wire::Connect(_) | Wire::GrpcWeb(_) | Wire::WebSocket) => {
+                Shared::Nothing(super::no_connect())
+            }
             _ => Shared::Server(Server {
                 connector: self.connector,
                 places: Places::new(self.options.connections),
