@@ -12,6 +12,7 @@ mod msgpack_rpc;
 mod own_wire;
 #[cfg(target_os = "linux")]
 mod shared_memory;
+mod websocket;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
 
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("detection", machines::detection),
     ("msgpack-rpc-server", msgpack_rpc::server),
     ("msgpack-rpc-client", msgpack_rpc::client),
+    ("websocket", websocket::frames),
     ("grpc-messages", grpc::messages),
     ("grpc-headers", grpc::headers),
     ("grpc-text", grpc::text),

@@ -13,6 +13,8 @@ const SEEDS: &[&[u8]] = &[
     b"POST / HTTP/1.1\r\nContent-Length: 17\r\n\r\n[1,\"a\",1,1,{}]   ",
     b"POST /a/b HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
     b"GET /a/b?connect=v1&encoding=json&base64=1&message=e30 HTTP/1.1\r\nOrigin: https://a\r\n\r\n",
+    b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58\x89\x80\0\0\0\0\x88\x82\0\0\0\0\x03\xe8",
+    b"\x01\x82\0\0\0\0{\"\x09\x80\0\0\0\0\x80\x8a\0\0\0\0item\": 1}x",
     b"Transfer-Encoding: chunked\r\n\r\n6\r\n\x82\x21\x01\x01a\0\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\x82\x41\x01\x01a\0",
     b"\x80\x01\0\x02\0\0\0\x01a\0\0\0\x01\0",
@@ -88,7 +90,7 @@ proptest! {
 
     #[test]
     fn mutated_messages(data in messages()) {
-        for name in ["server", "server-of-one-wire", "header", "http", "connect", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
+        for name in ["server", "server-of-one-wire", "header", "http", "connect", "websocket", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
     }

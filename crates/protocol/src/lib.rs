@@ -25,6 +25,7 @@ pub mod http;
 pub mod metadata;
 pub mod msgpack_rpc;
 pub mod thrift;
+pub mod websocket;
 
 pub use ask::Ask;
 pub use codec::Codec;

@@ -28,6 +28,8 @@ pub enum Wire {
     GrpcWeb(Codec),
     /// Connect's protocol, in JSON or protobuf.
     Connect(Codec),
+    /// Calls by WebSocket, in JSON. Servers only.
+    WebSocket,
     /// One of Apache Thrift's.
     Thrift(thrift::Wire),
 }
@@ -72,6 +74,7 @@ impl fmt::Display for Wire {
             Wire::Grpc => f.write_str("grpc"),
             Wire::GrpcWeb(codec) => write!(f, "grpc-web+{}", codec.name()),
             Wire::Connect(codec) => write!(f, "connect+{}", codec.name()),
+            Wire::WebSocket => f.write_str("websocket"),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

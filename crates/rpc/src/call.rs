@@ -400,7 +400,7 @@ fn no_object() -> Status {
 #[cold]
 pub(crate) fn no_streams(method: &str) -> Status {
     let what = format!(
-        "`{method}` has streams, which need Dovetail's own wire, gRPC, gRPC-Web, or application/connect+json of Connect"
+        "`{method}` has streams, which need Dovetail's own wire, gRPC, gRPC-Web, WebSocket, or application/connect+json of Connect"
     );
     Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }

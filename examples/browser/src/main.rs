@@ -4,10 +4,10 @@
 //! cargo run -p example-browser          # then open examples/browser/page.html
 //! ```
 //!
-//! The page calls it by Connect and by gRPC-Web, with and without streams, from any origin, and there is no proxy and no
-//! library: `fetch` is enough.
+//! The page calls it by Connect, by gRPC-Web and by WebSocket, with and without streams, from any origin, and there is no
+//! proxy and no library: `fetch` and `WebSocket` are enough.
 
-use dovetail::{Code, Cors, Items, Server, Status};
+use dovetail::{Code, Cors, Items, Receiver, Server, Status};
 use std::error::Error;
 
 /// Counts down.
@@ -17,6 +17,8 @@ trait Launch {
     async fn greet(&self, name: String) -> Result<String, Status>;
     /// The numbers down to zero. From below there is no way down.
     async fn count(&self, from: i32) -> Result<Items<'_, i32>, Status>;
+    /// Answers for each part as it is named.
+    async fn check(&self, parts: Receiver<String>) -> Result<Items<'_, String>, Status>;
 }
 
 struct Pad;
@@ -31,6 +33,15 @@ impl Launch for Pad {
             true => Err(Status::new(Code::OutOfRange, "nothing is below zero")),
             false => Ok(Items::iter((0..=from).rev())),
         }
+    }
+
+    async fn check(&self, mut parts: Receiver<String>) -> Result<Items<'_, String>, Status> {
+        Ok(Items::with(|mut answers| async move {
+            while let Some(part) = parts.next().await {
+                answers.send(format!("{}: go", part?)).await;
+            }
+            Ok(())
+        }))
     }
 }
 

@@ -146,7 +146,9 @@ impl Call {
 
     fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
         let carries = match wire {
-            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => true,
+            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
+                true
+            }
             Wire::MsgpackRpc => false,
             Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
         };

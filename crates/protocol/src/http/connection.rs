@@ -16,6 +16,8 @@ pub struct Request {
     pub body: Bytes,
     /// False where the connection ends with the answer.
     pub keep_alive: bool,
+    /// True where the connection may become another protocol's, which the header `Upgrade` names.
+    pub upgrades: bool,
 }
 
 /// The server's side of a connection, whatever the requests mean.
@@ -119,6 +121,7 @@ impl Request {
             headers: head.headers,
             body,
             keep_alive: head.keep_alive,
+            upgrades: head.upgrades,
         })
     }
 

@@ -69,6 +69,19 @@ impl Cors {
         foreign && !cors.is_some_and(|cors| cors.allows(origin))
     }
 
+    /// True where a socket is asked for by a request with these headers for a page that may not call. Browsers ask for
+    /// sockets without asking before, and old ones say of the page no more than its origin. Who says none is no browser.
+    pub fn refuses_socket(cors: Option<&Cors>, request: &Headers) -> bool {
+        let Some(origin) = request.get("origin") else {
+            return false;
+        };
+        let place = origin.splitn(2, |byte| *byte == b':').nth(1);
+        let place = place.and_then(|place| place.strip_prefix(b"//"));
+        let own = request.get("host").zip(place);
+        let own = own.is_some_and(|(host, place)| host.eq_ignore_ascii_case(place));
+        !own && !cors.is_some_and(|cors| cors.allows(origin))
+    }
+
     /// The headers that an answer needs so that the page which sent these headers may read it.
     pub(super) fn headers(&self, request: &Headers) -> Vec<Header> {
         let origin = request.get("origin");

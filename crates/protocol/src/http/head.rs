@@ -19,6 +19,7 @@ pub(crate) struct Head {
     pub(crate) start: Start,
     pub(crate) headers: Headers,
     pub(crate) keep_alive: bool,
+    pub(super) upgrades: bool,
     /// How many of the longest messages the body may hold.
     pub(crate) messages: usize,
     pub(super) expects_continue: bool,
@@ -111,6 +112,7 @@ fn fields(
         start,
         headers: Headers::new(),
         keep_alive: version == Some(1),
+        upgrades: false,
         messages: 1,
         expects_continue: false,
         body: BodyLength::UntilEnd,
@@ -134,6 +136,7 @@ fn fields(
                     b"close" => head.keep_alive = false,
                     // A client of HTTP/1.0 would have to be told so in the reply; it gets `close`.
                     b"keep-alive" if side == Side::Client => head.keep_alive = true,
+                    b"upgrade" => head.upgrades = version == Some(1),
                     _ => {}
                 }
             }

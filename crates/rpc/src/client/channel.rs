@@ -520,6 +520,7 @@ impl ChannelBuilder {
             }
             #[cfg(not(feature = "grpc"))]
             (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
+            (_, Wire::WebSocket) => Shared::Nothing(super::no_websocket()),
             _ => Shared::Server(TaskPlaces::new(self.address, connections)),
         };
         Channel {

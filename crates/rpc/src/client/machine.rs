@@ -119,8 +119,8 @@ impl Machine {
                 serves: options.serves(),
             })
             .into(),
-            // Channels over HTTP/2 make no machine.
-            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => {
+            // Channels over HTTP/2 and WebSocket make no machine.
+            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
                 let own = dovetail::Options {
                     limits: options.client.limits,
                     encoding: options.client.encoding,

@@ -108,6 +108,14 @@ fn no_http2(wire: Wire) -> Status {
     Status::new(Code::Unimplemented, what)
 }
 
+/// Why a channel cannot call by WebSocket.
+#[cold]
+fn no_websocket() -> Status {
+    let what =
+        "WebSocket is for pages in browsers: servers speak it, clients have the wire `dovetail`";
+    Status::new(Code::Unimplemented, what)
+}
+
 /// Whether a call that failed is tried again, on a connection that is not known to be lost.
 struct Retries {
     /// The contract says that running twice is as good as once.

@@ -1,7 +1,7 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::Shared;
-use super::http::Http;
+use super::http::{Http, Socket};
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
@@ -13,13 +13,16 @@ use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 #[cfg(feature = "grpc")]
 use dovetail_protocol::grpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
-use dovetail_protocol::{http, msgpack_rpc};
+use dovetail_protocol::{http, msgpack_rpc, websocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What peers are told of a drain.
 const GOING_DOWN: &str = "the server is shutting down";
+
+/// What peers are told that have not called for too long, where that can be said.
+const IDLE: &str = "nothing was called for too long";
 
 /// What peers are told that speak HTTP/2 to a thread.
 #[cfg(feature = "grpc")]
@@ -29,7 +32,7 @@ const NO_HTTP2: &str = "gRPC needs a socket and an event loop, which this connec
 pub(super) enum Machine {
     Detecting,
     Thrift(Box<ServerConnection>),
-    /// HTTP/1.1, with Thrift, Connect or gRPC-Web in it.
+    /// HTTP/1.1, with Thrift, Connect or gRPC-Web in it, or what has become a WebSocket.
     Http(Box<Http>),
     MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
@@ -42,6 +45,7 @@ pub(super) enum Machine {
 pub(super) enum Fault {
     Thrift(ProtocolError),
     Http(http::Error),
+    WebSocket(websocket::Error),
     /// The machine knows it.
     Known,
 }
@@ -55,6 +59,12 @@ impl From<ProtocolError> for Fault {
 impl From<http::Error> for Fault {
     fn from(error: http::Error) -> Self {
         Fault::Http(error)
+    }
+}
+
+impl From<websocket::Error> for Fault {
+    fn from(error: websocket::Error) -> Self {
+        Fault::WebSocket(error)
     }
 }
 
@@ -196,6 +206,14 @@ impl Machine {
         matches!(self, Machine::Dovetail(_))
     }
 
+    /// The connection as a WebSocket, where it is one.
+    pub(super) fn socket(&self) -> Option<&Socket> {
+        match self {
+            Machine::Http(machine) => machine.socket(),
+            _ => None,
+        }
+    }
+
     /// What the wire itself has to say behind the answers so far.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         match self {
@@ -207,8 +225,12 @@ impl Machine {
 
     /// What the wire itself has to say, in whatever place: before answers at the beginning.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
-        if let Machine::Dovetail(link) = self {
-            own(link, |machine| machine.transmit(out));
+        match self {
+            Machine::Dovetail(link) => {
+                own(link, |machine| machine.transmit(out));
+            }
+            Machine::Http(machine) => machine.transmit_at_once(out),
+            _ => {}
         }
     }
 
@@ -287,7 +309,7 @@ impl Machine {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
             }
-            Machine::Http(machine) => machine.too_slow(),
+            Machine::Http(machine) => machine.too_slow(limit),
             Machine::MsgpackRpc(link) => {
                 let error = msgpack_rpc::ProtocolError::TooSlow { limit };
                 rpc(link, |machine| machine.fail(error, input));
@@ -314,6 +336,13 @@ impl Machine {
         }
     }
 
+    /// Nothing was called for too long.
+    pub(super) fn idled(&mut self) {
+        if let Machine::Http(machine) = self {
+            machine.leave(IDLE);
+        }
+    }
+
     /// The server takes no further calls. False where the peer cannot know which of them were not started.
     pub(super) fn drain(&mut self) -> bool {
         match self {
@@ -321,6 +350,7 @@ impl Machine {
                 own(link, |machine| machine.drain(GOING_DOWN));
                 true
             }
+            Machine::Http(machine) => machine.leave(GOING_DOWN),
             // Only a peer whose wire is known can be told.
             _ => false,
         }

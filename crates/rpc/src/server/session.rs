@@ -1,6 +1,7 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
 use super::counters::count;
+use super::http::Socket;
 use super::machine::{Fault, Machine};
 use super::running::{RunningCall, crowded};
 use super::{LINGER, Shared};
@@ -91,6 +92,7 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
+        let waiting = self.input.len();
         let received =
             self.machine
                 .receive(&mut self.input, self.shared, &self.caller, &self.driver);
@@ -98,6 +100,15 @@ impl<'a> Session<'a> {
         if !self.ends() && self.is_draining() && self.machine.is_multiplexed() {
             // A peer whose wire has just become known can be told.
             self.drain();
+        }
+        if let Some(socket) = self.machine.socket() {
+            if self.input.len() < waiting {
+                // Items and what is about the connection do not come here.
+                self.message_began = None;
+            }
+            if socket.is_over() {
+                self.end.get_or_insert(End::LastCall);
+            }
         }
         match received {
             Ok(arrival) => {
@@ -120,7 +131,8 @@ impl<'a> Session<'a> {
     /// True once, before the first call, where the wire wants its own words to be sent before.
     pub(super) fn greets(&mut self) -> bool {
         let first = !std::mem::replace(&mut self.started, true);
-        first && matches!(self.machine, Machine::Dovetail(_))
+        // A socket has one call, but there may have been requests before.
+        self.is_socket() || (first && matches!(self.machine, Machine::Dovetail(_)))
     }
 
     /// Starts a call; its answer comes in `buffer`, which is empty.
@@ -181,7 +193,23 @@ impl<'a> Session<'a> {
 
     /// True where nothing has arrived that waits to be a call.
     pub(super) fn is_idle(&self) -> bool {
-        self.input.is_empty()
+        self.input.is_empty() && !self.machine.socket().is_some_and(Socket::is_within)
+    }
+
+    /// True for a connection with one call, whose items come and go while it runs.
+    pub(super) fn is_socket(&self) -> bool {
+        self.machine.socket().is_some()
+    }
+
+    /// True where part of a message has come that belongs to the call which runs, and the rest is waited for.
+    #[cfg(feature = "async")]
+    pub(super) fn expects_items(&self) -> bool {
+        self.is_socket() && !self.ends() && !self.is_idle() && self.full().is_none()
+    }
+
+    /// The call whose handler has to take items before more are received.
+    pub(super) fn full(&self) -> Option<Arc<web::Exchange>> {
+        self.machine.socket()?.full().cloned()
     }
 
     /// How much to receive next.
@@ -218,7 +246,8 @@ impl<'a> Session<'a> {
         if let Some(End::Broken(fault)) = &self.end {
             self.machine.goodbye(fault, out);
         }
-        !matches!(self.end, Some(End::Closed))
+        // The peer answers a close.
+        !matches!(self.end, Some(End::Closed)) || self.is_socket()
     }
 
     /// How long to wait for the peer, from now.
@@ -277,6 +306,7 @@ impl<'a> Session<'a> {
         match self.is_idle() {
             true => {
                 count(&counters.idle_timeouts);
+                self.machine.idled();
                 self.end = Some(End::Closed);
             }
             false => {

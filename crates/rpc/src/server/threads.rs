@@ -8,7 +8,7 @@ use super::{Door, Entered, Guest, LINGER, Shared, entrance};
 use crate::block_on::block_on;
 use crate::buffers::Gathered;
 use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming};
+use crate::incoming::{Arrival, Incoming, ReplyTo};
 use crate::link::{Flush, Link};
 use crate::transport::{Listener, Receiver, Stream, Wait};
 use crate::{Code, Execution, Status, web};
@@ -171,8 +171,9 @@ impl<'a> Connection<'a> {
         'a: 'scope,
     {
         // Nothing overtakes a one-way call where nobody could tell.
-        let aside_too =
-            self.session.is_multiplexed() || (self.session.tells_apart() && !call.oneway);
+        let aside_too = self.session.is_multiplexed()
+            || self.session.is_socket()
+            || (self.session.tells_apart() && !call.oneway);
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         let most = self.shared.limits.calls_per_connection;
@@ -189,7 +190,7 @@ impl<'a> Connection<'a> {
             Poll::Pending => match self.session.streaming() {
                 Some(reply) => {
                     let reply = reply.clone();
-                    block_on(self.stream(running, &reply))
+                    self.stream(running, &reply)
                 }
                 None => block_on(running),
             },
@@ -197,24 +198,15 @@ impl<'a> Connection<'a> {
         self.out.put(answer);
     }
 
-    /// Sends the items of a handler as it makes them. One that waits for its caller finds out that this has gone when it
+    /// Runs a handler in place that has items to send. One that waits for its caller finds out that this has gone when it
     /// next sends something.
-    async fn stream(&mut self, mut running: RunningCall<'a>, reply: &web::ReplyTo) -> Gathered {
-        poll_fn(|context| {
-            loop {
-                if let Poll::Ready(answer) = Pin::new(&mut running).poll(context) {
-                    return Poll::Ready(answer);
-                }
-                reply.transmit(&mut self.out.waiting.bytes);
-                if self.out.waiting.is_empty() {
-                    return Poll::Pending;
-                }
-                if self.sender.send(&mut self.out).is_err() {
-                    self.session.lost();
-                }
+    fn stream(&mut self, running: RunningCall<'a>, reply: &web::ReplyTo) -> Gathered {
+        block_on(stream(running, reply, |items| {
+            self.out.put(items.into());
+            if self.sender.send(&mut self.out).is_err() {
+                self.session.lost();
             }
-        })
-        .await
+        }))
     }
 
     /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
@@ -226,6 +218,14 @@ impl<'a> Connection<'a> {
     }
 
     fn receive(&mut self, aside: &mut Aside<'_, '_>) -> io::Result<()> {
+        if let Some(call) = self.session.full() {
+            let room = poll_fn(|context| match call.has_room(context) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            });
+            block_on(room);
+            return Ok(());
+        }
         self.receiver.relax(&mut self.session.input);
         // It is this end that makes the peer wait where handlers do.
         let waits_for_peer = aside.is_empty() || !self.session.is_idle();
@@ -251,6 +251,28 @@ impl<'a> Connection<'a> {
         }
         Ok(())
     }
+}
+
+/// The answer of a handler, whose items are sent as it makes them.
+async fn stream(
+    mut running: RunningCall<'_>,
+    reply: &web::ReplyTo,
+    mut send: impl FnMut(Vec<u8>),
+) -> Gathered {
+    poll_fn(|context| {
+        loop {
+            if let Poll::Ready(answer) = Pin::new(&mut running).poll(context) {
+                return Poll::Ready(answer);
+            }
+            let mut items = Vec::new();
+            reply.transmit(&mut items);
+            if items.is_empty() {
+                return Poll::Pending;
+            }
+            send(items);
+        }
+    })
+    .await
 }
 
 /// How often a connection of which the receiving side is shut down is looked at.
@@ -314,7 +336,13 @@ fn finish<'scope>(
     released: Option<Released<'scope>>,
     scope: &'scope Scope<'scope, '_>,
 ) {
-    sender.send_or_shut_down(&block_on(running));
+    let answer = match running.reply().clone() {
+        ReplyTo::Web(reply) => block_on(stream(running, &reply, |items| {
+            sender.send_or_shut_down(&items.into());
+        })),
+        _ => block_on(running),
+    };
+    sender.send_or_shut_down(&answer);
     let Some(released) = released else {
         return;
     };

@@ -11,7 +11,7 @@ mod caller;
 mod http2;
 
 use super::Style;
-use super::message::{packed, parameters};
+use super::message::parameters;
 #[cfg(feature = "grpc")]
 use crate::streams::Body;
 #[cfg(feature = "grpc")]
@@ -26,6 +26,9 @@ use std::task::{Context, Poll, Waker};
 
 /// Where so many bytes wait to be sent, who sends more has to wait, too.
 const ENOUGH: usize = 16 << 10;
+
+/// Where so many bytes wait that the handler has not taken, no more is received by WebSocket.
+const WINDOW: usize = 64 << 10;
 
 /// A call with streams.
 pub(crate) struct Exchange {
@@ -64,6 +67,8 @@ struct State {
     headed: bool,
     /// Over HTTP/1.1: what is left is sent with the end.
     over: bool,
+    /// By WebSocket: the caller has gone, and takes not even the end.
+    silent: bool,
     /// The caller has the answer.
     #[cfg(feature = "grpc")]
     answered: bool,
@@ -97,6 +102,10 @@ impl State {
     /// True where something can be sent over HTTP/1.1.
     fn has_piece(&self) -> bool {
         !self.over && self.begun && (!self.headed || !self.out.is_empty())
+    }
+
+    fn is_full(&self) -> bool {
+        self.waiting >= WINDOW && self.inbox.is_open()
     }
 
     /// Takes all that is to be sent.
@@ -164,8 +173,8 @@ impl Exchange {
     }
 
     fn push(&self, state: &mut State, message: Bytes) {
-        let message = packed(message, self.style.coding);
-        state.out.extend_from_slice(&self.style.in_body(message));
+        let message = self.style.item(self.method, message);
+        state.out.extend_from_slice(&message);
         state.wake_driver();
     }
 
@@ -200,6 +209,27 @@ impl Exchange {
         state.begun.then_some(Piece { first, bytes })
     }
 
+    /// What can still be sent by WebSocket before the end; `None` where not even that can be.
+    pub(crate) fn last(&self) -> Option<Bytes> {
+        let mut state = self.lock();
+        state.over = true;
+        (!state.silent).then(|| state.take())
+    }
+
+    /// True where the end is sent next over HTTP/1.1, or nothing more is.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.lock().over
+    }
+
+    /// The call is over for this reason, and nothing more is said, not even that.
+    pub(crate) fn silence(&self, why: &Status) {
+        let mut state = self.lock();
+        state.silent = true;
+        state.over = true;
+        drop(state);
+        self.fail(why);
+    }
+
     /// True where there is a piece; else who asks is woken when there is.
     #[cfg(feature = "async")]
     pub(crate) fn has_piece(&self, context: &Context<'_>) -> bool {
@@ -218,6 +248,18 @@ impl Exchange {
     #[cfg(feature = "grpc")]
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting
+    }
+
+    /// True where no more is received by WebSocket.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lock().is_full()
+    }
+
+    /// True where more is; else who asks is woken when it is.
+    pub(crate) fn has_room(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        state.driver = Some(context.waker().clone());
+        !state.is_full()
     }
 
     /// Takes in a message.
@@ -265,7 +307,9 @@ impl Exchange {
 
     /// True where the call was broken off; else who asks is woken when it is.
     pub(super) fn is_over(&self, context: &Context<'_>) -> bool {
-        self.lock().inbox.is_over(context.waker())
+        let mut state = self.lock();
+        // One that is answered is over, too, but for another reason.
+        (!state.over || state.silent) && state.inbox.is_over(context.waker())
     }
 }
 

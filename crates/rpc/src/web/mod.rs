@@ -1,10 +1,11 @@
-//! Calls over HTTP, of gRPC, gRPC-Web and Connect: their messages, their streams, and how they are answered. It makes no
+//! Calls over HTTP, of gRPC, gRPC-Web, Connect and WebSocket: their messages, their streams, and how they are answered. It makes no
 //! difference which version of HTTP it is; drivers know that.
 
 mod coding;
 mod exchange;
 mod message;
 mod reply;
+mod socket;
 mod style;
 
 pub(crate) use coding::gunzip;

@@ -1,7 +1,7 @@
 //! How a call over HTTP is answered.
 
 use super::message::{framed, write_json, write_protobuf};
-use super::{Exchange, Style};
+use super::{Exchange, Style, socket};
 use crate::messages::{first_field, thrown};
 use crate::streams::ended;
 use crate::{AnswerHeaders, Method, Status};
@@ -35,6 +35,8 @@ enum Place {
     Next(http::ReplyTo),
     /// The same with an answer that is known already.
     Known(http::ReplyTo, Arc<Response>),
+    /// On a connection of its own, which is a WebSocket.
+    Socket,
 }
 
 /// What a call is answered with.
@@ -101,6 +103,17 @@ impl ReplyTo {
         }
     }
 
+    /// The same by WebSocket.
+    pub(crate) fn socket(method: Option<&'static Method>, style: Style) -> Self {
+        ReplyTo {
+            method,
+            style,
+            said: AnswerHeaders::default(),
+            streams: None,
+            place: Place::Socket,
+        }
+    }
+
     /// To a request over HTTP/1.1 that is answered so, whatever happens.
     pub(crate) fn known(style: Style, http: http::ReplyTo, answer: Response) -> Self {
         ReplyTo {
@@ -127,6 +140,7 @@ impl ReplyTo {
         match &self.place {
             #[cfg(feature = "grpc")]
             Place::Left(_) => false,
+            Place::Socket => false,
             Place::Next(http) | Place::Known(http, _) => http.closes(),
         }
     }
@@ -137,6 +151,7 @@ impl ReplyTo {
         match &self.place {
             #[cfg(feature = "grpc")]
             Place::Left(_) => false,
+            Place::Socket => false,
             Place::Next(_) | Place::Known(..) => true,
         }
     }
@@ -176,9 +191,22 @@ impl ReplyTo {
             }
             Place::Known(http, response) => http.write(response, out),
             Place::Next(http) => self.write(http, answer, out),
+            Place::Socket => self.write_socket(answer, out),
         }
         if let Some(streams) = &self.streams {
             streams.fail(&ended());
+        }
+    }
+
+    /// Appends an answer by WebSocket, or what is left of it, and the close.
+    fn write_socket(&self, answer: Answer, out: &mut Vec<u8>) {
+        let rest = match &self.streams {
+            Some(streams) => streams.last(),
+            None => Some(Bytes::new()),
+        };
+        if let Some(rest) = rest {
+            out.extend_from_slice(&rest);
+            socket::write_last(self.method, answer, &self.said, out);
         }
     }
 
@@ -203,16 +231,20 @@ impl ReplyTo {
         http.end(out);
     }
 
-    /// Appends what can be sent of an answer over HTTP/1.1 that has items.
+    /// Appends what can be sent over HTTP/1.1, or by WebSocket, of an answer that has items.
     pub(crate) fn transmit(&self, out: &mut Vec<u8>) {
-        let (Place::Next(http), Some(streams)) = (&self.place, &self.streams) else {
+        let Some(piece) = self.streams.as_ref().and_then(|streams| streams.piece()) else {
             return;
         };
-        if let Some(piece) = streams.piece() {
-            if piece.first {
-                http.begin(&self.style.head(&self.said), out);
+        match &self.place {
+            Place::Next(http) => {
+                if piece.first {
+                    http.begin(&self.style.head(&self.said), out);
+                }
+                http.piece(&piece.bytes, out);
             }
-            http.piece(&piece.bytes, out);
+            Place::Socket => out.extend_from_slice(&piece.bytes),
+            _ => {}
         }
     }
 

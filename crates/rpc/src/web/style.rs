@@ -2,6 +2,7 @@
 
 use super::message::{Form, compressed, packed};
 use super::reply::{Answer, Thrown};
+use super::socket;
 use crate::{AnswerHeaders, Method, Wire};
 use dovetail_protocol::grpc::{Coding, Text, Web, encode_value, web_end};
 use dovetail_protocol::http::Response;
@@ -19,6 +20,8 @@ pub(crate) enum Protocol {
     Connect,
     /// Connect's for calls with streams.
     ConnectStream,
+    /// JSON by WebSocket, over HTTP/1.1; [`socket`](super::socket) has its messages.
+    WebSocket,
 }
 
 /// How a call over HTTP is answered.
@@ -37,6 +40,7 @@ impl Style {
             Protocol::Grpc => Wire::Grpc,
             Protocol::GrpcWeb { .. } => Wire::GrpcWeb(self.codec),
             Protocol::Connect | Protocol::ConnectStream => Wire::Connect(self.codec),
+            Protocol::WebSocket => Wire::WebSocket,
         }
     }
 
@@ -49,7 +53,18 @@ impl Style {
 
     /// True where failures are also said in JSON, for people.
     pub(super) fn debugs(self) -> bool {
-        matches!(self.protocol, Protocol::Connect | Protocol::ConnectStream)
+        matches!(
+            self.protocol,
+            Protocol::Connect | Protocol::ConnectStream | Protocol::WebSocket
+        )
+    }
+
+    /// An item, or a result before the items, as it is sent.
+    pub(super) fn item(self, method: &Method, message: Bytes) -> Bytes {
+        match self.protocol {
+            Protocol::WebSocket => socket::item(method, &message).into(),
+            _ => self.in_body(packed(message, self.coding)),
+        }
     }
 
     /// Messages as they stand in the body.
@@ -125,7 +140,7 @@ impl Style {
 }
 
 /// What a handler has said, as HTTP has it. What cannot be sent was refused when it was said.
-fn sendable(said: &Headers) -> Vec<(String, String)> {
+pub(super) fn sendable(said: &Headers) -> Vec<(String, String)> {
     let encoded = said.iter().map(|(name, value)| encode_value(name, value));
     encoded.filter_map(Result::ok).collect()
 }

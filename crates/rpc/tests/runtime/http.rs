@@ -284,7 +284,7 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
         (
             json("/Hello/follow", "{}"),
             501,
-            r#"{"code":"unimplemented","message":"`follow` has streams, which need Dovetail's own wire, gRPC, gRPC-Web, or application/connect+json of Connect"}"#,
+            r#"{"code":"unimplemented","message":"`follow` has streams, which need Dovetail's own wire, gRPC, gRPC-Web, WebSocket, or application/connect+json of Connect"}"#,
         ),
         (
             get("/favicon.ico"),

@@ -50,6 +50,7 @@ mod virtual_time;
 mod web;
 #[cfg(feature = "grpc")]
 mod web_http2;
+mod websocket;
 
 // The types, and random values of them, that the encodings are tested with.
 #[cfg(all(

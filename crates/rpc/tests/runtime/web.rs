@@ -178,6 +178,15 @@ fn rows() -> Vec<Row<'static>> {
             )],
         ),
         (
+            "sum",
+            STREAM_JSON,
+            envelopes(&[(0, r#"{"params":{"stopAfter":"x"}}"#)]),
+            &[(
+                2,
+                r#"{"error":{"code":"invalid_argument","message":"the parameters of `sum` cannot be decoded: stop_after: \"x\" is not a number that fits here"}}"#,
+            )],
+        ),
+        (
             "nothing",
             STREAM_JSON,
             envelopes(&[(0, "{}")]),
@@ -312,7 +321,7 @@ descriptor!(static TALK = "Talk" in "talk.v1" {
 });
 
 /// Says things beside its answers.
-struct Talk;
+pub(crate) struct Talk;
 
 impl Service for Talk {
     fn descriptor(&self) -> &'static ServiceDescriptor {

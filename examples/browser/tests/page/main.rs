@@ -9,13 +9,17 @@ use std::process::{Child, Command, Stdio};
 use chromium::Chromium;
 
 /// What the page shows.
-const RESULTS: [&str; 6] = [
+const RESULTS: [&str; 10] = [
     "Connect: Hello, Ada!",
     r#"Connect, a stream: {"item":2} {"item":1} {"item":0} end: {}"#,
     r#"Connect, a failure: end: {"error":{"code":"out_of_range","message":"nothing is below zero"}}"#,
     r#"gRPC-Web: {"result":"Hello, Ada!"} end: grpc-status: 0"#,
     r#"gRPC-Web, a stream: {"item":2} {"item":1} {"item":0} end: grpc-status: 0"#,
     "gRPC-Web, a failure: end: grpc-status: 11, grpc-message: nothing is below zero",
+    r#"WebSocket: {"result":"Hello, Ada!"} {"end":{}} closed: 1000"#,
+    r#"WebSocket, a stream: {"item":1} {"item":0} {"end":{}} closed: 1000"#,
+    r#"WebSocket, both ways: {"item":"fuel: go"} {"item":"crew: go"} {"end":{}} closed: 1000"#,
+    r#"WebSocket, a failure: {"end":{"error":{"code":"out_of_range","message":"nothing is below zero"}}} closed: 1000"#,
 ];
 
 /// The page's lines, once it says that all calls are done.

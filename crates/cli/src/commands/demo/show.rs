@@ -62,7 +62,11 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
         let wire = row.wire.to_string();
         let alone = match row.wire {
             Wire::Grpc => "HTTP/2",
-            Wire::Dovetail | Wire::MsgpackRpc | Wire::GrpcWeb(_) | Wire::Connect(_) => "",
+            Wire::Dovetail
+            | Wire::MsgpackRpc
+            | Wire::GrpcWeb(_)
+            | Wire::Connect(_)
+            | Wire::WebSocket => "",
             Wire::Thrift(_) => "unframed",
         };
         let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));

@@ -475,6 +475,7 @@ impl ChannelBuilder {
         let shared = match (settled, wire) {
             (Err(why), _) => Shared::Nothing(why),
             (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
+            (_, Wire::WebSocket) => Shared::Nothing(super::no_websocket()),
             _ => Shared::Server(Server {
                 connector: self.connector,
                 places: Places::new(self.options.connections),

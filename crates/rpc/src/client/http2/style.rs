@@ -1,4 +1,5 @@
-//! What of a call each protocol has its own way for, at the caller.
+//! What of a call each protocol has its own way for, at the caller. No channel calls by WebSocket; its messages are those of
+//! Connect's streams otherwise.
 
 use super::super::options::Options;
 use crate::web::{Protocol, Style};
@@ -46,7 +47,7 @@ impl Style {
             Protocol::Grpc => grpc::request_headers(&ask),
             Protocol::GrpcWeb { text } => Web { codec, text }.request_headers(&ask),
             Protocol::Connect => connect::request_headers(&ask),
-            Protocol::ConnectStream => connect::stream_request_headers(&ask),
+            Protocol::ConnectStream | Protocol::WebSocket => connect::stream_request_headers(&ask),
         }
     }
 
@@ -59,7 +60,7 @@ impl Style {
                 web.map(|web| web.codec)
             }
             Protocol::Connect => connect::codec(content_type),
-            Protocol::ConnectStream => connect::stream_codec(content_type),
+            Protocol::ConnectStream | Protocol::WebSocket => connect::stream_codec(content_type),
         }
     }
 
@@ -68,7 +69,7 @@ impl Style {
         match self.protocol {
             Protocol::Grpc | Protocol::GrpcWeb { .. } => grpc::Coding::HEADER,
             Protocol::Connect => "content-encoding",
-            Protocol::ConnectStream => "connect-content-encoding",
+            Protocol::ConnectStream | Protocol::WebSocket => "connect-content-encoding",
         }
     }
 
@@ -77,7 +78,7 @@ impl Style {
         match self.protocol {
             Protocol::Grpc | Protocol::Connect => 0,
             Protocol::GrpcWeb { .. } => Web::END,
-            Protocol::ConnectStream => connect::END,
+            Protocol::ConnectStream | Protocol::WebSocket => connect::END,
         }
     }
 
@@ -85,7 +86,7 @@ impl Style {
     pub(super) fn refused(self, http: u16) -> Status {
         match self.protocol {
             Protocol::Grpc | Protocol::GrpcWeb { .. } => grpc::from_http(http),
-            Protocol::Connect | Protocol::ConnectStream => connect::from_http(http),
+            _ => connect::from_http(http),
         }
     }
 }

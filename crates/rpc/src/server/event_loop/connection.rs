@@ -236,12 +236,14 @@ impl<'a> Connection<'a> {
             .streaming()
             .and_then(|reply| reply.streams().cloned());
         let streams = streams.filter(|_| !self.flight.is_empty());
-        let patience = match (self.session.is_idle() && !idle) || streams.is_some() {
+        let full = self.session.full().is_some();
+        let items = self.session.expects_items();
+        let patience = match (self.session.is_idle() && !idle) || (streams.is_some() && !items) {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
             false => self.session.patience(),
         };
-        let receives = (!self.session.ends() || self.session.drains()) && self.has_room();
+        let receives = (!self.session.ends() || self.session.drains()) && self.has_room() && !full;
         // Of a caller who only listens nothing is expected but that it goes.
         let watches = streams.is_some() && self.session.input.len() < AHEAD;
         let drains = !self.session.ends()
@@ -255,6 +257,7 @@ impl<'a> Connection<'a> {
         };
         let queued = poll_fn(|context| match &streams {
             Some(streams) if streams.has_piece(context) => Poll::Ready(()),
+            Some(streams) if full && streams.has_room(context) => Poll::Ready(()),
             _ => Poll::Pending,
         });
         let event = tokio::select! {

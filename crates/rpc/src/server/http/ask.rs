@@ -59,7 +59,8 @@ impl Ask {
         )
     }
 
-    fn new(
+    /// A call of this request, which stands for what its path names.
+    pub(super) fn new(
         request: &http::Request,
         style: Style,
         terms: Result<Terms, Status>,
@@ -78,6 +79,7 @@ impl Ask {
     fn with(target: Target, method: Option<&'static Method>, style: Style, terms: Terms) -> Self {
         let asked = match style.protocol {
             Protocol::GrpcWeb { .. } => terms.coding.as_deref() == Some(b"gzip"),
+            Protocol::WebSocket => false,
             _ => true,
         };
         Ask {

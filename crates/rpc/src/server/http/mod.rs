@@ -1,9 +1,12 @@
-//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of gRPC-Web's.
+//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of gRPC-Web's, or makes a
+//! WebSocket of it.
 
 mod ask;
 mod body;
+mod socket;
 
 pub(super) use ask::{Ask, Parameters, before_items, no_single_message, of_message};
+pub(super) use socket::Socket;
 
 use super::Shared;
 use super::machine::Fault;
@@ -14,8 +17,9 @@ use crate::{AnswerHeaders, Method, Status};
 use body::messages;
 use bytes::BytesMut;
 use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
-use dovetail_protocol::{Codec, Headers, connect, thrift};
+use dovetail_protocol::{Codec, Headers, connect, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
+use std::time::Duration;
 
 /// Of how many of the longest messages a request may be as long whose messages are in envelopes.
 const MESSAGES: usize = 4;
@@ -27,6 +31,8 @@ pub(super) struct Http {
     claimed: bool,
     /// How the last request is answered, where that is a call with streams.
     streaming: Option<ReplyTo>,
+    /// What the connection has become.
+    socket: Option<Box<Socket>>,
 }
 
 impl Http {
@@ -36,6 +42,7 @@ impl Http {
             thrift: thrift::ServerConnection::new(shared.options.clone()),
             claimed: false,
             streaming: None,
+            socket: None,
         }
     }
 
@@ -45,6 +52,9 @@ impl Http {
         input: &mut BytesMut,
         shared: &Shared,
     ) -> Result<Option<Incoming>, Fault> {
+        if let Some(socket) = &mut self.socket {
+            return Ok(socket.receive(input, shared)?);
+        }
         let claimed = &mut self.claimed;
         let request = self.connection.receive(input, |method, headers| {
             *claimed = connect::claims(method, headers);
@@ -56,6 +66,12 @@ impl Http {
         let Some(request) = request else {
             return Ok(None);
         };
+        if websocket::asks(&request) {
+            return match upgrade(request, shared) {
+                Ok(socket) => Ok(self.socket.insert(socket).receive(input, shared)?),
+                Err(refused) => Ok(Some(*refused)),
+            };
+        }
         let foreign = Cors::refuses(shared.cors.as_ref(), &request.headers);
         if !foreign && !connect::is_call(&request) && thrift::is_message(&request.body) {
             self.claimed = false;
@@ -71,32 +87,65 @@ impl Http {
     }
 
     pub(super) fn needs(&self) -> usize {
-        self.connection.needs()
+        match &self.socket {
+            Some(socket) => socket.needs(),
+            None => self.connection.needs(),
+        }
     }
 
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         self.connection.transmit(out);
     }
 
+    /// What a socket has to say, in whatever place.
+    pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
+        if let Some(socket) = &mut self.socket {
+            socket.transmit(out);
+        }
+    }
+
+    /// What the connection has become, where it is a WebSocket.
+    pub(super) fn socket(&self) -> Option<&Socket> {
+        self.socket.as_deref()
+    }
+
+    /// The server goes down, or has waited for too long. False where the peer cannot be told.
+    pub(super) fn leave(&mut self, why: &'static str) -> bool {
+        let socket = self.socket.as_mut();
+        socket.map(|socket| socket.leave(why)).is_some()
+    }
+
     /// How the call with streams is answered that has come last.
     pub(super) fn streaming(&self) -> Option<&ReplyTo> {
-        self.streaming.as_ref()
+        match &self.socket {
+            Some(socket) => socket.streaming(),
+            None => self.streaming.as_ref(),
+        }
     }
 
     /// The peer has gone: a handler with streams need not wait for it.
     pub(super) fn lost(&self) {
+        if let Some(socket) = &self.socket {
+            return socket.lost();
+        }
         let streams = self.streaming.as_ref().and_then(ReplyTo::streams);
         if let Some(streams) = streams {
             streams.fail(&cancelled());
         }
     }
 
-    pub(super) fn too_slow(&mut self) -> Fault {
-        Fault::Http(self.connection.too_slow())
+    pub(super) fn too_slow(&mut self, limit: Duration) -> Fault {
+        match &self.socket {
+            Some(socket) => Fault::WebSocket(socket.too_slow(limit)),
+            None => Fault::Http(self.connection.too_slow()),
+        }
     }
 
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
-        Ok(self.connection.end(input)?)
+        match &self.socket {
+            Some(socket) => Ok(socket.end(input)?),
+            None => Ok(self.connection.end(input)?),
+        }
     }
 
     /// The last words, in the form that the sender of the last request reads.
@@ -107,6 +156,9 @@ impl Http {
             }
             Fault::Http(error) => self.connection.goodbye(error, out),
             Fault::Thrift(error) => self.thrift.goodbye(error, out),
+            Fault::WebSocket(error) => {
+                websocket::write_close(error.code(), &error.to_string(), out);
+            }
             Fault::Known => {}
         }
     }
@@ -197,5 +249,22 @@ fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
         objects: None,
         results: Vec::new(),
         lease: None,
+    }
+}
+
+/// The socket that a connection becomes with this request, or the answer to one that cannot have any.
+fn upgrade(request: http::Request, shared: &Shared) -> Result<Box<Socket>, Box<Incoming>> {
+    let cors = shared.cors.as_ref();
+    let mut accepted = Vec::new();
+    let answer = match Cors::refuses_socket(cors, &request.headers) {
+        true => Err(connect::Refusal::foreign().response()),
+        false => websocket::accept(&request, &mut accepted),
+    };
+    match answer {
+        Ok(()) => Ok(Box::new(Socket::new(request, accepted, shared))),
+        Err(refused) => {
+            let http = http::ReplyTo::new(&request, cors);
+            Err(Box::new(answered(http, refused)))
+        }
     }
 }

@@ -80,6 +80,7 @@ pub(super) fn request(head: &Parts) -> one::Request {
         headers: headers.collect::<Headers>(),
         body: Bytes::new(),
         keep_alive: true,
+        upgrades: false,
     }
 }
 
