@@ -65,6 +65,7 @@ const CODE_MAPS: &[&str] = &[
     "crates/protocol/src/grpc/status.rs",
     "crates/protocol/src/msgpack_rpc/status.rs",
     "crates/protocol/src/thrift/application_exception.rs",
+    "crates/protocol/src/websocket/error.rs",
 ];
 
 /// The modules of `protocol` that are no call protocol: several stand on each.
