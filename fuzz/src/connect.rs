@@ -1,12 +1,13 @@
 //! HTTP/1.1 and Connect's protocol on arbitrary bytes in arbitrary pieces.
 
 use bytes::BytesMut;
-use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::connect::{
-    Call, Refusal, goodbye, is_call, stream_codec, stream_terms, target,
+    self, Call, End, Refusal, goodbye, is_call, read_end, read_failure, split_trailers,
+    stream_codec, stream_terms, target,
 };
-use dovetail_protocol::grpc::{Web, web_terms};
+use dovetail_protocol::grpc::{Web, read_web_end, web_terms};
 use dovetail_protocol::http::{Cors, ReplyTo, Request, ServerConnection};
+use dovetail_protocol::{ConnectionLimits, Failure};
 
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
@@ -71,4 +72,28 @@ fn answer(request: &Request) -> String {
         assert_eq!(text.matches("\r\n\r\n").count(), 1, "{text}");
     }
     format!("{} {read:?} {streams:?} {web:?}", is_call(request))
+}
+
+/// What a server says of how a call ended, in a body, in the last message of a stream, and in gRPC-Web's.
+pub(crate) fn ends(data: &[u8]) {
+    let failure = read_failure(503, b"application/json", data);
+    let again = connect::failure(&failure, None);
+    let read = read_failure(again.status, b"application/json", &again.body);
+    let said = |failure: &Failure| {
+        let values = failure.details.iter().map(|any| any.value.clone());
+        let status = &failure.status;
+        (
+            status.code(),
+            status.message().to_owned(),
+            values.collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(said(&read), said(&failure));
+    if let Some(End { trailers, .. }) = read_end(data) {
+        let (headers, trailers) = split_trailers(&trailers);
+        assert!(headers.iter().chain(trailers.iter()).count() <= data.len());
+    }
+    let (ended, trailers) = read_web_end(data);
+    assert!(ended.is_none() || !data.is_empty());
+    assert!(trailers.iter().count() <= data.len());
 }

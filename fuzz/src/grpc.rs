@@ -27,7 +27,7 @@ pub(crate) fn messages(data: &[u8]) {
 
 /// The messages, and how the stream ends.
 fn frames(input: &[u8], size: usize) -> (Vec<Frame>, Result<(), FrameError>) {
-    let mut assembler = Assembler::new(MOST);
+    let mut assembler = Assembler::new(MOST).ending_with(0x80);
     let mut frames = Vec::new();
     for piece in input.chunks(size) {
         let mut piece = Bytes::copy_from_slice(piece);

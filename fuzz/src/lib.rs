@@ -37,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     ("http", machines::http),
     ("client", machines::client),
     ("connect", connect::requests),
+    ("connect-ends", connect::ends),
     ("detection", machines::detection),
     ("msgpack-rpc-server", msgpack_rpc::server),
     ("msgpack-rpc-client", msgpack_rpc::client),

@@ -24,6 +24,9 @@ const SEEDS: &[&[u8]] = &[
     b"\0\0\0\0\x02hi\x01\0\0\0\0\0\0\0\0\x03abc",
     b"13\0caf%C3%A9 100%\0CAISAngaFgoBYRIA",
     b"YQ==, YmM",
+    b"{\"code\":\"aborted\",\"message\":\"no\",\"details\":[{\"type\":\"a.B\",\"value\":\"CgF4\"}]}",
+    b"{\"error\":{\"code\":\"aborted\"},\"metadata\":{\"a-bin\":[\"YQ\"],\"b\":[\"c\",\"d\"]}}",
+    b"grpc-status: 9\r\ngrpc-message: caf%C3%A9\r\na: b\r\n",
     b"99999999m",
     b"\0\x01\0\x02\x01\x01\x01a\x01b\0\x82\x21\x01\x01a\0\0\0",
 ];
@@ -90,7 +93,7 @@ proptest! {
 
     #[test]
     fn mutated_messages(data in messages()) {
-        for name in ["server", "server-of-one-wire", "header", "http", "connect", "websocket", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
+        for name in ["server", "server-of-one-wire", "header", "http", "connect", "connect-ends", "websocket", "client", "detection", "msgpack-rpc-server", "msgpack-rpc-client", "grpc-messages", "grpc-headers"] {
             dovetail_fuzz::find(name).unwrap()(&data);
         }
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: Connect's own suite against our server.
+//! `cargo xtask conformance`: Connect's own suite against our server and our client.
 
 use crate::stage::{self, Outcome};
 use crate::steps::execute;
@@ -6,13 +6,38 @@ use crate::tools::{self, GO};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Models of our server, each with what the suite tries of it: threads have no HTTP/2.
-const RUNS: [(&str, &str); 2] = [("loops", "config.yaml"), ("threads", "http1.yaml")];
+/// What the suite is told to try, of what of ours.
+const RUNS: [Run; 3] = [
+    Run {
+        mode: "server",
+        config: "config.yaml",
+        peer: &["server", "--model", "loops"],
+    },
+    Run {
+        mode: "server",
+        config: "http1.yaml",
+        peer: &["server", "--model", "threads"],
+    },
+    Run {
+        mode: "client",
+        config: "client.yaml",
+        peer: &["client"],
+    },
+];
+
+struct Run {
+    /// What is tested.
+    mode: &'static str,
+    /// Which cases: a file of `interop/conformance`.
+    config: &'static str,
+    /// The words behind `dovetail-peer conformance`.
+    peer: &'static [&'static str],
+}
 
 /// Cases that may fail: they compare what is left of a deadline with what it was, which a busy machine does not keep.
 const FLAKY: &str = "Deadline Propagation/**";
 
-/// Runs all of it, in some 10 seconds.
+/// Runs all of it, in some 20 seconds.
 pub(crate) fn run() -> Result<(), String> {
     tools::install(&[GO])?;
     match stage::command(&["cargo", "build", "--quiet", "--package", "dovetail-peer"]) {
@@ -22,24 +47,28 @@ pub(crate) fn run() -> Result<(), String> {
     let root = stage::root();
     let suite = build(&root)?;
     let peer = target(&root).join("debug/dovetail-peer");
-    for (model, config) in RUNS {
+    for Run {
+        mode,
+        config,
+        peer: words,
+    } in RUNS
+    {
         let config = root.join("interop/conformance").join(config);
-        let words = [
-            suite.as_path(),
-            Path::new("--mode"),
-            Path::new("server"),
-            Path::new("--conf"),
-            &config,
-            Path::new("--known-flaky"),
-            Path::new(FLAKY),
-            Path::new("--"),
-            &peer,
-            Path::new("conformance"),
-            Path::new("--model"),
-            Path::new(model),
+        let paths = [&suite, &config, &peer].map(|path| path.to_string_lossy());
+        let [suite, config, peer] = &paths;
+        let suite = [
+            suite,
+            "--mode",
+            mode,
+            "--conf",
+            config,
+            "--known-flaky",
+            FLAKY,
+            "--",
+            peer,
+            "conformance",
         ];
-        let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-        match stage::command(&words) {
+        match stage::command(&[&suite, words].concat()) {
             Outcome::Passed => {}
             Outcome::Skipped(why) | Outcome::Failed(why) => return Err(why),
         }

@@ -32,7 +32,7 @@ enum Command {
     Test(test::Options),
     /// Measure Dovetail beside its peers and the floors, and write a report.
     Bench(bench::Options),
-    /// Run Connect's conformance suite against our server.
+    /// Run Connect's conformance suite against our server and our client.
     Conformance,
     /// Fetch the .thrift files that other projects ship into `target/peer-idl`.
     FetchPeerIdl,

@@ -45,7 +45,7 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer http2 server FLAGS --model bare
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
-       dovetail-peer conformance [--model M], for Connect's conformance suite
+       dovetail-peer conformance server [--model M] | client, for Connect's conformance suite
 CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | streams | objects; the last two have cases for capture alone
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
@@ -148,7 +148,7 @@ const CONTRACTS: [Contract; 9] = [
     Contract {
         name: "http",
         services: &[&calls::v1::CALLS, &mapped::MAPPED],
-        // Clients of ours do not speak Connect.
+        // Connect's conformance suite has those of clients.
         cases: Vec::new,
         serve: |server| {
             let handler = Arc::new(grpc::Handler::default());
@@ -193,8 +193,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let contract = arguments.next().ok_or(USAGE)?;
     if contract == "conformance" {
-        conformance::serve(&options(arguments)?)?;
-        return Ok(ExitCode::SUCCESS);
+        let run = match arguments.next().as_deref() {
+            Some("server") => conformance::serve,
+            Some("client") => conformance::call,
+            _ => return Err(USAGE.into()),
+        };
+        let ran = run(&options(arguments)?);
+        return ran.map(|()| ExitCode::SUCCESS).map_err(|why| why as _);
     }
     let contract = CONTRACTS.iter().find(|known| known.name == contract);
     let contract = contract.ok_or(USAGE)?;
@@ -273,7 +278,7 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
         "testing" => return vec![alone(GRPC, false)],
         "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
         "http" => {
-            let why = "Dovetail answers Connect, and does not call it";
+            let why = "Connect's conformance suite tries our client";
             let ways =
                 CONNECT.map(|protocol| ["http", TLS].map(|way| answered(protocol, way, why)));
             return ways.concat();

@@ -4,7 +4,7 @@ use super::status::{self, of_http};
 use super::{codec, content_type, stream_type};
 use crate::http::Header;
 use crate::metadata::{decode_value, is_custom};
-use crate::{Ask, Code, Codec, Coding, Execution, Failure, Headers, Status};
+use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status};
 use dovetail_wire::{Dynamic, Limits, Value, json};
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub fn read_failure(http: u16, content_type: &[u8], body: &[u8]) -> Failure {
     };
     body.map_or_else(
         || from_http(http).into(),
-        |body| status::read(&body, of_http(http)),
+        |body| status::read(&body, Some(http)),
     )
 }
 
@@ -96,7 +96,7 @@ pub fn read_end(message: &[u8]) -> Option<End> {
     let Dynamic::Map(_) = &end else { return None };
     let error = end.get("error").filter(|error| !error.is_null());
     Some(End {
-        outcome: error.map_or(Ok(()), |error| Err(status::read(error, Code::Unknown))),
+        outcome: error.map_or(Ok(()), |error| Err(status::read(error, None))),
         trailers: end.get("metadata").map(trailers).unwrap_or_default(),
     })
 }
@@ -129,12 +129,8 @@ fn object(text: &[u8]) -> Option<Dynamic> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::{end, failure};
     use super::*;
-    use crate::envelope::PREFIX;
-    use dovetail_wire::{Any, Bytes};
 
     #[test]
     fn timeouts() {
@@ -149,29 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_is_read() {
-        let detail = Any {
-            type_name: "type.googleapis.com/shop.Refused".to_owned(),
-            value: Bytes::from_static(b"\x0a\x01x"),
-            encoding: 0,
-        };
-        for code in Code::ALL {
-            let status = Status::from_peer(code, "why");
-            let details = vec![detail.clone()];
-            let sent = Failure { status, details };
-            let answer = failure(&sent, Some(b"{\"why\":\"x\"}"));
-            let read = read_failure(answer.status, b"application/json", &answer.body);
-            assert_eq!(read, sent);
-            let trailers = [("a-bin", "eA"), ("b", "y"), ("b", "z")];
-            let trailers = trailers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let read = read_end(&end(Some(&sent), None, &trailers)[PREFIX..]).unwrap();
-            assert_eq!(read.outcome, Err(sent));
-            let pairs = [("a-bin", "x"), ("b", "y"), ("b", "z")];
-            assert_eq!(read.trailers, pairs.into_iter().collect());
-        }
-    }
-
-    #[test]
     fn failures_of_others() {
         let detail = |name: &str| (format!("type.googleapis.com/{name}"), &b"x"[..]);
         for (http, kind, body, code, message, details) in [
@@ -179,7 +152,7 @@ mod tests {
                 401,
                 "application/json",
                 "null",
-                Code::Unauthenticated,
+                "UNAUTHENTICATED",
                 "",
                 vec![],
             ),
@@ -187,7 +160,7 @@ mod tests {
                 401,
                 "application/json",
                 r#"{"code":null,"message":"m"}"#,
-                Code::Unauthenticated,
+                "UNAUTHENTICATED",
                 "m",
                 vec![],
             ),
@@ -195,7 +168,7 @@ mod tests {
                 429,
                 "application/json",
                 r#"{"code":"odd","message":null}"#,
-                Code::Unavailable,
+                "UNAVAILABLE",
                 "",
                 vec![],
             ),
@@ -203,7 +176,7 @@ mod tests {
                 422,
                 "application/json",
                 r#"{"code":"out_of_range","more":[{}]}"#,
-                Code::OutOfRange,
+                "OUT_OF_RANGE",
                 "",
                 vec![],
             ),
@@ -211,7 +184,7 @@ mod tests {
                 422,
                 "application/json; charset=utf-8",
                 r#"{"code":"aborted","details":[{"type":"a.B","value":"eA=="},{"type":"C","value":"!"},{"value":"eA"},7,{"type":"D","value":"eA","debug":0}]}"#,
-                Code::Aborted,
+                "ABORTED",
                 "",
                 vec![detail("a.B"), detail("D")],
             ),
@@ -219,7 +192,7 @@ mod tests {
                 422,
                 "application/json",
                 "{\"code\":\"aborted\"} x",
-                Code::Unknown,
+                "UNKNOWN",
                 "the answer is HTTP status 422, and none of Connect",
                 vec![],
             ),
@@ -227,14 +200,14 @@ mod tests {
                 403,
                 "application/proto",
                 "{\"code\":\"aborted\"}",
-                Code::PermissionDenied,
+                "PERMISSION_DENIED",
                 "the answer is HTTP status 403, and none of Connect",
                 vec![],
             ),
         ] {
             let read = read_failure(http, kind.as_bytes(), body.as_bytes());
             assert_eq!(
-                (read.status.code(), read.status.message()),
+                (read.status.code().name(), read.status.message()),
                 (code, message),
                 "{body}"
             );
@@ -252,12 +225,12 @@ mod tests {
         for (text, outcome) in [
             ("{}", Some(Ok(()))),
             (r#" {"error":null} "#, Some(Ok(()))),
-            (r#"{"error":{"code":null}}"#, Some(Err(Code::Unknown))),
-            (r#"{"error":{}}"#, Some(Err(Code::Unknown))),
-            (r#"{"error":7}"#, Some(Err(Code::Unknown))),
+            (r#"{"error":{"code":null}}"#, Some(Err("UNKNOWN"))),
+            (r#"{"error":{}}"#, Some(Err("UNKNOWN"))),
+            (r#"{"error":7}"#, Some(Err("UNKNOWN"))),
             (
                 r#"{"error":{"code":"aborted"},"metadata":[]}"#,
-                Some(Err(Code::Aborted)),
+                Some(Err("ABORTED")),
             ),
             (
                 r#"{"metadata":{"a-bin":["!"],"b":"x","c":[1]}}"#,
@@ -270,7 +243,7 @@ mod tests {
         ] {
             let read = read_end(text.as_bytes());
             assert!(read.iter().all(|end| end.trailers.is_empty()), "{text}");
-            let read = read.map(|end| end.outcome.map_err(|failure| failure.status.code()));
+            let read = read.map(|end| end.outcome.map_err(|failure| failure.status.code().name()));
             assert_eq!(read, outcome, "{text}");
         }
     }

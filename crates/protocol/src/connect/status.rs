@@ -116,11 +116,13 @@ pub(super) fn write(failure: &Failure, debug: Option<&[u8]>, out: &mut Vec<u8>) 
     out.extend_from_slice(if details.is_empty() { b"}" } else { b"]}" });
 }
 
-/// The failure that an object says, with this code where it names none that is known. What is broken in it is left out.
-pub(super) fn read(object: &Dynamic, otherwise: Code) -> Failure {
+/// The failure that an object says. Where it names no code that is known, the status of HTTP counts, if there is one. What is
+/// broken in it is left out.
+pub(super) fn read(object: &Dynamic, http: Option<u16>) -> Failure {
     let text = |key| object.get(key).and_then(Dynamic::as_str);
     let named = |code: &Code| text("code") == Some(name(*code));
-    let code = Code::ALL.into_iter().find(named).unwrap_or(otherwise);
+    let code = Code::ALL.into_iter().find(named);
+    let code = code.unwrap_or_else(|| http.map_or(Code::Unknown, of_http));
     let details = match object.get("details") {
         Some(Dynamic::List(list)) => list.values.iter().filter_map(detail).collect(),
         _ => Vec::new(),
@@ -142,8 +144,11 @@ fn detail(object: &Dynamic) -> Option<Any> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::{end, failure, read_end, read_failure};
     use super::*;
+    use crate::envelope::PREFIX;
     use dovetail_wire::Bytes;
 
     #[test]
@@ -182,6 +187,29 @@ mod tests {
             let debug = debug.map(str::as_bytes);
             write(&Failure { status, details }, debug, &mut out);
             assert_eq!(String::from_utf8_lossy(&out), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_read() {
+        let detail = Any {
+            type_name: "type.googleapis.com/shop.Refused".to_owned(),
+            value: Bytes::from_static(b"\x0a\x01x"),
+            encoding: 0,
+        };
+        for code in Code::ALL {
+            let status = Status::from_peer(code, "why");
+            let details = vec![detail.clone()];
+            let sent = Failure { status, details };
+            let answer = failure(&sent, Some(b"{\"why\":\"x\"}"));
+            let read = read_failure(answer.status, b"application/json", &answer.body);
+            assert_eq!(read, sent);
+            let trailers = [("a-bin", "eA"), ("b", "y"), ("b", "z")];
+            let trailers = trailers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let read = read_end(&end(Some(&sent), None, &trailers)[PREFIX..]).unwrap();
+            assert_eq!(read.outcome, Err(sent));
+            let pairs = [("a-bin", "x"), ("b", "y"), ("b", "z")];
+            assert_eq!(read.trailers, pairs.into_iter().collect());
         }
     }
 

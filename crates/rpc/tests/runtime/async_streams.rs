@@ -1,6 +1,6 @@
 //! Streams for async clients, over every wire that has them: items in order, as many as are taken, both kinds of end.
 
-use crate::fixture::{LONG, MODELS, SHARED_MEMORY, address, until};
+use crate::fixture::{HTTP2, LONG, MODELS, SHARED_MEMORY, address, until};
 use crate::streams::{
     BLOBS, COUNT, ECHO, Enough, FLOW, FOREVER, Failure, Flow, SINK, SUM, enough, start,
 };
@@ -66,11 +66,7 @@ fn with(wires: Vec<(Wire, Model)>, run: impl AsyncFn(&Flow, &Channel, Wire)) {
 
 /// What clients speak over HTTP/2.
 fn http2() -> Vec<Wire> {
-    #[cfg(feature = "grpc")]
-    let names = crate::grpc::WIRES;
-    #[cfg(not(feature = "grpc"))]
-    let names: [&str; 0] = [];
-    let wires = names.iter().map(|name| name.parse());
+    let wires = HTTP2.iter().map(|name| name.parse());
     wires.collect::<Result<_, _>>().expect("names of wires")
 }
 

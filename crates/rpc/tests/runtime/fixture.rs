@@ -25,6 +25,18 @@ pub(crate) fn stock() -> Wire {
     "binary+framed".parse().unwrap()
 }
 
+/// What clients speak over HTTP/2.
+pub(crate) const HTTP2: &[&str] = match cfg!(feature = "grpc") {
+    true => &[
+        "grpc",
+        "grpc-web",
+        "grpc-web+json",
+        "connect",
+        "connect+json",
+    ],
+    false => &[],
+};
+
 /// The models that there are, with and without the feature `async`.
 pub(crate) const MODELS: &[Model] = &[
     Model::ThreadPerConnection,

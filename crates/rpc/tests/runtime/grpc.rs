@@ -1,6 +1,6 @@
 //! gRPC as a client with a bare HTTP/2 library has it.
 
-use crate::fixture::{LONG, PROBE, Probe, Raw, start, until};
+use crate::fixture::{HTTP2, LONG, PROBE, Probe, Raw, start, until};
 use bytes::{Bytes, BytesMut};
 use dovetail::protocol::grpc::{Trailers, prefix};
 use dovetail::{
@@ -535,15 +535,6 @@ fn an_answer_that_nobody_takes_is_given_up() {
     });
 }
 
-/// What clients speak over HTTP/2.
-pub(crate) const WIRES: [&str; 5] = [
-    "grpc",
-    "grpc-web",
-    "grpc-web+json",
-    "connect",
-    "connect+json",
-];
-
 fn channel(running: &Running, wire: &str) -> ChannelBuilder {
     let address = running.addresses()[0].to_string();
     let builder = Channel::builder(&address).unwrap();
@@ -554,7 +545,7 @@ fn channel(running: &Running, wire: &str) -> ChannelBuilder {
 fn with_clients<F: Future<Output = ()>>(
     test: impl Fn(&'static str, Probe, std::sync::Arc<Running>) -> F,
 ) {
-    for wire in WIRES {
+    for wire in HTTP2 {
         with_each(ServerLimits::default(), |_, probe, running| {
             test(wire, probe, running)
         });

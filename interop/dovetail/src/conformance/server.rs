@@ -1,5 +1,6 @@
-//! The server that Connect's conformance suite tests: it answers as each request says.
+//! The server: it answers as each request says.
 
+use super::{hear, tell, told, wanted};
 use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse,
     ConformancePayload, ConformanceService, ConformanceServiceServer, Error as Wanted, Header,
@@ -8,28 +9,16 @@ use crate::connectrpc::conformance::v1::{
     UnaryRequest, UnaryResponse, UnaryResponseDefinition,
 };
 use crate::{MODELS, Options, pick};
-use dovetail::protocol::metadata::{decode_value, encode_value};
-use dovetail::wire::{EncodeError, Encoding, Message, Value, protobuf};
+use dovetail::protocol::metadata::InvalidMetadata;
+use dovetail::wire::{EncodeError, Encoding, Message, Value};
 use dovetail::{Address, Any, Bytes, Code, Context, Items, Receiver, Server, ServerLimits, Status};
 use std::error::Error;
-use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-/// The longest configuration that is believed.
-const MOST: usize = 1 << 20;
-
 /// Serves as the suite says on the standard input, until it ends the program.
-pub(crate) fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
-    let mut input = std::io::stdin();
-    let mut length = [0; 4];
-    input.read_exact(&mut length)?;
-    let length = u32::from_be_bytes(length) as usize;
-    if length > MOST {
-        return Err("the configuration is too long".into());
-    }
-    let mut wanted = vec![0; length];
-    input.read_exact(&mut wanted)?;
-    let wanted: ServerCompatRequest = protobuf::from_bytes(&wanted)?;
+pub(crate) fn serve(options: &Options) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let configuration: Option<ServerCompatRequest> = hear(&mut std::io::stdin())?;
+    let wanted = configuration.ok_or("no configuration")?;
     let mut limits = ServerLimits::default();
     if wanted.message_receive_limit > 0 {
         limits.connection.message_bytes = wanted.message_receive_limit as usize;
@@ -44,16 +33,11 @@ pub(crate) fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         return Err("no address".into());
     };
     let (host, port) = place.rsplit_once(':').ok_or("no port")?;
-    let said = protobuf::to_bytes(&ServerCompatResponse {
+    tell(&ServerCompatResponse {
         host: host.to_owned(),
         port: port.parse()?,
         ..ServerCompatResponse::default()
     })?;
-    let mut output = std::io::stdout().lock();
-    output.write_all(&(said.len() as u32).to_be_bytes())?;
-    output.write_all(&said)?;
-    output.flush()?;
-    drop(output);
     running.wait();
     Ok(())
 }
@@ -245,44 +229,21 @@ fn payload(data: Bytes, request_info: Option<RequestInfo>) -> ConformancePayload
 
 /// Says these headers beside the answer.
 fn say(cx: &Context, headers: &[Header], trailers: &[Header]) -> Result<(), Status> {
-    for (all, trailing) in [(headers, false), (trailers, true)] {
-        for Header { name, value, .. } in all {
-            let lower = name.to_ascii_lowercase();
-            for value in value {
-                let values = decode_value(&lower, value.as_bytes());
-                let values = values
-                    .map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
-                for value in values {
-                    match trailing {
-                        false => cx.set_header(name, value)?,
-                        true => cx.set_trailer(name, value)?,
-                    }
-                }
-            }
-        }
+    let invalid = |error: InvalidMetadata| Status::new(Code::InvalidArgument, error.to_string());
+    for (name, value) in wanted(headers).map_err(invalid)? {
+        cx.set_header(&name, value)?;
+    }
+    for (name, value) in wanted(trailers).map_err(invalid)? {
+        cx.set_trailer(&name, value)?;
     }
     Ok(())
 }
 
 /// What is known of a request.
 fn info(cx: &Context, requests: Vec<Any>) -> RequestInfo {
-    let mut request_headers: Vec<Header> = Vec::new();
-    for (name, value) in cx.headers() {
-        let Ok((name, value)) = encode_value(name, value) else {
-            continue;
-        };
-        match request_headers.iter_mut().find(|known| known.name == name) {
-            Some(known) => known.value.push(value),
-            None => request_headers.push(Header {
-                name,
-                value: vec![value],
-                ..Header::default()
-            }),
-        }
-    }
     let left = |at: Instant| at.saturating_duration_since(Instant::now());
     RequestInfo {
-        request_headers,
+        request_headers: told(cx.headers()),
         timeout_ms: cx.deadline().map(|at| left(at).as_millis() as i64),
         requests,
         ..RequestInfo::default()
