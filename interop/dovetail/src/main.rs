@@ -274,8 +274,7 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
 fn capabilities(contract: &Contract) -> Vec<Value> {
     match contract.name {
         "neovim" => return vec![alone(MSGPACK_RPC, false)],
-        "grpc" => return vec![alone(GRPC, false), over_tls(GRPC)],
-        "testing" => return vec![alone(GRPC, false)],
+        "grpc" | "testing" => return vec![alone(GRPC, false), over_tls(GRPC)],
         "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
         "http" => {
             let why = "Connect's conformance suite tries our client";

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/interop"
 	testing "google.golang.org/grpc/interop/grpc_testing"
@@ -19,7 +18,7 @@ type calling func(context.Context, testing.TestServiceClient, ...grpc.CallOption
 // The cases by gRPC's names. What is compressed is not among gRPC's for Go: the same calls are, with gzip.
 var cases = []struct {
 	name string
-	run  func(address string)
+	run  func(server peer)
 }{
 	{"empty_unary", call(interop.DoEmptyUnaryCall)},
 	{"large_unary", call(interop.DoLargeUnaryCall)},
@@ -34,49 +33,49 @@ var cases = []struct {
 	{"custom_metadata", call(interop.DoCustomMetadata)},
 	{"status_code_and_message", call(interop.DoStatusCodeAndMessage)},
 	{"special_status_message", call(interop.DoSpecialStatusMessage)},
-	{"unimplemented_method", func(address string) {
-		interop.DoUnimplementedMethod(context.Background(), dial(address))
+	{"unimplemented_method", func(server peer) {
+		interop.DoUnimplementedMethod(context.Background(), dial(server))
 	}},
-	{"unimplemented_service", func(address string) {
-		interop.DoUnimplementedService(context.Background(), testing.NewUnimplementedServiceClient(dial(address)))
+	{"unimplemented_service", func(server peer) {
+		interop.DoUnimplementedService(context.Background(), testing.NewUnimplementedServiceClient(dial(server)))
 	}},
 	{"cancel_after_begin", call(interop.DoCancelAfterBegin)},
 	{"cancel_after_first_response", call(interop.DoCancelAfterFirstResponse)},
 	{"timeout_on_sleeping_server", call(interop.DoTimeoutOnSleepingServer)},
-	{"rpc_soak", func(address string) {
-		connection := dial(address)
-		soaked(address, func() (*grpc.ClientConn, func()) { return connection, func() {} })
+	{"rpc_soak", func(server peer) {
+		connection := dial(server)
+		soaked(server, func() (*grpc.ClientConn, func()) { return connection, func() {} })
 	}},
-	{"channel_soak", func(address string) {
-		soaked(address, func() (*grpc.ClientConn, func()) {
-			connection := dial(address)
+	{"channel_soak", func(server peer) {
+		soaked(server, func() (*grpc.ClientConn, func()) {
+			connection := dial(server)
 			return connection, func() { connection.Close() }
 		})
 	}},
 }
 
 // The only place that says how a connection is made.
-func dial(address string) *grpc.ClientConn {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func dial(server peer) *grpc.ClientConn {
+	connection, err := grpc.NewClient(server.address, grpc.WithTransportCredentials(secure(server.transport)))
 	if err != nil {
 		fail(err)
 	}
 	return connection
 }
 
-func call(run calling, options ...grpc.CallOption) func(string) {
-	return func(address string) {
-		run(context.Background(), testing.NewTestServiceClient(dial(address)), options...)
+func call(run calling, options ...grpc.CallOption) func(peer) {
+	return func(server peer) {
+		run(context.Background(), testing.NewTestServiceClient(dial(server)), options...)
 	}
 }
 
-func soaked(address string, channel func() (*grpc.ClientConn, func())) {
+func soaked(server peer, channel func() (*grpc.ClientConn, func())) {
 	interop.DoSoakTest(context.Background(), interop.SoakTestConfig{
 		RequestSize:                      271828,
 		ResponseSize:                     314159,
 		PerIterationMaxAcceptableLatency: 10 * time.Second,
 		OverallTimeout:                   time.Minute,
-		ServerAddr:                       address,
+		ServerAddr:                       server.address,
 		NumWorkers:                       1,
 		Iterations:                       soak,
 		ChannelForTest:                   channel,

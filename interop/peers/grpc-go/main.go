@@ -28,7 +28,7 @@ func main() {
 	case "client":
 		client(parse(os.Args[2:]))
 	case "case":
-		run(os.Args[2], os.Args[3])
+		run(os.Args[2], peer{os.Args[3], os.Args[4]})
 	default:
 		fail("no such command: " + os.Args[1])
 	}
@@ -39,15 +39,21 @@ func fail(what any) {
 	os.Exit(2)
 }
 
+// Where the other end is, and how to reach it.
+type peer struct {
+	address, transport string
+}
+
 type options struct {
-	address, only string
+	peer
+	only string
 }
 
 func parse(arguments []string) options {
 	var said options
 	flags := flag.NewFlagSet("peer", flag.ExitOnError)
 	flags.String("protocol", "grpc", "always grpc")
-	flags.String("transport", "buffered", "always buffered")
+	flags.StringVar(&said.transport, "transport", "buffered", "buffered or tls")
 	flags.StringVar(&said.address, "address", "", "HOST:PORT or unix:PATH")
 	flags.StringVar(&said.only, "case", "", "run only this one")
 	flags.Parse(arguments)
@@ -55,10 +61,14 @@ func parse(arguments []string) options {
 }
 
 func capabilities() {
-	json.NewEncoder(os.Stdout).Encode([]map[string]any{{
-		"protocol": "grpc", "transport": "buffered", "multiplexed": false,
-		"roles": []string{"client", "server"}, "unix": true,
-	}})
+	var all []map[string]any
+	for _, transport := range []string{"buffered", overTLS} {
+		all = append(all, map[string]any{
+			"protocol": "grpc", "transport": transport, "multiplexed": false,
+			"roles": []string{"client", "server"}, "unix": transport != overTLS,
+		})
+	}
+	json.NewEncoder(os.Stdout).Encode(all)
 }
 
 func server(said options) {
@@ -70,7 +80,7 @@ func server(said options) {
 	if err != nil {
 		fail(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.Creds(secure(said.transport)))
 	testing.RegisterTestServiceServer(server, interop.NewTestServer())
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
@@ -93,7 +103,7 @@ func client(said options) {
 			continue
 		}
 		result, detail := "ok", ""
-		output, err := exec.Command(os.Args[0], "case", each.name, said.address).CombinedOutput()
+		output, err := exec.Command(os.Args[0], "case", each.name, said.address, said.transport).CombinedOutput()
 		if err != nil {
 			result, detail, code = "fail", strings.TrimSpace(string(output)), 1
 		}
@@ -103,10 +113,10 @@ func client(said options) {
 	os.Exit(code)
 }
 
-func run(name, address string) {
+func run(name string, server peer) {
 	for _, each := range cases {
 		if each.name == name {
-			each.run(address)
+			each.run(server)
 			return
 		}
 	}
