@@ -64,7 +64,7 @@ fn with(wires: Vec<(Wire, Model)>, run: impl AsyncFn(&Flow, &Channel, Wire)) {
 /// What a client keeps that nobody takes, in bytes.
 fn window(wire: Wire) -> usize {
     match wire {
-        Wire::Grpc => 1 << 20,
+        Wire::Grpc => 2 << 20,
         _ => 256 << 10,
     }
 }
