@@ -1,9 +1,8 @@
 //! Which buffers are used again. Fresh memory is dear: the kernel clears each page when it is first touched,
 //! which takes longer than to copy a message into it.
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use dovetail_wire::Blobs;
-#[cfg(feature = "async")]
 use std::cell::RefCell;
 use std::io::IoSlice;
 
@@ -74,7 +73,6 @@ pub(crate) fn sent(buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// As many are kept as are likely to be needed at the same moment.
-#[cfg(feature = "async")]
 pub(crate) const SPARES: usize = 8;
 
 #[cfg(feature = "async")]
@@ -96,4 +94,85 @@ pub(crate) fn put_spare(mut input: BytesMut) {
             inputs.push(input);
         }
     });
+}
+
+/// A shorter message is copied out of its draft, so that it does not keep memory many times its size.
+const SHORT: usize = 4 << 10;
+
+thread_local! {
+    static DRAFTS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A message that is being written, to memory that other messages of this thread have left.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Draft {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        let bytes = DRAFTS.with_borrow_mut(|drafts| drafts.pop().unwrap_or_default());
+        Draft { bytes }
+    }
+
+    /// The message. The memory of a long one is used again when it has been sent.
+    pub(crate) fn finish(self) -> Bytes {
+        match self.bytes.len() {
+            ..SHORT => Bytes::copy_from_slice(&self.bytes),
+            _ => Bytes::from_owner(self),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Draft {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        // A thread that ends needs none.
+        let _ = DRAFTS.try_with(|drafts| {
+            let mut drafts = drafts.borrow_mut();
+            if drafts.len() < SPARES && (1..=KEPT).contains(&bytes.capacity()) {
+                drafts.push(bytes);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The memory that is left for the next draft of this thread after a message of so many bytes, before and after that has
+    /// been sent.
+    fn left_by(length: usize) -> (usize, usize) {
+        DRAFTS.take();
+        let mut draft = Draft::new();
+        draft.bytes.resize(length, 7);
+        let message = draft.finish();
+        assert_eq!(message, vec![7; length]);
+        let left = || DRAFTS.with_borrow(|drafts| drafts.iter().map(Vec::capacity).sum());
+        let unsent = left();
+        drop(message);
+        (unsent, left())
+    }
+
+    #[test]
+    fn drafts_come_back() {
+        for (length, left) in [
+            (0, (0, 0)),
+            (100, (100, 100)),
+            (SHORT, (0, SHORT)),
+            (KEPT, (0, KEPT)),
+            (KEPT + 1, (0, 0)),
+        ] {
+            assert_eq!(left_by(length), left, "{length}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! A message of a call over HTTP: what of a call stands behind its prefix.
 
 use super::coding::{compress, decompress};
+use crate::buffers::Draft;
 #[cfg(feature = "grpc")]
 use crate::messages::field;
 use crate::messages::{DELIMITED, as_field, first_field, varint};
@@ -61,10 +62,10 @@ impl Form {
         params: &impl Encode,
         limits: Limits,
     ) -> Result<Bytes, EncodeError> {
-        let mut out = vec![0; PREFIX];
+        let mut out = draft();
         match self.codec {
-            Codec::Proto => Encoding::Protobuf.encode(params, &mut out, limits)?,
-            Codec::Json => drop(write_json(params, self.messages, limits, &mut out)?),
+            Codec::Proto => Encoding::Protobuf.encode(params, &mut out.bytes, limits)?,
+            Codec::Json => drop(write_json(params, self.messages, limits, &mut out.bytes)?),
         }
         framed(out, self)
     }
@@ -166,30 +167,37 @@ pub(crate) fn frame_before_items(
     codec: Codec,
     limits: Limits,
 ) -> Result<Bytes, EncodeError> {
-    let mut out = vec![0; PREFIX];
+    let mut out = draft();
     match codec {
         Codec::Proto => {
             let mut message = Vec::new();
             Encoding::Protobuf.encode(params, &mut message, limits)?;
-            out.extend_from_slice(&as_field(&message));
+            out.bytes.extend_from_slice(&as_field(&message));
         }
         Codec::Json => {
-            out.extend_from_slice(b"{\"params\":");
-            write_json(params, false, limits, &mut out)?;
-            out.push(b'}');
+            out.bytes.extend_from_slice(b"{\"params\":");
+            write_json(params, false, limits, &mut out.bytes)?;
+            out.bytes.push(b'}');
         }
     }
     let messages = false;
     framed(out, Form { codec, messages })
 }
 
+/// Room for a prefix, behind which a message is to be written.
+pub(super) fn draft() -> Draft {
+    let mut draft = Draft::new();
+    draft.bytes.extend_from_slice(&[0; PREFIX]);
+    draft
+}
+
 /// The message that stands behind room for a prefix, with that prefix; in protobuf, where it is one itself, the value of
 /// its field 1.
-pub(super) fn framed(mut out: Vec<u8>, form: Form) -> Result<Bytes, EncodeError> {
-    let length = out.len();
+pub(super) fn framed(mut out: Draft, form: Form) -> Result<Bytes, EncodeError> {
+    let length = out.bytes.len();
     let inside = form.messages && form.codec == Codec::Proto;
-    let from = place_prefix(&mut out, inside).ok_or(EncodeError::TooLong { length })?;
-    Ok(Bytes::from(out).slice(from..))
+    let from = place_prefix(&mut out.bytes, inside).ok_or(EncodeError::TooLong { length })?;
+    Ok(out.finish().slice(from..))
 }
 
 /// The reply that is one of these exceptions, found among the details of a failure by its name.
@@ -296,14 +304,15 @@ mod tests {
             let (number, header) = first_field(&field).unwrap();
             assert_eq!((number, &field[header..]), (1, &message[..]));
             let sent = [&prefix(length).unwrap()[..], &message].concat();
-            let out = [&[9; PREFIX], &field[..]].concat();
-            assert_eq!(framed(out, PROTO).unwrap(), sent);
-            let out = [&[9; PREFIX], &message[..]].concat();
-            assert_eq!(framed(out, JSON).unwrap(), sent);
+            for (written, form) in [(&field[..], PROTO), (&message, JSON)] {
+                let mut out = draft();
+                out.bytes.extend_from_slice(written);
+                assert_eq!(framed(out, form).unwrap(), sent);
+            }
         }
         assert_eq!(first_field(b""), None);
         assert_eq!(first_field(&[0xff; 20]), None);
-        assert!(framed(vec![0; 4], PROTO).is_err());
+        assert!(framed(Draft::new(), PROTO).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How a call over HTTP is answered.
 
-use super::message::{framed, write_json, write_protobuf};
+use super::message::{draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
 use crate::messages::{first_field, thrown};
 use crate::streams::ended;
@@ -296,13 +296,13 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<Answer, EncodeError> {
         let form = self.style.form(self.method);
-        let mut out = vec![0; PREFIX];
+        let mut out = draft();
         // What the field is says what it is: 0 is the result.
         let replied = match form.codec {
-            Codec::Json => write_json(body, form.messages, limits, &mut out)?,
+            Codec::Json => write_json(body, form.messages, limits, &mut out.bytes)?,
             Codec::Proto => {
-                Encoding::Protobuf.encode(body, &mut out, limits)?;
-                let first = first_field(out.get(PREFIX..).unwrap_or_default());
+                Encoding::Protobuf.encode(body, &mut out.bytes, limits)?;
+                let first = first_field(out.bytes.get(PREFIX..).unwrap_or_default());
                 first.map(|(number, _)| number - 1)
             }
         };

@@ -81,7 +81,7 @@ fn windows() -> Vec<(Wire, Model)> {
 /// What a client keeps that nobody takes, in bytes.
 fn window(wire: Wire) -> usize {
     match wire {
-        wire if wire.is_http2() => 1 << 20,
+        wire if wire.is_http2() => 2 << 20,
         _ => 256 << 10,
     }
 }

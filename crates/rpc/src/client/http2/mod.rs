@@ -27,11 +27,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a stream may bring before somebody takes it, and all streams of a connection together.
-const STREAM_WINDOW: u32 = 1 << 20;
+const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// The longest frame that a server may send: a long answer takes fewer system calls than in frames of 16 KiB.
-const FRAME: u32 = 256 << 10;
+/// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes in one frame need not be
+/// put together, and takes fewer system calls than in frames of 16 KiB.
+const FRAME: u32 = (1 << 20) + (1 << 10);
 
 /// A connection to a server.
 #[derive(Clone)]

@@ -28,6 +28,9 @@ use tokio::time::{sleep, timeout};
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
+/// What the library takes of an answer before the client does: a frame of the longest that our own clients ask for.
+const SEND_BUFFER: usize = (1 << 20) + (1 << 10);
+
 /// What the calls of a connection share.
 pub(super) struct Place<'a> {
     pub(super) shared: &'a Arc<Shared>,
@@ -103,6 +106,7 @@ fn builder(limits: &ServerLimits) -> Builder {
     builder
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buffer_size(SEND_BUFFER)
         .max_header_list_size(number(limits.connection.header_bytes))
         .max_concurrent_streams(number(limits.calls_per_connection));
     builder
