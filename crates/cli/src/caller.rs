@@ -23,14 +23,14 @@ pub(crate) struct Way {
 /// A connection for calls, which counts its bytes where it can.
 pub(crate) enum Caller {
     Blocking(blocking::Channel),
-    /// The blocking client has no gRPC.
-    Grpc(Way),
+    /// The blocking client has no HTTP/2.
+    Async(Way),
 }
 
 impl Caller {
     pub(crate) fn new(way: Way, cost: &Arc<Cost>) -> Caller {
-        if way.wire == Wire::Grpc {
-            return Caller::Grpc(way);
+        if way.wire.is_http2() {
+            return Caller::Async(way);
         }
         let (connector, cost) = (way.target.connector(), cost.clone());
         let mut builder = blocking::Channel::through(Arc::new(Counting { connector, cost }))
@@ -63,7 +63,7 @@ impl Caller {
         let called = match self {
             Caller::Blocking(channel) if method.oneway => channel.notify_described(row, &params),
             Caller::Blocking(channel) => channel.call_described(row, &params, &mut slot),
-            Caller::Grpc(way) => block_on(async {
+            Caller::Async(way) => block_on(async {
                 let channel = way.channel()?;
                 match method.oneway {
                     true => channel.notify_described(row, &params).await,

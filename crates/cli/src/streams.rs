@@ -335,7 +335,14 @@ mod tests {
         let table = table(contract, ServiceId(0));
         let server = Server::new().service(Flow);
         let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
-        for wire in [Wire::Dovetail, Wire::Grpc] {
+        for wire in [
+            "dovetail",
+            "grpc",
+            "grpc-web+json",
+            "connect",
+            "connect+json",
+        ] {
+            let wire: Wire = wire.parse().expect("a wire");
             let way = way(wire, &running.addresses()[0]);
             let call = |at: usize, arguments: Struct, lines: &[&str]| {
                 let (method, row) = (table.methods[at], &table.descriptor.methods[at]);

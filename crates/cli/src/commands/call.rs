@@ -101,7 +101,7 @@ impl Call {
             wire,
             service: match wire {
                 Wire::Dovetail if self.idl.is_none() => Some(name),
-                Wire::Grpc => Some(name),
+                wire if wire.is_http2() => Some(name),
                 _ => self.multiplexed.then(|| table.descriptor.name.to_owned()),
             },
             timeout: self.timeout,
@@ -220,7 +220,7 @@ impl Call {
             }
             (Code::DeadlineExceeded, ..) => failure.help("--timeout 60s waits longer"),
             // These say which service is called in any case.
-            (Code::Unimplemented, ..) if matches!(wire, Wire::Dovetail | Wire::Grpc) => failure,
+            (Code::Unimplemented, ..) if wire == Wire::Dovetail || wire.is_http2() => failure,
             (Code::Unimplemented, ..) if !self.multiplexed => {
                 failure.help("a server with several services on one port may need --multiplexed")
             }
@@ -328,7 +328,7 @@ fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Durat
     let faint = |text: String| eprintln!("{}", paint.text(Style::Faint, &text));
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let (name, address, sent) = (&method.name, &target.address, cost.sent());
-    if wire == Wire::Grpc {
+    if wire.is_http2() {
         // The library has the connection, and does not count.
         faint(format!("> {name} to {address} over {wire}"));
         return faint(format!("< after {:.0} µs", us(took)));

@@ -119,7 +119,7 @@ impl Gateway {
             target: target.clone(),
             wire,
             service: match wire {
-                Wire::Grpc => Some(full),
+                wire if wire.is_http2() => Some(full),
                 Wire::Dovetail if self.file.is_none() => Some(full),
                 _ => self.multiplexed.then(|| service.name.clone()),
             },
