@@ -1,6 +1,6 @@
 //! The messages that come on a stream of HTTP/2.
 
-use crate::web::plain;
+use crate::web::{Plain, plain};
 use crate::{Code, Execution, Status};
 use bytes::Bytes;
 use dovetail_protocol::envelope::{Assembler, FrameError};
@@ -87,7 +87,7 @@ impl Messages {
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Broken>> {
+    ) -> Poll<Result<Option<Plain>, Broken>> {
         loop {
             if let Some(frame) = self.assembler.take(&mut self.piece)? {
                 let coding = self.coding.as_deref();

@@ -102,7 +102,7 @@ impl Connection {
         options: &Options,
     ) -> Result<Option<Answered>, Status> {
         let request = request(&call, options)?;
-        let message = packed(encode(&call, options)?, options.coding);
+        let message = packed(encode(&call, options)?, options.packing());
         let _open = self.count_in(options.calls)?;
         let due = due(call.timeout);
         let (response, mut stream) = self.begin(request).await?;
@@ -200,7 +200,7 @@ fn request<P>(call: &Outgoing<'_, P>, options: &Options) -> Result<Request<()>, 
     if let Some(left) = call.timeout {
         request = request.header("grpc-timeout", timeout(left));
     }
-    if let Some(coding) = options.coding {
+    if let Some(coding) = options.coding() {
         request = request.header(Coding::HEADER, coding.name());
     }
     let mut request = request
@@ -232,7 +232,7 @@ async fn single(response: ResponseFuture, options: &Options) -> Result<Bytes, St
     let mut response = Response::begin(response, most, options.said.clone()).await?;
     let mut message = None;
     while let Some(next) = response.next(0).await? {
-        message = Some(next);
+        message = Some(next.message);
     }
     message.ok_or_else(|| Stop::misbehaved(Code::Internal, &"no message"))
 }

@@ -1,8 +1,8 @@
 //! An answer as it comes: headers, messages, trailers.
 
 use crate::grpc::{Broken, Messages, coding, metadata, misbehaved};
+use crate::web::Plain;
 use crate::{AnswerHeaders, Code, Status};
-use bytes::Bytes;
 use dovetail_protocol::grpc::{Failure, Trailers, codec, from_http};
 use dovetail_protocol::{Codec, Headers};
 use h2::RecvStream;
@@ -12,7 +12,7 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderValue};
 use std::fmt;
 use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// An answer that has begun.
 pub(super) struct Response {
@@ -80,7 +80,7 @@ impl Response {
 
     /// The next message; `None` at the end of a call that went well. Of earlier messages so many bytes wait; see
     /// [`Messages::poll_next`].
-    pub(super) async fn next(&mut self, waiting: usize) -> Result<Option<Bytes>, Stop> {
+    pub(super) async fn next(&mut self, waiting: usize) -> Result<Option<Plain>, Stop> {
         match poll_fn(|context| self.poll_next(waiting, context)).await? {
             Some(message) => Ok(Some(message)),
             None => self.end().await,
@@ -92,11 +92,15 @@ impl Response {
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Stop>> {
-        match &mut self.messages {
-            Some(messages) => messages.poll_next(waiting, context).map_err(Stop::from),
-            None => Poll::Ready(Ok(None)),
+    ) -> Poll<Result<Option<Plain>, Stop>> {
+        let Some(messages) = &mut self.messages else {
+            return Poll::Ready(Ok(None));
+        };
+        let next = ready!(messages.poll_next(waiting, context))?;
+        if let (Some(message), Some(said)) = (&next, &self.said) {
+            said.set_compressed(message.compressed);
         }
+        Poll::Ready(Ok(next))
     }
 
     /// Waits for the end behind the last message.

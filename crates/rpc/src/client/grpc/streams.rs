@@ -5,7 +5,7 @@ use super::super::table::{Outgoing, too_late};
 use super::response::{Response, Stop};
 use super::{Connection, Open, due, encode, request, unencodable};
 use crate::streams::StreamCall;
-use crate::web::{Exchange, frame_before_items};
+use crate::web::{Exchange, frame_before_items, packed};
 use crate::{AnswerHeaders, Execution, Method, Status};
 use bytes::Bytes;
 use dovetail_protocol::Failure;
@@ -32,8 +32,9 @@ impl Connection {
         let due = due(call.timeout);
         let (response, stream) = self.begin(request).await?;
         let (decoding, encoding) = (options.decoding, options.client.encoding);
-        let exchange = Exchange::at_caller(method, decoding, encoding, options.coding, result);
-        exchange.queue(first);
+        let packing = (options.coding(), options.packing().is_some());
+        let exchange = Exchange::at_caller(method, decoding, encoding, packing, result);
+        exchange.queue(packed(first, options.packing()));
         let handle = exchange.handle();
         if !method.kind.client_streams() {
             handle.end();

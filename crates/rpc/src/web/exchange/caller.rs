@@ -17,7 +17,7 @@ impl Exchange {
         method: &'static Method,
         decoding: Limits,
         encoding: Limits,
-        coding: Option<Coding>,
+        (coding, packs): (Option<Coding>, bool),
         result: bool,
     ) -> Arc<Self> {
         let state = State {
@@ -32,6 +32,7 @@ impl Exchange {
                 protocol: Protocol::Grpc,
                 codec: Codec::Proto,
                 coding,
+                packs,
             },
             end: End::Caller,
             state: Mutex::new(state),
