@@ -17,6 +17,12 @@ pub enum Coding {
 const LEVEL: i32 = 3;
 
 impl Coding {
+    /// All that this build has, the best one first.
+    pub const ALL: &[Self] = match cfg!(feature = "zstd") {
+        true => &[Coding::Zstd, Coding::Gzip],
+        false => &[Coding::Gzip],
+    };
+
     /// What this build can decompress, as a header says it.
     pub const ACCEPTED: &'static str = match cfg!(feature = "zstd") {
         true => "identity,gzip,zstd",

@@ -28,6 +28,7 @@ pub struct AnswerHeaders(Arc<Mutex<Both>>);
 struct Both {
     headers: Headers,
     trailers: Headers,
+    compressed: bool,
 }
 
 impl AnswerHeaders {
@@ -49,6 +50,16 @@ impl AnswerHeaders {
     /// The same of what came behind the answer, and behind all items.
     pub fn trailers(&self) -> Headers {
         self.lock().trailers.clone()
+    }
+
+    /// Whether the message that has come last was compressed: the answer, or an item.
+    pub fn compressed(&self) -> bool {
+        self.lock().compressed
+    }
+
+    #[cfg(feature = "grpc")]
+    pub(crate) fn set_compressed(&self, compressed: bool) {
+        self.lock().compressed = compressed;
     }
 
     fn lock(&self) -> MutexGuard<'_, Both> {

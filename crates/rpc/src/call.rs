@@ -1,6 +1,6 @@
 use crate::buffers::Gathered;
 use crate::client::code_of;
-use crate::context::{CallInfo, Caller};
+use crate::context::{CallInfo, Caller, Compress};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::{Lease, Transfer, Unsent};
 use crate::reply::ReplyBody;
@@ -79,6 +79,8 @@ impl Call {
             deadline: incoming.deadline,
             headers: incoming.headers,
             answer: incoming.reply.answer_headers(),
+            compressed: incoming.compressed,
+            compress: Compress::default(),
         };
         Call {
             context: Context {
@@ -203,7 +205,7 @@ impl Call {
     /// Answers with what the handler gives, then sends its items as the caller takes them.
     async fn accept<'a, O, E>(
         mut self,
-        streams: StreamCall,
+        mut streams: StreamCall,
         running: impl Future<Output = Result<O, E>>,
     ) -> Reply
     where
@@ -221,6 +223,7 @@ impl Call {
         loop {
             match poll_fn(|context| Pin::new(&mut items).poll_next(context)).await {
                 Some(Ok(item)) => {
+                    streams.compress(self.context.call.compress.get());
                     if let Err(status) = streams.send(item).await {
                         return self.fail(&status);
                     }
@@ -235,10 +238,18 @@ impl Call {
     }
 
     /// Gives the answer that a stream follows.
-    fn begin<T: FieldValue, E: Exceptions>(&self, answer: &Result<T, E>) -> Result<(), Status> {
+    fn begin<T: FieldValue, E: Exceptions>(&mut self, answer: &Result<T, E>) -> Result<(), Status> {
+        self.choose();
         let result = T::when_absent().is_none();
         let begun = self.reply.accept(&ReplyBody(answer), result, self.limits);
         begun.map_err(unencodable)
+    }
+
+    /// Compresses the answer, or does not, where the handler has said so.
+    fn choose(&mut self) {
+        if let Some(compress) = self.context.call.compress.get() {
+            self.reply.compress(compress);
+        }
     }
 
     /// Answers with an exception, or a status, that no stream follows.
@@ -344,6 +355,7 @@ impl Call {
         if let Some(status) = failed {
             return self.fail(status);
         }
+        self.choose();
         let transfer = self.transfer(Vec::new());
         let objects = transfer
             .clone()

@@ -5,6 +5,7 @@ use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -72,6 +73,32 @@ pub(crate) struct CallInfo {
     pub(crate) headers: Headers,
     /// Where the wire can carry any.
     pub(crate) answer: Option<AnswerHeaders>,
+    /// Whether the parameters came compressed.
+    pub(crate) compressed: bool,
+    pub(crate) compress: Compress,
+}
+
+/// What a handler has said of compression.
+#[derive(Default)]
+pub(crate) struct Compress(AtomicU8);
+
+impl Compress {
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+
+    fn set(&self, compress: bool) {
+        let said = if compress { Self::YES } else { Self::NO };
+        self.0.store(said, Ordering::Relaxed);
+    }
+
+    /// `None` where it has said nothing.
+    pub(crate) fn get(&self) -> Option<bool> {
+        match self.0.load(Ordering::Relaxed) {
+            Self::NO => Some(false),
+            Self::YES => Some(true),
+            _ => None,
+        }
+    }
 }
 
 impl Context {
@@ -130,6 +157,22 @@ impl Context {
     pub fn set_trailer(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
         let answer = self.call.answer.as_ref();
         answer.map_or(Ok(()), |answer| answer.push_trailer(name, value.into()))
+    }
+
+    /// Whether the parameters came compressed. Of items, [`Receiver::compressed`](crate::Receiver::compressed) says it.
+    pub fn compressed(&self) -> bool {
+        self.call.compressed
+    }
+
+    /// Compresses the answer, or does not: what is encoded from here on, so that a stream can say it anew before each of
+    /// its items. Without it an answer is compressed
+    /// as its request was, or as [`Server::compression`](crate::Server::compression) says.
+    ///
+    /// Only what gets smaller is compressed, from 1 KiB on, and only for a caller that can undo it: over gRPC and Connect by
+    /// what its headers accept, on Dovetail's own wire by [`Server::compression`](crate::Server::compression) alone. Over
+    /// other wires it means nothing.
+    pub fn compress(&self, compress: bool) {
+        self.call.compress.set(compress);
     }
 
     /// A channel to the caller, on the connection by which it calls: for the services that it

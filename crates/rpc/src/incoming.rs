@@ -21,6 +21,8 @@ pub(crate) struct Incoming {
     pub(crate) oneway: bool,
     pub(crate) body: Bytes,
     pub(crate) encoding: Encoding,
+    /// Whether the body came compressed.
+    pub(crate) compressed: bool,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
     pub(crate) reply: ReplyTo,
@@ -83,6 +85,7 @@ impl From<thrift::IncomingCall> for Incoming {
             oneway: call.oneway,
             body: call.body,
             encoding: call.encoding,
+            compressed: false,
             deadline: None,
             headers: call.headers,
             reply: ReplyTo::Thrift(call.reply),
@@ -104,6 +107,7 @@ impl From<msgpack_rpc::IncomingCall> for Incoming {
             object: None,
             body: call.params,
             encoding: Encoding::Msgpack,
+            compressed: false,
             deadline: None,
             headers: Headers::new(),
             reply: ReplyTo::MsgpackRpc(call.reply),
@@ -137,6 +141,7 @@ impl Incoming {
             oneway: call.kind.is_oneway(),
             body: call.body,
             encoding: call.encoding,
+            compressed: call.compressed,
             // Farther away than a clock can say is no deadline.
             deadline: call
                 .deadline
@@ -183,6 +188,15 @@ impl ReplyTo {
             }
             ReplyTo::Dovetail { reply, .. } => reply.reply(out, body, limits),
             ReplyTo::Local(answer) => answer.reply(body, limits),
+        }
+    }
+
+    /// Compresses the answer, or does not, where that is possible.
+    pub(crate) fn compress(&mut self, compress: bool) {
+        match self {
+            ReplyTo::Web(reply) => reply.compress(compress),
+            ReplyTo::Dovetail { reply, .. } if !compress => *reply = reply.plain(),
+            _ => {}
         }
     }
 

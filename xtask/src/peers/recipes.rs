@@ -151,6 +151,15 @@ pub(super) const ALL: &[Recipe] = &[
         tools: &[JAVAC, MAVEN],
         build: grpc_java,
     },
+    Recipe {
+        name: "grpc-java-testing",
+        title: "gRPC in Java, gRPC's own cases",
+        library: "grpc-java",
+        version: "1.79.0",
+        contract: Contract::Testing,
+        tools: &[JAVAC, MAVEN],
+        build: grpc_java_testing,
+    },
 ];
 
 /// Lets the stock compiler generate the contract.
@@ -288,7 +297,7 @@ fn java(site: &Site) -> Result<(), String> {
     let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
     generate(site, "java:generated_annotations=suppress", &generated)?;
     fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
-    java_program(site, &generated, &libraries)
+    java_program(site, &[&generated, &site.source], &libraries)
 }
 
 fn grpc_java(site: &Site) -> Result<(), String> {
@@ -300,13 +309,20 @@ fn grpc_java(site: &Site) -> Result<(), String> {
         &["calls.proto", "mapped.proto"],
         &generated,
     )?;
-    java_program(site, &generated, &libraries)
+    java_program(site, &[&generated, &site.source], &libraries)
 }
 
-/// A program in Java with what was generated for it.
-fn java_program(site: &Site, generated: &Path, libraries: &Path) -> Result<(), String> {
+/// The contract is in the library with the cases.
+fn grpc_java_testing(site: &Site) -> Result<(), String> {
+    let libraries = site.build.join("lib");
+    fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
+    java_program(site, &[&site.source], &libraries)
+}
+
+/// A program in Java of these sources.
+fn java_program(site: &Site, sources: &[&Path], libraries: &Path) -> Result<(), String> {
     let classes = site.build.join("classes");
-    javac(libraries, &[generated, &site.source], &classes)?;
+    javac(libraries, sources, &classes)?;
     // Starting quickly matters more here than running fast.
     script(
         &site.peer,

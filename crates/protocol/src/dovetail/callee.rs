@@ -112,6 +112,7 @@ impl Callee {
             let what = "a call that promises or refers to objects, and has none";
             return Err(ProtocolError::malformed(what));
         }
+        let compressed = body.is_compressed();
         let body = match (refused, body.decompress()) {
             (None, Ok(body)) => body,
             (refused, body) => {
@@ -133,6 +134,7 @@ impl Callee {
             kind: answered.kind,
             body,
             encoding,
+            compressed,
             deadline: extras.deadline.or(match answered.kind.streams() {
                 true => None,
                 false => peer.deadline,

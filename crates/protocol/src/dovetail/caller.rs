@@ -95,7 +95,11 @@ impl Caller {
         let body_at = out.len();
         let tagged = message::body(body, tagless, terms.encoding, start, out.into())
             .map_err(CallError::Encode)?;
-        let packed = terms.sending.compress(body_at, out);
+        let sending = match call.plain {
+            true => terms.sending.plain(),
+            false => terms.sending,
+        };
+        let packed = sending.compress(body_at, out);
         // The extras are written last and moved to the front: after an error, the table must not have
         // headers that were not sent.
         let (headers, table) = (call.headers, &mut self.headers);

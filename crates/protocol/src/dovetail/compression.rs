@@ -191,6 +191,11 @@ impl Body {
         self.packed.map_or(self.bytes.len(), |packed| packed.size)
     }
 
+    /// True where it came compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.packed.is_some()
+    }
+
     /// What was encoded.
     pub fn decompress(self) -> Result<Bytes, DecompressError> {
         let Body { bytes, packed } = self;

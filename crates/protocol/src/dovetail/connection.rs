@@ -1,3 +1,4 @@
+mod items;
 mod receive;
 
 use super::callee::Callee;
@@ -5,11 +6,11 @@ use super::caller::{Called, Caller, Terms};
 use super::compression::{Algorithms, Compression};
 use super::contract::Contract;
 use super::cursor::put_varint;
-use super::events::{CallError, Event, OutgoingCall, Sent};
+use super::events::{CallError, Event, OutgoingCall};
 use super::frame::{self, Flags, Kind, PREFACE};
 use super::headers::HeaderTable;
 use super::meeting_point::MeetingPoint;
-use super::message::{self, Sending};
+use super::message::Sending;
 use super::promises::Promises;
 use super::reassembly::Reassembly;
 use super::settings::{LEAST_FRAME, MOST_FRAME, Settings};
@@ -17,7 +18,7 @@ use super::splitter::Splitter;
 use super::streams::{Directions, ItemEncoding, Streams};
 use super::{ProtocolError, status};
 use crate::{Code, ConnectionLimits};
-use dovetail_wire::{Encode, EncodeError, Limits};
+use dovetail_wire::{Encode, Limits};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,61 +176,6 @@ impl Connection {
         };
         self.streams.open(id, has, ItemEncoding::Slot(slot), false);
         Ok((!kind.is_oneway()).then_some(id))
-    }
-
-    /// Appends an item of this end's stream of a call: a struct with the item as field 0. After an error `out`
-    /// is as it was.
-    pub fn item(
-        &mut self,
-        call: u32,
-        item: &impl Encode,
-        out: &mut Vec<u8>,
-    ) -> Result<Sent, EncodeError> {
-        let Some(encoding) = self.streams.outgoing(call) else {
-            return Ok(Sent::Ended);
-        };
-        if !self.streams.has_credit(call) {
-            return Ok(Sent::NoCredit);
-        }
-        self.transmit(out);
-        let start = frame::begin(out);
-        let tagless = self.is_tagless(encoding);
-        let tagged = message::body(item, tagless, self.options.encoding, start, out.into())?;
-        let bytes = self
-            .sending
-            .end(Kind::Item, call, tagged, start, out.into());
-        self.streams.sent(call, bytes);
-        Ok(Sent::Yes)
-    }
-
-    /// Ends this end's stream of a call, which for its callee ends the call.
-    pub fn end(&mut self, call: u32, out: &mut Vec<u8>) {
-        if self.streams.outgoing(call).is_some() {
-            self.transmit(out);
-            frame::put(Kind::End, call, &[], out);
-            self.ended_ours(call);
-        }
-    }
-
-    /// The same with an exception that the contract declares for the stream: a union of those. After an
-    /// error the stream has not ended.
-    pub fn end_with(
-        &mut self,
-        call: u32,
-        exception: &impl Encode,
-        out: &mut Vec<u8>,
-    ) -> Result<(), EncodeError> {
-        let Some(encoding) = self.streams.outgoing(call) else {
-            return Ok(());
-        };
-        self.transmit(out);
-        let start = frame::begin(out);
-        let tagless = self.is_tagless(encoding);
-        let tagged = message::body(exception, tagless, self.options.encoding, start, out.into())?;
-        let flags = Flags::NONE.with(Flags::TAGGED, tagged);
-        frame::end_message(out.into(), start, Kind::End, flags, call, self.peer.frame);
-        self.ended_ours(call);
-        Ok(())
     }
 
     fn ended_ours(&mut self, call: u32) {

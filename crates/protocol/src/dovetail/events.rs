@@ -18,6 +18,8 @@ pub struct OutgoingCall<'a> {
     pub deadline: Option<Duration>,
     /// Sent along.
     pub headers: &'a Headers,
+    /// True where it is not to be compressed, whatever [`Options::compression`](super::Options::compression) says.
+    pub plain: bool,
     /// The object of the other end's that is called; `None` for a service.
     pub target: Option<Target>,
     /// True where further calls may be addressed to what this one returns, until

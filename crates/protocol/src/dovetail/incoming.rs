@@ -17,6 +17,8 @@ pub struct IncomingCall {
     pub body: Bytes,
     /// How they are encoded.
     pub encoding: Encoding,
+    /// Whether they came compressed.
+    pub compressed: bool,
     /// The time that the caller gives, from now.
     pub deadline: Option<Duration>,
     /// The caller's headers.
@@ -75,6 +77,15 @@ impl ReplyTo {
     /// The call's number on its connection.
     pub fn call(&self) -> u32 {
         self.call
+    }
+
+    /// The same with an answer that is not compressed.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        ReplyTo {
+            sending: self.sending.plain(),
+            ..*self
+        }
     }
 
     /// Appends the answer, a union of the result and the declared exceptions. After an error `out` is as it

@@ -32,6 +32,14 @@ impl Sending {
         }
     }
 
+    /// The same without compression.
+    pub(super) fn plain(self) -> Self {
+        Sending {
+            compression: None,
+            ..self
+        }
+    }
+
     /// Compresses the body that stands in `out` from `start` on, where that makes it smaller.
     pub(super) fn compress(&self, start: usize, out: &mut Vec<u8>) -> Option<Packed> {
         self.compression?.apply(start, out)

@@ -123,6 +123,7 @@ impl Pair {
     ) -> Result<Option<u32>, CallError> {
         let key = MethodKey::Address(Arc::as_ptr(contract).addr());
         let call = OutgoingCall {
+            plain: false,
             method: &key,
             deadline,
             headers,
@@ -156,6 +157,7 @@ impl Pair {
         let results = Results(results);
         let key = MethodKey::Address(Arc::as_ptr(contract).addr());
         let call = OutgoingCall {
+            plain: false,
             method: &key,
             deadline: None,
             headers: &Headers::new(),

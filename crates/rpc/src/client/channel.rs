@@ -288,11 +288,14 @@ impl Channel {
             return connection.open(call, method, result, &self.options).await;
         }
         let link = self.connection().await?;
+        let compress = call.compress;
         match link.queue(call)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
                 let call = OwnCall::new(link, call as u32);
-                Ok(StreamCall::own(call, method.name))
+                let mut call = StreamCall::own(call, method.name);
+                call.compress(compress);
+                Ok(call)
             }
             _ => Err(Status::new(Code::Internal, "a call without an answer")),
         }

@@ -188,6 +188,7 @@ impl Machine {
                     None => service.clone(),
                 };
                 let outgoing = OutgoingCall {
+                    plain: call.compress == Some(false),
                     method: &key,
                     deadline: call.timeout,
                     headers: call.headers,

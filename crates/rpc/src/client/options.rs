@@ -15,6 +15,8 @@ pub(crate) struct Options {
     pub(crate) client: ClientOptions,
     pub(crate) decoding: dovetail_wire::Limits,
     pub(crate) compression: Option<Compression>,
+    /// Whether messages are compressed; `None`: where it is said how.
+    pub(crate) compress: Option<bool>,
     /// How messages are compressed over HTTP/2.
     #[cfg(feature = "grpc")]
     pub(crate) coding: Option<dovetail_protocol::grpc::Coding>,
@@ -81,6 +83,7 @@ impl Default for Options {
             client: ClientOptions::default(),
             decoding: dovetail_wire::Limits::default(),
             compression: None,
+            compress: None,
             #[cfg(feature = "grpc")]
             coding: None,
             #[cfg(feature = "grpc")]
@@ -110,6 +113,20 @@ impl Options {
     pub(crate) fn serves(&self) -> bool {
         self.local.is_some()
     }
+
+    /// How messages may be compressed over HTTP/2.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn coding(&self) -> Option<dovetail_protocol::grpc::Coding> {
+        let asked = self.compress == Some(true);
+        let known = asked.then_some(dovetail_protocol::grpc::Coding::Gzip);
+        self.coding.or(known)
+    }
+
+    /// How they are.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn packing(&self) -> Option<dovetail_protocol::grpc::Coding> {
+        self.coding().filter(|_| self.compress != Some(false))
+    }
 }
 
 /// What handles of both kinds of channel have beside calls.
@@ -136,6 +153,14 @@ macro_rules! handle {
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
             self.with(|options| options.headers.push(name, value))
+        }
+
+        /// The same channel, its calls and items compressed, or not, where that makes them smaller. How is said by the
+        /// builder: `compression`, and over gRPC `gzip` or `zstd`, where gzip is the default. Where the builder has said
+        /// nothing for Dovetail's own wire, all go as they are; so they do over THeader as the wire says.
+        #[must_use]
+        pub fn with_compression(&self, compress: bool) -> Self {
+            self.with(|options| options.compress = Some(compress))
         }
 
         /// Gives back a result that the caller has done with: the next answer of its type is decoded over it and
@@ -189,6 +214,7 @@ macro_rules! handle {
                 oneway: false,
                 timeout: Some(self.options.timeout),
                 headers: &self.options.headers,
+                compress: self.options.compress,
                 params,
                 object: self.shared.object(),
                 read: None,

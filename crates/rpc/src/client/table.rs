@@ -26,6 +26,8 @@ pub(crate) struct Outgoing<'a, P> {
     /// What is left for it, where the wire carries that; `None` for no limit.
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: &'a Headers,
+    /// Whether it is compressed, where somebody has chosen.
+    pub(crate) compress: Option<bool>,
     pub(crate) params: &'a P,
     /// The object that is called; `None` for a service.
     pub(crate) object: Option<ObjectCall<'a>>,

@@ -1,6 +1,6 @@
 //! The messages that come on a stream of HTTP/2.
 
-use crate::web::plain;
+use crate::web::{Plain, plain};
 use crate::{Code, Execution, Status};
 use bytes::Bytes;
 use dovetail_protocol::envelope::{Assembler, FrameError};
@@ -101,7 +101,7 @@ impl Messages {
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Broken>> {
+    ) -> Poll<Result<Option<Plain>, Broken>> {
         if waiting > ENOUGH {
             return Poll::Pending;
         }
@@ -111,7 +111,7 @@ impl Messages {
                 let message = plain(frame, self.coding.as_deref(), self.most)?;
                 match (end, &self.end) {
                     (_, Some(_)) => return Poll::Ready(Err(behind_the_end().into())),
-                    (true, None) => self.end = Some(message),
+                    (true, None) => self.end = Some(message.message),
                     (false, None) => return Poll::Ready(Ok(Some(message))),
                 }
                 continue;

@@ -59,6 +59,7 @@ pub(crate) async fn call(
         oneway: call.oneway,
         body: params.into(),
         encoding: ENCODING,
+        compressed: false,
         deadline: call.timeout.and_then(|left| clock::now().checked_add(left)),
         headers: call.headers.clone(),
         reply: ReplyTo::Local(answer.clone()),

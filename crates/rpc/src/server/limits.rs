@@ -1,7 +1,7 @@
 use dovetail_protocol::ConnectionLimits;
 use std::time::Duration;
 
-/// What peers may cost a server. Every limit is on by default, for every wire; what is refused is counted
+/// What peers may cost a server. Every limit but the age of connections is on by default, for every wire; what is refused is counted
 /// (see [`Counters`](crate::Counters)) and answered.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
@@ -25,6 +25,12 @@ pub struct ServerLimits {
     /// How long a peer may take to send one message, or to take the answers that wait for it. Default 60
     /// seconds.
     pub transfer: Duration,
+    /// How long a connection of HTTP/2 may last: then its client is told by GOAWAY to make another one, and what it has
+    /// called goes on. So clients spread over servers that have come later. Up to a tenth less, so that clients that came
+    /// together do not return together. `None`, the default: for ever.
+    pub connection_age: Option<Duration>,
+    /// How long calls on a connection of that age may go on; then it is cut. `None`, the default: for ever.
+    pub connection_grace: Option<Duration>,
 }
 
 impl Default for ServerLimits {
@@ -38,6 +44,8 @@ impl Default for ServerLimits {
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(600),
             transfer: Duration::from_secs(60),
+            connection_age: None,
+            connection_grace: None,
         }
     }
 }

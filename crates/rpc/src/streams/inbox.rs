@@ -15,6 +15,8 @@ pub(crate) struct Item {
     pub(crate) encoding: Encoding,
     /// A struct with the item as its only field, and that field's id.
     pub(crate) body: dovetail::Body,
+    /// Whether it came compressed.
+    pub(crate) compressed: bool,
     pub(crate) field: i32,
 }
 
@@ -198,6 +200,7 @@ impl Inboxes {
                     let field = 0;
                     let item = Item {
                         encoding,
+                        compressed: body.is_compressed(),
                         body,
                         field,
                     };

@@ -57,6 +57,8 @@ pub(crate) struct StreamCall {
     wire: OnWire,
     /// For people.
     method: &'static str,
+    /// Whether this handle's items are compressed, where somebody has chosen.
+    compress: Option<bool>,
 }
 
 #[derive(Clone)]
@@ -68,14 +70,25 @@ enum OnWire {
 impl StreamCall {
     /// A call over Dovetail's own wire.
     pub(crate) fn own(call: OwnCall, method: &'static str) -> Self {
-        let wire = OnWire::Own(call);
-        StreamCall { wire, method }
+        Self::over(OnWire::Own(call), method)
     }
 
     /// A call over HTTP.
     pub(crate) fn web(call: web::Handle, method: &'static str) -> Self {
-        let wire = OnWire::Web(Arc::new(call));
-        StreamCall { wire, method }
+        Self::over(OnWire::Web(Arc::new(call)), method)
+    }
+
+    fn over(wire: OnWire, method: &'static str) -> Self {
+        StreamCall {
+            wire,
+            method,
+            compress: None,
+        }
+    }
+
+    /// From here on this handle's items are compressed, or not; `None`: as the settings say.
+    pub(crate) fn compress(&mut self, compress: Option<bool>) {
+        self.compress = compress;
     }
 
     pub(crate) fn method(&self) -> &'static str {
@@ -112,8 +125,8 @@ impl StreamCall {
         context: &Context<'_>,
     ) -> Poll<Result<(), Status>> {
         let sent = match &self.wire {
-            OnWire::Own(call) => call.poll_send(item, context),
-            OnWire::Web(call) => call.poll_send(item, context),
+            OnWire::Own(call) => call.poll_send(item, self.compress, context),
+            OnWire::Web(call) => call.poll_send(item, self.compress, context),
         };
         sent.map_err(|unsent| unsent.into_status(self.method))
     }

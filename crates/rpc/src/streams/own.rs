@@ -85,11 +85,17 @@ impl OwnCall {
     pub(super) fn poll_send<E: Encode>(
         &self,
         item: impl FnOnce(i32) -> E,
+        compress: Option<bool>,
         context: &Context<'_>,
     ) -> Poll<Result<(), Unsent>> {
         let call = self.number();
-        let polled = self.own(
-            |machine, inboxes, out| match machine.item(call, &item(0), out) {
+        let polled = self.own(|machine, inboxes, out| {
+            let item = item(0);
+            let sent = match compress {
+                Some(false) => machine.plain_item(call, &item, out),
+                Some(true) | None => machine.item(call, &item, out),
+            };
+            match sent {
                 Ok(Sent::Yes) => {
                     inboxes.has_sent(call);
                     Poll::Ready(Ok(()))
@@ -99,8 +105,8 @@ impl OwnCall {
                     Poll::Ready(Err(Unsent::Over(inboxes.why_ended(call))))
                 }
                 Err(error) => Poll::Ready(Err(error.into())),
-            },
-        );
+            }
+        });
         polled.unwrap_or_else(|| Poll::Ready(Err(Unsent::Over(ended()))))
     }
 

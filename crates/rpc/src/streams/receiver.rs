@@ -18,6 +18,7 @@ pub struct Receiver<T, E = Status> {
     /// What it is where an item cannot be decoded.
     fault: Code,
     ended: bool,
+    compressed: bool,
     types: PhantomData<fn() -> (T, E)>,
 }
 
@@ -37,8 +38,14 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
             call,
             fault,
             ended: false,
+            compressed: false,
             types: PhantomData,
         }
+    }
+
+    /// Whether the item that has come last was compressed.
+    pub fn compressed(&self) -> bool {
+        self.compressed
     }
 
     /// The next item; `None` at the end.
@@ -65,7 +72,10 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
             fault: self.fault,
         };
         let item = match next {
-            Next::Item(body) => Some(decode_item(source, body, limits).map_err(E::from)),
+            Next::Item(body) => {
+                self.compressed = body.compressed;
+                Some(decode_item(source, body, limits).map_err(E::from))
+            }
             Next::End(Ok(None)) => None,
             Next::End(Ok(Some(body))) => Some(Err(decode_exception(source, &body, limits))),
             Next::End(Err(status)) => Some(Err(status.into())),

@@ -28,6 +28,13 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         poll_fn(|context| self.call.poll_send(|field| ItemOf(item, field), context)).await
     }
 
+    /// From the next item on, compresses items, or does not, where that makes them smaller. How is said by the channel
+    /// that the call was made on; see [`with_compression`](crate::Channel::with_compression). Over gRPC a channel that says
+    /// nothing of compression cannot begin with it here.
+    pub fn compress(&mut self, compress: bool) {
+        self.call.compress(Some(compress));
+    }
+
     /// There are no more items.
     pub fn finish(mut self) {
         self.done = true;

@@ -11,7 +11,7 @@ mod caller;
 mod http2;
 
 use super::Style;
-use super::message::parameters;
+use super::message::{Plain, parameters};
 #[cfg(feature = "grpc")]
 use crate::streams::Body;
 #[cfg(feature = "grpc")]
@@ -263,7 +263,11 @@ impl Exchange {
     }
 
     /// Takes in a message.
-    pub(crate) fn arrived(&self, message: Bytes) {
+    pub(crate) fn arrived(&self, arrived: Plain) {
+        let Plain {
+            message,
+            compressed,
+        } = arrived;
         let mut state = self.lock();
         #[cfg(feature = "grpc")]
         if self.end == End::Caller {
@@ -287,6 +291,7 @@ impl Exchange {
         let item = Item {
             encoding,
             body: body.into(),
+            compressed,
             field: self.field(&state, false),
         };
         state.waiting += credit;
@@ -344,6 +349,7 @@ impl Handle {
     pub(crate) fn poll_send<E: Encode>(
         &self,
         item: impl FnOnce(i32) -> E,
+        compress: Option<bool>,
         context: &Context<'_>,
     ) -> Poll<Result<(), Unsent>> {
         let mut state = self.0.lock();
@@ -355,9 +361,14 @@ impl Handle {
             return Poll::Ready(Err(Unsent::Over(state.inbox.why_ended())));
         }
         let item = item(self.0.field(&state, true));
-        let form = self.0.style.form(Some(self.0.method));
+        let style = self.0.style;
+        let style = Style {
+            packs: compress.unwrap_or(style.packs),
+            ..style
+        };
+        let form = style.form(Some(self.0.method));
         let message = form.envelope(&item, self.0.encoding)?;
-        self.0.push(&mut state, message);
+        self.0.push(&mut state, style.packed(message));
         Poll::Ready(Ok(()))
     }
 

@@ -227,10 +227,15 @@ fn place_prefix(out: &mut [u8], messages: bool) -> Option<usize> {
 const LEAST: usize = 1 << 10;
 
 /// A message that is compressed; `None` where that is not wanted, or makes it no smaller.
-pub(crate) fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
+fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
     let coding = coding.filter(|_| message.len() >= LEAST)?;
     let packed = compress(coding, message)?;
     (packed.len() < message.len()).then_some(packed)
+}
+
+/// True where a message behind its prefix is compressed.
+pub(crate) fn is_packed(frame: &[u8]) -> bool {
+    frame.first() == Some(&1)
 }
 
 /// A message behind its prefix, compressed where that is wanted and makes it smaller.
@@ -245,18 +250,39 @@ pub(crate) fn packed(frame: Bytes, coding: Option<Coding>) -> Bytes {
     }
 }
 
+/// A message that has come, decompressed.
+#[derive(Debug, Default)]
+pub(crate) struct Plain {
+    pub(crate) message: Bytes,
+    /// Whether it came compressed.
+    pub(crate) compressed: bool,
+}
+
 /// The message of a frame, decompressed where it is compressed; `coding` is what the headers say of that.
-pub(crate) fn plain(frame: Frame, coding: Option<&[u8]>, most: usize) -> Result<Bytes, Status> {
-    if !frame.compressed {
-        return Ok(frame.message);
-    }
+pub(crate) fn plain(frame: Frame, coding: Option<&[u8]>, most: usize) -> Result<Plain, Status> {
+    let Frame {
+        compressed,
+        message,
+        ..
+    } = frame;
+    let message = match compressed {
+        true => decompressed(&message, coding, most)?,
+        false => message,
+    };
+    Ok(Plain {
+        message,
+        compressed,
+    })
+}
+
+fn decompressed(message: &Bytes, coding: Option<&[u8]>, most: usize) -> Result<Bytes, Status> {
     let name = coding.unwrap_or(b"identity");
     if name == b"identity" {
         let what = "a compressed message, and no header says how";
         return Err(refused(Code::Internal, what.to_owned()));
     }
     match Coding::from_name(name) {
-        Some(coding) => decompress(coding, &frame.message, most),
+        Some(coding) => decompress(coding, message, most),
         None => Err(unknown_coding(name)),
     }
 }
@@ -372,7 +398,7 @@ mod tests {
                 .take(&mut packed)
                 .unwrap();
             let plain = plain(taken.unwrap(), Some(b"gzip"), 1 << 20).unwrap();
-            assert_eq!(plain, message);
+            assert_eq!(plain.message, message);
         }
     }
 
@@ -387,7 +413,7 @@ mod tests {
                 message,
             };
             let plain = plain(frame, coding.map(str::as_bytes), most);
-            plain.map(|plain| plain.len()).map_err(|e| e.code())
+            plain.map(|plain| plain.message.len()).map_err(|e| e.code())
         };
         let cut = message.slice(..message.len() - 9);
         for (compressed, message, coding, most, outcome) in [

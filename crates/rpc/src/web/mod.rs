@@ -11,8 +11,8 @@ mod style;
 pub(crate) use coding::gunzip;
 pub(crate) use exchange::{Exchange, Handle};
 #[cfg(feature = "grpc")]
-pub(crate) use message::{Form, compressed, exception_field, frame_before_items, packed};
-pub(crate) use message::{known_coding, no_parameters, of_field, parameters, plain};
+pub(crate) use message::{Form, exception_field, frame_before_items, is_packed};
+pub(crate) use message::{Plain, known_coding, no_parameters, of_field, parameters, plain};
 #[cfg(feature = "grpc")]
 pub(crate) use reply::Answer;
 pub(crate) use reply::ReplyTo;

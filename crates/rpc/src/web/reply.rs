@@ -131,6 +131,11 @@ impl ReplyTo {
         }
     }
 
+    /// The same, with messages compressed, or not, where that is possible.
+    pub(crate) fn compress(&mut self, compress: bool) {
+        self.style.packs = compress;
+    }
+
     pub(crate) fn style(&self) -> Style {
         self.style
     }
@@ -311,7 +316,7 @@ impl ReplyTo {
                 let all = self.method.map(exceptions).unwrap_or_default();
                 self.exception(&all, id, body, limits).map(Answer::Failure)
             }
-            _ => Ok(Answer::Message(framed(out, form)?)),
+            _ => Ok(Answer::Message(self.style.packed(framed(out, form)?))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What of an answer each protocol has its own way for: where headers stand, and how the end is said.
 
-use super::message::{Form, compressed, packed};
+use super::message::{Form, is_packed, packed};
 use super::reply::{Answer, Thrown};
 use super::socket;
 use crate::{AnswerHeaders, Method, Wire};
@@ -29,8 +29,10 @@ pub(crate) enum Protocol {
 pub(crate) struct Style {
     pub(crate) protocol: Protocol,
     pub(crate) codec: Codec,
-    /// How messages are compressed; over gRPC-Web and Connect not at all, or with gzip.
+    /// How messages may be compressed; over gRPC-Web and Connect not at all, or with gzip.
     pub(crate) coding: Option<Coding>,
+    /// Whether they are.
+    pub(crate) packs: bool,
 }
 
 impl Style {
@@ -63,8 +65,13 @@ impl Style {
     pub(super) fn item(self, method: &Method, message: Bytes) -> Bytes {
         match self.protocol {
             Protocol::WebSocket => socket::item(method, &message).into(),
-            _ => self.in_body(packed(message, self.coding)),
+            _ => self.in_body(message),
         }
+    }
+
+    /// A message behind its prefix, compressed where that is wanted and makes it smaller.
+    pub(crate) fn packed(self, frame: Bytes) -> Bytes {
+        packed(frame, self.coding.filter(|_| self.packs))
     }
 
     /// Messages as they stand in the body.
@@ -81,15 +88,16 @@ impl Style {
             return self.single(answer, said);
         }
         let (message, end) = match answer {
-            Answer::Message(message) => (packed(message, self.coding), None),
+            Answer::Message(message) => (message, None),
             Answer::Failure(thrown) => (Bytes::new(), Some(thrown)),
             Answer::End => (Bytes::new(), None),
         };
         let end = self.ending(end.as_ref(), said);
         let body = self.in_body([&message[..], &end].concat().into());
+        let gzip = self.packs || is_packed(&message);
         Response {
             body,
-            ..self.head(said)
+            ..self.begin(gzip, said)
         }
     }
 
@@ -97,11 +105,8 @@ impl Style {
     fn single(self, answer: Answer, said: &AnswerHeaders) -> Response {
         let response = match answer {
             Answer::Message(message) => {
-                let message = Form::without_prefix(&message);
-                match compressed(&message, self.coding) {
-                    Some(packed) => connect::message(self.codec, packed.into(), true),
-                    None => connect::message(self.codec, message, false),
-                }
+                let gzip = is_packed(&message);
+                connect::message(self.codec, Form::without_prefix(&message), gzip)
             }
             Answer::Failure(thrown) => connect::failure(&thrown.failure, thrown.debug()),
             Answer::End => connect::message(self.codec, Bytes::new(), false),
@@ -116,7 +121,11 @@ impl Style {
 
     /// The beginning of an answer that comes in pieces.
     pub(crate) fn head(self, said: &AnswerHeaders) -> Response {
-        let (codec, gzip) = (self.codec, self.coding.is_some());
+        self.begin(self.coding.is_some(), said)
+    }
+
+    fn begin(self, gzip: bool, said: &AnswerHeaders) -> Response {
+        let codec = self.codec;
         let response = match self.protocol {
             Protocol::GrpcWeb { text } => Web { codec, text }.begin(gzip),
             _ => connect::stream(codec, gzip),

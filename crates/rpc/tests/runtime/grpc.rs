@@ -1,6 +1,6 @@
 //! gRPC as a client with a bare HTTP/2 library has it.
 
-use crate::fixture::{HTTP2, LONG, PROBE, Probe, Raw, start, until};
+use crate::fixture::{HTTP2, LONG, PROBE, Probe, Raw, WAIT, start, until};
 use bytes::{Bytes, BytesMut};
 use dovetail::protocol::grpc::{Trailers, prefix};
 use dovetail::{
@@ -766,6 +766,41 @@ fn ends_that_answer_pings_go_on() {
             assert_eq!(greeting.unwrap().name, "Hello, !");
         }
         assert_eq!(running.connections(), 1);
+    });
+}
+
+#[test]
+fn a_connection_of_age_is_replaced_and_no_call_is_lost() {
+    let limits = ServerLimits {
+        connection_age: Some(Duration::from_millis(20)),
+        ..ServerLimits::default()
+    };
+    let server = Server::new().service(Hello).limits(limits);
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    runtime().block_on(async {
+        let channel = channel(&running, "grpc").build();
+        let accepted = || running.counters().connections;
+        while accepted() < 4 {
+            let person = Person::default();
+            let greeting: Result<Person, Status> =
+                channel.call(&HELLO.methods[0], (&person,)).await;
+            assert_eq!(greeting.unwrap().name, "Hello, !");
+        }
+    });
+}
+
+#[test]
+fn a_call_ends_with_the_grace_of_its_connection() {
+    let limits = ServerLimits {
+        connection_age: Some(Duration::from_millis(20)),
+        connection_grace: Some(Duration::from_millis(20)),
+        ..ServerLimits::default()
+    };
+    let running = start(&Probe::default(), MODELS[0], limits);
+    runtime().block_on(async {
+        let channel = channel(&running, "grpc").service("Probe").build();
+        let waited: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (60_000,)).await;
+        assert_eq!(waited.unwrap_err().code(), Code::Unavailable);
     });
 }
 

@@ -9,6 +9,8 @@ mod async_streams;
 mod callbacks;
 #[cfg(feature = "tls")]
 mod certificates;
+#[cfg(all(feature = "grpc", feature = "lz4", feature = "zstd"))]
+mod chosen_compression;
 mod clients;
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;

@@ -805,6 +805,7 @@ fn call_by_number(running: &Running, number: u32, service: &str) -> Status {
     let mut machine = Connection::new(Role::Client, Options::default());
     let key = MethodKey::Name(Name::new("add"));
     let call = OutgoingCall {
+        plain: false,
         method: &key,
         deadline: None,
         headers: &Headers::new(),

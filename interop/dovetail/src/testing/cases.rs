@@ -1,9 +1,9 @@
 //! The cases, with gRPC's names and numbers.
 
 use super::contract::grpc::testing::{
-    EchoStatus, Empty, Payload, SimpleRequest, SimpleResponse, StreamingInputCallRequest,
-    StreamingOutputCallRequest, StreamingOutputCallResponse, TestServiceClient,
-    UnimplementedServiceClient,
+    BoolValue, EchoStatus, Empty, Payload, ResponseParameters, SimpleRequest, SimpleResponse,
+    StreamingInputCallRequest, StreamingInputCallResponse, StreamingOutputCallRequest,
+    StreamingOutputCallResponse, TestServiceClient, UnimplementedServiceClient,
 };
 use super::{ECHO_INITIAL, ECHO_TRAILING, TEST_SERVICE, payload, sizes};
 use crate::case::{Case, Outcome, case, check, fail, pass};
@@ -25,6 +25,13 @@ fn is_long(payload: Option<&Payload>, size: i32) -> Outcome {
     let got = payload.map_or(0, |payload| payload.body.len());
     check(&i32::try_from(got), &Ok(size))?;
     pass()
+}
+
+fn truth(value: bool) -> Option<BoolValue> {
+    Some(BoolValue {
+        value,
+        ..BoolValue::default()
+    })
 }
 
 fn large_request() -> Result<SimpleRequest, Status> {
@@ -90,6 +97,99 @@ async fn large_unary(channel: Channel) -> Outcome {
     let calls = TestServiceClient::from(channel);
     let answer: SimpleResponse = calls.unary_call(&large_request()?).await?;
     is_long(answer.payload.as_ref(), LARGE.1)
+}
+
+/// Sends a request, compressed or not, that says what it is, or something else.
+async fn announced(
+    channel: &Channel,
+    compressed: bool,
+    said: bool,
+) -> Result<SimpleResponse, Status> {
+    let calls = TestServiceClient::from(channel.with_compression(compressed));
+    let request = SimpleRequest {
+        expect_compressed: truth(said),
+        ..large_request()?
+    };
+    calls.unary_call(&request).await
+}
+
+async fn client_compressed_unary(channel: Channel) -> Outcome {
+    let refused = announced(&channel, false, true).await;
+    is_failure(refused, Code::InvalidArgument, None)?;
+    for compressed in [true, false] {
+        let answer = announced(&channel, compressed, compressed).await?;
+        is_long(answer.payload.as_ref(), LARGE.1)?;
+    }
+    pass()
+}
+
+async fn server_compressed_unary(channel: Channel) -> Outcome {
+    let said = AnswerHeaders::default();
+    let calls = TestServiceClient::from(channel.with_answer_headers(&said));
+    for value in [true, false] {
+        let request = SimpleRequest {
+            response_compressed: truth(value),
+            ..large_request()?
+        };
+        let answer = calls.unary_call(&request).await?;
+        is_long(answer.payload.as_ref(), LARGE.1)?;
+        check(&said.compressed(), &value)?;
+    }
+    pass()
+}
+
+/// Sends items of these sizes, each compressed or not, which say so, or the contrary.
+async fn upload(
+    channel: &Channel,
+    items: &[(i32, bool)],
+    honest: bool,
+) -> Result<StreamingInputCallResponse, Status> {
+    let calls = TestServiceClient::from(channel.clone());
+    let (mut requests, answer) = calls.streaming_input_call().await?;
+    for (size, compressed) in items {
+        requests.compress(*compressed);
+        let request = StreamingInputCallRequest {
+            payload: Some(payload(*size)?),
+            expect_compressed: truth(*compressed == honest),
+            ..StreamingInputCallRequest::default()
+        };
+        requests.send(&request).await?;
+    }
+    requests.finish();
+    answer.await
+}
+
+async fn client_compressed_streaming(channel: Channel) -> Outcome {
+    let items = [(REQUESTS[0], true), (REQUESTS[3], false)];
+    let refused = upload(&channel, &[(REQUESTS[0], false)], false).await;
+    is_failure(refused, Code::InvalidArgument, None)?;
+    let answer = upload(&channel, &items, true).await?;
+    check(
+        &answer.aggregated_payload_size,
+        &(REQUESTS[0] + REQUESTS[3]),
+    )?;
+    pass()
+}
+
+async fn server_compressed_streaming(channel: Channel) -> Outcome {
+    let calls = TestServiceClient::from(channel);
+    let wanted = [(31_415, true), (92_653, false)];
+    let one = |(size, value): (i32, bool)| ResponseParameters {
+        size,
+        compressed: truth(value),
+        ..ResponseParameters::default()
+    };
+    let request = StreamingOutputCallRequest {
+        response_parameters: wanted.map(one).to_vec(),
+        ..StreamingOutputCallRequest::default()
+    };
+    let mut answers = calls.streaming_output_call(&request).await?;
+    for (size, compressed) in wanted {
+        next_is_long(answers.next().await, size)?;
+        check(&answers.compressed(), &compressed)?;
+    }
+    check(&answers.next().await.is_none(), &true)?;
+    pass()
 }
 
 async fn client_streaming(channel: Channel) -> Outcome {
@@ -282,9 +382,9 @@ pub(crate) fn all() -> Vec<Case> {
         };
     }
     macro_rules! gzip {
-        ($($case:ident),*) => {
+        ($suffix:literal, $($case:ident),*) => {
             [$(case(
-                concat!(stringify!($case), "_gzip"),
+                concat!(stringify!($case), $suffix),
                 move |connector| with_built(connector, zipped, $case),
             )),*]
         };
@@ -303,13 +403,21 @@ pub(crate) fn all() -> Vec<Case> {
         cancel_after_begin,
         cancel_after_first_response,
         timeout_on_sleeping_server,
-        rpc_soak
+        rpc_soak,
+        server_compressed_unary,
+        server_compressed_streaming
     ]);
     all.extend(gzip![
+        "_gzip",
         large_unary,
         client_streaming,
         server_streaming,
         ping_pong
+    ]);
+    all.extend(gzip![
+        "",
+        client_compressed_unary,
+        client_compressed_streaming
     ]);
     all.push(case("unimplemented_method", unimplemented_method));
     all.push(case("unimplemented_service", |connector| {

@@ -1,7 +1,7 @@
 //! What answers the cases.
 
 use super::contract::grpc::testing::{
-    EchoStatus, Empty, ResponseParameters, SimpleRequest, SimpleResponse,
+    BoolValue, EchoStatus, Empty, ResponseParameters, SimpleRequest, SimpleResponse,
     StreamingInputCallRequest, StreamingInputCallResponse, StreamingOutputCallRequest,
     StreamingOutputCallResponse, TestService,
 };
@@ -34,8 +34,27 @@ fn echo_status(wanted: Option<EchoStatus>) -> Result<(), Status> {
     Err(Status::new(code, wanted.message))
 }
 
+/// Fails where a message did not come as its sender says.
+fn came_as_expected(expected: Option<BoolValue>, compressed: bool) -> Result<(), Status> {
+    match expected {
+        Some(expected) if expected.value != compressed => {
+            let what = format!("compressed: {compressed}, and the other was announced");
+            Err(Status::new(Code::InvalidArgument, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Compresses what comes next, or does not, where the caller wants one of them.
+fn choose(cx: &Context, wanted: Option<BoolValue>) {
+    if let Some(wanted) = wanted {
+        cx.compress(wanted.value);
+    }
+}
+
 /// Sends what the caller has ordered.
 async fn send(
+    cx: &Context,
     ordered: Vec<ResponseParameters>,
     out: &mut ItemSink<StreamingOutputCallResponse>,
 ) -> Result<(), Status> {
@@ -44,6 +63,7 @@ async fn send(
             sleep(Duration::from_micros(wait)).await;
         }
         let payload = Some(payload(each.size)?);
+        choose(cx, each.compressed);
         out.send(StreamingOutputCallResponse {
             payload,
             ..StreamingOutputCallResponse::default()
@@ -63,8 +83,10 @@ impl TestService for Handler {
         cx: Context,
         request: SimpleRequest,
     ) -> Result<SimpleResponse, Status> {
+        came_as_expected(request.expect_compressed, cx.compressed())?;
         echo_headers(&cx)?;
         echo_status(request.response_status)?;
+        choose(&cx, request.response_compressed);
         Ok(SimpleResponse {
             payload: Some(payload(request.response_size)?),
             ..SimpleResponse::default()
@@ -81,11 +103,11 @@ impl TestService for Handler {
 
     async fn streaming_output_call(
         &self,
-        _: Context,
+        cx: Context,
         request: StreamingOutputCallRequest,
     ) -> Result<Items<'_, StreamingOutputCallResponse>, Status> {
         Ok(Items::with(|mut out| async move {
-            send(request.response_parameters, &mut out).await
+            send(&cx, request.response_parameters, &mut out).await
         }))
     }
 
@@ -96,7 +118,9 @@ impl TestService for Handler {
     ) -> Result<StreamingInputCallResponse, Status> {
         let mut size = 0;
         while let Some(request) = requests.next().await {
-            size += request?.payload.unwrap_or_default().body.len();
+            let request = request?;
+            came_as_expected(request.expect_compressed, requests.compressed())?;
+            size += request.payload.unwrap_or_default().body.len();
         }
         Ok(StreamingInputCallResponse {
             aggregated_payload_size: i32::try_from(size).unwrap_or(i32::MAX),
@@ -114,7 +138,7 @@ impl TestService for Handler {
             while let Some(request) = requests.next().await {
                 let request = request?;
                 echo_status(request.response_status)?;
-                send(request.response_parameters, &mut out).await?;
+                send(&cx, request.response_parameters, &mut out).await?;
             }
             Ok(())
         }))
@@ -122,7 +146,7 @@ impl TestService for Handler {
 
     async fn half_duplex_call(
         &self,
-        _: Context,
+        cx: Context,
         mut requests: Receiver<StreamingOutputCallRequest>,
     ) -> Result<Items<'_, StreamingOutputCallResponse>, Status> {
         Ok(Items::with(|mut out| async move {
@@ -130,7 +154,7 @@ impl TestService for Handler {
             while let Some(request) = requests.next().await {
                 ordered.extend(request?.response_parameters);
             }
-            send(ordered, &mut out).await
+            send(&cx, ordered, &mut out).await
         }))
     }
 }

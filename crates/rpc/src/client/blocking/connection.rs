@@ -310,11 +310,14 @@ impl Connection {
         until: Option<Instant>,
     ) -> Result<StreamCall, Status> {
         let name = call.method.map_or("", |method| method.name);
+        let compress = call.compress;
         match self.queue(call, deadline)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(number))) => {
                 let call = OwnCall::new(self.link.clone(), number as u32);
-                Ok(StreamCall::own(call.until(until), name))
+                let mut call = StreamCall::own(call.until(until), name);
+                call.compress(compress);
+                Ok(call)
             }
             _ => Err(Status::new(Code::Internal, "a call without an answer")),
         }

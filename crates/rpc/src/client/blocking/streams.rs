@@ -71,6 +71,11 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
         let items = streams::Receiver::of_callee(call.streams.clone());
         Receiver { call, items }
     }
+
+    /// Whether the item that has come last was compressed.
+    pub fn compressed(&self) -> bool {
+        self.items.compressed()
+    }
 }
 
 impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
@@ -108,6 +113,11 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         self.call.wait(None, |context| {
             streams.poll_send(|field| ItemOf(item, field), context)
         })?
+    }
+
+    /// From the next item on, compresses items, or does not, where that makes them smaller and the channel says how.
+    pub fn compress(&mut self, compress: bool) {
+        self.call.streams.compress(Some(compress));
     }
 
     /// There are no more items.

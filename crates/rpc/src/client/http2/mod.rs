@@ -182,7 +182,7 @@ async fn single(response: ResponseFuture, style: Style, options: &Options) -> Re
     let mut response = Response::begin(response, style, most, said).await?;
     let (mut message, mut messages) = (Bytes::new(), 0);
     while let Some(next) = response.next(0).await? {
-        (message, messages) = (next, messages + 1);
+        (message, messages) = (next.message, messages + 1);
     }
     match messages {
         1 => Ok(message),

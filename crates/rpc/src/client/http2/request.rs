@@ -5,7 +5,7 @@ use super::super::options::Options;
 use super::super::table::Outgoing;
 use super::{due, no_objects};
 use crate::grpc::metadata_into;
-use crate::web::{Form, Protocol, Style, compressed, frame_before_items, packed};
+use crate::web::{Form, Protocol, Style, frame_before_items, is_packed};
 use crate::{Code, Method, Status};
 use bytes::Bytes;
 use dovetail_wire::{Encode, EncodeError};
@@ -22,21 +22,15 @@ pub(super) fn single(
     let message = message(call, style, options)?;
     let (style, body) = match style.protocol {
         Protocol::Connect => bare(message, style),
-        _ => (style, packed(message, style.coding)),
+        _ => (style, message),
     };
     Ok((head(call, style, options)?, body))
 }
 
 /// A message without its prefix, of which the head says whether it is compressed.
 fn bare(message: Bytes, style: Style) -> (Style, Bytes) {
-    let message = Form::without_prefix(&message);
-    match compressed(&message, style.coding) {
-        Some(packed) => (style, packed.into()),
-        None => {
-            let coding = None;
-            (Style { coding, ..style }, message)
-        }
-    }
+    let coding = style.coding.filter(|_| is_packed(&message));
+    (Style { coding, ..style }, Form::without_prefix(&message))
 }
 
 /// What is sent of a call before any items.
@@ -53,7 +47,8 @@ pub(super) fn first(
         return Ok(Bytes::new());
     }
     let encoded = frame_before_items(call.params, style.codec, options.client.encoding);
-    encoded.map_err(|error| unencodable(call.name, &error))
+    let message = encoded.map_err(|error| unencodable(call.name, &error))?;
+    Ok(style.packed(message))
 }
 
 fn message(
@@ -63,7 +58,8 @@ fn message(
 ) -> Result<Bytes, Status> {
     let form = style.form(call.method);
     let encoded = form.envelope(call.params, options.client.encoding);
-    encoded.map_err(|error| unencodable(call.name, &error))
+    let message = encoded.map_err(|error| unencodable(call.name, &error))?;
+    Ok(style.packed(message))
 }
 
 #[cold]

@@ -1,7 +1,7 @@
 //! An answer as it comes: headers, messages, trailers.
 
 use crate::grpc::{Broken, Messages, metadata, misbehaved};
-use crate::web::{Protocol, Style, plain};
+use crate::web::{Plain, Protocol, Style, plain};
 use crate::{AnswerHeaders, Code, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::Frame;
@@ -14,7 +14,7 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderValue};
 use std::fmt;
 use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// An answer that has begun.
 pub(super) struct Response {
@@ -108,7 +108,7 @@ impl Response {
 
     /// The next message; `None` at the end of a call that went well. Of earlier messages so many bytes wait; see
     /// [`Messages::poll_next`].
-    pub(super) async fn next(&mut self, waiting: usize) -> Result<Option<Bytes>, Stop> {
+    pub(super) async fn next(&mut self, waiting: usize) -> Result<Option<Plain>, Stop> {
         match poll_fn(|context| self.poll_next(waiting, context)).await? {
             Some(message) => Ok(Some(message)),
             None => self.end().await,
@@ -120,11 +120,15 @@ impl Response {
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Stop>> {
-        match &mut self.messages {
-            Some(messages) => messages.poll_next(waiting, context).map_err(Stop::from),
-            None => Poll::Ready(Ok(None)),
+    ) -> Poll<Result<Option<Plain>, Stop>> {
+        let Some(messages) = &mut self.messages else {
+            return Poll::Ready(Ok(None));
+        };
+        let next = ready!(messages.poll_next(waiting, context))?;
+        if let (Some(message), Some(said)) = (&next, &self.said) {
+            said.set_compressed(message.compressed);
         }
+        Poll::Ready(Ok(next))
     }
 
     /// Waits for the end behind the last message.
@@ -184,7 +188,13 @@ pub(super) async fn bare(
         end: false,
         message,
     };
-    let message = plain(frame, coding.as_deref(), most).map_err(Broken::from)?;
+    let Plain {
+        message,
+        compressed,
+    } = plain(frame, coding.as_deref(), most).map_err(Broken::from)?;
+    if let Some(said) = &said {
+        said.set_compressed(compressed);
+    }
     match head.status.as_u16() {
         200 => Ok(message),
         http => {

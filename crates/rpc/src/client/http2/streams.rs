@@ -5,7 +5,7 @@ use super::super::table::{Outgoing, too_late};
 use super::response::{Response, Stop};
 use super::{Connection, Open, due, request};
 use crate::streams::StreamCall;
-use crate::web::{Exchange, Style};
+use crate::web::{Exchange, Plain, Style};
 use crate::{AnswerHeaders, Execution, Method, Status};
 use bytes::Bytes;
 use dovetail_protocol::Failure;
@@ -107,7 +107,7 @@ impl Driver {
         &self,
         response: &mut Response,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Stop>> {
+    ) -> Poll<Result<Option<Plain>, Stop>> {
         // Before the look at what waits: nothing that is taken in between is missed.
         self.exchange.drive(context);
         let polled = response.poll_next(self.exchange.waiting(), context);

@@ -21,7 +21,8 @@ impl Style {
         Style {
             protocol,
             codec,
-            coding: options.coding,
+            coding: options.coding(),
+            packs: options.packing().is_some(),
         }
     }
 

@@ -3,7 +3,8 @@ use crate::client::channel::in_time;
 use crate::client::dial::Dial;
 use crate::client::moving::PATIENCE;
 use crate::client::options::Options;
-use crate::{Address, Status};
+use crate::client::table::too_late;
+use crate::{Address, Execution, Status};
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -70,6 +71,10 @@ impl<C: Connect> TaskPlaces<C> {
         let target = self.address.to_string();
         let patience = options.connect_timeout.min(options.timeout);
         let made = in_time(patience, C::connect(&self.address, target.clone(), options)).await;
+        // That the call has less time than connecting may take says nothing about the server.
+        if made.is_err() && options.timeout < options.connect_timeout {
+            return Err(too_late("connecting", patience, Execution::NotSent));
+        }
         let made = made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         place.made(made, &mut dial, options, &target)
     }

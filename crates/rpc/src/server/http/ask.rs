@@ -5,7 +5,7 @@ use crate::incoming::{self, Incoming, Target};
 use crate::server::Shared;
 use crate::server::counters::count;
 use crate::web::{
-    Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
+    Plain, Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
 };
 use crate::{AnswerHeaders, Code, Execution, Method, Status, clock};
 use dovetail_protocol::connect::{self, Refusal};
@@ -26,6 +26,8 @@ pub(in crate::server) struct Ask {
     pub(in crate::server) style: Style,
     /// What messages of the request are compressed with.
     pub(in crate::server) coding: Option<Bytes>,
+    /// Whether its parameters came compressed, once they have.
+    pub(in crate::server) compressed: bool,
     pub(in crate::server) deadline: Option<Instant>,
     pub(in crate::server) headers: Headers,
 }
@@ -52,6 +54,7 @@ impl Ask {
             protocol,
             codec,
             coding: None,
+            packs: false,
         };
         Some(
             Ask::new(request, style, terms, shared)
@@ -79,17 +82,18 @@ impl Ask {
     fn with(target: Target, method: Option<&'static Method>, style: Style, terms: Terms) -> Self {
         let asked = match style.protocol {
             Protocol::GrpcWeb { .. } => terms.coding.as_deref() == Some(b"gzip"),
-            Protocol::WebSocket => false,
             _ => true,
         };
         Ask {
             target,
             method,
             style: Style {
-                coding: (terms.accepts_gzip && asked).then_some(Coding::Gzip),
+                coding: terms.accepts_gzip.then_some(Coding::Gzip),
+                packs: asked,
                 ..style
             },
             coding: terms.coding,
+            compressed: false,
             // Farther away than a clock can say is no deadline.
             deadline: terms
                 .timeout
@@ -142,12 +146,30 @@ impl Ask {
             protocol: Protocol::Connect,
             codec: call.codec,
             coding: None,
+            packs: false,
         };
         let parameters = parameters(method, call.codec, message);
-        Ok((
-            Ask::with(target, Some(method), style, call.terms),
-            parameters,
-        ))
+        let ask = Ask {
+            compressed: call.gzip,
+            ..Ask::with(target, Some(method), style, call.terms)
+        };
+        Ok((ask, parameters))
+    }
+
+    /// The parameters of a call that has one message.
+    pub(in crate::server) fn parameters(
+        &mut self,
+        method: Option<&'static Method>,
+        message: Plain,
+    ) -> Parameters {
+        self.compressed = message.compressed;
+        of_message(method, self.style.codec, message.message)
+    }
+
+    /// The parameters that come before the items of a caller, in a message of their own.
+    pub(in crate::server) fn before_items(&mut self, first: &Plain) -> Result<Parameters, Status> {
+        self.compressed = first.compressed;
+        before_items(self.style.codec, &first.message)
     }
 
     /// The call with these parameters, to be answered so.
@@ -158,6 +180,7 @@ impl Ask {
             oneway: self.method.is_some_and(|method| method.kind.is_oneway()),
             body,
             encoding,
+            compressed: self.compressed,
             deadline: self.deadline,
             headers: self.headers,
             reply: incoming::ReplyTo::Web(reply),
@@ -176,12 +199,7 @@ pub(super) fn protocol(method: http::Method, headers: &Headers) -> Option<(Proto
     web.or_else(stream).filter(|_| method == http::Method::Post)
 }
 
-/// The parameters of a call that has one message.
-pub(in crate::server) fn of_message(
-    method: Option<&'static Method>,
-    codec: Codec,
-    message: Bytes,
-) -> Parameters {
+fn of_message(method: Option<&'static Method>, codec: Codec, message: Bytes) -> Parameters {
     match method {
         Some(method) if !method.params.is_empty() => parameters(method, codec, message),
         // Whatever it is: what has no parameters is empty, or a message whose fields mean nothing.
@@ -193,8 +211,7 @@ pub(in crate::server) fn of_message(
     }
 }
 
-/// The parameters that come before the items of a caller, in a message of their own.
-pub(in crate::server) fn before_items(codec: Codec, first: &Bytes) -> Result<Parameters, Status> {
+fn before_items(codec: Codec, first: &Bytes) -> Result<Parameters, Status> {
     let params = of_field(first, codec).ok_or_else(|| {
         let what = "the first message has other fields than 1, which are the parameters";
         Status::new(Code::InvalidArgument, what).with_execution(Execution::NotStarted)

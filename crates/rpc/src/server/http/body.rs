@@ -1,7 +1,7 @@
 //! The messages of a request that has come as a whole.
 
 use super::{Ask, MESSAGES};
-use crate::web::{Protocol, plain};
+use crate::web::{Plain, Protocol, plain};
 use crate::{Code, Execution, Status};
 use dovetail_protocol::envelope::{Assembler, FrameError};
 use dovetail_protocol::grpc::Text;
@@ -13,7 +13,7 @@ pub(super) fn messages(
     ask: &Ask,
     body: &Bytes,
     most: usize,
-) -> (std::vec::IntoIter<Bytes>, Result<(), Status>) {
+) -> (std::vec::IntoIter<Plain>, Result<(), Status>) {
     let mut found = Vec::new();
     let end = letters(ask, body).and_then(|body| read(ask, body, most, &mut found));
     (found.into_iter(), end)
@@ -29,12 +29,12 @@ fn letters(ask: &Ask, body: &Bytes) -> Result<Bytes, Status> {
     bytes.map_err(|error| refused(Code::InvalidArgument, error.to_string()))
 }
 
-fn read(ask: &Ask, mut body: Bytes, most: usize, found: &mut Vec<Bytes>) -> Result<(), Status> {
+fn read(ask: &Ask, mut body: Bytes, most: usize, found: &mut Vec<Plain>) -> Result<(), Status> {
     let mut assembler = Assembler::new(most);
     let mut left = most.saturating_mul(MESSAGES);
     while let Some(frame) = assembler.take(&mut body).map_err(broken)? {
         let message = plain(frame, ask.coding.as_deref(), most.min(left))?;
-        left = left.saturating_sub(message.len());
+        left = left.saturating_sub(message.message.len());
         found.push(message);
     }
     assembler.end().map_err(broken)

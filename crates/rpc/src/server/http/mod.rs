@@ -5,14 +5,14 @@ mod ask;
 mod body;
 mod socket;
 
-pub(super) use ask::{Ask, Parameters, before_items, no_single_message, of_message};
+pub(super) use ask::{Ask, Parameters, no_single_message};
 pub(super) use socket::Socket;
 
 use super::Shared;
 use super::machine::Fault;
 use super::running::cancelled;
 use crate::incoming::{self, Incoming, Target};
-use crate::web::{Exchange, Protocol, ReplyTo, Style};
+use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
 use crate::{AnswerHeaders, Method, Status};
 use body::messages;
 use bytes::BytesMut;
@@ -179,7 +179,7 @@ fn call(request: http::Request, shared: &Shared) -> Incoming {
 
 /// The call whose messages have all come, in envelopes.
 fn enveloped(
-    ask: Ask,
+    mut ask: Ask,
     body: &Bytes,
     http: &http::ReplyTo,
     shared: &Shared,
@@ -190,14 +190,14 @@ fn enveloped(
     let exchange = streams.map(|method| Exchange::at_callee(method, shared.limits.message, style));
     let parameters = match (ask.method, &exchange) {
         (Some(method), Some(exchange)) if method.kind.client_streams() => {
-            let parameters = before(method, &mut messages, style.codec);
+            let parameters = before(&mut ask, method, &mut messages);
             messages.for_each(|message| exchange.arrived(message));
             exchange.caller_ends(end);
             parameters
         }
         (method, _) => end
             .and_then(|()| only(messages))
-            .map(|message| of_message(method, style.codec, message)),
+            .map(|message| ask.parameters(method, message)),
     };
     let parameters =
         parameters.map_err(|why| style.whole((&why).into(), &AnswerHeaders::default()))?;
@@ -211,19 +211,19 @@ fn enveloped(
 
 /// The parameters of a method that come before the items of its caller.
 fn before(
+    ask: &mut Ask,
     method: &Method,
-    messages: &mut impl Iterator<Item = Bytes>,
-    codec: Codec,
+    messages: &mut impl Iterator<Item = Plain>,
 ) -> Result<Parameters, Status> {
     let first = match method.params {
         [] => None,
         _ => messages.next(),
     };
-    before_items(codec, &first.unwrap_or_default())
+    ask.before_items(&first.unwrap_or_default())
 }
 
 /// The message of a request that has one.
-fn only(mut messages: impl Iterator<Item = Bytes>) -> Result<Bytes, Status> {
+fn only(mut messages: impl Iterator<Item = Plain>) -> Result<Plain, Status> {
     match (messages.next(), messages.next()) {
         (Some(message), None) => Ok(message),
         (first, _) => Err(no_single_message(first.is_none())),
@@ -236,6 +236,7 @@ fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
         protocol: Protocol::Connect,
         codec: Codec::Json,
         coding: None,
+        packs: false,
     };
     Incoming {
         target: Target::Nothing,
@@ -243,6 +244,7 @@ fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
         oneway: false,
         body: Bytes::new(),
         encoding: Encoding::Json,
+        compressed: false,
         deadline: None,
         headers: Headers::new(),
         reply: incoming::ReplyTo::Web(ReplyTo::known(style, http, answer)),

@@ -1,11 +1,11 @@
 //! A connection that has become a WebSocket: one call, whose messages are JSON.
 
-use super::{Ask, of_message};
+use super::Ask;
 use crate::incoming::Incoming;
 use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::running::cancelled;
-use crate::web::{Exchange, Protocol, ReplyTo, Style};
+use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
 use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
 use dovetail_protocol::websocket::{
@@ -21,6 +21,7 @@ const STYLE: Style = Style {
     protocol: Protocol::WebSocket,
     codec: Codec::Json,
     coding: None,
+    packs: false,
 };
 
 pub(in crate::server) struct Socket {
@@ -107,7 +108,7 @@ impl Socket {
                 Some(Said::Item(value)),
             ) => {
                 let item = if method.messages { value } else { message };
-                exchange.arrived(item);
+                exchange.arrived(plain(item));
                 return Ok(None);
             }
             (Stage::Running { exchange, open, .. }, Some(Said::End)) => {
@@ -217,13 +218,21 @@ impl Socket {
     }
 }
 
+/// A message as it came: there is no compression.
+fn plain(message: Bytes) -> Plain {
+    Plain {
+        message,
+        compressed: false,
+    }
+}
+
 /// The call of a request that has these parameters.
 fn begin(
     request: &http::Request,
     params: Bytes,
     shared: &Shared,
 ) -> Result<(Stage, Incoming), Status> {
-    let ask = Ask::new(
+    let mut ask = Ask::new(
         request,
         STYLE,
         connect::stream_terms(&request.headers),
@@ -241,7 +250,7 @@ fn begin(
     };
     let exchange = Exchange::at_callee(method, shared.limits.message, STYLE);
     let reply = ReplyTo::socket(Some(method), STYLE).with_streams(exchange.clone());
-    let parameters = of_message(Some(method), Codec::Json, params);
+    let parameters = ask.parameters(Some(method), plain(params));
     let stage = Stage::Running {
         method,
         reply: reply.clone(),

@@ -4,9 +4,10 @@ use super::head::{fine, response, trailers};
 use crate::grpc::{metadata_into, poll_room};
 use crate::server::Shared;
 use crate::server::counters::count;
-use crate::web::{Answer, Exchange, Protocol, Style, packed};
+use crate::web::{Answer, Exchange, Protocol, Style, is_packed};
 use crate::{AnswerHeaders, Code, Status};
 use bytes::Bytes;
+use dovetail_protocol::grpc::Coding;
 use dovetail_protocol::{Codec, Failure, Headers, http as one};
 use h2::server::SendResponse;
 use h2::{Reason, SendStream};
@@ -46,6 +47,7 @@ impl Respond {
                 protocol: Protocol::Grpc,
                 codec: Codec::Proto,
                 coding: None,
+                packs: false,
             },
             http: one::ReplyTo::last(),
             said: AnswerHeaders::default(),
@@ -59,6 +61,7 @@ impl Respond {
             protocol: Protocol::Connect,
             codec: Codec::Json,
             coding: None,
+            packs: false,
         };
     }
 
@@ -90,8 +93,8 @@ impl Respond {
 
     /// Sends gRPC's answer that is a message.
     async fn message(mut self, message: Bytes) {
-        let message = packed(message, self.style.coding);
-        if let Some(mut stream) = self.begin() {
+        let said = self.style.packs || is_packed(&message);
+        if let Some(mut stream) = self.begin_grpc(self.style.coding.filter(|_| said)) {
             let sent = self
                 .in_time(send_message(&mut stream, message, false))
                 .await;
@@ -101,7 +104,8 @@ impl Respond {
 
     /// Sends gRPC's answer that is a failure and nothing else.
     fn refuse(mut self, failure: &Failure) {
-        let mut response = response(self.style);
+        let coding = self.style.coding.filter(|_| self.style.packs);
+        let mut response = response(self.style, coding);
         let headers = response.headers_mut();
         headers.extend(trailers(failure));
         self.said.with_headers(|said| add(said, headers));
@@ -123,17 +127,20 @@ impl Respond {
         }
     }
 
-    /// Sends the headers of an answer; `None` where its caller has gone.
+    /// Sends the headers of an answer with items, each of which may be compressed; `None` where its caller has gone.
     pub(super) fn begin(&mut self) -> Option<SendStream<Bytes>> {
-        let response = match self.is_grpc() {
-            true => {
-                let mut response = response(self.style);
-                self.said
-                    .with_headers(|said| add(said, response.headers_mut()));
-                response
-            }
-            false => head_of(self.http.complete(self.style.head(&self.said))),
-        };
+        if self.is_grpc() {
+            return self.begin_grpc(self.style.coding);
+        }
+        let head = head_of(self.http.complete(self.style.head(&self.said)));
+        self.respond.send_response(head, false).ok()
+    }
+
+    /// The same of an answer of gRPC's, whose messages may be compressed so.
+    fn begin_grpc(&mut self, coding: Option<Coding>) -> Option<SendStream<Bytes>> {
+        let mut response = response(self.style, coding);
+        self.said
+            .with_headers(|said| add(said, response.headers_mut()));
         self.respond.send_response(response, false).ok()
     }
 

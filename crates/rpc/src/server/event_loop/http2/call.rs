@@ -10,9 +10,9 @@ use crate::grpc::{Messages, coding};
 use crate::incoming::Incoming;
 use crate::server::ServerLimits;
 use crate::server::counters::count;
-use crate::server::http::{Ask, Parameters, before_items, of_message};
+use crate::server::http::{Ask, Parameters};
 use crate::server::running::{Waiting, cancelled, outcome};
-use crate::web::{Answer, Exchange, Protocol, ReplyTo};
+use crate::web::{Answer, Exchange, Plain, Protocol, ReplyTo};
 use crate::{Code, Execution, Method, Reply};
 use bytes::Bytes;
 use dovetail_protocol::http::Response;
@@ -112,7 +112,11 @@ impl<'a> Call<'a> {
     }
 
     /// A call whose messages are in envelopes.
-    async fn enveloped(&mut self, ask: Ask, mut request: Request<'a>) -> Result<Answered, Stop> {
+    async fn enveloped(
+        &mut self,
+        mut ask: Ask,
+        mut request: Request<'a>,
+    ) -> Result<Answered, Stop> {
         self.respond.style = ask.style;
         let shared = self.place.shared;
         let method = match ask.method {
@@ -130,7 +134,7 @@ impl<'a> Call<'a> {
         }
         let message = self.in_time(request.single()).await?;
         drop(request);
-        let parameters = of_message(Some(method), ask.style.codec, message);
+        let parameters = ask.parameters(Some(method), message);
         self.whole(ask, parameters).await
     }
 
@@ -150,15 +154,14 @@ impl<'a> Call<'a> {
     /// A call with streams: its driver, as [`Exchange`] calls it.
     async fn streamed(
         &mut self,
-        ask: Ask,
+        mut ask: Ask,
         method: &'static Method,
         mut request: Request<'a>,
     ) -> Result<Answered, Stop> {
-        let codec = ask.style.codec;
         let parameters = match (method.kind.client_streams(), method.params) {
-            (true, []) => before_items(codec, &Bytes::new())?,
-            (true, _) => before_items(codec, &self.in_time(request.first()).await?)?,
-            (false, _) => of_message(Some(method), codec, self.in_time(request.single()).await?),
+            (true, []) => ask.before_items(&Plain::default())?,
+            (true, _) => ask.before_items(&self.in_time(request.first()).await?)?,
+            (false, _) => ask.parameters(Some(method), self.in_time(request.single()).await?),
         };
         let reply = ReplyTo::left(Some(method), ask.style, self.respond.said.clone());
         let exchange = Exchange::at_callee(method, self.limits().message, ask.style);
@@ -217,10 +220,7 @@ impl<'a> Call<'a> {
     }
 
     /// Waits no longer for a message than one may take.
-    async fn in_time(
-        &self,
-        message: impl Future<Output = Result<Bytes, Stop>>,
-    ) -> Result<Bytes, Stop> {
+    async fn in_time<T>(&self, message: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
         let limit = self.limits().transfer;
         timeout(limit, message).await.unwrap_or_else(|_| {
             count(&self.place.shared.counters.transfer_timeouts);

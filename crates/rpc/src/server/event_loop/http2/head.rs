@@ -42,29 +42,30 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
     let timeout: Option<Duration> = timeout.transpose().map_err(|error| bad(&error))?;
     let coding = coding(&head.headers);
     known_coding(coding.as_deref())?;
+    let accepts = |coding: &Coding| accepts(&head.headers, *coding);
+    let used = coding.as_deref().and_then(Coding::from_name);
+    let used = used.filter(accepts);
     Ok(Ask {
         target,
         method: route.map(|route| route.method),
         style: Style {
             protocol: Protocol::Grpc,
             codec,
-            coding: answered_in(&head.headers),
+            coding: used.or_else(|| Coding::ALL.iter().copied().find(accepts)),
+            packs: used.is_some(),
         },
         coding,
+        compressed: false,
         // Farther away than a clock can say is no deadline.
         deadline: timeout.and_then(|left| clock::now().checked_add(left)),
         headers: metadata(&head.headers).map_err(|error| bad(&error))?,
     })
 }
 
-/// What a request is compressed with, where its sender can read that, too.
-fn answered_in(headers: &HeaderMap) -> Option<Coding> {
-    let used = headers.get(Coding::HEADER)?.as_bytes();
-    let coding = Coding::from_name(used.trim_ascii())?;
+/// Whether the sender of a request can read answers that are compressed so.
+fn accepts(headers: &HeaderMap, coding: Coding) -> bool {
     let mut accepted = headers.get_all(Coding::ACCEPT_HEADER).into_iter();
-    accepted
-        .any(|value| lists(value.as_bytes(), coding.name()))
-        .then_some(coding)
+    accepted.any(|value| lists(value.as_bytes(), coding.name()))
 }
 
 /// A request of another protocol, but for its body, as HTTP/1.1 has it.
@@ -84,8 +85,8 @@ pub(super) fn request(head: &Parts) -> one::Request {
     }
 }
 
-/// The head of gRPC's answer.
-pub(super) fn response(style: Style) -> Response<()> {
+/// The head of gRPC's answer, whose messages may be compressed so.
+pub(super) fn response(style: Style, coding: Option<Coding>) -> Response<()> {
     let kind = match style.codec {
         Codec::Proto => CONTENT_TYPE,
         Codec::Json => "application/grpc+json",
@@ -97,7 +98,7 @@ pub(super) fn response(style: Style) -> Response<()> {
         HeaderName::from_static(Coding::ACCEPT_HEADER),
         HeaderValue::from_static(Coding::ACCEPTED),
     );
-    if let Some(coding) = style.coding {
+    if let Some(coding) = coding {
         let name = HeaderName::from_static(Coding::HEADER);
         headers.insert(name, HeaderValue::from_static(coding.name()));
     }

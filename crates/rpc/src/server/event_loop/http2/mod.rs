@@ -1,5 +1,6 @@
 //! A connection of HTTP/2 on a loop: that is a library's, each of its streams a call of gRPC, gRPC-Web or Connect.
 
+mod age;
 mod answer;
 mod call;
 mod head;
@@ -60,6 +61,7 @@ pub(super) async fn serve(
     let has_calls = || under_way.get() > 0;
     let pings = connection.ping_pong();
     let mut gone = pin!(gone(place.shared.keepalive, pings, has_calls));
+    let (mut old, mut older) = (pin!(age::old(limits)), pin!(age::older(limits)));
     loop {
         under_way.set(calls.len());
         let patience = match leaving {
@@ -87,6 +89,11 @@ pub(super) async fn serve(
                 leaving = true;
                 connection.graceful_shutdown();
             }
+            () = &mut old, if !leaving => {
+                leaving = true;
+                connection.graceful_shutdown();
+            }
+            () = &mut older => return Ok(()),
             () = &mut gone => return Err(io::ErrorKind::TimedOut.into()),
             () = sleep(patience), if calls.is_empty() => {
                 if leaving {

@@ -3,6 +3,7 @@
 use super::head::refused;
 use crate::grpc::{Broken, Messages};
 use crate::server::http::no_single_message;
+use crate::web::Plain;
 use crate::{Code, Status};
 use bytes::{Bytes, BytesMut};
 use std::cell::Cell;
@@ -61,18 +62,18 @@ impl<'a> Request<'a> {
         &mut self,
         waiting: usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, Stop>> {
+    ) -> Poll<Result<Option<Plain>, Stop>> {
         let polled = self.messages.poll_next(waiting, context);
         self.arriving.set(self.messages.partial())?;
         polled.map_err(Stop::from)
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, Stop> {
+    async fn next(&mut self) -> Result<Option<Plain>, Stop> {
         poll_fn(|context| self.poll_next(0, context)).await
     }
 
     /// The message of a request that has one.
-    pub(super) async fn single(&mut self) -> Result<Bytes, Stop> {
+    pub(super) async fn single(&mut self) -> Result<Plain, Stop> {
         let message = self.next().await?;
         let message = message.ok_or_else(|| no_single_message(true))?;
         match self.next().await? {
@@ -82,7 +83,7 @@ impl<'a> Request<'a> {
     }
 
     /// The first message, where there is one.
-    pub(super) async fn first(&mut self) -> Result<Bytes, Stop> {
+    pub(super) async fn first(&mut self) -> Result<Plain, Stop> {
         Ok(self.next().await?.unwrap_or_default())
     }
 
