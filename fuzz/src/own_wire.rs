@@ -38,6 +38,7 @@ pub(crate) fn client(data: &[u8]) {
     for (index, method) in ["a", "a", "note", "b", "chat"].into_iter().enumerate() {
         let key = MethodKey::Name(Name::new(method));
         let call = OutgoingCall {
+            plain: false,
             method: &key,
             deadline: None,
             headers: &Headers::new(),
