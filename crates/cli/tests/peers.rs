@@ -277,6 +277,42 @@ fn a_stock_thrift_server_is_called_over_other_wires() {
     }
 }
 
+/// With nothing but the address: the rest they learn by reflection.
+#[test]
+fn stock_grpc_clients_call_the_demo() {
+    let (Some(grpc), Some(grpcurl)) = (peer("grpc"), peer("grpcurl")) else {
+        return;
+    };
+    let mut command = dovetail();
+    command.args(["demo", "--port", "0"]);
+    let demo = Server::start(command, "tcp://", ",");
+    let at = demo.address.as_str();
+    let order = r#"{"order": {"id": 7, "boards": [{"length": 1200, "width": 300}]}}"#;
+    let found = python(
+        &grpc,
+        "grpc_client.py",
+        &[at, "demo.Workshop", "quote", order],
+    );
+    let quote = r#"{"cents": "5600", "currency": "EUR", "days": 4, "id": "7"}"#;
+    assert_eq!(found, format!(r#"{{"result": {quote}}}"#), "Python");
+    for (method, message, expected) in [
+        (
+            "demo.Stock/metres",
+            r#"{"wood": "OAK"}"#,
+            r#"{ "result": 120 }"#,
+        ),
+        (
+            "demo.Workshop/quote",
+            r#"{"order": {"boards": [{"length": 900, "width": 300, "wood": "WALNUT"}]}}"#,
+            "ERROR: Code: Unknown Message: the method has thrown `demo.OutOfStock` Details: 1) { \"@type\": \"type.googleapis.com/demo.OutOfStock\", \"message\": \"no walnut before spring\", \"wood\": \"WALNUT\" }",
+        ),
+    ] {
+        let mut command = Command::new(grpcurl.join("peer"));
+        let found = printed(command.args(["call", at, method, message]));
+        assert_eq!(found, expected, "grpcurl {method}");
+    }
+}
+
 #[test]
 fn a_stock_grpc_server_is_called_by_thrift() {
     let (Some(grpc), Some(thrift)) = (peer("grpc"), peer("python")) else {

@@ -12,13 +12,15 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("usage: grpcurl-peer capabilities | client FLAGS")
+		fail("usage: grpcurl-peer capabilities | client FLAGS | call ADDRESS SERVICE/METHOD JSON")
 	}
 	switch os.Args[1] {
 	case "capabilities":
 		capabilities()
 	case "client":
 		client(os.Args[2:])
+	case "call":
+		callOnce(os.Args[2:])
 	default:
 		fail("no such command: " + os.Args[1])
 	}
@@ -59,6 +61,19 @@ func client(arguments []string) {
 		fmt.Println(string(line))
 	}
 	os.Exit(code)
+}
+
+// What grpcurl prints of one call, with what reflection says.
+func callOnce(arguments []string) {
+	if len(arguments) != 3 {
+		fail("usage: grpcurl-peer call ADDRESS SERVICE/METHOD JSON")
+	}
+	asked := question{ask: call(arguments[1], arguments[2]), from: reflection}
+	printed, err := asked.run(arguments[0])
+	if err != nil {
+		fail(err)
+	}
+	fmt.Println(strings.Join(strings.Fields(printed), " "))
 }
 
 // The contracts lie beside the program's sources when it is built, and it beside that folder.

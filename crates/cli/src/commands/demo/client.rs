@@ -8,8 +8,8 @@ use tokio::runtime::Runtime;
 /// The clients that there are, each for some of the wires.
 pub(crate) enum Client {
     Blocking(WorkshopBlockingClient),
-    /// gRPC has an async client alone.
-    Grpc(Runtime, WorkshopClient),
+    /// HTTP/2 has an async client alone.
+    Async(Runtime, WorkshopClient),
     Json(JsonClient),
 }
 
@@ -23,7 +23,7 @@ impl Client {
     pub(crate) fn quote(&self, order: &Order) -> Result<Quote, QuoteError> {
         match self {
             Client::Blocking(client) => client.quote(order),
-            Client::Grpc(runtime, client) => runtime.block_on(client.quote(order)),
+            Client::Async(runtime, client) => runtime.block_on(client.quote(order)),
             Client::Json(client) => client.quote(order),
         }
     }
@@ -31,7 +31,7 @@ impl Client {
     pub(crate) fn note(&self, text: &str) -> Result<(), Status> {
         match self {
             Client::Blocking(client) => client.note(text),
-            Client::Grpc(runtime, client) => runtime.block_on(client.note(text)),
+            Client::Async(runtime, client) => runtime.block_on(client.note(text)),
             Client::Json(client) => client.note(text),
         }
     }

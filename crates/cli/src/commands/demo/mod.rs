@@ -49,10 +49,13 @@ pub(crate) struct Demo {
     tls: ServerOptions,
 }
 
-/// Dovetail's own wire, gRPC, msgpack-rpc, and every one of Thrift; the old binary protocol has no form inside THeader.
+/// Dovetail's own wire, what clients speak over HTTP/2, msgpack-rpc, and every one of Thrift; the old binary protocol has no
+/// form inside THeader.
 const WIRES: &[&str] = &[
     "dovetail",
     "grpc",
+    "grpc-web",
+    "connect",
     "msgpack-rpc",
     "binary",
     "binary+framed",
@@ -182,8 +185,15 @@ impl Stand {
             _ => format!("tcp://127.0.0.1:{}", self.port),
         };
         match (wire, way) {
-            (Wire::Grpc | Wire::Connect(_), Way::Multiplexed | Way::InProcess) => Ok(None),
-            (Wire::Grpc, _) => {
+            (_, Way::Multiplexed | Way::InProcess) if names_the_service(wire) => Ok(None),
+            (Wire::Connect(Codec::Json), _) => {
+                let address: Address = address
+                    .parse()
+                    .map_err(|error| Status::new(dovetail::Code::Internal, format!("{error}")))?;
+                let client = JsonClient::connect(&address, TIMEOUT)?;
+                Ok(Some(Client::Json(client)))
+            }
+            (Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_), _) => {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
                     .build();
@@ -192,14 +202,7 @@ impl Stand {
                 })?;
                 let builder = dovetail::Channel::builder(&address)?;
                 let channel = builder.wire(wire).timeout(TIMEOUT).build();
-                Ok(Some(Client::Grpc(runtime, WorkshopClient::from(channel))))
-            }
-            (Wire::Connect(_), _) => {
-                let address: Address = address
-                    .parse()
-                    .map_err(|error| Status::new(dovetail::Code::Internal, format!("{error}")))?;
-                let client = JsonClient::connect(&address, TIMEOUT)?;
-                Ok(Some(Client::Json(client)))
+                Ok(Some(Client::Async(runtime, WorkshopClient::from(channel))))
             }
             _ => {
                 let channel = self.connect(&address, way)?.wire(wire).timeout(TIMEOUT);
@@ -228,6 +231,11 @@ impl Stand {
             .help("the lines above say which; please report them")),
         }
     }
+}
+
+/// True for HTTP/2 and JSON, which need no further way to say which service is called.
+fn names_the_service(wire: Wire) -> bool {
+    matches!(wire, Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_))
 }
 
 #[cfg(test)]

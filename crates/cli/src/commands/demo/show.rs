@@ -4,6 +4,7 @@ use super::probe::Outcome;
 use crate::paint::{Paint, Style};
 use crate::table::{Align, Cell, Table};
 use dovetail::Wire;
+use dovetail::protocol::connect::Codec;
 use std::time::Duration;
 
 /// The ways by which each wire is called; the columns of times.
@@ -103,7 +104,7 @@ fn time(time: Option<Duration>) -> Cell {
 /// The line by which one wire is tried.
 fn command(wire: Wire, program: &str, port: u16) -> String {
     match wire {
-        Wire::Connect(_) => {
+        Wire::Connect(Codec::Json) => {
             format!("curl --json '{{\"wood\": \"OAK\"}}' http://127.0.0.1:{port}/Stock/metres")
         }
         _ => format!(
