@@ -206,6 +206,15 @@ impl Machine {
         matches!(self, Machine::Dovetail(_))
     }
 
+    /// True where what has been taken off the input had come as a whole: a message or a frame. Of HTTP/1.1 it may be a piece
+    /// of a body, all of which has to come in time.
+    pub(super) fn takes_wholes(&self) -> bool {
+        match self {
+            Machine::Http(machine) => machine.socket().is_some(),
+            _ => true,
+        }
+    }
+
     /// The connection as a WebSocket, where it is one.
     pub(super) fn socket(&self) -> Option<&Socket> {
         match self {

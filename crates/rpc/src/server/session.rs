@@ -101,14 +101,12 @@ impl<'a> Session<'a> {
             // A peer whose wire has just become known can be told.
             self.drain();
         }
-        if let Some(socket) = self.machine.socket() {
-            if self.input.len() < waiting {
-                // Items and what is about the connection do not come here.
-                self.message_began = None;
-            }
-            if socket.is_over() {
-                self.end.get_or_insert(End::LastCall);
-            }
+        if self.input.len() < waiting && self.machine.takes_wholes() {
+            // Items, answers, and what is about the connection do not come here.
+            self.message_began = None;
+        }
+        if self.machine.socket().is_some_and(Socket::is_over) {
+            self.end.get_or_insert(End::LastCall);
         }
         match received {
             Ok(arrival) => {

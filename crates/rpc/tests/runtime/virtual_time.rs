@@ -1,10 +1,11 @@
 //! Hours, in no time: what takes long is tried with a clock that the test moves.
 
 use crate::fixture::stock;
+use crate::streams::{FLOW, Flow, SINK};
 use dovetail::testing::{Pair, run};
 use dovetail::{
     Call, Code, Context, HandlerFuture, Server, ServerLimits, Service, ServiceDescriptor, Status,
-    Wire, descriptor,
+    Upload, Wire, descriptor,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,6 +103,30 @@ fn who_is_idle_is_let_go_and_comes_back() {
             pair.advance(2 * HOUR).await;
             assert_eq!(pair.connections(), 0, "{wire}");
         }
+    });
+}
+
+/// Each item has a time of its own, however long all of them take.
+#[test]
+fn the_items_of_a_caller_may_take_hours() {
+    let limits = ServerLimits {
+        idle: 5 * HOUR,
+        ..ServerLimits::default()
+    };
+    let server = Server::new().service(Flow::default()).limits(limits);
+    run(server, async |pair| {
+        let channel = pair.channel(|builder| builder.wire(Wire::Dovetail));
+        let opened: Result<Upload<dovetail::Bytes, ()>, Status> =
+            channel.upload(&FLOW.methods[SINK], ()).await;
+        let (mut sender, answer) = opened.unwrap();
+        // Longer than what is on its way at a time.
+        let blob = dovetail::Bytes::from(vec![7; 1 << 20]);
+        for _ in 0..3 {
+            sender.send(&blob).await.unwrap();
+            pair.advance(HOUR).await;
+        }
+        sender.finish();
+        assert_eq!(answer.await, Ok(()));
     });
 }
 
