@@ -9,7 +9,11 @@ use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
 use dovetail::protocol::ConnectionLimits;
 use dovetail::wire::Limits;
 use dovetail::{Channel, ChannelBuilder, ClientTls, Status, Wire, blocking};
+use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
+
+/// For one call: Thrift's JSON in Python takes half a minute for ten million characters.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Connector {
     pub(crate) address: String,
@@ -57,6 +61,7 @@ impl Connector {
     fn blocking(&self) -> Result<blocking::ChannelBuilder, Status> {
         let builder = blocking::Channel::builder(&self.address)?
             .wire(self.wire)
+            .timeout(PATIENCE)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
             Some(tls) => builder.tls(tls),
@@ -68,6 +73,7 @@ impl Connector {
     pub(crate) fn builder(&self) -> Result<ChannelBuilder, Status> {
         let builder = Channel::builder(&self.address)?
             .wire(self.wire)
+            .timeout(PATIENCE)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
             Some(tls) => builder.tls(tls),

@@ -71,7 +71,12 @@ impl Style {
 
     /// A message behind its prefix, compressed where that is wanted and makes it smaller.
     pub(crate) fn packed(self, frame: Bytes) -> Bytes {
-        packed(frame, self.coding.filter(|_| self.packs))
+        packed(frame, self.packing())
+    }
+
+    /// What messages are compressed with, unless their handler wants something else.
+    pub(crate) fn packing(self) -> Option<Coding> {
+        self.coding.filter(|_| self.packs)
     }
 
     /// Messages as they stand in the body.
@@ -94,7 +99,7 @@ impl Style {
         };
         let end = self.ending(end.as_ref(), said);
         let body = self.in_body([&message[..], &end].concat().into());
-        let gzip = self.packs || is_packed(&message);
+        let gzip = self.packing().is_some() || is_packed(&message);
         Response {
             body,
             ..self.begin(gzip, said)

@@ -104,7 +104,7 @@ impl Respond {
 
     /// Sends gRPC's answer that is a failure and nothing else.
     fn refuse(mut self, failure: &Failure) {
-        let coding = self.style.coding.filter(|_| self.style.packs);
+        let coding = self.style.packing();
         let mut response = response(self.style, coding);
         let headers = response.headers_mut();
         headers.extend(trailers(failure));
