@@ -12,8 +12,8 @@ use dovetail::{Channel, ChannelBuilder, ClientTls, Status, Wire, blocking};
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 
-/// For one call: Thrift's JSON in Python takes half a minute for ten million characters.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long calls may take that are not known to be slow.
+const USUAL: Duration = Duration::from_secs(30);
 
 pub(crate) struct Connector {
     pub(crate) address: String,
@@ -61,7 +61,6 @@ impl Connector {
     fn blocking(&self) -> Result<blocking::ChannelBuilder, Status> {
         let builder = blocking::Channel::builder(&self.address)?
             .wire(self.wire)
-            .timeout(PATIENCE)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
             Some(tls) => builder.tls(tls),
@@ -73,7 +72,6 @@ impl Connector {
     pub(crate) fn builder(&self) -> Result<ChannelBuilder, Status> {
         let builder = Channel::builder(&self.address)?
             .wire(self.wire)
-            .timeout(PATIENCE)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
             Some(tls) => builder.tls(tls),
@@ -87,10 +85,19 @@ impl Connector {
         B: From<blocking::Channel>,
         A: From<Channel>,
     {
+        self.open_within(service, USUAL)
+    }
+
+    /// The same for calls that may take so long.
+    fn open_within<B, A>(&self, service: &str, limit: Duration) -> Result<Client<B, A>, Status>
+    where
+        B: From<blocking::Channel>,
+        A: From<Channel>,
+    {
         let service = self.multiplexed.then_some(service);
         Ok(match &self.kind {
             Kind::Blocking => {
-                let builder = self.blocking()?;
+                let builder = self.blocking()?.timeout(limit);
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,
@@ -98,7 +105,7 @@ impl Connector {
                 Client::Blocking(named.build().into())
             }
             Kind::Async(runtime) => {
-                let builder = self.builder()?;
+                let builder = self.builder()?.timeout(limit);
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,
@@ -110,6 +117,14 @@ impl Connector {
 
     pub(crate) fn interop(&self) -> Result<Client<InteropBlockingClient, InteropClient>, Status> {
         self.open("Interop")
+    }
+
+    /// The same for calls that may take so long.
+    pub(crate) fn interop_within(
+        &self,
+        limit: Duration,
+    ) -> Result<Client<InteropBlockingClient, InteropClient>, Status> {
+        self.open_within("Interop", limit)
     }
 
     pub(crate) fn future(&self) -> Result<Client<FutureBlockingClient, FutureClient>, Status> {
