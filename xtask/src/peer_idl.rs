@@ -80,25 +80,10 @@ pub(crate) fn run() -> Result<(), String> {
 /// The stage of the tests: every file that could be fetched compiles, and the compiler takes our plugin.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
-    let tests: [&[&str]; 2] = [
-        &[
-            "dovetail-idl",
-            "--test",
-            "shipped",
-            "--test",
-            "proto_oracle",
-        ],
-        &["dovetail-cli", "--test", "plugin"],
-    ];
-    let test = ["cargo", "test", "--quiet", "--package"];
-    let outcomes = tests.map(|words| stage::command(&[&test[..], words].concat()));
-    let mut bad = outcomes
-        .into_iter()
-        .filter(|outcome| !matches!(outcome, Outcome::Passed));
-    match (bad.next(), fetched) {
-        (Some(outcome), _) => outcome,
-        (None, Err(missing)) => Outcome::Skipped(missing),
-        (None, Ok(())) => Outcome::Passed,
+    let tests = ["shipped", "proto_oracle", "plugin"].map(|test| ["--test", test]);
+    match (stage::built_tests(tests.as_flattened()), fetched) {
+        (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
+        (outcome, _) => outcome,
     }
 }
 

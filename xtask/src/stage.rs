@@ -56,6 +56,13 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     }
 }
 
+/// Runs some of the tests again that `cargo test --workspace` has built. With a package named in place of the workspace,
+/// its dependencies would have other features, and be built once more.
+pub(crate) fn built_tests(words: &[&str]) -> Outcome {
+    let test = ["cargo", "test", "--quiet", "--workspace"];
+    command(&[&test[..], words].concat())
+}
+
 /// True on a machine where nothing may be skipped.
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")

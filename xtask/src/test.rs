@@ -31,8 +31,7 @@ const STAGES: &[Stage] = &[
     ("interop with real peers", crate::interop::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {
-        let test = ["cargo", "test", "--quiet", "--package", "dovetail-cli"];
-        stage::command(&[&test[..], &["--test", "peers"]].concat())
+        stage::built_tests(&["--test", "peers"])
     }),
     ("Connect's conformance suite", crate::conformance::stage),
     ("a page in a browser", browser),
@@ -84,8 +83,7 @@ fn browser() -> Outcome {
     match tools::install(&[CHROMIUM]) {
         Err(missing) => Outcome::Skipped(missing),
         Ok(()) => {
-            let test = ["cargo", "test", "--quiet", "--package", "example-browser"];
-            stage::command(&[&test[..], &["--", "--ignored"]].concat())
+            stage::built_tests(&["--test", "page", "--", "--ignored"])
         }
     }
 }

@@ -36,6 +36,16 @@ pub(crate) struct Style {
 }
 
 impl Style {
+    /// Without compression.
+    pub(crate) const fn new(protocol: Protocol, codec: Codec) -> Self {
+        Style {
+            protocol,
+            codec,
+            coding: None,
+            packs: false,
+        }
+    }
+
     pub(crate) fn wire(self) -> Wire {
         match self.protocol {
             #[cfg(feature = "grpc")]
@@ -79,6 +89,11 @@ impl Style {
         self.coding.filter(|_| self.packs)
     }
 
+    /// How the only message of an answer is said to be compressed, which it need not be.
+    pub(crate) fn coding_of(self, message: &[u8]) -> Option<Coding> {
+        self.coding.filter(|_| self.packs || is_packed(message))
+    }
+
     /// Messages as they stand in the body.
     pub(super) fn in_body(self, messages: Bytes) -> Bytes {
         match self.protocol {
@@ -99,10 +114,9 @@ impl Style {
         };
         let end = self.ending(end.as_ref(), said);
         let body = self.in_body([&message[..], &end].concat().into());
-        let gzip = self.packing().is_some() || is_packed(&message);
         Response {
             body,
-            ..self.begin(gzip, said)
+            ..self.begin(self.coding_of(&message).is_some(), said)
         }
     }
 

@@ -50,12 +50,7 @@ impl Ask {
         if Cors::refuses(shared.cors.as_ref(), &request.headers) {
             return Some(Err(Refusal::foreign().response()));
         }
-        let style = Style {
-            protocol,
-            codec,
-            coding: None,
-            packs: false,
-        };
+        let style = Style::new(protocol, codec);
         Some(
             Ask::new(request, style, terms, shared)
                 .map_err(|why| style.whole((&why).into(), &AnswerHeaders::default())),
@@ -142,12 +137,7 @@ impl Ask {
             true => gunzip(&call.message, limits.message_bytes).map_err(Refusal::of)?,
             false => call.message,
         };
-        let style = Style {
-            protocol: Protocol::Connect,
-            codec: call.codec,
-            coding: None,
-            packs: false,
-        };
+        let style = Style::new(Protocol::Connect, call.codec);
         let parameters = parameters(method, call.codec, message);
         let ask = Ask {
             compressed: call.gzip,

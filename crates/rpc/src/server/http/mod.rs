@@ -232,12 +232,7 @@ fn only(mut messages: impl Iterator<Item = Plain>) -> Result<Plain, Status> {
 
 /// A request that calls nothing: its answer waits for those to the requests before.
 fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
-    let style = Style {
-        protocol: Protocol::Connect,
-        codec: Codec::Json,
-        coding: None,
-        packs: false,
-    };
+    let style = Style::new(Protocol::Connect, Codec::Json);
     Incoming {
         target: Target::Nothing,
         object: None,

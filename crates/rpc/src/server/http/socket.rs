@@ -17,12 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-const STYLE: Style = Style {
-    protocol: Protocol::WebSocket,
-    codec: Codec::Json,
-    coding: None,
-    packs: false,
-};
+const STYLE: Style = Style::new(Protocol::WebSocket, Codec::Json);
 
 pub(in crate::server) struct Socket {
     reader: Reader,

@@ -4,7 +4,7 @@ use super::head::{fine, response, trailers};
 use crate::grpc::{metadata_into, poll_room};
 use crate::server::Shared;
 use crate::server::counters::count;
-use crate::web::{Answer, Exchange, Protocol, Style, is_packed};
+use crate::web::{Answer, Exchange, Protocol, Style};
 use crate::{AnswerHeaders, Code, Status};
 use bytes::Bytes;
 use dovetail_protocol::grpc::Coding;
@@ -43,12 +43,7 @@ impl Respond {
         Respond {
             respond,
             shared: shared.clone(),
-            style: Style {
-                protocol: Protocol::Grpc,
-                codec: Codec::Proto,
-                coding: None,
-                packs: false,
-            },
+            style: Style::new(Protocol::Grpc, Codec::Proto),
             http: one::ReplyTo::last(),
             said: AnswerHeaders::default(),
         }
@@ -57,12 +52,7 @@ impl Respond {
     /// It is an answer to this request, which is none of gRPC's.
     pub(super) fn to(&mut self, request: &one::Request) {
         self.http = one::ReplyTo::new(request, self.shared.cors.as_ref());
-        self.style = Style {
-            protocol: Protocol::Connect,
-            codec: Codec::Json,
-            coding: None,
-            packs: false,
-        };
+        self.style = Style::new(Protocol::Connect, Codec::Json);
     }
 
     /// Ready where the caller has gone.
@@ -93,8 +83,7 @@ impl Respond {
 
     /// Sends gRPC's answer that is a message.
     async fn message(mut self, message: Bytes) {
-        let said = self.style.packs || is_packed(&message);
-        if let Some(mut stream) = self.begin_grpc(self.style.coding.filter(|_| said)) {
+        if let Some(mut stream) = self.begin_grpc(self.style.coding_of(&message)) {
             let sent = self
                 .in_time(send_message(&mut stream, message, false))
                 .await;
