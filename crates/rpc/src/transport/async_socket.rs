@@ -108,7 +108,7 @@ impl AsyncSocket {
                 match self.look(input, needs) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
-                        experience.met();
+                        experience.met(&poll);
                         return result;
                     }
                 }

@@ -1,9 +1,12 @@
-//! When to poll before blocking. Waking a sleeping thread costs up to 40 µs on a virtual machine, polling
-//! for the few microseconds that a peer needs to answer costs less than that, in time and in CPU; polling
-//! while others need the core is a disaster. So the policy learns.
+//! When to poll before blocking. Waking a sleeping thread costs tens of microseconds on a virtual machine, and now and
+//! then hundreds; polling for the few microseconds that a peer needs to answer costs less than that, in time and in CPU;
+//! polling while others need the core is a disaster. So the policy learns.
+
+mod credit;
 
 use super::{Stream, Wait};
 use bytes::BytesMut;
+use credit::Credit;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,14 +17,11 @@ pub enum Polling {
     /// Poll while it pays.
     #[default]
     Adaptive,
-    /// Poll before every wait, for the length of the adaptive poll.
+    /// Poll before every wait, for 50 µs.
     Always,
     /// Never poll.
     Never,
 }
-
-/// The longest poll: a little more than a wake-up costs where it is dear.
-const LONGEST: Duration = Duration::from_micros(50);
 
 /// A pause in which others must have run: another thread, or the kernel's clock.
 const STOLEN: Duration = Duration::from_micros(20);
@@ -32,9 +32,6 @@ const QUIET: u32 = 32;
 
 /// The most waits not to poll in, after polling has met a busy machine again and again.
 const LONGEST_PAUSE: u32 = 256;
-
-/// How many waits in a row must have been short before polling begins.
-const PROOF: u8 = 3;
 
 /// Threads of this process that poll now.
 static POLLING: AtomicUsize = AtomicUsize::new(0);
@@ -95,7 +92,7 @@ impl Poller {
                 match recv(Wait::Poll) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
-                        self.experience.met();
+                        self.experience.met(&poll);
                         return result;
                     }
                 }
@@ -118,8 +115,7 @@ impl Poller {
 #[derive(Debug)]
 pub(crate) struct Experience {
     setting: Polling,
-    /// Short waits in a row, up to [`PROOF`].
-    short: u8,
+    credit: Credit,
     /// Waits not to poll in, after polling met a busy machine.
     pause: u32,
     /// How long the last such pause was.
@@ -131,6 +127,7 @@ pub(crate) struct Experience {
 /// A poll that goes on.
 pub(crate) struct Poll {
     _place: Place,
+    limit: Duration,
     /// After the first look, and after the last one. Most polls end with the first look, and need no clock.
     times: Option<(Instant, Instant)>,
 }
@@ -140,13 +137,19 @@ impl Poll {
     pub(crate) fn start(&self) -> Option<Instant> {
         self.times.map(|(start, _)| start)
     }
+
+    /// How long it has lasted, up to the last look.
+    fn lasted(&self) -> Duration {
+        self.times
+            .map_or(Duration::ZERO, |(start, last)| last - start)
+    }
 }
 
 impl Experience {
     pub(crate) fn new(setting: Polling) -> Self {
         Experience {
             setting,
-            short: 0,
+            credit: Credit::default(),
             pause: 0,
             last_pause: 0,
             met: 0,
@@ -155,22 +158,24 @@ impl Experience {
 
     /// Begins a poll where one is likely to pay, and not too many threads poll already.
     pub(crate) fn poll(&mut self) -> Option<Poll> {
-        let place = self.expects_little().then(|| Place::take(self.setting))??;
+        let limit = self.limit()?;
         Some(Poll {
-            _place: place,
+            _place: Place::take(self.setting)?,
+            limit,
             times: None,
         })
     }
 
-    fn expects_little(&mut self) -> bool {
+    /// How long to poll now.
+    fn limit(&mut self) -> Option<Duration> {
         match self.setting {
-            Polling::Never => false,
-            Polling::Always => true,
+            Polling::Never => None,
+            Polling::Always => Some(credit::WAKE_UP),
             Polling::Adaptive if self.pause > 0 => {
                 self.pause -= 1;
-                false
+                None
             }
-            Polling::Adaptive => self.short >= PROOF,
+            Polling::Adaptive => self.credit.limit(),
         }
     }
 
@@ -183,16 +188,17 @@ impl Experience {
             return false;
         }
         poll.times = Some((start, now));
-        let goes_on = now - start <= LONGEST;
+        let goes_on = now - start <= poll.limit;
         if !goes_on {
-            self.learn(false);
+            self.credit.missed(now - start);
         }
         goes_on
     }
 
     /// What the poll waited for has come.
-    pub(crate) fn met(&mut self) {
+    pub(crate) fn met(&mut self, poll: &Poll) {
         self.met = self.met.saturating_add(1);
+        self.credit.met(poll.lasted());
     }
 
     /// Somebody else has run meanwhile. Once is nothing; again and again, it is a machine with other work.
@@ -204,17 +210,11 @@ impl Experience {
         (self.last_pause, self.met) = (self.pause, 0);
     }
 
-    /// A wait that blocked has ended. It was short where polling would have met its end, had the wake-up
-    /// been free.
+    /// A wait that blocked has ended.
     pub(crate) fn waited(&mut self, since: Instant) {
-        self.learn(since.elapsed() < 2 * LONGEST);
-    }
-
-    fn learn(&mut self, short: bool) {
-        self.short = match short {
-            true => (self.short + 1).min(PROOF),
-            false => 0,
-        };
+        if self.setting == Polling::Adaptive {
+            self.credit.waited(since.elapsed());
+        }
     }
 }
 
