@@ -148,15 +148,10 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
         }
         Registry::PyPi => {
             let requirement = format!("{}=={}", package.name, package.version);
-            let arguments = [
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--no-binary",
-                ":all:",
-                &requirement,
-            ];
-            output(Command::new("pip").args(arguments), scratch)?;
+            // Only this one as its source: what it is built with may come built.
+            let arguments = ["download", "--quiet", "--no-deps", "--no-binary"];
+            let wanted = [package.name, &requirement];
+            output(Command::new("pip").args(arguments).args(wanted), scratch)?;
             let archive = format!("{}-{}.tar.gz", package.name, package.version);
             output(Command::new("tar").args(["xzf", &archive]), scratch)?;
             Ok(scratch.join(format!("{}-{}", package.name, package.version)))
