@@ -101,22 +101,13 @@ impl Driver {
         }
     }
 
-    fn stop_reading(&self, link: &Link) {
+    /// True where the server has called something meanwhile.
+    fn stop_reading(&self, link: &Link) -> bool {
         let mut roles = self.roles();
         roles.reading = false;
         roles.last_used = Instant::now();
-        drop(roles);
-        self.wake_a_reader(link);
-    }
-
-    /// Somebody must read as long as somebody waits.
-    fn wake_a_reader(&self, link: &Link) {
-        let roles = self.roles();
-        if !roles.reading {
-            // Who is busy with a handler does not read.
-            let all = roles.busy > 0 || !roles.called.is_empty();
-            link.lock().wake(all);
-        }
+        roles.wake_a_reader(link);
+        !roles.called.is_empty()
     }
 
     /// Sends what is queued, unless another caller does so already and takes it along.
@@ -150,7 +141,6 @@ impl Driver {
             roles = self.roles();
         }
         roles.sending = false;
-        roles.last_used = Instant::now();
     }
 
     fn give_up(&self, link: &Link, why: &Status) {
@@ -164,21 +154,25 @@ impl Driver {
         self.stop(|_| true);
     }
 
-    fn offer_turn(&self) {
-        if self.roles().queueing > 0 {
+    /// Keeps what the server calls for whoever waits next. True where there is something.
+    fn keep(&self, called: Vec<Called>) -> bool {
+        let mut roles = self.roles();
+        roles.called.extend(called);
+        if roles.queueing > 0 {
             self.turn.notify_all();
         }
+        !roles.called.is_empty()
     }
 
-    /// Takes in what was received.
+    /// Takes in what was received. False where there is something else to do than to receive more.
     fn take_in(
         &self,
         link: &Link,
         received: io::Result<usize>,
         input: &mut BytesMut,
         deadline: Instant,
-    ) {
-        let target = &link.target;
+    ) -> bool {
+        let (target, mut all) = (&link.target, Vec::new());
         let outcome = match received {
             Ok(0) => Err(match link.lock().end(input) {
                 Ok(()) => lost(target, &"the server closed it"),
@@ -187,17 +181,27 @@ impl Driver {
             Ok(_) => {
                 let services = self.calls.directory();
                 let (called, understood) = link.receive(input, services, Some(deadline));
-                if !called.is_empty() {
-                    self.roles().called.extend(called);
-                }
+                all = called;
                 understood.map_err(|fault| misbehaved(target, &fault))
             }
             Err(error) => Err(lost(target, &error)),
         };
+        let goes_on = outcome.is_ok();
         if let Err(why) = outcome {
             self.give_up(link, &why);
         }
-        self.offer_turn();
+        goes_on & !self.keep(all)
+    }
+}
+
+impl Roles {
+    /// Somebody must read as long as somebody waits.
+    fn wake_a_reader(&self, link: &Link) {
+        if !self.reading {
+            // Who is busy with a handler does not read.
+            let all = self.busy > 0 || !self.called.is_empty();
+            link.lock().wake(all);
+        }
     }
 }
 
@@ -210,8 +214,8 @@ impl Flush for Driver {
     }
 
     fn parted(&self, link: &Link) {
-        self.offer_turn();
-        self.wake_a_reader(link);
+        self.keep(Vec::new());
+        self.roles().wake_a_reader(link);
     }
 
     fn released(&self) {
@@ -288,7 +292,7 @@ impl Connection {
         }
         drop(roles);
         // More than a poll, which may not see that the other process is gone.
-        while self.receive(Instant::now()) && !self.link.lock().broken() {}
+        while self.receive(Instant::now()) {}
         self.driver.stop_reading(&self.link);
     }
 
@@ -365,11 +369,10 @@ impl Connection {
     ) -> Result<(), Status> {
         let mut roles = self.driver.roles();
         roles.queueing += 1;
-        let left = deadline.saturating_duration_since(Instant::now());
         let waited = self
             .driver
             .turn
-            .wait_timeout_while(roles, left, |_| !self.link.lock().turn());
+            .wait_timeout_while(roles, left(deadline), |_| !self.link.lock().turn());
         let (mut roles, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         roles.queueing -= 1;
         match waited.timed_out() {
@@ -391,18 +394,20 @@ impl Connection {
             if let Poll::Ready(found) = poll(&context) {
                 return Some(found);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
             match self.driver.next() {
                 Next::Serve(called) => self.serve(called),
-                Next::Sleep => thread::park_timeout(left),
+                Next::Sleep => thread::park_timeout(left(deadline)),
                 Next::Read => {
                     if let Some(found) = self.read(deadline, &context, &mut poll) {
                         return Some(found);
                     }
                 }
+            }
+            if left(deadline).is_zero() {
+                return match poll(&context) {
+                    Poll::Ready(found) => Some(found),
+                    Poll::Pending => None,
+                };
             }
         }
     }
@@ -420,29 +425,32 @@ impl Connection {
             if let Poll::Ready(found) = poll(context) {
                 break Some(found);
             }
-            let goes_on = self.receive(deadline) && !self.link.lock().broken();
-            if !goes_on || !self.driver.roles().called.is_empty() {
+            if !self.receive(deadline) {
                 break None;
             }
         };
-        self.driver.stop_reading(&self.link);
-        self.serve_all();
+        if self.driver.stop_reading(&self.link) {
+            self.serve_all();
+        }
         found
     }
 
-    /// Receives once, for who has the reading; false where the time is over.
+    /// Receives once, for who has the reading; false where that is to be left now: the time is over, the connection has
+    /// ended, or the server has called something.
     fn receive(&self, deadline: Instant) -> bool {
         let mut receiving = lock(&self.driver.receiving);
         let Receiving { receiver, input } = &mut *receiving;
         let needs = self.link.lock().needs();
         let received = receiver.receive(&*self.driver.stream, input, needs, || deadline);
         let late = matches!(&received, Err(e) if e.kind() == io::ErrorKind::TimedOut);
-        if !late {
-            self.driver.take_in(&self.link, received, input, deadline);
-        }
+        let goes_on = !late && self.driver.take_in(&self.link, received, input, deadline);
         receiver.relax(input);
-        !late
+        goes_on
     }
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
