@@ -306,7 +306,7 @@ fn grpc_java(site: &Site) -> Result<(), String> {
     generate_grpc_java(
         &libraries,
         &site.contract,
-        &["calls.proto", "mapped.proto"],
+        &["calls.proto", "demo.proto", "mapped.proto"],
         &generated,
     )?;
     java_program(site, &[&generated, &site.source], &libraries)
