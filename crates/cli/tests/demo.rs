@@ -125,3 +125,21 @@ fn the_session_of_the_readme_is_as_it_says() {
     }
     assert!(count > 0);
 }
+
+/// Stubs in Java are made of this file, with which `tests/peers.rs` calls the demo.
+#[test]
+fn its_contract_is_exported() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let golden = root.join("../../interop/contract/demo.proto");
+    let output = command(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["export", "demo/demo.thrift", "--to", "proto"])
+        .current_dir(root)
+        .output()
+        .expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&golden, text.as_bytes()).expect("a golden file");
+    }
+    let written = std::fs::read_to_string(&golden).expect("a golden file");
+    assert_eq!(text, written, "UPDATE_GOLDEN=1 refreshes it");
+}

@@ -277,24 +277,34 @@ fn a_stock_thrift_server_is_called_over_other_wires() {
     }
 }
 
-/// With nothing but the address: the rest they learn by reflection.
+/// With nothing but the address: the rest they learn by reflection. Java has stubs that protoc has made of the contract
+/// that the demo exports.
 #[test]
 fn stock_grpc_clients_call_the_demo() {
-    let (Some(grpc), Some(grpcurl)) = (peer("grpc"), peer("grpcurl")) else {
+    let peers = ["grpc", "grpcurl", "grpc-java"].map(peer);
+    let [Some(grpc), Some(grpcurl), Some(java)] = peers else {
         return;
     };
     let mut command = dovetail();
     command.args(["demo", "--port", "0"]);
     let demo = Server::start(command, "tcp://", ",");
     let at = demo.address.as_str();
+    python_calls_the_demo(&grpc, at);
+    grpcurl_calls_the_demo(&grpcurl, at);
+    java_calls_the_demo(&java, at);
+}
+
+fn python_calls_the_demo(peer: &Path, at: &str) {
     let order = r#"{"order": {"id": 7, "boards": [{"length": 1200, "width": 300}]}}"#;
-    let found = python(
-        &grpc,
-        "grpc_client.py",
-        &[at, "demo.Workshop", "quote", order],
-    );
+    let words = [at, "demo.Workshop", "quote", order];
     let quote = r#"{"cents": "5600", "currency": "EUR", "days": 4, "id": "7"}"#;
-    assert_eq!(found, format!(r#"{{"result": {quote}}}"#), "Python");
+    assert_eq!(
+        python(peer, "grpc_client.py", &words),
+        format!(r#"{{"result": {quote}}}"#)
+    );
+}
+
+fn grpcurl_calls_the_demo(peer: &Path, at: &str) {
     for (method, message, expected) in [
         (
             "demo.Stock/metres",
@@ -307,10 +317,24 @@ fn stock_grpc_clients_call_the_demo() {
             "ERROR: Code: Unknown Message: the method has thrown `demo.OutOfStock` Details: 1) { \"@type\": \"type.googleapis.com/demo.OutOfStock\", \"message\": \"no walnut before spring\", \"wood\": \"WALNUT\" }",
         ),
     ] {
-        let mut command = Command::new(grpcurl.join("peer"));
+        let mut command = Command::new(peer.join("peer"));
         let found = printed(command.args(["call", at, method, message]));
-        assert_eq!(found, expected, "grpcurl {method}");
+        assert_eq!(found, expected, "{method}");
     }
+}
+
+fn java_calls_the_demo(peer: &Path, at: &str) {
+    let mut command = Command::new(peer.join("peer"));
+    let found = printed(command.args(["demo", "--address", at]));
+    let expected = [
+        "Stock.metres result: 120",
+        "Workshop.metres result: 120",
+        "ping",
+        "note",
+        r#"quote result { id: 7 cents: 5600 currency: "EUR" days: 4 }"#,
+        "quote code: 2 message: \"the method has thrown `demo.OutOfStock`\" details { [type.googleapis.com/demo.OutOfStock] { wood: WALNUT message: \"no walnut before spring\" } }",
+    ];
+    assert_eq!(found, expected.join("\n"));
 }
 
 #[test]

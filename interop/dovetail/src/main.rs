@@ -52,7 +52,18 @@ FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const MSGPACK_RPC: &str = "msgpack-rpc";
 const GRPC: &str = "grpc";
-const CONNECT: [&str; 2] = ["connect-json", "connect-proto"];
+/// Protocols of HTTP, which our server answers, and why no case of ours calls by them.
+const HTTP: [(&str, &str); 3] = [
+    (
+        "connect-json",
+        "Connect's conformance suite tries our client",
+    ),
+    (
+        "connect-proto",
+        "Connect's conformance suite tries our client",
+    ),
+    ("websocket", "no client of ours speaks WebSocket"),
+];
 const TRANSPORTS: [&str; 6] = ["buffered", "framed", "header", "header-zlib", "http", TLS];
 
 /// How the server can spend its threads; the first is the default.
@@ -277,9 +288,9 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
         "grpc" | "testing" => return vec![alone(GRPC, false), over_tls(GRPC)],
         "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
         "http" => {
-            let why = "Connect's conformance suite tries our client";
-            let ways =
-                CONNECT.map(|protocol| ["http", TLS].map(|way| answered(protocol, way, why)));
+            let ways = HTTP.map(|(protocol, why)| {
+                ["http", TLS].map(|transport| answered(protocol, transport, why))
+            });
             return ways.concat();
         }
         _ => {}

@@ -13,8 +13,8 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask interop --write`. -->
 
 A cell counts the cases that passed between Dovetail and an unmodified program of Apache Thrift, over `msgpack-rpc`
-of aio-msgpack-rpc (Python) or Neovim, over `grpc` of gRPC's libraries and h2spec, or over `connect-json` and `connect-proto` of Connect's library for Go and
-of Python's own HTTP with curl, over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
+of aio-msgpack-rpc (Python) or Neovim, over `grpc` of gRPC's libraries and h2spec, over `connect-json` and `connect-proto` of Connect's library for Go and
+of Python's own HTTP with curl, or over `websocket` of websockets and aiohttp (Python), over TCP and, with `buffered` and `framed`, also multiplexed and over Unix sockets; – stands where [one of the two](#what-is-not-there) does
 not have it. *Known* cases are those in which the other program [fails by itself](#where-peers-fail-by-themselves).
 ";
 

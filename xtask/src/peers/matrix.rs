@@ -3,7 +3,7 @@
 use super::{Peer, place};
 
 /// The protocols, in the order of tables.
-pub(crate) const PROTOCOLS: [&str; 8] = [
+pub(crate) const PROTOCOLS: [&str; 9] = [
     "binary",
     "binary-nonstrict",
     "compact",
@@ -12,6 +12,7 @@ pub(crate) const PROTOCOLS: [&str; 8] = [
     "grpc",
     "connect-json",
     "connect-proto",
+    "websocket",
 ];
 
 /// The transports, in the order of tables.

@@ -160,6 +160,15 @@ pub(super) const ALL: &[Recipe] = &[
         tools: &[JAVAC, MAVEN],
         build: grpc_java_testing,
     },
+    Recipe {
+        name: "websocket",
+        title: "WebSocket in Python",
+        library: "websockets and aiohttp",
+        version: "17.4 and 3.14.5",
+        contract: Contract::Http,
+        tools: &[PYTHON],
+        build: websocket,
+    },
 ];
 
 /// Lets the stock compiler generate the contract.
@@ -273,14 +282,12 @@ fn go_with(site: &Site, contracts: &[&str]) -> Result<(), String> {
 
 /// Python is installed; what it runs needs nothing else.
 fn http(site: &Site) -> Result<(), String> {
-    let peer = site.source.join("peer.py");
-    script(
-        &site.peer,
-        &format!(
-            "PYTHONDONTWRITEBYTECODE=1 exec python3 '{}'",
-            peer.display()
-        ),
-    )
+    python_script(site, Path::new("python3"), None)
+}
+
+fn websocket(site: &Site) -> Result<(), String> {
+    let python = virtual_environment(site)?;
+    python_script(site, &python, None)
 }
 
 fn go_build(site: &Site) -> Result<(), String> {
@@ -306,7 +313,7 @@ fn grpc_java(site: &Site) -> Result<(), String> {
     generate_grpc_java(
         &libraries,
         &site.contract,
-        &["calls.proto", "mapped.proto"],
+        &["calls.proto", "demo.proto", "mapped.proto"],
         &generated,
     )?;
     java_program(site, &[&generated, &site.source], &libraries)
@@ -339,7 +346,7 @@ fn python(site: &Site) -> Result<(), String> {
     let generated = site.build.join("gen");
     generate(site, "py", &generated)?;
     let python = virtual_environment(site)?;
-    python_script(site, &generated, &python)
+    python_script(site, &python, Some(&generated))
 }
 
 fn grpc(site: &Site) -> Result<(), String> {
@@ -357,7 +364,7 @@ fn grpc(site: &Site) -> Result<(), String> {
                 option("grpc_python_out", &generated),
             ]),
     )?;
-    python_script(site, &generated, &python)
+    python_script(site, &python, Some(&generated))
 }
 
 /// What the peer requires, in an environment of its own; gives the interpreter.
@@ -372,12 +379,14 @@ fn virtual_environment(site: &Site) -> Result<PathBuf, String> {
     Ok(venv.join("bin/python"))
 }
 
-fn python_script(site: &Site, generated: &Path, python: &Path) -> Result<(), String> {
+/// Starts `peer.py`, which finds what has been generated there.
+fn python_script(site: &Site, python: &Path, generated: Option<&Path>) -> Result<(), String> {
+    let path = generated.map(|folder| format!("PYTHONPATH='{}' ", folder.display()));
     script(
         &site.peer,
         &format!(
-            "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec '{}' '{}'",
-            generated.display(),
+            "PYTHONDONTWRITEBYTECODE=1 {}exec '{}' '{}'",
+            path.unwrap_or_default(),
             python.display(),
             site.source.join("peer.py").display()
         ),

@@ -18,8 +18,9 @@ public final class Peer {
               "[{\"protocol\": \"grpc\", \"transport\": \"buffered\", \"multiplexed\": false, "
                   + "\"roles\": [\"client\"], \"unix\": false, \"reason\": \"a server in Java would show nothing new\"}]");
       case "client" -> System.exit(client(List.of(arguments)));
+      case "demo" -> demo(option(List.of(arguments), "--address"));
       default -> {
-        System.err.println("usage: grpc-java-peer capabilities | client FLAGS");
+        System.err.println("usage: grpc-java-peer capabilities | client FLAGS | demo --address ADDRESS");
         System.exit(2);
       }
     }
@@ -35,10 +36,7 @@ public final class Peer {
       }
       String result = "ok";
       String detail = "";
-      ManagedChannel channel =
-          Grpc.newChannelBuilder(address, InsecureChannelCredentials.create())
-              .maxInboundMessageSize(1 << 26)
-              .build();
+      ManagedChannel channel = connect(address);
       try {
         each.getValue().run(channel);
       } catch (Exception | AssertionError error) {
@@ -52,6 +50,21 @@ public final class Peer {
           "{\"case\": \"%s\", \"result\": \"%s\", \"detail\": \"%s\"}%n", each.getKey(), result, escaped(detail));
     }
     return code;
+  }
+
+  private static void demo(String address) {
+    ManagedChannel channel = connect(address);
+    try {
+      DemoCalls.print(channel);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private static ManagedChannel connect(String address) {
+    return Grpc.newChannelBuilder(address, InsecureChannelCredentials.create())
+        .maxInboundMessageSize(1 << 26)
+        .build();
   }
 
   private static String option(List<String> arguments, String name) {
