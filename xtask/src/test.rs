@@ -82,9 +82,7 @@ fn every_order() -> Outcome {
 fn browser() -> Outcome {
     match tools::install(&[CHROMIUM]) {
         Err(missing) => Outcome::Skipped(missing),
-        Ok(()) => {
-            stage::built_tests(&["--test", "page", "--", "--ignored"])
-        }
+        Ok(()) => stage::built_tests(&["--test", "page", "--", "--ignored"]),
     }
 }
 
