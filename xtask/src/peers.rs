@@ -166,6 +166,8 @@ struct Site {
     source: PathBuf,
     /// `interop/contract`.
     contract: PathBuf,
+    /// `interop/peers/line`, the Go package that peers in Go share.
+    line: PathBuf,
     /// `target/peers/<name>/build`, empty at first but for what `keep` kept.
     build: PathBuf,
     /// The program to make: `target/peers/<name>/peer`.
@@ -179,6 +181,7 @@ impl Recipe {
         let site = Site {
             source: root.join("interop/peers").join(self.name),
             contract: root.join("interop/contract"),
+            line: root.join("interop/peers/line"),
             build: folder.join("build"),
             peer: folder.join("peer"),
         };
@@ -237,7 +240,7 @@ impl Recipe {
         include_str!("tools.rs").hash(&mut hasher);
         // The start scripts contain absolute paths.
         site.peer.hash(&mut hasher);
-        for folder in [&site.source, &site.contract] {
+        for folder in [&site.source, &site.contract, &site.line] {
             let mut files = Vec::new();
             list(folder, &mut files)?;
             files.sort();

@@ -3,6 +3,7 @@
 use crate::caller::{Way, reply};
 use crate::journal::Journal;
 use crate::tables::{Table, table};
+use dovetail::protocol::metadata::is_passed_on;
 use dovetail::{Call, Channel, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status};
 use dovetail_dynamic::{
     Contract, Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot, Struct,
@@ -18,20 +19,6 @@ pub(crate) struct Forward {
     /// `None` where nobody wants to see calls.
     journal: Option<Journal>,
 }
-
-/// Headers that belong to a connection, not to a call.
-const OF_CONNECTIONS: [&str; 10] = [
-    "accept",
-    "accept-encoding",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "host",
-    "te",
-    "transfer-encoding",
-    "user-agent",
-];
 
 impl Forward {
     /// The service, which is reached this way.
@@ -91,11 +78,7 @@ impl Forward {
             }
             None => self.channel.clone(),
         };
-        let passed = context.headers().filter(|(name, _)| {
-            !OF_CONNECTIONS
-                .iter()
-                .any(|own| name.eq_ignore_ascii_case(own))
-        });
+        let passed = context.headers().filter(|(name, _)| is_passed_on(name));
         passed.fold(channel, |channel, (name, value)| {
             channel.with_header(name, value.to_vec())
         })

@@ -1,12 +1,64 @@
 //! Servers of this program: from their start to Ctrl-C.
 
+use crate::address;
 use crate::failure::{Exit, Failure, Result};
-use dovetail::Running;
+use crate::tls::ServerOptions;
+use clap::Args;
+use dovetail::{Address, Reflection, Running, Server};
+use dovetail_codegen::openapi;
+use dovetail_schema::Schema;
 use std::io;
 use std::time::Duration;
 
 /// How long calls may take to finish after Ctrl-C.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// Where a server of somebody's contract is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Entrance {
+    /// tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH; port 0 is any that is free
+    #[arg(
+        short,
+        long,
+        value_name = "ADDRESS",
+        default_value = "tcp://127.0.0.1:9090"
+    )]
+    listen: String,
+    #[command(flatten)]
+    tls: ServerOptions,
+}
+
+impl Entrance {
+    pub(crate) fn address(&self) -> Result<Address> {
+        address::parse(&self.listen)
+    }
+
+    /// A server that says what the contract is to those who ask by HTTP, gRPC's reflection or Dovetail's. What cannot
+    /// be said in one of these ways is left out there.
+    pub(crate) fn server(&self, schema: &Schema) -> Result<Server> {
+        let server = self.tls.apply(Server::new())?;
+        let server = match openapi::write(schema) {
+            Ok(document) => server.openapi(document.text),
+            Err(_) => server,
+        };
+        let descriptors = dovetail_build::descriptors_of(schema).ok();
+        let reflection = descriptors.and_then(|descriptors| Reflection::of(descriptors).ok());
+        Ok(server.reflection(&reflection.unwrap_or_default()))
+    }
+}
+
+/// Starts a server at the address of its [`Entrance`]; gives the one that it has got, with its port.
+pub(crate) fn start(server: Server, address: Address) -> Result<(Running, Address)> {
+    let listening = server.listen(&address.to_string());
+    let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
+    let running = listening.start().map_err(|problem| {
+        let secure = matches!(address, Address::Tls(_));
+        Failure::new(Exit::Failed, format!("cannot start the server: {problem}"))
+            .maybe_help(secure.then_some("a certificate is given with --tls-cert and --tls-key"))
+    })?;
+    let at = running.addresses().first().cloned().unwrap_or(address);
+    Ok((running, at))
+}
 
 /// Waits for Ctrl-C or SIGTERM, then lets the calls that have arrived finish.
 pub(crate) fn until_interrupted(running: Running) -> Result {

@@ -8,7 +8,7 @@ use dovetail::{DescribedNext, DescribedStreams, Status};
 use dovetail_dynamic::{
     Contract, Params, ParamsSlot, Reply, ReplySlot, Struct, Value, from_json, to_json,
 };
-use dovetail_schema::{Annotations, Field, Method, Presence, Protobuf, Sharing, Stream};
+use dovetail_schema::{Field, Method, Stream};
 use serde_json::Value as Json;
 use std::io::BufRead as _;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -64,18 +64,7 @@ impl Items {
                 ..method.clone()
             }))
         };
-        let item = |id| Field {
-            id,
-            name: "item".to_owned(),
-            ty: stream.item.clone(),
-            presence: Presence::Default,
-            default: None,
-            sharing: Sharing::Value,
-            protobuf: Protobuf::default(),
-            doc: None,
-            annotations: Annotations::default(),
-            deprecated: None,
-        };
+        let item = |id| Field::new(id, "item", stream.item.clone());
         Items {
             stream,
             methods: [0, 1, 2].map(|id| other(vec![item(id)], Vec::new())),

@@ -2,8 +2,8 @@
 
 use dovetail_schema::{
     Annotations, Dimension, Enum, EnumValue, ExceptionTraits, Field, Idempotency, Method, Package,
-    PackageId, Presence, Protobuf, Reserved, Schema, Service, ServiceId, Sharing, Stream, Struct,
-    StructKind, Type, TypeDef, TypeId, TypeKind,
+    PackageId, Presence, Reserved, Schema, Service, ServiceId, Sharing, Stream, Struct, StructKind,
+    Type, TypeDef, TypeId, TypeKind,
 };
 use dovetail_wire::description::{self as said, Definition, FieldPresence, Logical, parse};
 use dovetail_wire::{DecodeError, Kind};
@@ -304,20 +304,13 @@ impl Names<'_> {
             ty => (Sharing::Value, self.ty(ty)?),
         };
         Ok(Field {
-            id: field.id,
-            name: field.name.to_owned(),
-            ty,
             presence: match (field.presence, sharing) {
                 (FieldPresence::Required, _) => Presence::Required,
                 (FieldPresence::Always, Sharing::Value) => Presence::Default,
                 (FieldPresence::Optional, _) | (_, Sharing::Ref) => Presence::Optional,
             },
-            default: None,
             sharing,
-            protobuf: Protobuf::default(),
-            doc: None,
-            annotations: Annotations::default(),
-            deprecated: None,
+            ..Field::new(field.id, field.name, ty)
         })
     }
 

@@ -50,8 +50,16 @@ pub fn is_custom(name: &str) -> bool {
         let start = name.get(..with.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(with))
     };
-    let ours = OURS.iter().any(|known| name.eq_ignore_ascii_case(known));
-    !ours && ![":", "grpc-", "connect-"].into_iter().any(begins)
+    !is_one_of(name, &OURS) && ![":", "grpc-", "connect-"].into_iter().any(begins)
+}
+
+/// True where a header belongs to a call, not to its caller's connection: who passes the call on passes it on, too.
+pub fn is_passed_on(name: &str) -> bool {
+    is_custom(name) && !is_one_of(name, &["accept", "user-agent"])
+}
+
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// The application's among the headers of a request.
@@ -166,6 +174,24 @@ mod tests {
         ] {
             let sent = sent.map(|(name, value)| (name.to_owned(), value.to_owned()));
             assert_eq!(encode_value(name, value).ok(), sent, "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_have_owners() {
+        for (name, custom, passed_on) in [
+            ("trace", true, true),
+            ("Authorization", true, true),
+            ("grpcish", true, true),
+            ("Accept", true, false),
+            ("user-agent", true, false),
+            ("Content-Type", false, false),
+            ("keep-alive", false, false),
+            ("GRPC-Timeout", false, false),
+            (":path", false, false),
+        ] {
+            let found = (is_custom(name), is_passed_on(name));
+            assert_eq!(found, (custom, passed_on), "{name}");
         }
     }
 

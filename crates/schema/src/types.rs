@@ -248,6 +248,24 @@ pub struct Field {
     pub deprecated: Option<String>,
 }
 
+impl Field {
+    /// With nothing said of it but what every field has.
+    pub fn new(id: i32, name: impl Into<String>, ty: Type) -> Self {
+        Field {
+            id,
+            name: name.into(),
+            ty,
+            presence: Presence::Default,
+            default: None,
+            sharing: Sharing::Value,
+            protobuf: Protobuf::default(),
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: None,
+        }
+    }
+}
+
 /// How a field travels in protobuf, as far as its type does not say so. For contracts in other languages it is
 /// the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

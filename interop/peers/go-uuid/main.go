@@ -4,92 +4,62 @@ package main
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"time"
 
+	"dovetail.test/line"
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-type options struct {
-	protocol, transport, address, only string
-	multiplexed                        bool
-}
-
 func main() {
-	if len(os.Args) < 2 {
-		fail("usage: go-uuid-peer server|client|capabilities|golden ...")
-	}
-	var o options
-	flags := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
-	flags.StringVar(&o.protocol, "protocol", "binary", "binary, binary-nonstrict, compact or json")
-	flags.StringVar(&o.transport, "transport", "buffered", "buffered, framed or header")
-	flags.StringVar(&o.address, "address", "127.0.0.1:0", "HOST:PORT or unix:PATH")
-	flags.BoolVar(&o.multiplexed, "multiplexed", false, "name the service in each call")
-	flags.StringVar(&o.only, "case", "", "run this case only")
-	_ = flags.Parse(os.Args[2:])
-	switch os.Args[1] {
-	case "capabilities":
-		capabilities()
-	case "golden":
-		golden(flags.Arg(0))
-	case "server":
-		serve(o)
-	case "client":
-		os.Exit(runClient(o))
-	default:
-		fail("no such command: " + os.Args[1])
-	}
+	line.Run(map[string]func([]string){
+		"capabilities": capabilities,
+		"golden":       func(arguments []string) { golden(arguments[0]) },
+		"server":       func(arguments []string) { serve(parse(arguments)) },
+		"client":       func(arguments []string) { runClient(parse(arguments)) },
+	})
 }
 
-func fail(message string) {
-	fmt.Fprintln(os.Stderr, message)
-	os.Exit(2)
+// What the cases are told.
+type options struct{ line.Options }
+
+func parse(arguments []string) options {
+	return options{line.Parse(arguments, "binary", "buffered")}
 }
 
-func capabilities() {
-	type capability struct {
-		Protocol    string   `json:"protocol"`
-		Transport   string   `json:"transport"`
-		Multiplexed bool     `json:"multiplexed"`
-		Roles       []string `json:"roles"`
-		Unix        bool     `json:"unix"`
-	}
-	all := []capability{}
+func capabilities([]string) {
+	var all []line.Capability
 	for _, transport := range []string{"buffered", "framed", "header"} {
 		for _, protocol := range []string{"binary", "binary-nonstrict", "compact", "json"} {
 			if transport == "header" && (protocol == "json" || protocol == "binary-nonstrict") {
 				continue
 			}
 			for _, multiplexed := range []bool{false, true} {
-				both := []string{"client", "server"}
-				all = append(all, capability{protocol, transport, multiplexed, both, true})
+				all = append(all, line.Capability{
+					Protocol: protocol, Transport: transport, Multiplexed: multiplexed,
+					Roles: []string{"client", "server"}, Unix: true,
+				})
 			}
 		}
 	}
-	out, _ := json.MarshalIndent(all, "", " ")
-	fmt.Println(string(out))
+	line.Capabilities(all...)
 }
 
 func (o options) protocolFactory() thrift.TProtocolFactory {
-	strict := o.protocol != "binary-nonstrict"
+	strict := o.Protocol != "binary-nonstrict"
 	conf := &thrift.TConfiguration{TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict}
-	if o.transport == "header" {
+	if o.Transport == "header" {
 		id := thrift.THeaderProtocolBinary
-		if o.protocol == "compact" {
+		if o.Protocol == "compact" {
 			id = thrift.THeaderProtocolCompact
 		}
 		conf.THeaderProtocolID = &id
 		return thrift.NewTHeaderProtocolFactoryConf(conf)
 	}
-	switch o.protocol {
+	switch o.Protocol {
 	case "compact":
 		return thrift.NewTCompactProtocolFactoryConf(conf)
 	case "json":
@@ -99,7 +69,7 @@ func (o options) protocolFactory() thrift.TProtocolFactory {
 }
 
 func (o options) transportFactory() thrift.TTransportFactory {
-	switch o.transport {
+	switch o.Transport {
 	case "framed":
 		return thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), &thrift.TConfiguration{})
 	case "header":
@@ -108,46 +78,27 @@ func (o options) transportFactory() thrift.TTransportFactory {
 	return thrift.NewTBufferedTransportFactory(8192)
 }
 
-func (o options) netAddr() net.Addr {
-	if path, isUnix := strings.CutPrefix(o.address, "unix:"); isUnix {
-		return &net.UnixAddr{Name: path, Net: "unix"}
-	}
-	addr, err := net.ResolveTCPAddr("tcp4", o.address)
-	if err != nil {
-		fail(err.Error())
-	}
-	return addr
-}
-
 func serve(o options) {
 	var serves thrift.TProcessor = processor{}
-	if o.multiplexed {
+	if o.Multiplexed {
 		multi := thrift.NewTMultiplexedProcessor()
 		multi.RegisterProcessor("UuidService", serves)
 		serves = multi
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	socket := thrift.NewTServerSocketFromAddrTimeout(o.netAddr(), 0)
+	socket := thrift.NewTServerSocketFromAddrTimeout(o.Addr(), 0)
 	if err := socket.Listen(); err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
-	prefix := ""
-	if socket.Addr().Network() == "unix" {
-		prefix = "unix:"
-	}
-	fmt.Printf("READY %s%s\n", prefix, socket.Addr())
+	line.Ready(socket.Addr())
 	server := thrift.NewTSimpleServer4(serves, socket, o.transportFactory(), o.protocolFactory())
 	if err := server.Serve(); err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
 }
 
 func (o options) client() (*thrift.TStandardClient, error) {
 	conf := &thrift.TConfiguration{SocketTimeout: time.Minute}
-	trans, err := o.transportFactory().GetTransport(thrift.NewTSocketFromAddrConf(o.netAddr(), conf))
+	trans, err := o.transportFactory().GetTransport(thrift.NewTSocketFromAddrConf(o.Addr(), conf))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +106,7 @@ func (o options) client() (*thrift.TStandardClient, error) {
 		return nil, err
 	}
 	protocol := o.protocolFactory().GetProtocol(trans)
-	if o.multiplexed {
+	if o.Multiplexed {
 		return thrift.NewTStandardClient(protocol, thrift.NewTMultiplexedProtocol(protocol, "UuidService")), nil
 	}
 	return thrift.NewTStandardClient(protocol, protocol), nil
@@ -178,7 +129,7 @@ func expect(o options, method string, args *wrapper, want any) error {
 	return nil
 }
 
-func runClient(o options) int {
+func runClient(o options) {
 	cases := []struct {
 		name string
 		run  func() error
@@ -198,26 +149,18 @@ func runClient(o options) int {
 		}},
 		{"known_uuids", func() error { return expect(o, "known_uuids", &wrapper{1, nil}, known) }},
 	}
-	code := 0
+	report := line.NewReport(o.Only)
 	for _, each := range cases {
-		if o.only != "" && o.only != each.name {
-			continue
-		}
-		result, detail := "ok", ""
-		if err := each.run(); err != nil {
-			result, detail, code = "fail", err.Error(), 1
-		}
-		line, _ := json.Marshal(map[string]string{"case": each.name, "result": result, "detail": detail})
-		fmt.Println(string(line))
+		report.Try(each.name, each.run)
 	}
-	return code
+	report.Exit()
 }
 
 // golden writes the example of uuid.json, bare, in each protocol.
 func golden(directory string) {
 	for _, protocol := range []string{"binary", "compact", "json"} {
 		memory := thrift.NewTMemoryBuffer()
-		out := options{protocol: protocol}.protocolFactory().GetProtocol(memory)
+		out := options{line.Options{Protocol: protocol}}.protocolFactory().GetProtocol(memory)
 		folder := filepath.Join(directory, "go-uuid", protocol)
 		err := example.Write(ctx, out)
 		if err == nil {
@@ -231,7 +174,7 @@ func golden(directory string) {
 			err = os.WriteFile(filepath.Join(folder, "uuids.hex"), []byte(line), 0o644)
 		}
 		if err != nil {
-			fail(err.Error())
+			line.Fail(err)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func oneway(c *connector) string {
 }
 
 func secondService(c *connector) string {
-	if !c.multiplexed {
+	if !c.Multiplexed {
 		panic(skip("needs --multiplexed"))
 	}
 	protocol := c.protocol()
@@ -237,7 +237,7 @@ func secondService(c *connector) string {
 }
 
 func unknownService(c *connector) string {
-	if !c.multiplexed {
+	if !c.Multiplexed {
 		panic(skip("needs --multiplexed"))
 	}
 	_, err := interop.NewSecondClient(c.named(c.protocol(), "Nowhere")).Greet(ctx, "you")
@@ -279,13 +279,13 @@ func manyCalls(c *connector) string {
 }
 
 func pipelined(c *connector) string {
-	if c.transport == "http" {
+	if c.Transport == "http" {
 		panic(skip("one HTTP exchange carries one call"))
 	}
 	protocol := c.protocol()
 	client := c.named(protocol, "Interop").(*thrift.TStandardClient)
 	out := protocol
-	if c.multiplexed {
+	if c.Multiplexed {
 		out = thrift.NewTMultiplexedProtocol(protocol, "Interop")
 	}
 	for number := int32(0); number < 50; number++ {

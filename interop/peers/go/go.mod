@@ -2,4 +2,9 @@ module dovetail.test/peer
 
 go 1.21
 
-require github.com/apache/thrift v0.17.0
+require (
+	dovetail.test/line v0.0.0
+	github.com/apache/thrift v0.17.0
+)
+
+replace dovetail.test/line => ../line

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"dovetail.test/line"
 	"dovetail.test/peer/gen/interop"
 	"github.com/apache/thrift/lib/go/thrift"
 )
@@ -65,7 +66,7 @@ func blank(name string) thrift.TStruct {
 	case "TApplicationException":
 		return thrift.NewTApplicationException(0, "")
 	}
-	fail("values.json names a type unknown here: " + name)
+	line.Fail("values.json names a type unknown here: " + name)
 	return nil
 }
 
@@ -113,9 +114,9 @@ func read(directory string, each described) thrift.TStruct {
 func capture(name string, each described, value thrift.TStruct) []byte {
 	memory := thrift.NewTMemoryBuffer()
 	protocolName, transport, _ := strings.Cut(name, "-")
-	o := options{protocol: protocolName, transport: transport}
+	o := options{line.Options{Protocol: protocolName, Transport: transport}}
 	if name == "binary-nonstrict" {
-		o = options{protocol: name}
+		o = options{line.Options{Protocol: name}}
 	}
 	var trans thrift.TTransport = memory
 	if transport == "framed" {

@@ -3,74 +3,46 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"dovetail.test/line"
 	"dovetail.test/peer/gen/interop"
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
 const timeout = 30 * time.Second
 
-type options struct {
-	protocol, transport, address, only string
-	multiplexed                        bool
-}
+// What the cases are told.
+type options struct{ line.Options }
 
 func main() {
-	if len(os.Args) < 2 {
-		fail("usage: go-peer server|client|capabilities|golden ...")
-	}
-	var o options
-	flags := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
-	flags.StringVar(&o.protocol, "protocol", "binary", "binary, binary-nonstrict, compact or json")
-	flags.StringVar(&o.transport, "transport", "buffered", "buffered, framed, header, header-zlib, http or zlib")
-	flags.StringVar(&o.address, "address", "127.0.0.1:0", "HOST:PORT or unix:PATH")
-	flags.BoolVar(&o.multiplexed, "multiplexed", false, "name the service in each call")
-	flags.StringVar(&o.only, "case", "", "run this case only")
-	_ = flags.Parse(os.Args[2:])
-	switch os.Args[1] {
-	case "capabilities":
-		capabilities()
-	case "golden":
-		golden(flags.Arg(0))
-	case "server":
-		serve(o)
-	case "client":
-		os.Exit(runClient(o))
-	default:
-		fail("no such command: " + os.Args[1])
-	}
+	line.Run(map[string]func([]string){
+		"capabilities": capabilities,
+		"golden":       func(arguments []string) { golden(arguments[0]) },
+		"server":       func(arguments []string) { serve(parse(arguments)) },
+		"client":       func(arguments []string) { runClient(parse(arguments)) },
+	})
 }
 
-func fail(message string) {
-	fmt.Fprintln(os.Stderr, message)
-	os.Exit(2)
+func parse(arguments []string) options {
+	return options{line.Parse(arguments, "binary", "buffered")}
 }
 
 var protocols = []string{"binary", "binary-nonstrict", "compact", "json"}
 
-func capabilities() {
-	type capability struct {
-		Protocol    string   `json:"protocol"`
-		Transport   string   `json:"transport"`
-		Multiplexed bool     `json:"multiplexed"`
-		Roles       []string `json:"roles"`
-		Unix        bool     `json:"unix"`
-		Reason      string   `json:"reason,omitempty"`
-	}
-	all := []capability{}
+func capabilities([]string) {
+	var all []line.Capability
 	add := func(protocols []string, transport string, unix bool) {
 		for _, protocol := range protocols {
 			for _, multiplexed := range []bool{false, true} {
-				all = append(all, capability{protocol, transport, multiplexed, []string{"client", "server"}, unix, ""})
+				all = append(all, line.Capability{
+					Protocol: protocol, Transport: transport, Multiplexed: multiplexed,
+					Roles: []string{"client", "server"}, Unix: unix,
+				})
 			}
 		}
 	}
@@ -81,18 +53,18 @@ func capabilities() {
 	add([]string{"binary", "compact"}, "header", true)
 	add([]string{"binary", "compact"}, "header-zlib", true)
 	reason := "THeaderProtocol knows the subprotocols binary (strict) and compact only"
-	all = append(all, capability{"json", "header", false, []string{}, false, reason})
-	all = append(all, capability{"binary-nonstrict", "header", false, []string{}, false, reason})
-	out, _ := json.MarshalIndent(all, "", " ")
-	fmt.Println(string(out))
+	for _, protocol := range []string{"json", "binary-nonstrict"} {
+		all = append(all, line.Capability{Protocol: protocol, Transport: "header", Roles: []string{}, Reason: reason})
+	}
+	line.Capabilities(all...)
 }
 
 func (o options) configuration() *thrift.TConfiguration {
 	conf := &thrift.TConfiguration{ConnectTimeout: timeout, SocketTimeout: timeout}
-	strict := o.protocol != "binary-nonstrict"
+	strict := o.Protocol != "binary-nonstrict"
 	conf.TBinaryStrictRead, conf.TBinaryStrictWrite = &strict, &strict
 	id := thrift.THeaderProtocolBinary
-	if o.protocol == "compact" {
+	if o.Protocol == "compact" {
 		id = thrift.THeaderProtocolCompact
 	}
 	conf.THeaderProtocolID = thrift.THeaderProtocolIDPtrMust(id)
@@ -100,13 +72,13 @@ func (o options) configuration() *thrift.TConfiguration {
 }
 
 func (o options) protocolFactory() thrift.TProtocolFactory {
-	if strings.HasPrefix(o.transport, "header") {
-		if o.protocol != "binary" && o.protocol != "compact" {
-			fail("header carries binary or compact, not " + o.protocol)
+	if strings.HasPrefix(o.Transport, "header") {
+		if o.Protocol != "binary" && o.Protocol != "compact" {
+			line.Fail("header carries binary or compact, not " + o.Protocol)
 		}
 		return thrift.NewTHeaderProtocolFactoryConf(o.configuration())
 	}
-	switch o.protocol {
+	switch o.Protocol {
 	case "binary", "binary-nonstrict":
 		return thrift.NewTBinaryProtocolFactoryConf(o.configuration())
 	case "compact":
@@ -114,12 +86,12 @@ func (o options) protocolFactory() thrift.TProtocolFactory {
 	case "json":
 		return thrift.NewTJSONProtocolFactory()
 	}
-	fail("no such protocol: " + o.protocol)
+	line.Fail("no such protocol: " + o.Protocol)
 	return nil
 }
 
 func (o options) transportFactory() thrift.TTransportFactory {
-	switch o.transport {
+	switch o.Transport {
 	case "buffered":
 		return thrift.NewTBufferedTransportFactory(8192)
 	case "framed":
@@ -129,59 +101,36 @@ func (o options) transportFactory() thrift.TTransportFactory {
 	case "header", "header-zlib":
 		return thrift.NewTTransportFactory() // THeaderProtocol brings its own transport
 	}
-	fail("no such transport: " + o.transport)
+	line.Fail("no such transport: " + o.Transport)
 	return nil
-}
-
-func (o options) netAddr() net.Addr {
-	if path, isUnix := strings.CutPrefix(o.address, "unix:"); isUnix {
-		return &net.UnixAddr{Name: path, Net: "unix"}
-	}
-	addr, err := net.ResolveTCPAddr("tcp4", o.address)
-	if err != nil {
-		fail(err.Error())
-	}
-	return addr
-}
-
-func ready(addr net.Addr) {
-	prefix := ""
-	if addr.Network() == "unix" {
-		prefix = "unix:"
-	}
-	fmt.Printf("READY %s%s\n", prefix, addr)
 }
 
 func serve(o options) {
 	var processor thrift.TProcessor = interop.NewInteropProcessor(&handler{})
-	if o.multiplexed {
+	if o.Multiplexed {
 		multi := thrift.NewTMultiplexedProcessor()
 		multi.RegisterProcessor("Interop", processor)
 		multi.RegisterProcessor("Second", interop.NewSecondProcessor(second{}))
 		processor = multi
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
 	factory := o.protocolFactory()
-	if o.transport == "http" {
-		listener, err := net.Listen("tcp4", o.address)
+	if o.Transport == "http" {
+		listener, err := net.Listen("tcp4", o.Address)
 		if err != nil {
-			fail(err.Error())
+			line.Fail(err)
 		}
-		ready(listener.Addr())
+		line.Ready(listener.Addr())
 		server := http.Server{Handler: http.HandlerFunc(thrift.NewThriftHandlerFunc(processor, factory, factory))}
-		fail(server.Serve(listener).Error())
+		line.Fail(server.Serve(listener))
 	}
-	socket := thrift.NewTServerSocketFromAddrTimeout(o.netAddr(), 0)
+	socket := thrift.NewTServerSocketFromAddrTimeout(o.Addr(), 0)
 	if err := socket.Listen(); err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
-	ready(socket.Addr())
+	line.Ready(socket.Addr())
 	server := thrift.NewTSimpleServer4(processor, socket, o.transportFactory(), factory)
 	if err := server.Serve(); err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
 }
 
@@ -194,11 +143,11 @@ type connector struct {
 func (c *connector) protocol() thrift.TProtocol {
 	var trans thrift.TTransport
 	var err error
-	if c.transport == "http" {
-		trans, err = thrift.NewTHttpClientWithOptions("http://"+c.address+"/",
+	if c.Transport == "http" {
+		trans, err = thrift.NewTHttpClientWithOptions("http://"+c.Address+"/",
 			thrift.THttpClientOptions{Client: &http.Client{Timeout: timeout}})
 	} else {
-		socket := thrift.NewTSocketFromAddrConf(c.netAddr(), c.configuration())
+		socket := thrift.NewTSocketFromAddrConf(c.Addr(), c.configuration())
 		trans, err = c.transportFactory().GetTransport(socket)
 	}
 	if err == nil {
@@ -209,7 +158,7 @@ func (c *connector) protocol() thrift.TProtocol {
 	}
 	c.open = append(c.open, trans)
 	protocol := c.protocolFactory().GetProtocol(trans)
-	if c.transport == "header-zlib" {
+	if c.Transport == "header-zlib" {
 		if err := protocol.(*thrift.THeaderProtocol).AddTransform(thrift.TransformZlib); err != nil {
 			panic(err)
 		}
@@ -219,7 +168,7 @@ func (c *connector) protocol() thrift.TProtocol {
 
 // named returns a client on the protocol that calls the service by name where that is asked for.
 func (c *connector) named(protocol thrift.TProtocol, service string) thrift.TClient {
-	if c.multiplexed {
+	if c.Multiplexed {
 		return thrift.NewTStandardClient(protocol, thrift.NewTMultiplexedProtocol(protocol, service))
 	}
 	return thrift.NewTStandardClient(protocol, protocol)
@@ -243,29 +192,21 @@ func (c *connector) closeAll() {
 // skip is panicked with by a case that does not exist here.
 type skip string
 
-func runClient(o options) int {
+func runClient(o options) {
 	c := &connector{options: o}
-	code := 0
+	report := line.NewReport("")
 	for _, each := range cases {
-		if o.only != "" && o.only != each.name {
+		if o.Only != "" && o.Only != each.name {
 			continue
 		}
 		result, detail := attempt(c, each.run)
-		if result == "fail" {
-			code = 1
-		}
 		c.closeAll()
 		if len(detail) > 300 {
 			detail = detail[:300]
 		}
-		line, _ := json.Marshal(struct {
-			Case   string `json:"case"`
-			Result string `json:"result"`
-			Detail string `json:"detail"`
-		}{each.name, result, detail})
-		fmt.Println(string(line))
+		report.Say(each.name, result, detail)
 	}
-	return code
+	report.Exit()
 }
 
 func attempt(c *connector, run func(*connector) string) (result, detail string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"dovetail.test/line"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/interop"
@@ -58,7 +59,7 @@ var cases = []struct {
 func dial(server peer) *grpc.ClientConn {
 	connection, err := grpc.NewClient(server.address, grpc.WithTransportCredentials(secure(server.transport)))
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
 	return connection
 }

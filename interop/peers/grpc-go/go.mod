@@ -2,7 +2,10 @@ module dovetail.test/grpc-go
 
 go 1.26.0
 
-require google.golang.org/grpc v1.85.0
+require (
+	dovetail.test/line v0.0.0
+	google.golang.org/grpc v1.85.0
+)
 
 require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
@@ -15,3 +18,5 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace dovetail.test/line => ../line

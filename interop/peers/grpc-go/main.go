@@ -2,41 +2,25 @@
 package main
 
 import (
-	"encoding/json"
-	"flag"
-	"fmt"
-	"io"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
 
+	"dovetail.test/line"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/interop"
 	testing "google.golang.org/grpc/interop/grpc_testing"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fail("usage: grpc-go-peer capabilities | server FLAGS | client FLAGS")
-	}
-	switch os.Args[1] {
-	case "capabilities":
-		capabilities()
-	case "server":
-		server(parse(os.Args[2:]))
-	case "client":
-		client(parse(os.Args[2:]))
-	case "case":
-		run(os.Args[2], peer{os.Args[3], os.Args[4]})
-	default:
-		fail("no such command: " + os.Args[1])
-	}
-}
-
-func fail(what any) {
-	fmt.Fprintln(os.Stderr, what)
-	os.Exit(2)
+	line.Run(map[string]func([]string){
+		"capabilities": capabilities,
+		"server":       func(arguments []string) { server(parse(arguments)) },
+		"client":       func(arguments []string) { client(parse(arguments)) },
+		"case":         func(arguments []string) { run(arguments[0], peer{arguments[1], arguments[2]}) },
+	})
 }
 
 // Where the other end is, and how to reach it.
@@ -44,73 +28,46 @@ type peer struct {
 	address, transport string
 }
 
-type options struct {
-	peer
-	only string
+func parse(arguments []string) line.Options {
+	return line.Parse(arguments, "grpc", "buffered")
 }
 
-func parse(arguments []string) options {
-	var said options
-	flags := flag.NewFlagSet("peer", flag.ExitOnError)
-	flags.String("protocol", "grpc", "always grpc")
-	flags.StringVar(&said.transport, "transport", "buffered", "buffered or tls")
-	flags.StringVar(&said.address, "address", "", "HOST:PORT or unix:PATH")
-	flags.StringVar(&said.only, "case", "", "run only this one")
-	flags.Parse(arguments)
-	return said
-}
-
-func capabilities() {
-	var all []map[string]any
+func capabilities([]string) {
+	var all []line.Capability
 	for _, transport := range []string{"buffered", overTLS} {
-		all = append(all, map[string]any{
-			"protocol": "grpc", "transport": transport, "multiplexed": false,
-			"roles": []string{"client", "server"}, "unix": transport != overTLS,
+		all = append(all, line.Capability{
+			Protocol: "grpc", Transport: transport,
+			Roles: []string{"client", "server"}, Unix: transport != overTLS,
 		})
 	}
-	json.NewEncoder(os.Stdout).Encode(all)
+	line.Capabilities(all...)
 }
 
-func server(said options) {
-	network, address := "tcp", said.address
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, address = "unix", path
-	}
-	listener, err := net.Listen(network, address)
+func server(o line.Options) {
+	address := o.Addr()
+	listener, err := net.Listen(address.Network(), address.String())
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
-	server := grpc.NewServer(grpc.Creds(secure(said.transport)))
+	server := grpc.NewServer(grpc.Creds(secure(o.Transport)))
 	testing.RegisterTestServiceServer(server, interop.NewTestServer())
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	if network == "tcp" {
-		address = listener.Addr().String()
-	} else {
-		address = said.address
-	}
-	fmt.Println("READY", address)
-	fail(server.Serve(listener))
+	line.Ready(listener.Addr())
+	line.Fail(server.Serve(listener))
 }
 
 // Each case in a process of its own: gRPC's cases end theirs where they fail.
-func client(said options) {
-	code := 0
+func client(o line.Options) {
+	report := line.NewReport(o.Only)
 	for _, each := range cases {
-		if said.only != "" && said.only != each.name {
-			continue
-		}
-		result, detail := "ok", ""
-		output, err := exec.Command(os.Args[0], "case", each.name, said.address, said.transport).CombinedOutput()
-		if err != nil {
-			result, detail, code = "fail", strings.TrimSpace(string(output)), 1
-		}
-		line, _ := json.Marshal(map[string]string{"case": each.name, "result": result, "detail": detail})
-		fmt.Println(string(line))
+		report.Try(each.name, func() error {
+			output, err := exec.Command(os.Args[0], "case", each.name, o.Address, o.Transport).CombinedOutput()
+			if err != nil {
+				return errors.New(strings.TrimSpace(string(output)))
+			}
+			return nil
+		})
 	}
-	os.Exit(code)
+	report.Exit()
 }
 
 func run(name string, server peer) {
@@ -120,5 +77,5 @@ func run(name string, server peer) {
 			return
 		}
 	}
-	fail("no such case: " + name)
+	line.Fail("no such case: " + name)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dovetail.test/line"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -20,15 +21,15 @@ func secure(transport string) credentials.TransportCredentials {
 	folder := os.Getenv("INTEROP_CERTIFICATES")
 	pair, err := tls.LoadX509KeyPair(filepath.Join(folder, "peer.pem"), filepath.Join(folder, "peer.key"))
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
 	root, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(root) {
-		fail("no certificate in " + folder)
+		line.Fail("no certificate in " + folder)
 	}
 	return credentials.NewTLS(&tls.Config{
 		Certificates: []tls.Certificate{pair},

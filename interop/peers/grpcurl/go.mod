@@ -3,6 +3,7 @@ module dovetail.test/grpcurl
 go 1.26.0
 
 require (
+	dovetail.test/line v0.0.0
 	github.com/fullstorydev/grpcurl v1.9.4
 	github.com/jhump/protoreflect v1.18.1
 	google.golang.org/grpc v1.83.2
@@ -25,3 +26,5 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260825221802-da73d73af1c5 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace dovetail.test/line => ../line

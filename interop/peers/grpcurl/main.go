@@ -2,76 +2,52 @@
 package main
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"dovetail.test/line"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fail("usage: grpcurl-peer capabilities | client FLAGS | call ADDRESS SERVICE/METHOD JSON")
-	}
-	switch os.Args[1] {
-	case "capabilities":
-		capabilities()
-	case "client":
-		client(os.Args[2:])
-	case "call":
-		callOnce(os.Args[2:])
-	default:
-		fail("no such command: " + os.Args[1])
-	}
+	line.Run(map[string]func([]string){"capabilities": capabilities, "client": client, "call": callOnce})
 }
 
-func fail(what any) {
-	fmt.Fprintln(os.Stderr, what)
-	os.Exit(2)
-}
-
-func capabilities() {
-	json.NewEncoder(os.Stdout).Encode([]map[string]any{{
-		"protocol": "grpc", "transport": "buffered", "multiplexed": false,
-		"roles": []string{"client"}, "unix": true, "reason": "grpcurl is a client",
-	}})
+func capabilities([]string) {
+	line.Capabilities(line.Capability{
+		Protocol: "grpc", Transport: "buffered",
+		Roles: []string{"client"}, Unix: true, Reason: "grpcurl is a client",
+	})
 }
 
 func client(arguments []string) {
-	flags := flag.NewFlagSet("client", flag.ExitOnError)
-	flags.String("protocol", "grpc", "always grpc")
-	flags.String("transport", "buffered", "always buffered")
-	address := flags.String("address", "", "HOST:PORT or unix:PATH")
-	only := flags.String("case", "", "run only this one")
-	flags.Parse(arguments)
-	code := 0
+	o := line.Parse(arguments, "grpc", "buffered")
+	report := line.NewReport(o.Only)
 	for _, each := range cases {
-		if *only != "" && *only != each.name {
-			continue
-		}
-		result, detail := "ok", ""
-		got, err := each.run(*address)
-		if err != nil {
-			result, detail, code = "fail", err.Error(), 1
-		} else if got = strings.Join(strings.Fields(got), " "); got != each.want {
-			result, detail, code = "fail", fmt.Sprintf("got %s, want %s", got, each.want), 1
-		}
-		line, _ := json.Marshal(map[string]string{"case": each.name, "result": result, "detail": detail})
-		fmt.Println(string(line))
+		report.Try(each.name, func() error {
+			got, err := each.run(o.Address)
+			if err != nil {
+				return err
+			}
+			if got = strings.Join(strings.Fields(got), " "); got != each.want {
+				return fmt.Errorf("got %s, want %s", got, each.want)
+			}
+			return nil
+		})
 	}
-	os.Exit(code)
+	report.Exit()
 }
 
 // What grpcurl prints of one call, with what reflection says.
 func callOnce(arguments []string) {
 	if len(arguments) != 3 {
-		fail("usage: grpcurl-peer call ADDRESS SERVICE/METHOD JSON")
+		line.Fail("usage: grpcurl-peer call ADDRESS SERVICE/METHOD JSON")
 	}
 	asked := question{ask: call(arguments[1], arguments[2]), from: reflection}
 	printed, err := asked.run(arguments[0])
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
 	fmt.Println(strings.Join(strings.Fields(printed), " "))
 }
@@ -80,7 +56,7 @@ func callOnce(arguments []string) {
 func contracts() string {
 	program, err := os.Executable()
 	if err != nil {
-		fail(err)
+		line.Fail(err)
 	}
 	return filepath.Join(filepath.Dir(program), "build")
 }

@@ -2,7 +2,10 @@ module dovetail.test/h2spec
 
 go 1.26.0
 
-require github.com/summerwind/h2spec v2.2.1+incompatible
+require (
+	dovetail.test/line v0.0.0
+	github.com/summerwind/h2spec v2.2.1+incompatible
+)
 
 require (
 	github.com/fatih/color v1.19.0 // indirect
@@ -12,3 +15,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
+
+replace dovetail.test/line => ../line

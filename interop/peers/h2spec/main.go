@@ -2,8 +2,6 @@
 package main
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"dovetail.test/line"
 	"github.com/summerwind/h2spec/config"
 	"github.com/summerwind/h2spec/generic"
 	"github.com/summerwind/h2spec/hpack"
@@ -22,64 +21,42 @@ import (
 const patience = time.Second
 
 func main() {
-	if len(os.Args) < 2 {
-		fail("usage: h2spec-peer capabilities | client FLAGS")
-	}
-	switch os.Args[1] {
-	case "capabilities":
-		capabilities()
-	case "client":
-		client(os.Args[2:])
-	default:
-		fail("no such command: " + os.Args[1])
-	}
+	line.Run(map[string]func([]string){"capabilities": capabilities, "client": client})
 }
 
-func fail(what string) {
-	fmt.Fprintln(os.Stderr, what)
-	os.Exit(2)
-}
-
-func capabilities() {
-	json.NewEncoder(os.Stdout).Encode([]map[string]any{{
-		"protocol": "grpc", "transport": "buffered", "multiplexed": false,
-		"roles": []string{"client"}, "unix": false, "reason": "h2spec's cases are for servers",
-	}})
+func capabilities([]string) {
+	line.Capabilities(line.Capability{
+		Protocol: "grpc", Transport: "buffered",
+		Roles: []string{"client"}, Reason: "h2spec's cases are for servers",
+	})
 }
 
 func client(arguments []string) {
-	flags := flag.NewFlagSet("client", flag.ExitOnError)
-	flags.String("protocol", "grpc", "always grpc")
-	flags.String("transport", "buffered", "always buffered")
-	address := flags.String("address", "", "HOST:PORT")
-	only := flags.String("case", "", "run only this one, like http2/5.1.1/2")
-	flags.Parse(arguments)
-	host, port, err := net.SplitHostPort(*address)
+	o := line.Parse(arguments, "grpc", "buffered")
+	host, port, err := net.SplitHostPort(o.Address)
 	if err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
 	number, err := strconv.Atoi(port)
 	if err != nil {
-		fail(err.Error())
+		line.Fail(err)
 	}
 	how := &config.Config{Host: host, Port: number, Path: "/", Timeout: patience, MaxHeaderLen: 4000, Strict: true}
-	if *only != "" {
-		how.Sections = []string{*only}
+	if o.Only != "" {
+		how.Sections = []string{o.Only}
 	}
+	report := line.NewReport("")
 	// h2spec prints what it does for people.
-	out := os.Stdout
 	os.Stdout = os.Stderr
-	code := 0
 	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 		group.Test(how)
-		code |= report(out, group)
+		say(report, group)
 	}
-	os.Exit(code)
+	report.Exit()
 }
 
-// Prints how the cases of a group went, and gives 1 where one failed.
-func report(out *os.File, group *spec.TestGroup) int {
-	code := 0
+// Says how the cases of a group went.
+func say(report *line.Report, group *spec.TestGroup) {
 	for _, each := range append(group.Tests, group.StrictTests...) {
 		if each.Result == nil {
 			continue
@@ -88,16 +65,13 @@ func report(out *os.File, group *spec.TestGroup) int {
 		if each.Result.Skipped {
 			result = "skip"
 		} else if each.Result.Failed {
-			result, detail, code = "fail", explain(each), 1
+			result, detail = "fail", explain(each)
 		}
-		name := fmt.Sprintf("%s/%d", group.ID(), each.Result.Sequence)
-		line, _ := json.Marshal(map[string]string{"case": name, "result": result, "detail": detail})
-		fmt.Fprintln(out, string(line))
+		report.Say(fmt.Sprintf("%s/%d", group.ID(), each.Result.Sequence), result, detail)
 	}
 	for _, part := range group.Groups {
-		code |= report(out, part)
+		say(report, part)
 	}
-	return code
 }
 
 func explain(failed *spec.TestCase) string {

@@ -254,7 +254,7 @@ fn go(site: &Site) -> Result<(), String> {
     go_build(site)
 }
 
-/// All that it is made of is in its folder.
+/// It needs nothing generated, and no contract.
 fn go_alone(site: &Site) -> Result<(), String> {
     copy(&site.source, &site.build)?;
     go_build(site)
@@ -290,7 +290,9 @@ fn websocket(site: &Site) -> Result<(), String> {
     python_script(site, &python, None)
 }
 
+/// `go.mod` looks for the shared package beside the program's folder.
 fn go_build(site: &Site) -> Result<(), String> {
+    copy(&site.line, &site.build.with_file_name("line"))?;
     execute(
         Command::new("nice")
             .args(["go", "build", "-mod=readonly", "-o"])

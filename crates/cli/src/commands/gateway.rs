@@ -1,5 +1,5 @@
-use super::serve::{explained, services};
-use crate::address::{self, Target};
+use super::serve::services;
+use crate::address::Target;
 use crate::caller::Way;
 use crate::failure::{Exit, Failure, Result};
 use crate::forward::Forward;
@@ -7,12 +7,12 @@ use crate::idl::Includes;
 use crate::output;
 use crate::paint::{Stream, Style};
 use crate::remote::{self, full_name};
-use crate::run::{cannot_listen, until_interrupted};
+use crate::run::{Entrance, start, until_interrupted};
 use crate::tables::forever;
-use crate::tls::{ClientOptions, ServerOptions};
+use crate::tls::ClientOptions;
 use crate::values::duration;
 use clap::Args;
-use dovetail::{Server, Wire};
+use dovetail::{Health, Wire};
 use dovetail_schema::{Schema, ServiceId};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,14 +44,8 @@ pub(crate) struct Gateway {
     /// It has several services on its port: say which one is called. Always so over gRPC
     #[arg(short, long)]
     multiplexed: bool,
-    /// tcp://HOST:PORT or unix:/PATH; port 0 is any that is free
-    #[arg(
-        short,
-        long,
-        value_name = "ADDRESS",
-        default_value = "tcp://127.0.0.1:9090"
-    )]
-    listen: String,
+    #[command(flatten)]
+    entrance: Entrance,
     /// How long a call may take that brings no deadline of its own
     #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
@@ -61,14 +55,12 @@ pub(crate) struct Gateway {
     #[command(flatten)]
     trust: ClientOptions,
     #[command(flatten)]
-    tls: ServerOptions,
-    #[command(flatten)]
     includes: Includes,
 }
 
 impl Gateway {
     pub(crate) fn run(self) -> Result {
-        let (address, target) = (address::parse(&self.listen)?, self.trust.target(&self.to)?);
+        let (address, target) = (self.entrance.address()?, self.trust.target(&self.to)?);
         let file = self.file.as_deref();
         let known = remote::contract(file, &self.includes, &target, self.wire, self.timeout)?;
         let wire = target.wire(self.wire.unwrap_or(known.wire))?;
@@ -86,28 +78,22 @@ impl Gateway {
                     .help("name the file that does"),
             );
         }
-        let mut server =
-            explained(self.tls.apply(Server::new())?, schema).health(&dovetail::Health::default());
+        let mut server = self.entrance.server(schema)?.health(&Health::default());
         for id in &services {
             let way = self.way(&target, wire, schema, *id);
             let forward = Forward::new(contract, *id, &way, !self.quiet);
             let forward = forward.map_err(|status| Failure::new(Exit::Failed, status))?;
             server = server.service(forward);
         }
-        let listening = server.listen(&address.to_string());
-        let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
-        let running = listening.start().map_err(|problem| {
-            Failure::new(Exit::Failed, format!("cannot start the gateway: {problem}"))
-        })?;
+        let (running, at) = start(server, address)?;
         let paint = Stream::Stdout.paint();
         let names = services.iter().map(|id| schema[*id].name.as_str());
         let names = names.collect::<Vec<_>>().join(", ");
-        let at = running.addresses().first().unwrap_or(&address).to_string();
         output::write(&format!(
             "{} of {} over {wire}, on {} over every wire\n",
             paint.text(Style::Strong, &names),
             target.address,
-            paint.text(Style::Strong, &at),
+            paint.text(Style::Strong, &at.to_string()),
         ))?;
         until_interrupted(running)
     }

@@ -1,16 +1,13 @@
-use crate::address;
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::{self, program};
 use crate::paint::{Stream, Style};
-use crate::run::{cannot_listen, until_interrupted};
+use crate::run::{Entrance, start, until_interrupted};
 use crate::sample::{Behavior, Sample};
 use crate::tables::forever;
-use crate::tls::ServerOptions;
 use crate::values::{duration, shown_arguments};
 use clap::Args;
-use dovetail::{Address, Reflection, Server};
-use dovetail_codegen::openapi;
+use dovetail::Address;
 use dovetail_dynamic::{Contract, Plausible};
 use dovetail_schema::{Schema, ServiceId};
 use std::path::PathBuf;
@@ -34,14 +31,8 @@ Each call is logged in one line. Ctrl-C ends the server.")]
 pub(crate) struct Serve {
     /// The contract
     file: PathBuf,
-    /// tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH; port 0 is any that is free
-    #[arg(
-        short,
-        long,
-        value_name = "ADDRESS",
-        default_value = "tcp://127.0.0.1:9090"
-    )]
-    listen: String,
+    #[command(flatten)]
+    entrance: Entrance,
     /// Wait before each answer
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
     latency: Duration,
@@ -51,8 +42,6 @@ pub(crate) struct Serve {
     /// The same seed and the same calls give the same answers
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    #[command(flatten)]
-    tls: ServerOptions,
     #[command(flatten)]
     includes: Includes,
 }
@@ -71,7 +60,7 @@ fn permille(text: &str) -> std::result::Result<u32, String> {
 
 impl Serve {
     pub(crate) fn run(self) -> Result {
-        let address = address::parse(&self.listen)?;
+        let address = self.entrance.address()?;
         let contract = forever(idl::load(&self.file, &self.includes)?, true);
         let schema = contract.schema();
         let services = services(schema);
@@ -85,19 +74,11 @@ impl Serve {
             seed: self.seed,
         };
         let calls = Arc::<AtomicU64>::default();
-        let mut server = explained(self.tls.apply(Server::new())?, schema);
+        let mut server = self.entrance.server(schema)?;
         for id in &services {
             server = server.service(Sample::new(contract, *id, behavior, calls.clone()));
         }
-        let listening = server.listen(&address.to_string());
-        let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
-        let running = listening.start().map_err(|problem| {
-            let secure = matches!(address, Address::Tls(_));
-            Failure::new(Exit::Failed, format!("cannot start the server: {problem}")).maybe_help(
-                secure.then_some("a certificate is given with --tls-cert and --tls-key"),
-            )
-        })?;
-        let at = running.addresses().first().unwrap_or(&address).clone();
+        let (running, at) = start(server, address)?;
         self.greet(contract, &services, &at)?;
         until_interrupted(running)
     }
@@ -142,18 +123,6 @@ impl Serve {
         }
         Some(call)
     }
-}
-
-/// The server, which says what its contract is to those who ask by HTTP, gRPC's reflection or Dovetail's. What cannot be
-/// said in one of these ways is left out there.
-pub(crate) fn explained(server: Server, schema: &Schema) -> Server {
-    let server = match openapi::write(schema) {
-        Ok(document) => server.openapi(document.text),
-        Err(_) => server,
-    };
-    let descriptors = dovetail_build::descriptors_of(schema).ok();
-    let reflection = descriptors.and_then(|descriptors| Reflection::of(descriptors).ok());
-    server.reflection(&reflection.unwrap_or_default())
 }
 
 /// For a shell.

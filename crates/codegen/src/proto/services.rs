@@ -3,10 +3,7 @@
 use super::types::Form;
 use super::{DEPRECATED, Writer, block, comment};
 use crate::case::camel;
-use dovetail_schema::{
-    Annotations, Field, Idempotency, IntFormat, Method, Presence, Protobuf, ServiceId, Sharing,
-    Stream, Type,
-};
+use dovetail_schema::{Field, Idempotency, IntFormat, Method, ServiceId, Stream, Type};
 
 impl Writer<'_> {
     /// A service with all that it answers, and the messages that its methods need.
@@ -132,7 +129,7 @@ impl Writer<'_> {
         };
         let around = self.around(call, "Request", messages, |messages| {
             if params.is_empty() {
-                return self.field(&numbered(&stream.item, 1, "item"), false, "  ");
+                return self.field(&Field::new(1, "item", stream.item.clone()), false, "  ");
             }
             let body = |_: &mut Vec<String>| self.fields(&params, false, "  ");
             let name = self.around(call, "Params", messages, body);
@@ -147,12 +144,14 @@ impl Writer<'_> {
 
     fn response(&self, call: &CallOf<'_>, messages: &mut Vec<String>) -> String {
         let result = call.method.result.as_ref();
-        let result = result.map(|ty| numbered(ty, 1, "result"));
+        let result = result.map(|ty| Field::new(1, "result", ty.clone()));
         let stream = call.method.server_stream.as_ref();
         let around = self.around(call, "Response", messages, |_| match (&result, stream) {
             (None, None) => String::new(),
             (Some(result), None) => self.field(result, false, "  "),
-            (None, Some(stream)) => self.field(&numbered(&stream.item, 1, "item"), false, "  "),
+            (None, Some(stream)) => {
+                self.field(&Field::new(1, "item", stream.item.clone()), false, "  ")
+            }
             (Some(result), Some(stream)) => {
                 let single = self.is_single(&result.ty);
                 self.either(single, |indent| self.field(result, true, indent), stream)
@@ -167,7 +166,7 @@ impl Writer<'_> {
     /// What is in the messages of a direction with something before its stream: that, or an item. Containers cannot be in a
     /// oneof.
     fn either(&self, single: bool, first: impl Fn(&str) -> String, stream: &Stream) -> String {
-        let item = numbered(&stream.item, 2, "item");
+        let item = Field::new(2, "item", stream.item.clone());
         let (mut inside, mut beside) = (String::new(), String::new());
         match single {
             true => inside += &first("    "),
@@ -234,20 +233,4 @@ struct CallOf<'a> {
     service: ServiceId,
     owner: ServiceId,
     method: &'a Method,
-}
-
-/// A field that no contract has.
-fn numbered(ty: &Type, id: i32, name: &str) -> Field {
-    Field {
-        id,
-        name: name.to_owned(),
-        ty: ty.clone(),
-        presence: Presence::Default,
-        default: None,
-        sharing: Sharing::Value,
-        protobuf: Protobuf::default(),
-        doc: None,
-        annotations: Annotations::default(),
-        deprecated: None,
-    }
 }

@@ -6,6 +6,7 @@
 
 mod array;
 mod check;
+mod client;
 mod consts;
 mod expr;
 mod items;

@@ -1,8 +1,8 @@
 //! What streams add to the methods of services and clients.
 
+use super::client::Side;
 use super::module::{Module, Place};
 use super::names::{ErrorNames, param_names};
-use super::service::Side;
 use dovetail_schema::{Method, Stream};
 
 /// Which streams a method has.

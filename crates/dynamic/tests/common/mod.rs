@@ -4,8 +4,8 @@
 use dovetail_dynamic::{Contract, Struct, Value};
 use dovetail_schema::{
     Annotations, ArrayForm, Dimension, Enum, EnumValue, ExceptionTraits, Field, Method, Package,
-    PackageId, Presence, Reserved, Schema, Service, ServiceId, Sharing, StructKind, Type, TypeDef,
-    TypeId, TypeKind,
+    PackageId, Presence, Reserved, Schema, Service, ServiceId, StructKind, Type, TypeDef, TypeId,
+    TypeKind,
 };
 use dovetail_wire::{
     Any, Bytes, Date, Decimal, Dynamic, Offset, SignedDuration, Timestamp, TimestampTz, Uuid,
@@ -26,18 +26,7 @@ pub const USER_ID: TypeId = TypeId(8);
 pub const OBJECT: Type = Type::Object(ServiceId(0));
 
 pub fn field(id: i32, name: &str, ty: Type) -> Field {
-    Field {
-        id,
-        name: name.to_owned(),
-        ty,
-        presence: Presence::Default,
-        default: None,
-        sharing: Sharing::Value,
-        protobuf: Default::default(),
-        doc: None,
-        annotations: Annotations::default(),
-        deprecated: None,
-    }
+    Field::new(id, name, ty)
 }
 
 pub fn optional(field: Field) -> Field {

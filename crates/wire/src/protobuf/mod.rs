@@ -37,6 +37,7 @@
 //! ```
 
 mod reader;
+mod scan;
 mod writer;
 
 pub use reader::Reader;

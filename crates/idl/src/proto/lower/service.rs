@@ -3,10 +3,7 @@
 use super::super::descriptor::{File, Method, OptionValue};
 use super::super::syntax::below;
 use super::{Lowering, deprecated};
-use dovetail_schema::{
-    self as schema, Annotations, Idempotency, PackageId, Presence, Protobuf, Service, Sharing,
-    Stream, Type,
-};
+use dovetail_schema::{self as schema, Annotations, Idempotency, PackageId, Service, Stream, Type};
 
 impl Lowering<'_> {
     pub(super) fn services(&mut self, file: &File, package: PackageId) {
@@ -44,7 +41,7 @@ impl Lowering<'_> {
             deprecated: deprecated(&method.options),
             params: match method.client_streaming {
                 true => Vec::new(),
-                false => vec![request(input.clone())],
+                false => vec![schema::Field::new(1, "request", input.clone())],
             },
             client_stream: method.client_streaming.then(|| stream(&input)),
             server_stream: method.server_streaming.then(|| stream(&output)),
@@ -57,21 +54,5 @@ impl Lowering<'_> {
                 _ => Idempotency::Unknown,
             },
         }
-    }
-}
-
-/// The one parameter of a call.
-fn request(ty: Type) -> schema::Field {
-    schema::Field {
-        id: 1,
-        name: "request".to_owned(),
-        ty,
-        presence: Presence::Default,
-        default: None,
-        sharing: Sharing::Value,
-        protobuf: Protobuf::default(),
-        doc: None,
-        annotations: Annotations::default(),
-        deprecated: None,
     }
 }

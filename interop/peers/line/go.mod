@@ -1,0 +1,3 @@
+module dovetail.test/line
+
+go 1.21
