@@ -1,5 +1,6 @@
 use crate::{
-    DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Names, Numbers, ReadNodes, UnknownValue,
+    Budget, DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Names, Numbers, ReadNodes,
+    UnknownValue,
 };
 use bytes::Bytes;
 use std::any::Any;
@@ -221,4 +222,33 @@ pub struct Sequence {
     pub append: bool,
     /// The reader's own: what is left, or where it ends.
     pub state: usize,
+}
+
+impl Sequence {
+    /// Of so many elements, for an encoding that says that before the first one. The input and the budget allow them.
+    #[inline]
+    #[must_use]
+    pub const fn counted(count: usize) -> Self {
+        Sequence {
+            reserve: count,
+            append: false,
+            state: count,
+        }
+    }
+
+    /// Whether another of the [counted](Self::counted) elements follows. Behind the last one it leaves the level that
+    /// was entered before the first.
+    #[inline]
+    pub fn next_counted(&mut self, budget: &mut Budget) -> bool {
+        match self.state.checked_sub(1) {
+            Some(left) => {
+                self.state = left;
+                true
+            }
+            None => {
+                budget.leave();
+                false
+            }
+        }
+    }
 }

@@ -345,11 +345,7 @@ impl<'de> CborReader<'de> {
             })?;
         self.budget.enter()?;
         self.budget.allocate(count.saturating_mul(size))?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     /// Reads any item: the value of a field that the contract does not have.
@@ -466,14 +462,7 @@ impl<'de> Reader<'de> for CborReader<'de> {
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
-        match sequence.state.checked_sub(1) {
-            Some(left) => sequence.state = left,
-            None => {
-                self.budget.leave();
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(sequence.next_counted(&mut self.budget))
     }
 
     fn begin_struct(&mut self) -> Result<(), DecodeError> {

@@ -128,11 +128,7 @@ impl<'de> Reader<'de> {
         let count = count as usize;
         self.input.count(count, least, memory, &mut self.budget)?;
         self.budget.enter()?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     fn skip(&mut self) -> Result<(), DecodeError> {
@@ -492,16 +488,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
-        match sequence.state.checked_sub(1) {
-            Some(left) => {
-                sequence.state = left;
-                Ok(true)
-            }
-            None => {
-                self.budget.leave();
-                Ok(false)
-            }
-        }
+        Ok(sequence.next_counted(&mut self.budget))
     }
 
     fn begin_struct(&mut self) -> Result<(), DecodeError> {

@@ -92,11 +92,7 @@ impl<'de> Reader<'de> {
             pairs.try_for_each(|(expected, found)| check(expected, found))?;
         }
         self.enter(&found, count, memory)?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     /// The type and id of the next field; `None` at the end of the struct.
@@ -296,16 +292,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
-        match sequence.state.checked_sub(1) {
-            Some(left) => {
-                sequence.state = left;
-                Ok(true)
-            }
-            None => {
-                self.budget.leave();
-                Ok(false)
-            }
-        }
+        Ok(sequence.next_counted(&mut self.budget))
     }
 
     fn begin_struct(&mut self) -> Result<(), DecodeError> {

@@ -77,11 +77,7 @@ impl<'de> Reader<'de> {
         self.input
             .count(count, wire_size, memory_size, &mut self.budget)?;
         self.budget.enter()?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 }
 
@@ -185,16 +181,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     #[inline]
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
-        match sequence.state.checked_sub(1) {
-            Some(left) => {
-                sequence.state = left;
-                Ok(true)
-            }
-            None => {
-                self.budget.leave();
-                Ok(false)
-            }
-        }
+        Ok(sequence.next_counted(&mut self.budget))
     }
 
     fn begin_struct(&mut self) -> Result<(), DecodeError> {

@@ -372,11 +372,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.input
             .count(count, least_size(element), size, &mut self.budget)?;
         self.budget.enter()?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     #[inline]
@@ -387,25 +383,12 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         let wire = least_size(key) + least_size(value);
         self.input.count(count, wire, size, &mut self.budget)?;
         self.budget.enter()?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     #[inline]
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
-        match sequence.state.checked_sub(1) {
-            Some(left) => {
-                sequence.state = left;
-                Ok(true)
-            }
-            None => {
-                self.budget.leave();
-                Ok(false)
-            }
-        }
+        Ok(sequence.next_counted(&mut self.budget))
     }
 
     #[inline]

@@ -370,11 +370,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.lexer
             .input
             .count(count, ELEMENT, size, &mut self.budget)?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
@@ -384,11 +380,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.lexer
             .input
             .count(count, ENTRY, size, &mut self.budget)?;
-        Ok(Sequence {
-            reserve: count,
-            append: false,
-            state: count,
-        })
+        Ok(Sequence::counted(count))
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
