@@ -158,10 +158,14 @@ impl Driver {
     fn keep(&self, called: Vec<Called>) -> bool {
         let mut roles = self.roles();
         roles.called.extend(called);
+        self.offer_turn(&roles);
+        !roles.called.is_empty()
+    }
+
+    fn offer_turn(&self, roles: &Roles) {
         if roles.queueing > 0 {
             self.turn.notify_all();
         }
-        !roles.called.is_empty()
     }
 
     /// Takes in what was received. False where there is something else to do than to receive more.
@@ -214,8 +218,9 @@ impl Flush for Driver {
     }
 
     fn parted(&self, link: &Link) {
-        self.keep(Vec::new());
-        self.roles().wake_a_reader(link);
+        let roles = self.roles();
+        self.offer_turn(&roles);
+        roles.wake_a_reader(link);
     }
 
     fn released(&self) {
@@ -390,9 +395,13 @@ impl Connection {
     ) -> Option<R> {
         let waker = waker();
         let context = Context::from_waker(&waker);
+        let mut late = false;
         loop {
             if let Poll::Ready(found) = poll(&context) {
                 return Some(found);
+            }
+            if late {
+                return None;
             }
             match self.driver.next() {
                 Next::Serve(called) => self.serve(called),
@@ -403,12 +412,7 @@ impl Connection {
                     }
                 }
             }
-            if left(deadline).is_zero() {
-                return match poll(&context) {
-                    Poll::Ready(found) => Some(found),
-                    Poll::Pending => None,
-                };
-            }
+            late = left(deadline).is_zero();
         }
     }
 
