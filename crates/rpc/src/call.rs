@@ -1,14 +1,14 @@
 use crate::buffers::Gathered;
 use crate::client::code_of;
 use crate::context::{CallInfo, Caller, Compress};
-use crate::incoming::{Incoming, ReplyTo, Target};
-use crate::objects::{Lease, Transfer, Unsent};
+use crate::incoming::{Incoming, Target};
+use crate::objects::{Transfer, Unsent};
 use crate::reply::ReplyBody;
 use crate::streams::{Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
 use dovetail_wire::{
-    Blobs, Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind, Limits,
-    ObjectNumbers, Out, ReadParams, WithObjects,
+    Blobs, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits, ObjectNumbers, Out,
+    ReadParams, WithObjects,
 };
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -46,14 +46,8 @@ impl Reply {
 pub struct Call {
     context: Context,
     method: &'static Method,
-    encoding: Encoding,
-    body: Bytes,
-    reply: ReplyTo,
-    objects: Option<Arc<dyn ObjectNumbers>>,
-    /// What earlier calls have returned to which the parameters refer.
-    results: Vec<(u32, u32)>,
-    /// Until the parameters are read.
-    lease: Option<Lease>,
+    /// Without what the context has.
+    incoming: Box<Incoming>,
     limits: Limits,
     /// Where the answer goes.
     out: Vec<u8>,
@@ -62,7 +56,7 @@ pub struct Call {
 impl Call {
     /// A call of a method that the router has found. Its answer goes into `out`, which is empty.
     pub(crate) fn new(
-        incoming: Incoming,
+        mut incoming: Box<Incoming>,
         method: &'static Method,
         caller: Arc<Caller>,
         limits: Limits,
@@ -70,14 +64,14 @@ impl Call {
     ) -> Self {
         let call = CallInfo {
             caller,
-            service: match incoming.target {
-                Target::Named { service, .. } => service,
+            service: match &mut incoming.target {
+                Target::Named { service, .. } => service.take(),
                 Target::Route(_) | Target::Nothing => None,
             },
             method: method.name,
             wire: incoming.reply.wire(),
             deadline: incoming.deadline,
-            headers: incoming.headers,
+            headers: std::mem::take(&mut incoming.headers),
             answer: incoming.reply.answer_headers(),
             compressed: incoming.compressed,
             compress: Compress::default(),
@@ -87,12 +81,7 @@ impl Call {
                 call: Arc::new(call),
             },
             method,
-            encoding: incoming.encoding,
-            body: incoming.body,
-            reply: incoming.reply,
-            objects: incoming.objects,
-            results: incoming.results,
-            lease: incoming.lease,
+            incoming,
             limits,
             out,
         }
@@ -189,7 +178,7 @@ impl Call {
         F: FnOnce(Call) -> R,
         R: Future<Output = Reply> + Send + 'a,
     {
-        let Some(streams) = self.reply.streams(self.method.name) else {
+        let Some(streams) = self.incoming.reply.streams(self.method.name) else {
             let status = no_streams(self.method.name);
             return self.refuse(&status);
         };
@@ -230,7 +219,7 @@ impl Call {
                 }
                 Some(Err(exception)) => return self.break_off(&streams, exception),
                 None => {
-                    self.reply.end(&streams, &mut self.out);
+                    self.incoming.reply.end(&streams, &mut self.out);
                     return Reply::new(self.out);
                 }
             }
@@ -241,14 +230,17 @@ impl Call {
     fn begin<T: FieldValue, E: Exceptions>(&mut self, answer: &Result<T, E>) -> Result<(), Status> {
         self.choose();
         let result = T::when_absent().is_none();
-        let begun = self.reply.accept(&ReplyBody(answer), result, self.limits);
+        let begun = self
+            .incoming
+            .reply
+            .accept(&ReplyBody(answer), result, self.limits);
         begun.map_err(unencodable)
     }
 
     /// Compresses the answer, or does not, where the handler has said so.
     fn choose(&mut self) {
         if let Some(compress) = self.context.call.compress.get() {
-            self.reply.compress(compress);
+            self.incoming.reply.compress(compress);
         }
     }
 
@@ -263,7 +255,11 @@ impl Call {
         }
         let answer: Result<T, E> = Err(exception);
         let (body, limits) = (ReplyBody(&answer), self.limits);
-        match self.reply.decline(streams, &mut self.out, &body, limits) {
+        match self
+            .incoming
+            .reply
+            .decline(streams, &mut self.out, &body, limits)
+        {
             Ok(()) => Reply::new(self.out),
             Err(error) => self.fail(&unencodable(error)),
         }
@@ -271,7 +267,7 @@ impl Call {
 
     /// Ends the stream with an exception, or the call with a status.
     fn break_off<E: Exceptions>(mut self, streams: &StreamCall, exception: E) -> Reply {
-        let (reply, out) = (&self.reply, &mut self.out);
+        let (reply, out) = (&self.incoming.reply, &mut self.out);
         match reply.end_with(streams, out, exception, self.limits) {
             Ok(()) => Reply::new(self.out),
             Err(status) => self.fail(&status),
@@ -297,16 +293,19 @@ impl Call {
 
     /// The parameters, decoded over `initial`. The body is given back afterwards: ask once.
     fn params<P: ReadParams>(&mut self, mut initial: P) -> Result<P, Status> {
-        let body = std::mem::take(&mut self.body);
-        let lease = self.lease.take();
-        let results = std::mem::take(&mut self.results);
+        let body = std::mem::take(&mut self.incoming.body);
+        let lease = self.incoming.lease.take();
+        let results = std::mem::take(&mut self.incoming.results);
         let transfer = self
             .transfer(results)
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
-        let objects = transfer.or(self.objects.clone());
+        let objects = transfer.or(self.incoming.objects.clone());
         let mut params = (&mut initial, self.method.params);
         let mut params = WithObjects::new(&mut params, objects.clone());
-        let read = self.encoding.decode(&mut params, &body, self.limits);
+        let read = self
+            .incoming
+            .encoding
+            .decode(&mut params, &body, self.limits);
         drop(lease);
         let error = match read {
             Ok(read) if read == body.len() => return Ok(initial),
@@ -338,7 +337,7 @@ impl Call {
 
     /// The objects of a message of the call's; `None` where it has none, or the connection has no say.
     fn transfer(&self, results: Vec<(u32, u32)>) -> Option<Arc<Transfer>> {
-        if !self.method.objects || self.objects.is_some() {
+        if !self.method.objects || self.incoming.objects.is_some() {
             return None;
         }
         let objects = self.context.call.caller.objects()?;
@@ -348,7 +347,7 @@ impl Call {
     /// Encodes the answer.
     fn reply<T: FieldValue, E: Exceptions>(mut self, result: &Result<T, E>) -> Reply {
         if self.method.kind.is_oneway() {
-            self.reply.accepted(&mut self.out);
+            self.incoming.reply.accepted(&mut self.out);
             return Reply::new(self.out);
         }
         let failed = result.as_ref().err().and_then(Exceptions::as_status);
@@ -361,12 +360,12 @@ impl Call {
             .clone()
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
         let body = ReplyBody(result);
-        let body = WithObjects::new(&body, objects.or(self.objects.clone()));
+        let body = WithObjects::new(&body, objects.or(self.incoming.objects.clone()));
         let mut blobs = Blobs::default();
         let out = Out::with_blobs(&mut self.out, &mut blobs);
-        match self.reply.reply(out, &body, self.limits) {
+        match self.incoming.reply.reply(out, &body, self.limits) {
             Ok(()) => {
-                self.reply.returned(|| match (&transfer, result) {
+                self.incoming.reply.returned(|| match (&transfer, result) {
                     (Some(transfer), Ok(_)) if T::KIND == Kind::Object => {
                         transfer.first().ok_or_else(no_object)
                     }
@@ -387,8 +386,8 @@ impl Call {
 
     fn fail(mut self, status: &Status) -> Reply {
         match self.method.kind.is_oneway() {
-            true => self.reply.accepted(&mut self.out),
-            false => self.reply.fail(&mut self.out, status),
+            true => self.incoming.reply.accepted(&mut self.out),
+            false => self.incoming.reply.fail(&mut self.out, status),
         }
         Reply::new(self.out)
     }

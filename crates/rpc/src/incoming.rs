@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
-/// A call that has arrived.
+/// A call that has arrived. It is large, and handed on often: in a box.
 pub(crate) struct Incoming {
     pub(crate) target: Target,
     /// The object that is called; nothing where it is not there. `None` for a service.
@@ -35,12 +35,8 @@ pub(crate) struct Incoming {
 }
 
 /// What has arrived of the other end's calls.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a call is what it nearly always is"
-)]
 pub(crate) enum Arrival {
-    Call(Incoming),
+    Call(Box<Incoming>),
     /// The caller of this call has gone.
     Cancelled(u32),
 }
@@ -74,47 +70,33 @@ pub(crate) enum ReplyTo {
     Local(local::Answer),
 }
 
-impl From<thrift::IncomingCall> for Incoming {
+impl From<thrift::IncomingCall> for Box<Incoming> {
     fn from(call: thrift::IncomingCall) -> Self {
-        Incoming {
-            target: Target::Named {
-                service: call.service,
-                method: call.method,
-            },
-            object: None,
+        let target = Target::Named {
+            service: call.service,
+            method: call.method,
+        };
+        let params = (call.encoding, call.body);
+        Box::new(Incoming {
             oneway: call.oneway,
-            body: call.body,
-            encoding: call.encoding,
-            compressed: false,
-            deadline: None,
             headers: call.headers,
-            reply: ReplyTo::Thrift(call.reply),
-            objects: None,
-            results: Vec::new(),
-            lease: None,
-        }
+            ..Incoming::new(target, params, ReplyTo::Thrift(call.reply))
+        })
     }
 }
 
-impl From<msgpack_rpc::IncomingCall> for Incoming {
+impl From<msgpack_rpc::IncomingCall> for Box<Incoming> {
     fn from(call: msgpack_rpc::IncomingCall) -> Self {
-        Incoming {
-            oneway: call.oneway(),
-            target: Target::Named {
-                service: call.service,
-                method: call.method,
-            },
-            object: None,
-            body: call.params,
-            encoding: Encoding::Msgpack,
-            compressed: false,
-            deadline: None,
-            headers: Headers::new(),
-            reply: ReplyTo::MsgpackRpc(call.reply),
-            objects: None,
-            results: Vec::new(),
-            lease: None,
-        }
+        let oneway = call.oneway();
+        let target = Target::Named {
+            service: call.service,
+            method: call.method,
+        };
+        let params = (Encoding::Msgpack, call.params);
+        Box::new(Incoming {
+            oneway,
+            ..Incoming::new(target, params, ReplyTo::MsgpackRpc(call.reply))
+        })
     }
 }
 
@@ -130,12 +112,30 @@ impl Arrival {
 }
 
 impl Incoming {
+    /// A call that has nothing but this.
+    pub(crate) fn new(target: Target, (encoding, body): (Encoding, Bytes), reply: ReplyTo) -> Self {
+        Incoming {
+            target,
+            object: None,
+            oneway: false,
+            body,
+            encoding,
+            compressed: false,
+            deadline: None,
+            headers: Headers::new(),
+            reply,
+            objects: None,
+            results: Vec::new(),
+            lease: None,
+        }
+    }
+
     /// A call over Dovetail's own wire.
-    fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Self {
+    fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Box<Self> {
         let number = call.reply.call();
         let streams = call.kind.streams();
         let streams = streams.then(|| OwnCall::new(link.clone(), number));
-        Incoming {
+        Box::new(Incoming {
             target: Target::Route(call.route),
             object: call.object.map(|number| link.objects.get(number)),
             oneway: call.kind.is_oneway(),
@@ -156,7 +156,7 @@ impl Incoming {
             objects: None,
             results: call.results,
             lease: link.objects.lease(),
-        }
+        })
     }
 }
 

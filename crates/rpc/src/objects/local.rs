@@ -53,20 +53,14 @@ pub(crate) async fn call(
     let encoded = ENCODING.encode(&body, &mut params, limits);
     encoded.map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
     let answer = Answer::default();
-    let incoming = Incoming {
-        target: Target::Route(number),
-        object: None,
+    let reply = ReplyTo::Local(answer.clone());
+    let incoming = Box::new(Incoming {
         oneway: call.oneway,
-        body: params.into(),
-        encoding: ENCODING,
-        compressed: false,
         deadline: call.timeout.and_then(|left| clock::now().checked_add(left)),
         headers: call.headers.clone(),
-        reply: ReplyTo::Local(answer.clone()),
         objects: objects.clone(),
-        results: Vec::new(),
-        lease: None,
-    };
+        ..Incoming::new(Target::Route(number), (ENCODING, params.into()), reply)
+    });
     let caller = Arc::new(Caller::new("in-process".to_owned(), false));
     let call = Call::new(incoming, method, caller, limits, Vec::new());
     service.call(number, call).await;

@@ -70,7 +70,7 @@ impl Calls {
     /// The handler of a call; a refusal where so many wait already.
     pub(crate) fn handler(
         &self,
-        call: Incoming,
+        call: Box<Incoming>,
         link: &Arc<Link>,
         waiting: usize,
     ) -> impl Future<Output = Gathered> + Send + use<> {

@@ -30,7 +30,7 @@ impl Shared {
     /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
     pub(super) fn start(
         &self,
-        call: Incoming,
+        call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
@@ -94,7 +94,7 @@ impl Shared {
     fn run(
         &self,
         found: Found,
-        call: Incoming,
+        call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {

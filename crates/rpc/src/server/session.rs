@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts a call; its answer comes in `buffer`, which is empty.
-    pub(super) fn start(&self, call: Incoming, buffer: Vec<u8>) -> RunningCall<'a> {
+    pub(super) fn start(&self, call: Box<Incoming>, buffer: Vec<u8>) -> RunningCall<'a> {
         match self.no_room() {
             None => self.shared.start(call, self.caller.clone(), buffer),
             Some(why) => self.shared.turn_away(&call, &why, buffer),
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
 
     /// What a thread that may wait does with a call there is room for.
     #[cfg(feature = "async")]
-    pub(super) fn starter(&self) -> impl FnOnce(Incoming) -> Reply + Send + use<> {
+    pub(super) fn starter(&self) -> impl FnOnce(Box<Incoming>) -> Reply + Send + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         move |call| {
             let mut running = shared.start(call, caller, Vec::new());

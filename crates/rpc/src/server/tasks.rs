@@ -60,7 +60,7 @@ fn take_in(tasks: &Arc<Inner>, called: Called, link: &Arc<Link>) {
     }
 }
 
-fn start(tasks: &Arc<Inner>, call: Incoming, link: &Arc<Link>) {
+fn start(tasks: &Arc<Inner>, call: Box<Incoming>, link: &Arc<Link>) {
     let number = match call.reply.cancelled_as() {
         Some(number) => number.into(),
         None => UNNUMBERED + tasks.unnumbered.fetch_add(1, Ordering::Relaxed),

@@ -166,7 +166,7 @@ impl<'a> Connection<'a> {
 
     /// Runs a handler in place; one that waits gets a thread where the peer tells answers apart, so that this
     /// one can receive what it may wait for.
-    fn start<'scope>(&mut self, call: Incoming, aside: &mut Aside<'scope, '_>)
+    fn start<'scope>(&mut self, call: Box<Incoming>, aside: &mut Aside<'scope, '_>)
     where
         'a: 'scope,
     {

@@ -69,7 +69,7 @@ impl Connection {
         self.driver.roles().busy -= 1;
     }
 
-    fn run(&self, call: Incoming) {
+    fn run(&self, call: Box<Incoming>) {
         let answering = Answering {
             reply: call.reply.clone(),
             deadline: call.deadline,

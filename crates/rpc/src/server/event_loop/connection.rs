@@ -170,7 +170,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    fn next_call(&mut self) -> Option<Incoming> {
+    fn next_call(&mut self) -> Option<Box<Incoming>> {
         loop {
             match self.session.next(&mut self.out.waiting.bytes)? {
                 Arrival::Call(call) => return Some(call),
@@ -189,7 +189,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Most handlers are ready at once; the others join the flight.
-    fn start(&mut self, call: Incoming) {
+    fn start(&mut self, call: Box<Incoming>) {
         let most = self.shared.limits.calls_per_connection;
         if self.flight.running.len() >= most {
             let why = format!("the connection has {most} calls waiting");

@@ -24,7 +24,7 @@ pub(super) struct Flight<'a> {
     /// No other call may run beside the one that runs.
     pub(super) alone: bool,
     /// A call that waits until it can run alone; those behind it wait too.
-    pub(super) held: Option<Incoming>,
+    pub(super) held: Option<Box<Incoming>>,
     cancels: HashMap<u32, AbortHandle>,
 }
 

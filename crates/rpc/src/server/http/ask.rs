@@ -163,21 +163,15 @@ impl Ask {
     }
 
     /// The call with these parameters, to be answered so.
-    pub(in crate::server) fn call(self, (encoding, body): Parameters, reply: ReplyTo) -> Incoming {
-        Incoming {
-            target: self.target,
-            object: None,
+    pub(in crate::server) fn call(self, parameters: Parameters, reply: ReplyTo) -> Box<Incoming> {
+        let reply = incoming::ReplyTo::Web(reply);
+        Box::new(Incoming {
             oneway: self.method.is_some_and(|method| method.kind.is_oneway()),
-            body,
-            encoding,
             compressed: self.compressed,
             deadline: self.deadline,
             headers: self.headers,
-            reply: incoming::ReplyTo::Web(reply),
-            objects: None,
-            results: Vec::new(),
-            lease: None,
-        }
+            ..Incoming::new(self.target, parameters, reply)
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{AnswerHeaders, Method, Status};
 use body::messages;
 use bytes::BytesMut;
 use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
-use dovetail_protocol::{Codec, Headers, connect, thrift, websocket};
+use dovetail_protocol::{Codec, connect, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Http {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
-    ) -> Result<Option<Incoming>, Fault> {
+    ) -> Result<Option<Box<Incoming>>, Fault> {
         if let Some(socket) = &mut self.socket {
             return Ok(socket.receive(input, shared)?);
         }
@@ -69,7 +69,7 @@ impl Http {
         if websocket::asks(&request) {
             return match upgrade(request, shared) {
                 Ok(socket) => Ok(self.socket.insert(socket).receive(input, shared)?),
-                Err(refused) => Ok(Some(*refused)),
+                Err(refused) => Ok(Some(refused)),
             };
         }
         let foreign = Cors::refuses(shared.cors.as_ref(), &request.headers);
@@ -165,7 +165,7 @@ impl Http {
 }
 
 /// The call that a request stands for.
-fn call(request: http::Request, shared: &Shared) -> Incoming {
+fn call(request: http::Request, shared: &Shared) -> Box<Incoming> {
     let http = http::ReplyTo::new(&request, shared.cors.as_ref());
     let read = match Ask::enveloped(&request, shared) {
         Some(ask) => ask.and_then(|ask| enveloped(ask, &request.body, &http, shared)),
@@ -183,7 +183,7 @@ fn enveloped(
     body: &Bytes,
     http: &http::ReplyTo,
     shared: &Shared,
-) -> Result<Incoming, Response> {
+) -> Result<Box<Incoming>, Response> {
     let style = ask.style;
     let (mut messages, end) = messages(&ask, body, shared.limits.connection.message_bytes);
     let streams = ask.method.filter(|method| method.kind.streams());
@@ -231,22 +231,11 @@ fn only(mut messages: impl Iterator<Item = Plain>) -> Result<Plain, Status> {
 }
 
 /// A request that calls nothing: its answer waits for those to the requests before.
-fn answered(http: http::ReplyTo, answer: Response) -> Incoming {
+fn answered(http: http::ReplyTo, answer: Response) -> Box<Incoming> {
     let style = Style::new(Protocol::Connect, Codec::Json);
-    Incoming {
-        target: Target::Nothing,
-        object: None,
-        oneway: false,
-        body: Bytes::new(),
-        encoding: Encoding::Json,
-        compressed: false,
-        deadline: None,
-        headers: Headers::new(),
-        reply: incoming::ReplyTo::Web(ReplyTo::known(style, http, answer)),
-        objects: None,
-        results: Vec::new(),
-        lease: None,
-    }
+    let reply = incoming::ReplyTo::Web(ReplyTo::known(style, http, answer));
+    let nothing = (Encoding::Json, Bytes::new());
+    Box::new(Incoming::new(Target::Nothing, nothing, reply))
 }
 
 /// The socket that a connection becomes with this request, or the answer to one that cannot have any.
@@ -261,7 +250,7 @@ fn upgrade(request: http::Request, shared: &Shared) -> Result<Box<Socket>, Box<I
         Ok(()) => Ok(Box::new(Socket::new(request, accepted, shared))),
         Err(refused) => {
             let http = http::ReplyTo::new(&request, cors);
-            Err(Box::new(answered(http, refused)))
+            Err(answered(http, refused))
         }
     }
 }

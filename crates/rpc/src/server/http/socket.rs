@@ -59,7 +59,7 @@ impl Socket {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
-    ) -> Result<Option<Incoming>, Error> {
+    ) -> Result<Option<Box<Incoming>>, Error> {
         while !self.is_over() && self.full().is_none() {
             match self.reader.receive(input)? {
                 None => return Ok(None),
@@ -81,7 +81,7 @@ impl Socket {
         Ok(None)
     }
 
-    fn said(&mut self, message: Bytes, shared: &Shared) -> Result<Option<Incoming>, Error> {
+    fn said(&mut self, message: Bytes, shared: &Shared) -> Result<Option<Box<Incoming>>, Error> {
         let what = match (&mut self.stage, Said::read(&message)) {
             (Stage::Before(request, said @ false), Some(Said::Headers(value))) => {
                 let most = shared.limits.connection.header_bytes;
@@ -124,7 +124,7 @@ impl Socket {
     }
 
     /// The call begins, or is refused.
-    fn run(&mut self, begun: Result<(Stage, Incoming), Status>) -> Option<Incoming> {
+    fn run(&mut self, begun: Result<(Stage, Box<Incoming>), Status>) -> Option<Box<Incoming>> {
         match begun {
             Ok((stage, call)) => {
                 self.stage = stage;
@@ -226,7 +226,7 @@ fn begin(
     request: &http::Request,
     params: Bytes,
     shared: &Shared,
-) -> Result<(Stage, Incoming), Status> {
+) -> Result<(Stage, Box<Incoming>), Status> {
     let mut ask = Ask::new(
         request,
         STYLE,

@@ -210,7 +210,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the handler: in place, or in the pool. Its answer is left where the call says.
-    fn handle(&self, call: Incoming) -> impl Future<Output = Gathered> + use<'a> {
+    fn handle(&self, call: Box<Incoming>) -> impl Future<Output = Gathered> + use<'a> {
         let waiting = Waiting {
             reply: call.reply.clone(),
             deadline: call.deadline,
@@ -264,7 +264,7 @@ fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut
 }
 
 /// Runs the handler of a call.
-async fn run(place: &Place<'_>, call: Incoming) -> Gathered {
+async fn run(place: &Place<'_>, call: Box<Incoming>) -> Gathered {
     let Place {
         shared,
         session,
