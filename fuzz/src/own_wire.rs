@@ -153,14 +153,16 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
             match received {
                 Ok(Some(Event::Call(call))) => {
                     assert!(call.body.len() <= LIMITS.message_bytes);
-                    let (number, object) = (call.reply.call(), call.object);
+                    let (number, object) = (call.reply.call(), call.object());
                     events.push(format!(
                         "{number} {:?} {object:?} {:?} {:?}",
-                        call.kind, call.results, call.body
+                        call.kind,
+                        call.results(),
+                        call.body
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());
-                    if call.promise {
+                    if call.promises() {
                         let nothing = || Status::new(Code::NotFound, "nothing");
                         let returned = (!body_ends(&call.body)).then_some(7);
                         let outcome = returned.ok_or_else(nothing);

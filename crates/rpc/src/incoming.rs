@@ -135,9 +135,11 @@ impl Incoming {
         let number = call.reply.call();
         let streams = call.kind.streams();
         let streams = streams.then(|| OwnCall::new(link.clone(), number));
+        let promise = call.promises().then(|| link.clone());
+        let results = call.results().to_vec();
         Box::new(Incoming {
             target: Target::Route(call.route),
-            object: call.object.map(|number| link.objects.get(number)),
+            object: call.object().map(|number| link.objects.get(number)),
             oneway: call.kind.is_oneway(),
             body: call.body,
             encoding: call.encoding,
@@ -151,10 +153,10 @@ impl Incoming {
                 reply: call.reply,
                 kind: call.kind,
                 streams,
-                promise: call.promise.then(|| link.clone()),
+                promise,
             },
             objects: None,
-            results: call.results,
+            results,
             lease: link.objects.lease(),
         })
     }

@@ -32,6 +32,15 @@ pub(crate) trait Flush: Send + Sync {
     }
 }
 
+/// What has become of received bytes.
+pub(crate) struct Received {
+    /// What the other end calls.
+    pub(crate) called: Vec<Called>,
+    /// How much to receive next.
+    pub(crate) needs: usize,
+    pub(crate) understood: Result<(), Fault>,
+}
+
 /// A connection that several use at a time.
 pub(crate) struct Link {
     /// The other end, for people.
@@ -93,18 +102,26 @@ impl Link {
         self.part(|table| table.release(number, count));
     }
 
-    /// Takes in what was received, and gives what the other end calls, among these services and its objects.
+    /// Takes in what was received. The other end calls these services and its objects.
     pub(crate) fn receive(
         &self,
         input: &mut BytesMut,
         services: &dyn Directory,
         deadline: Option<Instant>,
-    ) -> (Vec<Called>, Result<(), Fault>) {
+    ) -> Received {
         let directory = ObjectDirectory {
             services,
             objects: &self.objects,
         };
-        self.with_until(deadline, |table| table.receive(input, &directory))
+        self.with_until(deadline, |table| {
+            let (called, understood) = table.receive(input, &directory);
+            let needs = table.needs();
+            Received {
+                called,
+                needs,
+                understood,
+            }
+        })
     }
 
     /// Sends the answer to a call of the other end's. Gives the calls that have waited for it.

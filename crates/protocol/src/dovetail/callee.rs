@@ -3,9 +3,9 @@
 use super::ProtocolError;
 use super::contract::{Directory, MethodKind};
 use super::cursor::{Cursor, put_bytes, put_varint};
-use super::events::Target;
+use super::extras::ObjectExtras;
 use super::frame::{self, Flags, Frame, Kind};
-use super::incoming::{IncomingCall, ReplyTo};
+use super::incoming::{CallObjects, IncomingCall, ReplyTo};
 use super::message::{Message, Sending};
 use super::settings::Settings;
 use super::slots::{AnsweredMethods, MOST_HELD, State};
@@ -107,7 +107,8 @@ impl Callee {
         } = message;
         self.last = call;
         let answered = self.methods.get_mut(slot)?;
-        let has_objects = extras.promise || !extras.results.is_empty();
+        let returned = |objects: &ObjectExtras| objects.promise || !objects.results.is_empty();
+        let has_objects = extras.objects.as_deref().is_some_and(returned);
         if has_objects && (answered.kind.is_oneway() || answered.kind.streams()) {
             let what = "a call that promises or refers to objects, and has none";
             return Err(ProtocolError::malformed(what));
@@ -124,11 +125,6 @@ impl Callee {
                 return Ok(Arrived::Refused(why));
             }
         };
-        let (object, awaits) = match extras.target {
-            None => (None, None),
-            Some(Target::Object(object)) => (Some(object), None),
-            Some(Target::Result(call)) => (None, Some(call)),
-        };
         let call = IncomingCall {
             route: 0,
             kind: answered.kind,
@@ -140,16 +136,14 @@ impl Callee {
                 false => peer.deadline,
             }),
             headers: extras.headers,
-            object,
-            promise: extras.promise,
             reply: ReplyTo {
                 call,
                 tagless: false,
                 sending,
             },
-            results: Vec::new(),
-            awaits,
-            refers: extras.results,
+            objects: extras
+                .objects
+                .map(|objects| Box::new(CallObjects::new(*objects))),
         };
         match &mut answered.state {
             State::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {

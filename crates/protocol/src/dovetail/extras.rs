@@ -13,10 +13,16 @@ use std::time::Duration;
 pub(super) struct Extras {
     pub(super) deadline: Option<Duration>,
     pub(super) packed: Option<Packed>,
+    pub(super) headers: Headers,
+    pub(super) objects: Option<Box<ObjectExtras>>,
+}
+
+/// What a call says of objects, where it says anything.
+#[derive(Debug, Default)]
+pub(super) struct ObjectExtras {
     pub(super) target: Option<Target>,
     /// Other calls may be addressed to what this one returns.
     pub(super) promise: bool,
-    pub(super) headers: Headers,
     /// The calls whose results the parameters refer to.
     pub(super) results: Vec<u32>,
 }
@@ -39,7 +45,8 @@ const RESULTS: u8 = 32;
 
 /// What messages other than calls may have.
 const OF_ALL: u8 = COMPRESSION | HEADERS;
-const OF_CALLS: u8 = OF_ALL | DEADLINE | TARGET | PROMISE | RESULTS;
+const OF_CALLS: u8 = OF_ALL | DEADLINE | OF_OBJECTS;
+const OF_OBJECTS: u8 = TARGET | PROMISE | RESULTS;
 
 /// Appends the extras of a call, where there are any.
 pub(super) fn write(
@@ -128,16 +135,20 @@ pub(super) fn read(
     if bits & COMPRESSION != 0 {
         extras.packed = Some(Packed::read(fields)?);
     }
+    let mut objects = ObjectExtras {
+        promise: bits & PROMISE != 0,
+        ..ObjectExtras::default()
+    };
     if bits & TARGET != 0 {
-        extras.target = Some(Target::from_wire(fields.varint()?)?);
+        objects.target = Some(Target::from_wire(fields.varint()?)?);
     }
-    extras.promise = bits & PROMISE != 0;
     if bits & HEADERS != 0 {
         extras.headers = table.read(fields, header_bytes)?;
     }
     if bits & RESULTS != 0 {
-        extras.results = read_results(fields)?;
+        objects.results = read_results(fields)?;
     }
+    extras.objects = (bits & OF_OBJECTS != 0).then(|| Box::new(objects));
     Ok(extras)
 }
 

@@ -1,4 +1,6 @@
 use super::contract::MethodKind;
+use super::events::Target;
+use super::extras::ObjectExtras;
 use super::frame::{self, Kind};
 use super::message::{self, Sending};
 use super::status;
@@ -23,35 +25,89 @@ pub struct IncomingCall {
     pub deadline: Option<Duration>,
     /// The caller's headers.
     pub headers: Headers,
-    /// The object of this end's that is called; `None` for a service.
-    pub object: Option<u32>,
-    /// True where the driver has to say what the call [returned](super::Connection::returned).
-    pub promise: bool,
     /// How to answer.
     pub reply: ReplyTo,
-    /// What earlier calls of the caller's have returned to which the parameters refer: the call, and the object of
-    /// this end's.
-    pub results: Vec<(u32, u32)>,
+    /// What it has to do with objects; `None` where that is nothing.
+    pub(super) objects: Option<Box<CallObjects>>,
+}
+
+/// What a call has to do with objects. Apart from the others, as few calls have any.
+#[derive(Debug, Default)]
+pub(super) struct CallObjects {
+    object: Option<u32>,
+    promise: bool,
+    results: Vec<(u32, u32)>,
     /// The call that returns the object that is called.
-    pub(super) awaits: Option<u32>,
+    awaits: Option<u32>,
     /// Those that return what the parameters refer to.
-    pub(super) refers: Vec<u32>,
+    refers: Vec<u32>,
 }
 
 impl IncomingCall {
+    /// The object of this end's that is called; `None` for a service.
+    pub fn object(&self) -> Option<u32> {
+        self.objects.as_ref()?.object
+    }
+
+    /// True where the driver has to say what the call [returned](super::Connection::returned).
+    pub fn promises(&self) -> bool {
+        let objects = self.objects.as_ref();
+        objects.is_some_and(|objects| objects.promise)
+    }
+
+    /// What earlier calls of the caller's have returned to which the parameters refer: the call, and the object of
+    /// this end's.
+    pub fn results(&self) -> &[(u32, u32)] {
+        let objects = self.objects.as_ref();
+        objects.map_or(&[], |objects| &objects.results)
+    }
+
     /// The calls that have to be answered before.
     pub(super) fn awaited(&self) -> Vec<u32> {
-        let target = self.awaits.into_iter();
-        target.chain(self.refers.iter().copied()).collect()
+        let objects = self.objects.as_deref();
+        objects.map(CallObjects::awaited).unwrap_or_default()
     }
 
     /// True where there are any.
     pub(super) fn waits(&self) -> bool {
-        self.awaits.is_some() || !self.refers.is_empty()
+        self.objects.as_deref().is_some_and(CallObjects::waits)
     }
 
     /// One of them has been: with this object.
     pub(super) fn settle(&mut self, call: u32, object: u32) {
+        if let Some(objects) = &mut self.objects {
+            objects.settle(call, object);
+        }
+    }
+}
+
+impl CallObjects {
+    /// Of a call that says so much of them.
+    pub(super) fn new(extras: ObjectExtras) -> Self {
+        let (object, awaits) = match extras.target {
+            None => (None, None),
+            Some(Target::Object(object)) => (Some(object), None),
+            Some(Target::Result(call)) => (None, Some(call)),
+        };
+        CallObjects {
+            object,
+            promise: extras.promise,
+            results: Vec::new(),
+            awaits,
+            refers: extras.results,
+        }
+    }
+
+    fn awaited(&self) -> Vec<u32> {
+        let target = self.awaits.into_iter();
+        target.chain(self.refers.iter().copied()).collect()
+    }
+
+    fn waits(&self) -> bool {
+        self.awaits.is_some() || !self.refers.is_empty()
+    }
+
+    fn settle(&mut self, call: u32, object: u32) {
         if self.awaits == Some(call) {
             self.awaits = None;
             self.object = Some(object);

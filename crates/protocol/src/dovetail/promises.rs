@@ -149,7 +149,7 @@ impl Promises {
 }
 
 impl Connection {
-    /// A call whose [`IncomingCall::promise`] is set has been answered: with this object of this end's, or
+    /// A call whose [`IncomingCall::promises`] is true has been answered: with this object of this end's, or
     /// without one. The calls that were addressed to its result follow as events, or are refused.
     pub fn returned(&mut self, call: u32, outcome: Result<u32, Status>) {
         self.settled(call, outcome.map_err(|why| status::unfulfilled(&why)));
@@ -213,7 +213,7 @@ impl Connection {
         callee::refuse(call, &why, &mut self.control);
         self.unpark(number);
         self.close(number);
-        call.promise.then_some((number, Err(why)))
+        call.promises().then_some((number, Err(why)))
     }
 
     /// A call with everything that has come for it goes to the driver.

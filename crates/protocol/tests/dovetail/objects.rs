@@ -34,7 +34,7 @@ fn answer(pair: &mut Pair, id: u32, outcome: Result<u32, Status>) {
 fn running(pair: &Pair) -> Vec<(u32, Option<u32>)> {
     let running = pair.calls.iter();
     running
-        .map(|call| (call.reply.call(), call.object))
+        .map(|call| (call.reply.call(), call.object()))
         .collect()
 }
 
@@ -106,7 +106,7 @@ fn parameters_wait_for_results() {
         answer(&mut pair, second, Ok(12));
         pair.settle(piece);
         assert_eq!(running(&pair), [(both, Some(11))]);
-        let mut results = pair.calls[0].results.clone();
+        let mut results = pair.calls[0].results().to_vec();
         results.sort_unstable();
         assert_eq!(results, [(first, 11), (second, 12)]);
         assert!(pair.released.is_empty());
@@ -360,8 +360,8 @@ impl World {
                 // It runs behind the answer, on its object.
                 Some(Target::Result(earlier)) => self.answered[earlier],
             };
-            assert_eq!(call.object, expected);
-            let mut results = call.results.clone();
+            assert_eq!(call.object(), expected);
+            let mut results = call.results().to_vec();
             results.sort_unstable();
             let expected = refers
                 .iter()
@@ -421,7 +421,7 @@ impl World {
         let index = which % self.pair.calls.len();
         let (id, promise) = (
             self.pair.calls[index].reply.call(),
-            self.pair.calls[index].promise,
+            self.pair.calls[index].promises(),
         );
         let value = object.map(|object| self.server.export(object));
         let number = value.map(|value| (value >> 1) as u32);

@@ -1,7 +1,7 @@
 #[cfg(feature = "grpc")]
 use super::http2;
 use super::options::{Options, handle, settings};
-use super::places::{Connect, Connected, TaskPlaces};
+use super::places::{Connect, Connected, TaskPlaces, Usable};
 use super::security::{Security, place};
 use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
@@ -540,12 +540,8 @@ impl Connect for Arc<Link> {
 }
 
 impl Connected for Arc<Link> {
-    fn usable(&self) -> bool {
-        !self.lock().broken()
-    }
-
-    fn begin_to_move(&self) -> Option<Address> {
-        self.lock().begin_to_move()
+    fn usable(&self) -> Usable {
+        self.lock().usable()
     }
 
     fn gives_way(&self, there: &Self) -> bool {

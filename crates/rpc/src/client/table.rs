@@ -3,6 +3,7 @@
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::moving::Moving;
 use super::options::Options;
+use super::places::Usable;
 use super::{Answered, ReadObjects};
 use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
 use crate::streams::{Inboxes, Next, ended, given_up};
@@ -11,7 +12,7 @@ use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
 use dovetail_protocol::{Headers, msgpack_rpc};
 use dovetail_wire::{Encode, Limits, ObjectNumbers};
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
@@ -139,8 +140,15 @@ impl Table {
         self
     }
 
-    /// Where to go on from now, once.
-    pub(crate) fn begin_to_move(&mut self) -> Option<Address> {
+    /// Whether it takes a further call, and, once, where to go on from now.
+    pub(crate) fn usable(&mut self) -> Usable {
+        match self.broken() {
+            true => Usable::No,
+            false => self.begin_to_move().map_or(Usable::Yes, Usable::Moves),
+        }
+    }
+
+    fn begin_to_move(&mut self) -> Option<Address> {
         match self.moving {
             Moving::Unknown(..) => {
                 let said = self
@@ -518,9 +526,10 @@ impl Table {
 
     /// Takes the reply to a call, where it has come; a caller asks until it has it.
     pub(crate) fn take(&mut self, call: u64) -> Option<Result<Answered, Status>> {
-        let reply = self.calls.get_mut(&call)?.reply.take()?;
-        self.calls.remove(&call);
-        Some(reply)
+        match self.calls.entry(call) {
+            hash_map::Entry::Occupied(entry) if entry.get().reply.is_some() => entry.remove().reply,
+            _ => None,
+        }
     }
 
     /// Who waits for a call; `None` where nobody does.

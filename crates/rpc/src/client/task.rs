@@ -151,11 +151,13 @@ impl Task {
                 Err(fault) => lost(target, &fault),
             }),
             Ok(_) => {
-                let (called, understood) = link.receive(input, self.calls.directory(), None);
-                for called in called {
+                let received = link.receive(input, self.calls.directory(), None);
+                for called in received.called {
                     self.calls.take_in(called, link);
                 }
-                understood.map_err(|fault| misbehaved(target, &fault))
+                received
+                    .understood
+                    .map_err(|fault| misbehaved(target, &fault))
             }
             Err(e) => Err(lost(target, &e)),
         }

@@ -63,7 +63,7 @@ pub(crate) struct ObjectMethod {
 }
 
 /// Methods of objects have numbers from here on, beyond those of all routers.
-const ROUTES: usize = 1 << 24;
+pub(crate) const ROUTES: usize = 1 << 24;
 
 impl Objects {
     /// Of a connection that may have so many in each direction.

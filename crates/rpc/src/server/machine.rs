@@ -69,13 +69,15 @@ impl From<websocket::Error> for Fault {
 }
 
 impl Machine {
-    /// The next thing that has arrived; `None` where more must be received first.
+    /// The next thing that has arrived; `None` where more must be received first. What the wire itself has to say
+    /// at once goes to `out`.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
         caller: &Caller,
         driver: &Arc<dyn Flush>,
+        out: &mut Vec<u8>,
     ) -> Result<Option<Arrival>, Fault> {
         if let Machine::Detecting = self {
             let Some(first) = input.first() else {
@@ -105,15 +107,21 @@ impl Machine {
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
             Machine::Http(machine) => {
-                let call = machine.receive(input, shared)?;
-                Ok(call.map(Arrival::Call))
+                let call = machine.receive(input, shared);
+                machine.transmit_at_once(out);
+                Ok(call?.map(Arrival::Call))
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
                 let directory = ObjectDirectory {
                     services: &shared.router,
                     objects: &link.objects,
                 };
-                let called = link.lock().advance(input, &directory);
+                let mut table = link.lock();
+                let called = table.advance(input, &directory);
+                if let Some(machine) = table.machine() {
+                    machine.transmit(out);
+                }
+                drop(table);
                 link.objects.tidy();
                 let called = called.map_err(|_| Fault::Known)?;
                 Ok(called.map(|called| Arrival::over(called, link)))

@@ -6,7 +6,7 @@ use super::router::Route;
 use crate::buffers::Gathered;
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo, Target};
-use crate::objects::{ObjectMethod, no_object};
+use crate::objects::{self, ObjectMethod, no_object};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status, clock};
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
@@ -68,8 +68,10 @@ impl Shared {
 
     fn find(&self, call: &Incoming, caller: &Caller) -> Result<Found, Status> {
         let of_objects = match call.target {
-            Target::Route(route) => caller.objects().and_then(|objects| objects.method(route)),
-            Target::Named { .. } | Target::Nothing => None,
+            Target::Route(route @ objects::ROUTES..) => {
+                caller.objects().and_then(|objects| objects.method(route))
+            }
+            _ => None,
         };
         let method = match (of_objects, &call.object) {
             (None, None) => return self.router.find(&call.target).map(Found::Service),

@@ -93,10 +93,13 @@ impl<'a> Session<'a> {
             return None;
         }
         let waiting = self.input.len();
-        let received =
-            self.machine
-                .receive(&mut self.input, self.shared, &self.caller, &self.driver);
-        self.machine.transmit_at_once(out);
+        let received = self.machine.receive(
+            &mut self.input,
+            self.shared,
+            &self.caller,
+            &self.driver,
+            out,
+        );
         if !self.ends() && self.is_draining() && self.machine.is_multiplexed() {
             // A peer whose wire has just become known can be told.
             self.drain();

@@ -265,7 +265,9 @@ impl Connection {
         if message.body.size() > self.ours.message {
             return self.too_large(frame);
         }
-        let (id, promise) = (frame.id, message.extras.promise);
+        let objects = message.extras.objects.as_deref();
+        let promise = objects.is_some_and(|objects| objects.promise);
+        let id = frame.id;
         let most = self.options.limits.objects;
         let room = self.promises.len() < most;
         let refused = (promise && !room).then(|| status::too_many(most));

@@ -12,17 +12,19 @@
 use super::calls::Aside;
 use crate::block_on::waker;
 use crate::client::options::Options;
+use crate::client::places::{Connected, Usable};
 use crate::client::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
-use crate::client::{Answered, Called, places::Connected};
+use crate::client::{Answered, Called};
 use crate::link::{Flush, Link};
 use crate::server::Calls;
 use crate::streams::{OwnCall, StreamCall};
 use crate::transport::{Receiver, Stream};
-use crate::{Address, Code, Execution, Status, buffers};
+use crate::{Code, Execution, Status, buffers};
 use bytes::BytesMut;
 use dovetail_wire::Encode;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
@@ -43,6 +45,9 @@ pub(crate) struct Driver {
     stream: Arc<dyn Stream>,
     /// Locked before the table of the connection, where both are.
     roles: Mutex<Roles>,
+    /// Somebody sends, until he finds nothing queued: it becomes false only where the table is locked.
+    sending: AtomicBool,
+    last_used: LastUsed,
     /// Taken by whoever reads.
     receiving: Mutex<Receiving>,
     /// Notified when a caller that waits for its turn may have it.
@@ -56,11 +61,12 @@ pub(crate) struct Driver {
 struct Receiving {
     receiver: Receiver,
     input: BytesMut,
+    /// How much to receive next.
+    needs: usize,
 }
 
 /// Who does what.
 pub(super) struct Roles {
-    sending: bool,
     reading: bool,
     /// Callers that wait for their turn.
     queueing: usize,
@@ -72,7 +78,28 @@ pub(super) struct Roles {
     pub(super) aside: Vec<Aside>,
     /// There is a thread that waits as long as they do.
     pub(super) attended: bool,
-    last_used: Instant,
+}
+
+/// When a connection was last used, to the millisecond.
+struct LastUsed {
+    made: Instant,
+    since: AtomicU64,
+}
+
+impl LastUsed {
+    fn now() -> Self {
+        LastUsed {
+            made: Instant::now(),
+            since: AtomicU64::new(0),
+        }
+    }
+
+    /// It is used now. How long ago it was used before.
+    fn again(&self, now: Instant) -> Duration {
+        let since = now.saturating_duration_since(self.made).as_millis() as u64;
+        let before = self.since.swap(since, Ordering::Relaxed);
+        Duration::from_millis(since.saturating_sub(before))
+    }
 }
 
 /// What to do next for somebody who waits.
@@ -105,15 +132,13 @@ impl Driver {
     fn stop_reading(&self, link: &Link) -> bool {
         let mut roles = self.roles();
         roles.reading = false;
-        roles.last_used = Instant::now();
         roles.wake_a_reader(link);
         !roles.called.is_empty()
     }
 
     /// Sends what is queued, unless another caller does so already and takes it along.
     fn send(&self, link: &Link, deadline: Instant) {
-        let mut roles = self.roles();
-        if std::mem::replace(&mut roles.sending, true) {
+        if self.sending.swap(true, Ordering::AcqRel) {
             return;
         }
         let mut empty = Vec::new();
@@ -123,11 +148,10 @@ impl Driver {
                 if table.out.capacity() == 0 {
                     table.out = empty;
                 }
-                break;
+                return self.sending.store(false, Ordering::Release);
             }
             let mut out = table.take_out(empty);
             drop(table);
-            drop(roles);
             match self.stream.send_all(&out, Some(deadline)) {
                 Ok(()) => {}
                 // Part of a message may have left: nothing can follow it.
@@ -138,9 +162,7 @@ impl Driver {
             }
             buffers::sent(&mut out);
             empty = out;
-            roles = self.roles();
         }
-        roles.sending = false;
     }
 
     fn give_up(&self, link: &Link, why: &Status) {
@@ -173,20 +195,23 @@ impl Driver {
         &self,
         link: &Link,
         received: io::Result<usize>,
-        input: &mut BytesMut,
+        receiving: &mut Receiving,
         deadline: Instant,
     ) -> bool {
         let (target, mut all) = (&link.target, Vec::new());
         let outcome = match received {
-            Ok(0) => Err(match link.lock().end(input) {
+            Ok(0) => Err(match link.lock().end(&mut receiving.input) {
                 Ok(()) => lost(target, &"the server closed it"),
                 Err(error) => lost(target, &error),
             }),
             Ok(_) => {
                 let services = self.calls.directory();
-                let (called, understood) = link.receive(input, services, Some(deadline));
-                all = called;
-                understood.map_err(|fault| misbehaved(target, &fault))
+                let received = link.receive(&mut receiving.input, services, Some(deadline));
+                receiving.needs = received.needs;
+                all = received.called;
+                received
+                    .understood
+                    .map_err(|fault| misbehaved(target, &fault))
             }
             Err(error) => Err(lost(target, &error)),
         };
@@ -234,15 +259,11 @@ impl Flush for Driver {
 
 impl Connected for Connection {
     /// Asks the socket where it was idle for long.
-    fn usable(&self) -> bool {
-        if self.is_doubtful() {
+    fn usable(&self) -> Usable {
+        if self.driver.last_used.again(Instant::now()) > DOUBTFUL && self.is_idle() {
             self.look();
         }
-        !self.link.lock().broken()
-    }
-
-    fn begin_to_move(&self) -> Option<Address> {
-        self.link.lock().begin_to_move()
+        self.link.lock().usable()
     }
 
     fn gives_way(&self, there: &Self) -> bool {
@@ -255,19 +276,20 @@ impl Connection {
         let table = Table::new(options).may_move(options, stream.ports());
         let driver = Arc::new(Driver {
             stream,
+            sending: AtomicBool::new(false),
+            last_used: LastUsed::now(),
             roles: Mutex::new(Roles {
-                sending: false,
                 reading: false,
                 queueing: 0,
                 called: VecDeque::new(),
                 busy: 0,
                 aside: Vec::new(),
                 attended: false,
-                last_used: Instant::now(),
             }),
             receiving: Mutex::new(Receiving {
                 receiver: Receiver::new(options.polling),
                 input: BytesMut::new(),
+                needs: table.needs(),
             }),
             turn: Condvar::new(),
             calls: Calls::new(options.local.clone(), true),
@@ -283,10 +305,9 @@ impl Connection {
         Some(Connection { link, driver })
     }
 
-    /// True where nobody has used it for long, or does so now.
-    fn is_doubtful(&self) -> bool {
-        let roles = self.driver.roles();
-        roles.last_used.elapsed() > DOUBTFUL && !roles.reading && self.link.lock().idle()
+    /// True where nobody waits for anything.
+    fn is_idle(&self) -> bool {
+        !self.driver.roles().reading && self.link.lock().idle()
     }
 
     /// Takes in what has come while nobody waited: perhaps the end.
@@ -355,7 +376,8 @@ impl Connection {
             Some(reply) => Poll::Ready(reply),
             None => Poll::Pending,
         };
-        match self.wait(deadline, take) {
+        // It cannot have come yet, or at least nobody has been told.
+        match self.wait_for(deadline, take) {
             Some(reply) => reply.map(Some),
             None => {
                 // The server is told, where the wire has a word for it.
@@ -393,16 +415,21 @@ impl Connection {
         deadline: Instant,
         mut poll: impl FnMut(&Context<'_>) -> Poll<R>,
     ) -> Option<R> {
+        match poll(&Context::from_waker(&waker())) {
+            Poll::Ready(found) => Some(found),
+            Poll::Pending => self.wait_for(deadline, poll),
+        }
+    }
+
+    /// The same for something that is hardly there already.
+    fn wait_for<R>(
+        &self,
+        deadline: Instant,
+        mut poll: impl FnMut(&Context<'_>) -> Poll<R>,
+    ) -> Option<R> {
         let waker = waker();
         let context = Context::from_waker(&waker);
-        let mut late = false;
         loop {
-            if let Poll::Ready(found) = poll(&context) {
-                return Some(found);
-            }
-            if late {
-                return None;
-            }
             match self.driver.next() {
                 Next::Serve(called) => self.serve(called),
                 Next::Sleep => thread::park_timeout(left(deadline)),
@@ -412,7 +439,12 @@ impl Connection {
                     }
                 }
             }
-            late = left(deadline).is_zero();
+            let late = left(deadline).is_zero();
+            match poll(&context) {
+                Poll::Ready(found) => return Some(found),
+                Poll::Pending if late => return None,
+                Poll::Pending => {}
+            }
         }
     }
 
@@ -443,11 +475,18 @@ impl Connection {
     /// ended, or the server has called something.
     fn receive(&self, deadline: Instant) -> bool {
         let mut receiving = lock(&self.driver.receiving);
-        let Receiving { receiver, input } = &mut *receiving;
-        let needs = self.link.lock().needs();
-        let received = receiver.receive(&*self.driver.stream, input, needs, || deadline);
+        let Receiving {
+            receiver,
+            input,
+            needs,
+        } = &mut *receiving;
+        let received = receiver.receive(&*self.driver.stream, input, *needs, || deadline);
         let late = matches!(&received, Err(e) if e.kind() == io::ErrorKind::TimedOut);
-        let goes_on = !late && self.driver.take_in(&self.link, received, input, deadline);
+        let driver = &self.driver;
+        let goes_on = !late && driver.take_in(&self.link, received, &mut receiving, deadline);
+        let Receiving {
+            receiver, input, ..
+        } = &mut *receiving;
         receiver.relax(input);
         goes_on
     }

@@ -7,7 +7,7 @@ mod style;
 
 use super::Answered;
 use super::options::Options;
-use super::places::{Connect, Connected};
+use super::places::{Connect, Connected, Usable};
 use super::table::{Outgoing, crowded, lost};
 use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
@@ -90,8 +90,11 @@ impl Connect for Connection {
 }
 
 impl Connected for Connection {
-    fn usable(&self) -> bool {
-        !self.lost.load(Ordering::Acquire)
+    fn usable(&self) -> Usable {
+        match self.lost.load(Ordering::Acquire) {
+            true => Usable::No,
+            false => Usable::Yes,
+        }
     }
 }
 

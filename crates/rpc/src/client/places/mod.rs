@@ -16,19 +16,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A connection that several use.
 pub(super) trait Connected: Clone {
-    /// False where it takes no further call.
-    fn usable(&self) -> bool;
-
-    /// Another way to the same server, said once.
-    fn begin_to_move(&self) -> Option<Address> {
-        None
-    }
+    /// Whether it takes a further call.
+    fn usable(&self) -> Usable;
 
     /// True where it is the one that is there, and calls may be made on another one from now on.
     fn gives_way(&self, there: &Self) -> bool {
         let _ = there;
         false
     }
+}
+
+/// Whether calls are made on a connection.
+pub(crate) enum Usable {
+    /// It takes no further call.
+    No,
+    Yes,
+    /// Yes, and there is another way to the same server; said once.
+    Moves(Address),
 }
 
 /// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as its client waits.
@@ -72,10 +76,11 @@ impl<C: Connected, D> Place<C, D> {
     /// The connection that is there, where it is not known to be lost. With it comes, once, where to go on.
     pub(super) fn usable(&self) -> Option<(C, Option<Address>)> {
         let there = self.lock().clone()?;
-        there.usable().then(|| {
-            let elsewhere = there.begin_to_move();
-            (there, elsewhere)
-        })
+        match there.usable() {
+            Usable::No => None,
+            Usable::Yes => Some((there, None)),
+            Usable::Moves(address) => Some((there, Some(address))),
+        }
     }
 
     /// Begins to connect; an error while the server is left alone.
