@@ -179,7 +179,9 @@ impl Producer {
         let start = self.tail.wrapping_add(at) % self.size;
         let (now, later) = bytes.split_at(bytes.len().min((self.size - start) as usize));
         sink.write(start, now);
-        sink.write(0, later);
+        if !later.is_empty() {
+            sink.write(0, later);
+        }
     }
 
     fn publish(&mut self, record: Record, tail: &Word) {
@@ -299,7 +301,9 @@ impl Consumer {
         let start = self.head.wrapping_add(at) % self.bounds.ring;
         let here = count.min((self.bounds.ring - start) as usize);
         source.read(start, here, into);
-        source.read(0, count - here, into);
+        if here < count {
+            source.read(0, count - here, into);
+        }
     }
 
     /// Whether a writer that waits for room is to be woken: not for each record, or it would soon sleep again. At

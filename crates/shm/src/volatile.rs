@@ -26,7 +26,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     // SAFETY: all that is read and written lies within `count` bytes, which the caller vouches for; blocks begin at
     // multiples of their size after the first, unaligned bytes.
     unsafe {
-        copy_bytes(from, to, unaligned);
+        copy_few(from, to, unaligned);
         let (mut from, mut to) = (from.add(unaligned), to.add(unaligned));
         for _ in 0..steps {
             let blocks: [Block; STEP] =
@@ -40,20 +40,44 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
             to.cast::<Block>().write_unaligned(block);
             (from, to) = (from.add(BLOCK), to.add(BLOCK));
         }
-        copy_bytes(from, to, left % BLOCK);
+        copy_few(from, to, left % BLOCK);
     }
 }
 
-/// The same for a few bytes.
+/// The same for a few bytes, with the largest loads that `from` is aligned to.
 ///
 /// # Safety
 ///
 /// As for [`copy`].
-unsafe fn copy_bytes(from: *const u8, to: *mut u8, count: usize) {
-    for at in 0..count {
+unsafe fn copy_few(mut from: *const u8, mut to: *mut u8, mut count: usize) {
+    while let Some(most) = count.checked_ilog2() {
         // SAFETY: within the bytes that the caller vouches for.
-        unsafe { to.add(at).write(from.add(at).read_volatile()) };
+        let copied = unsafe {
+            match most.min(from.addr().trailing_zeros()) {
+                0 => copy_one::<u8>(from, to),
+                1 => copy_one::<u16>(from, to),
+                2 => copy_one::<u32>(from, to),
+                _ => copy_one::<u64>(from, to),
+            }
+        };
+        // SAFETY: not beyond them.
+        (from, to) = unsafe { (from.add(copied), to.add(copied)) };
+        count -= copied;
     }
+}
+
+/// Copies with one load. Gives the number of bytes.
+///
+/// # Safety
+///
+/// As for [`copy`]; `from` is aligned.
+unsafe fn copy_one<T>(from: *const u8, to: *mut u8) -> usize {
+    // SAFETY: as the caller vouches for.
+    unsafe {
+        let loaded = from.cast::<T>().read_volatile();
+        to.cast::<T>().write_unaligned(loaded);
+    }
+    size_of::<T>()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::slots::{CalledMethods, Verdict};
 use super::status;
 use crate::{Headers, Status};
 use dovetail_wire::{Bytes, Encode, Encoding, Limits};
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,13 +166,15 @@ impl Caller {
         headers: Headers,
         streams: bool,
     ) -> Option<Event> {
-        let waiting = self.waiting.get_mut(&call)?;
-        let before = *waiting;
+        let Entry::Occupied(mut waiting) = self.waiting.entry(call) else {
+            return None;
+        };
+        let before = *waiting.get();
         match streams {
-            true if before == Waiting::Caller => *waiting = Waiting::Streaming,
+            true if before == Waiting::Caller => *waiting.get_mut() = Waiting::Streaming,
             // Of two answers the second one is dropped.
             true => return None,
-            false => drop(self.waiting.remove(&call)),
+            false => drop(waiting.remove()),
         }
         match (before, result) {
             (Waiting::Caller, result) => Some(Event::Reply {

@@ -2,7 +2,7 @@
 
 use super::ProtocolError;
 use super::frame::{Flags, Frame, HEADER, Header, Kind};
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 
 /// Frames of a call or an answer that follow each other without anything in between are taken as one: to move them
 /// together where they are costs less than to put them together somewhere else.
@@ -68,13 +68,15 @@ impl Splitter {
 
     fn take(&mut self, joined: Joined, input: &mut BytesMut) -> Frame {
         self.joined = None;
-        let mut payload = input.split_to(joined.end).freeze();
-        payload.truncate(HEADER + joined.payload);
+        input.advance(HEADER);
+        let payload = input.split_to(joined.payload).freeze();
+        // The room that other headers have left.
+        input.advance(joined.end - HEADER - joined.payload);
         Frame {
             kind: joined.first.kind,
             flags: joined.first.flags,
             id: joined.first.id,
-            payload: payload.split_off(HEADER),
+            payload,
         }
     }
 }

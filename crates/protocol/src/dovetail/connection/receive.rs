@@ -29,6 +29,14 @@ impl Connection {
         if let Some(event) = self.ready() {
             return Ok(Some(event));
         }
+        if input.is_empty() {
+            // Whoever takes what has come asks once more than there is.
+            self.needs = 1;
+            return match &self.opening {
+                Opening::Failed(error) => Err(error.clone()),
+                _ => Ok(None),
+            };
+        }
         let received = self.next(input, directory);
         if let Err(error) = &received
             && !matches!(self.opening, Opening::Failed(_))
