@@ -149,16 +149,11 @@ pub(crate) fn read<T: Value>(
     bytes: &[u8],
 ) -> Result<(), DecodeError> {
     let mut all = true;
-    let mut places = bytes.chunks_exact(size);
-    items.truncate(places.len());
-    for (item, place) in items.iter_mut().zip(&mut places) {
+    let places = bytes.chunks_exact(size);
+    items.resize_with(places.len(), T::default);
+    for (item, place) in items.iter_mut().zip(places) {
         all &= item.read_plain::<Tagless>(place);
     }
-    items.extend(places.map(|place| {
-        let mut item = T::default();
-        all &= item.read_plain::<Tagless>(place);
-        item
-    }));
     check(all)
 }
 
