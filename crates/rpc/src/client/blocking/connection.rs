@@ -103,7 +103,6 @@ impl LastUsed {
 }
 
 /// What to do next for somebody who waits.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Next {
     Serve(Called),
     Read,
