@@ -80,27 +80,20 @@ pub(crate) fn stage() -> Outcome {
         Outcome::Passed => {}
         other => return other,
     }
-    match CONTRACTS.iter().map(|contract| decode(contract)).collect() {
-        Ok(decoded) => found(decoded),
-        Err(problem) => Outcome::Failed(problem),
-    }
+    let decoded = stage::our_peer().and_then(|peer| {
+        let decoded = CONTRACTS.iter().map(|contract| decode(&peer, contract));
+        decoded.collect()
+    });
+    decoded.map_or_else(Outcome::Failed, found)
 }
 
-/// Holds the conversations of a contract, and decodes them.
-fn decode(contract: &str) -> Result<String, String> {
+/// Lets our program hold the conversations of a contract, and decodes them.
+fn decode(peer: &Path, contract: &str) -> Result<String, String> {
     let folder = stage::root().join("target/wire").join(contract);
     // Of an earlier run, and perhaps not there.
     let _ = fs::remove_dir_all(&folder);
     let place = folder.display().to_string();
-    let capture = [
-        "cargo",
-        "run",
-        "--quiet",
-        "--package",
-        "dovetail-peer",
-        "--",
-    ];
-    match stage::command(&[&capture[..], &[contract, "capture", &place]].concat()) {
+    match stage::command(&[&peer.to_string_lossy(), contract, "capture", &place]) {
         Outcome::Passed => {}
         _ => return Err("the conversations could not be held".to_owned()),
     }

@@ -63,6 +63,20 @@ pub(crate) fn built_tests(words: &[&str]) -> Outcome {
     command(&[&test[..], words].concat())
 }
 
+/// Our program of the interop peers, built as it is beside its own tests, so that debug assertions are on. With its
+/// package alone, its dependencies would have other features here as well.
+pub(crate) fn our_peer() -> Result<PathBuf, String> {
+    match built_tests(&["--test", "command_line", "--no-run"]) {
+        Outcome::Passed => Ok(target().join("debug/dovetail-peer")),
+        Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
+    }
+}
+
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// True on a machine where nothing may be skipped.
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
