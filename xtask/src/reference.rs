@@ -1,6 +1,7 @@
 //! The reference decoder of Dovetail's own wire, in Python, on conversations of the real thing.
 
 use crate::stage::{self, Outcome};
+use crate::steps::{cores, files, side_by_side};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -97,14 +98,9 @@ fn decode(peer: &Path, contract: &str) -> Result<String, String> {
         Outcome::Passed => {}
         _ => return Err("the conversations could not be held".to_owned()),
     }
-    let entries = fs::read_dir(&folder).map_err(|problem| format!("{place}: {problem}"))?;
-    let mut decoded = String::new();
-    for entry in entries.flatten() {
-        if entry.path().extension().is_some_and(|kind| kind == "txt") {
-            decoded += &decode_one(&folder, &entry.path())?;
-        }
-    }
-    Ok(decoded)
+    let captures = files(&folder, ".txt")?;
+    let decoded = side_by_side(cores(), &captures, |capture| decode_one(&folder, capture));
+    decoded.into_iter().collect()
 }
 
 fn decode_one(folder: &Path, capture: &Path) -> Result<String, String> {
