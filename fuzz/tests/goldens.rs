@@ -1,7 +1,10 @@
 //! Every target takes every golden file, and each of them cut and broken.
 #![allow(clippy::unwrap_used)]
 
+use dovetail_fuzz::Target;
 use std::path::Path;
+use std::sync::Mutex;
+use std::thread::available_parallelism;
 
 fn golden_files(dir: &Path, found: &mut Vec<Vec<u8>>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -29,20 +32,29 @@ fn goldens() {
         &mut files,
     );
     assert!(files.len() > 100);
-    for (name, target) in dovetail_fuzz::TARGETS {
-        // What reads text chooses nothing by the first byte.
-        let firsts = if name.ends_with("-idl") { 1 } else { 20 };
-        for (index, file) in files.iter().enumerate() {
-            for first in 0..firsts {
-                let mut input = vec![first];
-                input.extend_from_slice(file);
-                target(&input);
-                // Protobuf's zero is empty.
-                let at = index * 7 % input.len();
-                input[at] ^= 1 << (index % 8);
-                target(&input);
-                target(&input[..at]);
-            }
+    let waiting = Mutex::new(dovetail_fuzz::TARGETS.iter());
+    let next = || waiting.lock().unwrap().next();
+    let worker = || std::iter::from_fn(next).for_each(|target| take_all(target, &files));
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().unwrap().get() {
+            scope.spawn(worker);
+        }
+    });
+}
+
+fn take_all((name, target): &Target, files: &[Vec<u8>]) {
+    // What reads text chooses nothing by the first byte.
+    let firsts = if name.ends_with("-idl") { 1 } else { 20 };
+    for (index, file) in files.iter().enumerate() {
+        for first in 0..firsts {
+            let mut input = vec![first];
+            input.extend_from_slice(file);
+            target(&input);
+            // Protobuf's zero is empty.
+            let at = index * 7 % input.len();
+            input[at] ^= 1 << (index % 8);
+            target(&input);
+            target(&input[..at]);
         }
     }
 }

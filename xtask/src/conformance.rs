@@ -40,13 +40,9 @@ const FLAKY: &str = "Deadline Propagation/**";
 /// Runs all of it, in some 20 seconds.
 pub(crate) fn run() -> Result<(), String> {
     tools::install(&[GO])?;
-    match stage::command(&["cargo", "build", "--quiet", "--package", "dovetail-peer"]) {
-        Outcome::Passed => {}
-        Outcome::Skipped(why) | Outcome::Failed(why) => return Err(why),
-    }
+    let peer = stage::our_peer()?;
     let root = stage::root();
     let suite = build(&root)?;
-    let peer = target(&root).join("debug/dovetail-peer");
     for Run {
         mode,
         config,
@@ -95,9 +91,4 @@ fn build(root: &Path) -> Result<PathBuf, String> {
             .current_dir(root.join("interop/conformance")),
     )
     .map(|()| place)
-}
-
-/// Where cargo builds.
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }

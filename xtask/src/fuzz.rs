@@ -2,12 +2,11 @@
 //! run for a while. What it finds stays in `target/fuzz`: the corpus, and the inputs that failed.
 
 use crate::stage::{self, Outcome};
+use crate::steps::{cores, side_by_side};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::thread::available_parallelism;
 
 /// What `cargo fuzz` would pass; these need no nightly compiler.
 const COVERAGE: &str = "-Cpasses=sancov-module \
@@ -62,29 +61,12 @@ fn run(targets: &[String], seconds: u64) -> Result<(), String> {
         ));
     }
     let wanted = if targets.is_empty() { &known } else { targets };
-    let waiting = Mutex::new(wanted.iter());
-    let next = || waiting.lock().ok()?.next();
-    let work = || -> Result<(), String> {
-        while let Some(name) = next() {
-            run_one(&fuzzer, name, seconds)?;
-        }
-        Ok(())
-    };
-    let cores = available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| {
-            let panicked = |_| Err("a fuzzing thread panicked".to_owned());
-            worker.join().unwrap_or_else(panicked)
-        })
-    })
+    let ran = side_by_side(cores(), wanted, |name| run_one(&fuzzer, name, seconds));
+    ran.into_iter().collect()
 }
 
 fn target_dir() -> PathBuf {
-    let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    chosen
-        .unwrap_or_else(|| stage::root().join("target"))
-        .join("fuzz")
+    stage::target().join("fuzz")
 }
 
 fn build() -> Result<PathBuf, String> {

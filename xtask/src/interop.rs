@@ -222,13 +222,9 @@ fn missing(peers: &[Peer]) -> Option<String> {
     (!missing.is_empty()).then(|| missing.join("; "))
 }
 
-/// Our own program, built like the tests, so that debug assertions are on.
+/// Our own program.
 fn ours(options: &Options) -> Result<Vec<Peer>, String> {
-    match stage::command(&["cargo", "build", "--quiet", "--package", "dovetail-peer"]) {
-        Outcome::Passed => {}
-        Outcome::Skipped(why) | Outcome::Failed(why) => return Err(why),
-    }
-    let program = stage::root().join("target/debug/dovetail-peer");
+    let program = stage::our_peer()?;
     let peer = |(name, title, contract, word): (_, _, _, &str)| Peer {
         name,
         title,

@@ -10,7 +10,7 @@ pub(crate) mod matrix;
 mod recipes;
 
 use crate::stage;
-use crate::steps::{clear, list};
+use crate::steps::{clear, cores, list, side_by_side};
 use crate::tools::{self, Tool};
 use clap::Args;
 use matrix::Variant;
@@ -126,11 +126,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
     let target = stage::root().join("target/peers");
     let _lock = lock(&target);
-    recipes::ALL
-        .iter()
-        .filter(|recipe| only.is_empty() || only.contains(&recipe.name))
-        .map(|recipe| recipe.prepare(&target))
-        .collect()
+    let wanted = |recipe: &&Recipe| only.is_empty() || only.contains(&recipe.name);
+    let wanted: Vec<&Recipe> = recipes::ALL.iter().filter(wanted).collect();
+    // Where one waits for a registry, another one compiles.
+    side_by_side(cores(), &wanted, |recipe| recipe.prepare(&target))
 }
 
 /// The peer's place in the list of all. Our own programs have none: a new peer changes nothing for the others.

@@ -1,6 +1,7 @@
 //! The reference decoder of Dovetail's own wire, in Python, on conversations of the real thing.
 
 use crate::stage::{self, Outcome};
+use crate::steps::{cores, files, side_by_side};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -80,38 +81,26 @@ pub(crate) fn stage() -> Outcome {
         Outcome::Passed => {}
         other => return other,
     }
-    match CONTRACTS.iter().map(|contract| decode(contract)).collect() {
-        Ok(decoded) => found(decoded),
-        Err(problem) => Outcome::Failed(problem),
-    }
+    let decoded = stage::our_peer().and_then(|peer| {
+        let decoded = CONTRACTS.iter().map(|contract| decode(&peer, contract));
+        decoded.collect()
+    });
+    decoded.map_or_else(Outcome::Failed, found)
 }
 
-/// Holds the conversations of a contract, and decodes them.
-fn decode(contract: &str) -> Result<String, String> {
+/// Lets our program hold the conversations of a contract, and decodes them.
+fn decode(peer: &Path, contract: &str) -> Result<String, String> {
     let folder = stage::root().join("target/wire").join(contract);
     // Of an earlier run, and perhaps not there.
     let _ = fs::remove_dir_all(&folder);
     let place = folder.display().to_string();
-    let capture = [
-        "cargo",
-        "run",
-        "--quiet",
-        "--package",
-        "dovetail-peer",
-        "--",
-    ];
-    match stage::command(&[&capture[..], &[contract, "capture", &place]].concat()) {
+    match stage::command(&[&peer.to_string_lossy(), contract, "capture", &place]) {
         Outcome::Passed => {}
         _ => return Err("the conversations could not be held".to_owned()),
     }
-    let entries = fs::read_dir(&folder).map_err(|problem| format!("{place}: {problem}"))?;
-    let mut decoded = String::new();
-    for entry in entries.flatten() {
-        if entry.path().extension().is_some_and(|kind| kind == "txt") {
-            decoded += &decode_one(&folder, &entry.path())?;
-        }
-    }
-    Ok(decoded)
+    let captures = files(&folder, ".txt")?;
+    let decoded = side_by_side(cores(), &captures, |capture| decode_one(&folder, capture));
+    decoded.into_iter().collect()
 }
 
 fn decode_one(folder: &Path, capture: &Path) -> Result<String, String> {

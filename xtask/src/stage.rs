@@ -45,11 +45,16 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
         return Outcome::Failed("an empty command".to_owned());
     };
     println!("$ {}", words.join(" "));
-    match Command::new(program)
-        .args(arguments)
-        .current_dir(root())
-        .status()
-    {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    // `cargo xtask` says who we are. Some build scripts ask for that, and would run again wherever it differs from
+    // what a `cargo test` by hand says.
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    let names = std::env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
+    }
+    match command.status() {
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) => Outcome::Failed(format!("`{}` ended with {status}", words.join(" "))),
         Err(problem) => Outcome::Failed(format!("cannot run `{program}`: {problem}")),
@@ -61,6 +66,20 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
 pub(crate) fn built_tests(words: &[&str]) -> Outcome {
     let test = ["cargo", "test", "--quiet", "--workspace"];
     command(&[&test[..], words].concat())
+}
+
+/// Our program of the interop peers, built as it is beside its own tests, so that debug assertions are on. With its
+/// package alone, its dependencies would have other features here as well.
+pub(crate) fn our_peer() -> Result<PathBuf, String> {
+    match built_tests(&["--test", "command_line", "--no-run"]) {
+        Outcome::Passed => Ok(target().join("debug/dovetail-peer")),
+        Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
+    }
+}
+
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// True on a machine where nothing may be skipped.

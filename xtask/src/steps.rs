@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread::available_parallelism;
 
 /// Runs a command quietly; the error holds the end of what it said.
 pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
@@ -28,6 +31,33 @@ pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
         output.status,
         end.join("\n")
     ))
+}
+
+/// Does the same work for all of these, so many at a time, and gives what came of each, in their order.
+pub(crate) fn side_by_side<T: Sync, R: Send>(
+    workers: usize,
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let waiting = Mutex::new(items.iter().enumerate());
+    let next = || waiting.lock().ok()?.next();
+    let worker = || {
+        let done = std::iter::from_fn(next).map(|(place, item)| (place, work(item)));
+        done.collect::<Vec<_>>()
+    };
+    let mut done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        let done = workers.into_iter().map(|worker| worker.join());
+        let done = done.map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)));
+        done.flatten().collect::<Vec<_>>()
+    });
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How many at a time where the work is this machine's own.
+pub(crate) fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 /// All files below a folder, without what tools leave behind.
@@ -85,12 +115,15 @@ pub(crate) fn script(place: &Path, commands: &str) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", place.display()))
 }
 
-/// Copies what a pom.xml depends on into a folder, from the registry only where it is not on this machine yet.
+/// Copies what a pom.xml depends on into a folder, from the registry only where it is not on this machine yet. One at
+/// a time: all keep what they fetch in one folder, which Maven does not lock.
 pub(crate) fn fetch_with_maven(
     pom: &Path,
     libraries: &Path,
     options: &[&str],
 ) -> Result<(), String> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
     let fetch = |offline: &[&str]| {
         execute(
             Command::new("mvn")

@@ -3,6 +3,7 @@
 use crate::steps::execute;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Something that has to be on the machine.
@@ -72,8 +73,10 @@ pub(crate) const CAPNP: Tool = debian("capnp", &["capnproto"]);
 pub(crate) const IPERF3: Tool = debian("iperf3", &["iperf3"]);
 pub(crate) const LIBCAPNP: Tool = debian("/usr/include/capnp/rpc-twoparty.h", &["libcapnp-dev"]);
 
-/// Makes sure that the tools are there, through apt where that is possible.
+/// Makes sure that the tools are there, through apt where that is possible. One at a time, as apt would have it.
 pub(crate) fn install(tools: &[Tool]) -> Result<(), String> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
     let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.is_here()).collect();
     if missing.is_empty() {
         return Ok(());

@@ -6,8 +6,8 @@ use super::known::Known;
 use super::matrix::{self, Capability, Filter, Pair, Variant, Way};
 use super::{Peer, Status};
 use crate::stage;
+use crate::steps::side_by_side;
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
@@ -238,7 +238,9 @@ pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<Vec<Run>, Strin
         println!("{} {}", peer.name, peer.version);
         able.push((peer, capabilities(peer)?));
     }
-    let runs = run_all(matrix::pairs(&able, filter), &known)?;
+    // More than there are cores: some peers spend their time in delayed acknowledgements.
+    let pairs = matrix::pairs(&able, filter);
+    let runs = side_by_side(4, &pairs, |pair| check(pair, &known));
     let count = |part: fn(&Run) -> usize| runs.iter().map(part).sum::<usize>();
     let unexpected = count(|run| run.unexpected);
     println!(
@@ -255,26 +257,6 @@ pub(crate) fn run(peers: &[Peer], filter: &Filter<'_>) -> Result<Vec<Run>, Strin
         0 => Ok(runs),
         _ => Err("peers fail each other in ways that interop/known.toml does not know".to_owned()),
     }
-}
-
-fn run_all(pairs: Vec<Pair<'_>>, known: &Known) -> Result<Vec<Run>, String> {
-    let work = Mutex::new(VecDeque::from(pairs));
-    let runs = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        // More than there are cores: some peers spend their time in delayed acknowledgements.
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some(pair) = work.lock().ok().and_then(|mut work| work.pop_front()) {
-                    let run = check(&pair, known);
-                    if let Ok(mut runs) = runs.lock() {
-                        runs.push(run);
-                    }
-                }
-            });
-        }
-    });
-    runs.into_inner()
-        .map_err(|_| "a checking thread panicked".to_owned())
 }
 
 /// Runs one pair and prints its line.

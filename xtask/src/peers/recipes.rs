@@ -2,7 +2,8 @@
 
 use super::{Contract, Recipe, Site};
 use crate::steps::{
-    copy, execute, fetch_grpc_java, fetch_with_maven, files, generate_grpc_java, javac, script,
+    copy, cores, execute, fetch_grpc_java, fetch_with_maven, files, generate_grpc_java, javac,
+    script, side_by_side,
 };
 use crate::tools::{
     BOOST, CARGO, CURL, CXX, GO, JAVAC, LIBEVENT, LIBTHRIFT, MAVEN, NEOVIM, PYTHON, THRIFT,
@@ -10,7 +11,6 @@ use crate::tools::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
 const THRIFT_LIBRARY: &str = "Apache Thrift";
 
@@ -203,33 +203,21 @@ fn cpp(site: &Site) -> Result<(), String> {
         .filter_map(|source| source.file_name())
         .map(|name| site.build.join(name).with_extension("o"))
         .collect();
-    let work: Mutex<Vec<_>> = Mutex::new(sources.iter().zip(&objects).collect());
-    let next = || work.lock().ok()?.pop();
-    let compile = || {
-        while let Some((source, object)) = next() {
-            execute(
-                Command::new("nice")
-                    .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
-                    .arg(&generated)
-                    .arg("-I")
-                    .arg(&site.source)
-                    .arg("-c")
-                    .arg(source)
-                    .arg("-o")
-                    .arg(object),
-            )?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(compile)).collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker
-                .join()
-                .unwrap_or_else(|_| Err("a compiling thread panicked".to_owned()))
-        })
-    })?;
+    let work: Vec<_> = sources.iter().zip(&objects).collect();
+    let compiled = side_by_side(cores(), &work, |(source, object)| {
+        execute(
+            Command::new("nice")
+                .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
+                .arg(&generated)
+                .arg("-I")
+                .arg(&site.source)
+                .arg("-c")
+                .arg(source)
+                .arg("-o")
+                .arg(object),
+        )
+    });
+    compiled.into_iter().collect::<Result<(), String>>()?;
     execute(
         Command::new("g++")
             .args(&objects)
