@@ -67,11 +67,14 @@ impl Callee {
         let held = self.methods.describe(slot, payload, out)?;
         let state = &self.methods.get_mut(slot.into())?.state;
         let mut released = Vec::new();
-        for call in held {
+        for mut call in held {
             self.held -= call.body.len();
             let number = call.reply.call;
             let outcome = match state {
-                State::Found { route, tagless } => Ok(found(call, *route, *tagless)),
+                State::Found { route, tagless } => {
+                    call.found(*route, *tagless);
+                    Ok(call)
+                }
                 State::Refused(status) => {
                     refuse(&call, status, out);
                     Err(status.clone())
@@ -125,7 +128,7 @@ impl Callee {
                 return Ok(Arrived::Refused(why));
             }
         };
-        let call = IncomingCall {
+        let mut call = IncomingCall {
             route: 0,
             kind: answered.kind,
             body,
@@ -151,7 +154,10 @@ impl Callee {
                     "a tagless call where the contracts are not known to be equal",
                 ))
             }
-            State::Found { route, tagless } => Ok(Arrived::Runs(found(call, *route, *tagless))),
+            State::Found { route, tagless } => {
+                call.found(*route, *tagless);
+                Ok(Arrived::Runs(call))
+            }
             State::Refused(status) => {
                 refuse(&call, status, out);
                 Ok(Arrived::Refused(Some(status.clone())))
@@ -216,13 +222,6 @@ impl Callee {
         frame::end(out, start, Kind::Drain, Flags::NONE, 0);
         refused
     }
-}
-
-/// A call that can be run.
-fn found(mut call: IncomingCall, route: usize, tagless: bool) -> IncomingCall {
-    call.route = route;
-    call.reply.tagless = tagless;
-    call
 }
 
 pub(super) fn refuse(call: &IncomingCall, status: &Status, out: &mut Vec<u8>) {

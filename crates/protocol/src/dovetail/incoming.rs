@@ -62,6 +62,12 @@ impl IncomingCall {
         objects.map_or(&[], |objects| &objects.results)
     }
 
+    /// It can be run.
+    pub(super) fn found(&mut self, route: usize, tagless: bool) {
+        self.route = route;
+        self.reply.tagless = tagless;
+    }
+
     /// The calls that have to be answered before.
     pub(super) fn awaited(&self) -> Vec<u32> {
         let objects = self.objects.as_deref();

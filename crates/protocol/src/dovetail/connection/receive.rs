@@ -78,11 +78,10 @@ impl Connection {
                     }
                 }
                 Opening::Hello | Opening::Open => match self.splitter.split(input, largest)? {
-                    Ok(frame) => {
-                        if let Some(event) = self.frame(frame, directory)? {
-                            return Ok(Some(event));
-                        }
-                    }
+                    Ok(frame) => match self.frame(frame, directory) {
+                        Ok(None) => {}
+                        event => return event,
+                    },
                     Err(missing) => {
                         self.needs = credible(missing, input.len());
                         return Ok(None);
