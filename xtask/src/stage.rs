@@ -1,8 +1,12 @@
 //! Running one step of a chore: its name before, its time after, its output in between.
 
+use crate::steps::cores;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// How many tests of a program run at a time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// How a stage ended.
 pub(crate) enum Outcome {
@@ -53,6 +57,10 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     let names = std::env::vars_os().map(|(name, _)| name);
     for name in names.filter(|name| name.to_str().is_some_and(ours)) {
         command.env_remove(name);
+    }
+    if std::env::var_os(TEST_THREADS).is_none() {
+        // Half of what tests do is to wait.
+        command.env(TEST_THREADS, (2 * cores()).to_string());
     }
     match command.status() {
         Ok(status) if status.success() => Outcome::Passed,
