@@ -215,6 +215,19 @@ impl AsyncSocket {
         }
     }
 
+    /// Lets whoever waits for the core run first, behind an answer: on one machine often its reader, for which the cache
+    /// still has what the kernel is to copy. A loop that answers all of its connections before makes each of them wait
+    /// for all.
+    pub(crate) fn give_way(&self) {
+        match self {
+            AsyncSocket::Tcp(_) | AsyncSocket::Unix { .. } | AsyncSocket::Tls(_) => {
+                std::thread::yield_now();
+            }
+            // To ask the kernel takes as long as to answer.
+            AsyncSocket::Memory(_) | AsyncSocket::Process(_) => {}
+        }
+    }
+
     pub(crate) async fn shutdown_send(&mut self) -> io::Result<()> {
         match self {
             AsyncSocket::Tcp(stream) => stream.shutdown().await,

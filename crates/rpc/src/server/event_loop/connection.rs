@@ -302,6 +302,7 @@ impl<'a> Connection<'a> {
         }
         let sending = self.stream.send_gathered(&self.out.waiting);
         let sent = timeout(self.shared.limits.transfer, sending).await;
+        self.stream.give_way();
         if let Some(large) = self.out.sent() {
             spares::put_large(large);
         }
