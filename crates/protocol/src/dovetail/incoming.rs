@@ -32,7 +32,7 @@ pub struct IncomingCall {
 }
 
 /// What a call has to do with objects. Apart from the others, as few calls have any.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CallObjects {
     object: Option<u32>,
     promise: bool,

@@ -375,7 +375,6 @@ impl Connection {
             Some(reply) => Poll::Ready(reply),
             None => Poll::Pending,
         };
-        // It cannot have come yet, or at least nobody has been told.
         match self.wait_for(deadline, take) {
             Some(reply) => reply.map(Some),
             None => {
@@ -474,19 +473,14 @@ impl Connection {
     /// ended, or the server has called something.
     fn receive(&self, deadline: Instant) -> bool {
         let mut receiving = lock(&self.driver.receiving);
-        let Receiving {
-            receiver,
-            input,
-            needs,
-        } = &mut *receiving;
-        let received = receiver.receive(&*self.driver.stream, input, *needs, || deadline);
+        let (driver, receiving) = (&self.driver, &mut *receiving);
+        let (input, needs) = (&mut receiving.input, receiving.needs);
+        let received = receiving
+            .receiver
+            .receive(&*driver.stream, input, needs, || deadline);
         let late = matches!(&received, Err(e) if e.kind() == io::ErrorKind::TimedOut);
-        let driver = &self.driver;
-        let goes_on = !late && driver.take_in(&self.link, received, &mut receiving, deadline);
-        let Receiving {
-            receiver, input, ..
-        } = &mut *receiving;
-        receiver.relax(input);
+        let goes_on = !late && driver.take_in(&self.link, received, receiving, deadline);
+        receiving.receiver.relax(&mut receiving.input);
         goes_on
     }
 }
