@@ -145,9 +145,7 @@ impl<'a> Connection<'a> {
                     self.sender.send(&mut self.out)?;
                 }
                 self.start(call, aside);
-                // What else there is to do can wait where nothing else has come.
-                if self.out.is_full() || self.session.input.is_empty() {
-                    self.session.transmit(&mut self.out.waiting.bytes);
+                if self.out.is_full() {
                     self.sender.send(&mut self.out)?;
                 }
             }
