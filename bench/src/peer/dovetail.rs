@@ -78,8 +78,10 @@ impl System for Dovetail {
             })?;
             return callers::measure(load, Runner::Threads, clients);
         }
+        // One core in two is the server's; and a connection is read by one task.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
+            .worker_threads(cores.div_ceil(2).min(load.connections))
             .enable_all()
             .build()?;
         let clients = load.fan_out(servers, |address| {

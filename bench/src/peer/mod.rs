@@ -124,9 +124,8 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             "dovetail-local",
-            "Dovetail's own wire; a thread for each connection; blocking client, which moves from TCP to shared memory",
+            "Dovetail's own wire; event loops; blocking client, which moves from TCP to shared memory",
             Box::new(Dovetail {
-                driver: Driver::Threads,
                 medium: dovetail::Medium::Local,
                 ..OWN
             }),

@@ -200,6 +200,10 @@ pub struct Sender {
     broken: Broken,
 }
 
+/// So often a sender looks for room before it has to wait: together a few microseconds, in which a peer that is
+/// awake takes out a record.
+const LOOKS: u32 = 100;
+
 impl Sender {
     /// Sends what there is room for, as one run of bytes, and says how many bytes these were: at least one of
     /// them, or `WouldBlock`.
@@ -226,14 +230,15 @@ impl Sender {
             let (own, peer) = (self.end.own.words(), self.end.peer.words());
             let (ring, head) = (&mut self.ring, &peer.head.position);
             let written = self.producer.write(parts, ring, head, &own.tail.position);
-            if !remember(&mut self.broken, written)? {
+            if !remember(&mut self.broken, written)? && !self.has_room_soon()? {
                 break;
             }
-            self.end.ring_receiver();
         }
         match all - parts.left() {
             0 if all > 0 => Err(self.no_room()),
             written => {
+                // Once for all records: a peer that sleeps would take out the first one, and sleep again.
+                self.end.ring_receiver();
                 self.wake_up();
                 Ok(written)
             }
@@ -343,6 +348,19 @@ impl Sender {
             0 => Error::WouldBlock,
             _ => Error::Closed,
         }
+    }
+
+    /// Whether room comes at once, since the peer is just taking something out: sooner than a sleep would be over.
+    fn has_room_soon(&mut self) -> Result<bool, Error> {
+        self.end.ring_receiver();
+        let head = &self.end.peer.words().head.position;
+        for _ in 0..LOOKS {
+            if remember(&mut self.broken, self.producer.has_room(head))? {
+                return Ok(true);
+            }
+            std::hint::spin_loop();
+        }
+        Ok(false)
     }
 
     /// The peer need not wake this end any more.

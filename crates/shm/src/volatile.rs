@@ -21,6 +21,11 @@ const STEP: usize = 4;
 /// So many bytes behind `from` are mapped, and no reference to them exists in this process; so many behind `to` are
 /// memory of ours that nobody else uses.
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if count >= STRING {
+        // SAFETY: the same is asked for.
+        return unsafe { copy_string(from, to, count) };
+    }
     let unaligned = from.align_offset(BLOCK).min(count);
     let steps = (count - unaligned) / (BLOCK * STEP);
     // SAFETY: all that is read and written lies within `count` bytes, which the caller vouches for; blocks begin at
@@ -41,6 +46,29 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
             (from, to) = (from.add(BLOCK), to.add(BLOCK));
         }
         copy_few(from, to, left % BLOCK);
+    }
+}
+
+/// From so many bytes on, the processor's own instruction is faster: it does not fetch the lines that it overwrites.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const STRING: usize = 4096;
+
+/// The same by one instruction, which the compiler knows nothing about.
+///
+/// # Safety
+///
+/// As for [`copy`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+unsafe fn copy_string(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: it reads and writes `count` bytes; the direction flag is clear, as between all functions.
+    unsafe {
+        std::arch::asm!(
+            "rep movsb",
+            inout("rcx") count => _,
+            inout("rsi") from => _,
+            inout("rdi") to => _,
+            options(nostack, preserves_flags),
+        );
     }
 }
 

@@ -217,13 +217,13 @@ impl AsyncSocket {
 
     /// Lets whoever waits for the core run first, behind an answer: on one machine often its reader, for which the cache
     /// still has what the kernel is to copy. A loop that answers all of its connections before makes each of them wait
-    /// for all.
-    pub(crate) fn give_way(&self) {
+    /// for all; one that has no other does not ask the kernel for it where the answer did not take it either.
+    pub(crate) fn give_way(&self, alone: bool) {
         match self {
             AsyncSocket::Tcp(_) | AsyncSocket::Unix { .. } | AsyncSocket::Tls(_) => {
                 std::thread::yield_now();
             }
-            // To ask the kernel takes as long as to answer.
+            AsyncSocket::Memory(_) if !alone => std::thread::yield_now(),
             AsyncSocket::Memory(_) | AsyncSocket::Process(_) => {}
         }
     }

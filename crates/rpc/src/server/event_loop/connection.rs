@@ -4,6 +4,7 @@ use super::flight::Flight;
 #[cfg(feature = "grpc")]
 use super::http2;
 use super::spares;
+use super::spread::Seat;
 use super::{Phase, Site, entrance};
 use crate::Reply;
 use crate::buffers::{self, Gathered};
@@ -56,6 +57,7 @@ pub(super) async fn serve(
         shared: &site.shared,
         pooled: site.pooled,
         told: site.told,
+        seat: site.slot.seat(),
         session,
         queued,
         stream,
@@ -82,6 +84,7 @@ struct Connection<'a> {
     shared: &'a Arc<Shared>,
     pooled: bool,
     told: watch::Receiver<Phase>,
+    seat: Seat,
     session: Session<'a>,
     queued: Arc<Queued>,
     stream: AsyncSocket,
@@ -114,6 +117,7 @@ impl<'a> Connection<'a> {
             shared: self.shared,
             session: &self.session,
             pooled: self.pooled,
+            seat: &self.seat,
         };
         http2::serve(site, self.stream, received, self.told).await
     }
@@ -302,7 +306,8 @@ impl<'a> Connection<'a> {
         }
         let sending = self.stream.send_gathered(&self.out.waiting);
         let sent = timeout(self.shared.limits.transfer, sending).await;
-        self.stream.give_way();
+        self.seat.answered();
+        self.stream.give_way(self.seat.is_alone());
         if let Some(large) = self.out.sent() {
             spares::put_large(large);
         }

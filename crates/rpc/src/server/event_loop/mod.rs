@@ -7,10 +7,12 @@ mod flight;
 #[cfg(feature = "grpc")]
 mod http2;
 mod spares;
+mod spread;
 
 use super::counters::count;
 use super::{ACCEPT_PAUSE, Accepts, Door, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
+use spread::Slot;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -82,13 +84,15 @@ pub(super) fn start(
         Model::ThreadPool(threads) => (cores().div_ceil(2), Some(threads.max(1))),
         Model::SingleThreaded | Model::ThreadPerConnection => (1, None),
     };
-    (0..loops)
-        .map(|number| start_loop(number, pool, listeners, shared))
+    spread::slots(loops)
+        .enumerate()
+        .map(|(number, slot)| start_loop(number, slot, pool, listeners, shared))
         .collect()
 }
 
 fn start_loop(
     number: usize,
+    slot: Slot,
     pool: Option<usize>,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
@@ -111,6 +115,7 @@ fn start_loop(
         shared: shared.clone(),
         told,
         pooled: pool.is_some(),
+        slot,
     };
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
@@ -145,10 +150,14 @@ fn start_loop(
 #[cfg(feature = "testing")]
 pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::MemoryListener) {
     let (_serves, told) = watch::channel(Phase::Serving);
+    let Some(slot) = spread::slots(1).next() else {
+        return;
+    };
     let site = Site {
         shared,
         told,
         pooled: false,
+        slot,
     };
     loop {
         let stream = AsyncSocket::Process(listener.accepted().await);
@@ -163,6 +172,7 @@ struct Site {
     told: watch::Receiver<Phase>,
     /// True where handlers run in the runtime's pool of blocking threads.
     pooled: bool,
+    slot: Slot,
 }
 
 enum Acceptor {

@@ -269,6 +269,7 @@ async fn run(place: &Place<'_>, call: Box<Incoming>) -> Gathered {
         shared,
         session,
         pooled,
+        ..
     } = *place;
     if !pooled || session.no_room().is_some() {
         let running = session.start(call, Vec::new());

@@ -7,6 +7,7 @@ mod head;
 mod request;
 
 use super::Phase;
+use super::spread::Seat;
 use crate::grpc::gone;
 use crate::server::counters::count;
 use crate::server::session::Session;
@@ -38,6 +39,7 @@ pub(super) struct Place<'a> {
     pub(super) session: &'a Session<'a>,
     /// True where handlers run in the pool.
     pub(super) pooled: bool,
+    pub(super) seat: &'a Seat,
 }
 
 /// Serves a connection that began with these bytes.
@@ -70,7 +72,7 @@ pub(super) async fn serve(
         };
         tokio::select! {
             biased;
-            Some(()) = calls.next() => {}
+            Some(()) = calls.next() => place.seat.answered(),
             accepted = connection.accept() => match accepted {
                 Some(Ok((request, respond))) => {
                     let (head, body) = request.into_parts();

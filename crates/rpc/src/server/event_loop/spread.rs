@@ -1,0 +1,204 @@
+//! Keeps the loops of a server on cores of their own.
+//!
+//! Where callers are on the same machine and outnumber the cores, the kernel takes it for balanced when two loops share one
+//! core and the callers have the others. Then each call goes from one core to another and back, which costs twice the CPU of
+//! one that stays. A loop that notices moves off. It is not bound to where it moved: threads that a handler starts
+//! inherit where their parent may run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// A loop looks where it is behind so many answers, a few milliseconds' worth where there is much to do.
+const EVERY: u32 = 256;
+
+/// Where a loop was seen longer ago says nothing: it may have moved, or have nothing to do.
+const FRESH: Duration = Duration::from_millis(50);
+
+/// The loops of a server.
+struct Spread {
+    since: Instant,
+    loops: Vec<Station>,
+}
+
+/// What is known of a loop, apart from the others in the cache, as it is written with each answer.
+#[derive(Default)]
+#[repr(align(128))]
+struct Station {
+    connections: AtomicU32,
+    answers: AtomicU32,
+    /// When it was seen, in milliseconds, in the upper half, and on which core, plus 1, in the lower one; 0 at first.
+    seen: AtomicU64,
+}
+
+/// A loop among those of its server.
+#[derive(Clone)]
+pub(super) struct Slot {
+    spread: Arc<Spread>,
+    number: usize,
+}
+
+/// A connection of a loop, counted as long as this exists.
+pub(super) struct Seat(Slot);
+
+/// The slots of so many loops.
+pub(super) fn slots(loops: usize) -> impl Iterator<Item = Slot> {
+    let spread = Arc::new(Spread {
+        since: Instant::now(),
+        loops: (0..loops).map(|_| Station::default()).collect(),
+    });
+    (0..loops).map(move |number| Slot {
+        spread: spread.clone(),
+        number,
+    })
+}
+
+impl Slot {
+    pub(super) fn seat(&self) -> Seat {
+        self.station().connections.fetch_add(1, Relaxed);
+        Seat(self.clone())
+    }
+
+    fn station(&self) -> &Station {
+        &self.spread.loops[self.number]
+    }
+
+    /// Notes where this loop is. Of two on one core the later one moves.
+    fn look(&self, core: usize) {
+        let now = self.spread.since.elapsed();
+        self.station().note(core, now);
+        let taken = self.taken(now);
+        if taken.contains(&core) {
+            avoid(&taken);
+        }
+    }
+
+    /// On which cores the loops before this one are.
+    fn taken(&self, now: Duration) -> Vec<usize> {
+        let before = self.spread.loops.iter().take(self.number);
+        before.filter_map(|station| station.core(now)).collect()
+    }
+}
+
+impl Seat {
+    /// True where the loop has no other connection.
+    pub(super) fn is_alone(&self) -> bool {
+        self.0.station().connections.load(Relaxed) == 1
+    }
+
+    /// To be called behind each answer.
+    pub(super) fn answered(&self) {
+        // Nobody but the loop writes it.
+        let answers = &self.0.station().answers;
+        let count = answers.load(Relaxed).wrapping_add(1);
+        answers.store(count, Relaxed);
+        if count.is_multiple_of(EVERY) {
+            self.0.look(current_core());
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.station().connections.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Station {
+    fn note(&self, core: usize, now: Duration) {
+        let seen = ((now.as_millis() as u64) << 32) | (core as u64 + 1);
+        self.seen.store(seen, Relaxed);
+    }
+
+    /// Where the loop has been seen lately.
+    fn core(&self, now: Duration) -> Option<usize> {
+        let seen = self.seen.load(Relaxed);
+        let age = now.saturating_sub(Duration::from_millis(seen >> 32));
+        let core = (seen as u32 as usize).checked_sub(1)?;
+        (age < FRESH).then_some(core)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn current_core() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Moves this thread off these cores to another one where it may run, if there is any.
+#[cfg(target_os = "linux")]
+fn avoid(taken: &[usize]) {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return;
+    };
+    let mut free = allowed;
+    for core in taken.iter().filter(|core| **core < CpuSet::MAX_CPU) {
+        free.unset(*core);
+    }
+    if free.count() > 0 && sched_setaffinity(None, &free).is_ok() {
+        // The kernel leaves it where it is now as long as it sees no reason to move it.
+        let _ = sched_setaffinity(None, &allowed);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn current_core() -> usize {
+    0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn avoid(_: &[usize]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: Duration = Duration::from_millis(49);
+
+    /// What the third of four loops finds taken, when the loops were seen on these cores so long ago.
+    #[track_caller]
+    fn check(seen: [Option<(usize, Duration)>; 4], taken: &[usize]) {
+        let now = Duration::from_secs(100);
+        let slots: Vec<Slot> = slots(4).collect();
+        for (slot, seen) in slots.iter().zip(seen) {
+            if let Some((core, age)) = seen {
+                slot.station().note(core, now.saturating_sub(age));
+            }
+        }
+        assert_eq!(slots[2].taken(now), taken);
+    }
+
+    #[test]
+    fn loops_before_this_one_keep_their_cores() {
+        check([None; 4], &[]);
+        check([Some((0, LATER)); 4], &[0, 0]);
+        check([Some((3, LATER)), None, Some((3, LATER)), None], &[3]);
+        check([Some((3, FRESH)), Some((1, LATER)), None, None], &[1]);
+        check([None, None, Some((3, LATER)), Some((1, LATER))], &[]);
+    }
+
+    #[test]
+    fn connections_are_counted() {
+        let slots: Vec<Slot> = slots(2).collect();
+        let first = slots[0].seat();
+        assert!(first.is_alone());
+        let second = slots[0].seat();
+        assert!(!first.is_alone());
+        let elsewhere = slots[1].seat();
+        drop(first);
+        assert!(second.is_alone() && elsewhere.is_alone());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_moves_may_still_run_everywhere() {
+        use rustix::thread::sched_getaffinity;
+        let before = sched_getaffinity(None).unwrap_or_else(|e| panic!("{e}"));
+        avoid(&[current_core()]);
+        avoid(&[usize::MAX]);
+        let all: Vec<usize> = (0..1024).collect();
+        avoid(&all);
+        let after = sched_getaffinity(None).unwrap_or_else(|e| panic!("{e}"));
+        assert!(before == after);
+    }
+}
