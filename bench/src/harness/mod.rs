@@ -143,7 +143,7 @@ pub(crate) struct Load {
     pub(crate) label: String,
     pub(crate) clients: usize,
     /// A divisor of `clients`.
-    connections: usize,
+    pub(crate) connections: usize,
     pub(crate) calls: usize,
     pub(crate) warmup: usize,
     pub(crate) rate: Option<f64>,
