@@ -81,7 +81,7 @@ pub use family::{Member, check_distinct, write_place, write_type};
 pub use field::{Field, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
-pub use message::{Message, read_message, read_rest, write_message};
+pub use message::{Message, SeenFields, read_message, read_rest, write_message};
 pub use names::Names;
 pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;

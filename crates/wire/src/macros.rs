@@ -70,6 +70,28 @@ macro_rules! message {
                 }
             }
 
+            #[inline]
+            fn read_in_order<'de, R: $crate::Reader<'de> + ?Sized>(
+                &mut self,
+                cursor: &mut $crate::Cursor,
+                seen: &mut $crate::SeenFields,
+                reader: &mut R,
+            ) -> ::core::result::Result<(), $crate::DecodeError> {
+                let _ = (&cursor, &seen, &reader);
+                $({
+                    let field = const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) };
+                    if reader.is_next(field, cursor) {
+                        $crate::FieldValue::read_field(&mut self.$($field).+, reader)
+                            .map_err(|e| e.within(field.name))?;
+                        cursor.index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) };
+                        if field.required {
+                            seen.insert(cursor.index - 1);
+                        }
+                    }
+                })*
+                ::core::result::Result::Ok(())
+            }
+
             fn define() -> $crate::description::Definition<'static, $crate::description::Named> {
                 $crate::description::Definition::Struct(
                     Self::NAME,

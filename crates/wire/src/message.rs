@@ -1,7 +1,7 @@
 use crate::description::{Definition, Named, Notes};
 use crate::layout::{Layout, Tagless};
 use crate::{
-    Begun, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Plain, Reader,
+    Begun, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Plain, Reader,
     UnknownFields, Writer, plain,
 };
 
@@ -25,6 +25,18 @@ pub trait Message: Default {
         id: i32,
         reader: &mut R,
     ) -> Result<(), DecodeError>;
+
+    /// Reads the fields that come first in the order of definition; [`is_next`](Reader::is_next) tells which do. Notes the
+    /// required ones.
+    fn read_in_order<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        cursor: &mut Cursor,
+        seen: &mut SeenFields,
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        let _ = (cursor, seen, reader);
+        Ok(())
+    }
 
     /// What it is, in the words of a contract.
     fn define() -> Definition<'static, Named>;
@@ -117,17 +129,28 @@ pub fn read_message<'de, M: Message, R: Reader<'de> + ?Sized>(
         return read_positional(message, reader);
     }
     reader.begin_struct()?;
-    read_rest(message, Begun::default(), reader)
+    let (mut begun, mut seen) = (Begun::default(), SeenFields::default());
+    message.read_in_order(&mut begun.cursor, &mut seen, reader)?;
+    read_others(message, begun, seen, reader)
 }
 
 /// Reads the rest of a struct that has begun.
 #[inline]
 pub fn read_rest<'de, M: Message, R: Reader<'de> + ?Sized>(
     message: &mut M,
-    mut begun: Begun,
+    begun: Begun,
     reader: &mut R,
 ) -> Result<(), DecodeError> {
-    let mut seen = SeenFields::default();
+    read_others(message, begun, SeenFields::default(), reader)
+}
+
+#[inline]
+fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
+    message: &mut M,
+    mut begun: Begun,
+    mut seen: SeenFields,
+    reader: &mut R,
+) -> Result<(), DecodeError> {
     loop {
         let next = match begun.next.take() {
             Some(next) => next,
@@ -156,14 +179,16 @@ pub fn read_rest<'de, M: Message, R: Reader<'de> + ?Sized>(
 }
 
 /// Which fields have come: the first 64 in a register, the rest, rarely needed, on the heap.
-#[derive(Default)]
-pub(crate) struct SeenFields {
+#[derive(Debug, Default)]
+pub struct SeenFields {
     first: u64,
     rest: Vec<usize>,
 }
 
 impl SeenFields {
-    pub(crate) fn insert(&mut self, index: usize) {
+    /// Notes the field with this index in the table.
+    #[inline]
+    pub fn insert(&mut self, index: usize) {
         match index {
             0..64 => self.first |= 1 << index,
             // A peer may send a field any number of times.

@@ -16,7 +16,8 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// value   = scalar | list | map | struct
 /// list    = begin_list  (next_element → true, value)*        next_element → false   (sets, arrays)
 /// map     = begin_map   (next_element → true, value, value)* next_element → false
-/// struct  = begin_struct (next_field → Known, value | next_field → Unknown, unknown_value)*
+/// struct  = begin_struct (is_next → true, value | is_next → false)*
+///           (next_field → Known, value | next_field → Unknown, unknown_value)*
 ///           next_field → End                                                  (also begin_params, begin_reply)
 /// ```
 ///
@@ -62,6 +63,13 @@ pub trait Reader<'de> {
     /// The next field. `fields` is the contract's table; `cursor` is new before the first field and then
     /// belongs to the reader.
     fn next_field(&mut self, fields: &[Field<'_>], cursor: &mut Cursor) -> Result<NextField>;
+    /// Whether this field comes next; its header has been read then, and its value must be read. False where another one
+    /// comes, or the encoding leaves it to `next_field`, which says what comes.
+    #[inline]
+    fn is_next(&mut self, field: &Field<'_>, cursor: &mut Cursor) -> bool {
+        let _ = (field, cursor);
+        false
+    }
     /// Reads the value of the field that `next_field` just called unknown.
     fn unknown_value(&mut self) -> Result<UnknownValue>;
 

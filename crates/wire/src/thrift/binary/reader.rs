@@ -339,6 +339,20 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
+    fn is_next(&mut self, field: &Field<'_>, _: &mut Cursor) -> bool {
+        match self.input.rest() {
+            [found, a, b, rest @ ..]
+                if *found == code(field.kind)
+                    && i32::from(i16::from_be_bytes([*a, *b])) == field.id =>
+            {
+                self.input.set_rest(rest);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
     fn block(&self, len: usize) -> Option<&'de [u8]> {
         self.input.rest().get(..len)
     }

@@ -403,26 +403,35 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
         // The contract's next field by a short header, or the end; all else is out of line.
-        if let [header, rest @ ..] = self.input.rest() {
-            if *header == STOP {
-                self.input.set_rest(rest);
-                self.budget.leave();
-                return Ok(NextField::End);
-            }
-            let (delta, found) = (header >> 4, header & 15);
-            if delta != 0
-                && let Some(field) = fields.get(cursor.index)
-                && field.id == cursor.last + i32::from(delta)
-                && fits(field.kind, found)
-            {
-                self.input.set_rest(rest);
-                self.bool_field = field_bool(found);
-                cursor.last = field.id;
-                cursor.index += 1;
-                return Ok(NextField::Known(cursor.index - 1));
-            }
+        if let [STOP, rest @ ..] = self.input.rest() {
+            self.input.set_rest(rest);
+            self.budget.leave();
+            return Ok(NextField::End);
+        }
+        if let Some(field) = fields.get(cursor.index)
+            && self.is_next(field, cursor)
+        {
+            cursor.index += 1;
+            return Ok(NextField::Known(cursor.index - 1));
         }
         self.any_field(fields, cursor)
+    }
+
+    #[inline]
+    fn is_next(&mut self, field: &Field<'_>, cursor: &mut Cursor) -> bool {
+        let [header, rest @ ..] = self.input.rest() else {
+            return false;
+        };
+        let (delta, found) = (header >> 4, header & 15);
+        // Without a difference the id follows the header.
+        let is =
+            delta != 0 && field.id == cursor.last + i32::from(delta) && fits(field.kind, found);
+        if is {
+            self.input.set_rest(rest);
+            self.bool_field = field_bool(found);
+            cursor.last = field.id;
+        }
+        is
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
