@@ -1,5 +1,6 @@
 //! What the decoders share: a cursor over the input that never reads past its end.
 
+use crate::text::text;
 use crate::{Budget, DecodeError, DecodeErrorKind};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -92,9 +93,9 @@ impl<'de> Input<'de> {
     ) -> Result<Cow<'de, str>, DecodeError> {
         let bytes = self.take(len)?;
         budget.allocate(len)?;
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) => Err(DecodeErrorKind::InvalidUtf8.into()),
+        match text(bytes) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => Err(DecodeErrorKind::InvalidUtf8.into()),
         }
     }
 

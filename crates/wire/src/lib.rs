@@ -16,7 +16,7 @@
 //!
 //! Nothing in this crate does I/O, reads a clock, or panics on input. Every decoder works under [`Limits`]:
 //! nesting depth, and bytes allocated for the values that it makes.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod any;
 mod array;
@@ -45,6 +45,7 @@ mod positional;
 mod reader;
 mod reference;
 mod stack;
+mod text;
 #[cfg(feature = "time")]
 mod time;
 mod unknown;
