@@ -173,6 +173,10 @@ const LINES: &[Line] = &[
 /// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of the largest blobs.
 const QUICK: Duration = Duration::from_millis(100);
 
+/// The same for many callers: the kernel takes a while to find all of them a core, and a full run gives them longer still.
+const QUICK_MANY: Duration = Duration::from_millis(200);
+const MANY: usize = 64;
+
 /// The profiles that are asked for, or else the cases of a full run or of a quick one.
 pub(crate) fn scenarios(options: &Options) -> Result<Vec<Scenario>> {
     let step = Duration::try_from_secs_f64(options.step).map_err(|e| format!("--step: {e}"))?;
@@ -195,10 +199,17 @@ pub(super) fn quick() -> Result<Vec<Scenario>> {
     let scenario = |line: &Line| {
         Ok(Scenario {
             systems: Some(Regex::new(&format!("^(?:{})$", line.5))?),
-            ..Scenario::single(case(line, Some(QUICK)))
+            ..Scenario::single(case(line, Some(round(line))))
         })
     };
     lines.map(scenario).collect()
+}
+
+fn round(line: &Line) -> Duration {
+    match line.2 >= MANY {
+        true => QUICK_MANY,
+        false => QUICK,
+    }
 }
 
 /// What a quick run leaves out, by name.

@@ -495,7 +495,7 @@ impl Receiver {
                 length,
             }),
         };
-        if self.consumer.is_half_empty() {
+        if self.consumer.makes_room() {
             self.end.ring_sender();
         }
         Ok(received)

@@ -211,6 +211,7 @@ pub(crate) struct Consumer {
     tail: u32,
     /// The inline record at the head, once its header was read: its length, and what of it was taken.
     open: Option<(u32, u32)>,
+    makes_room: bool,
 }
 
 impl Consumer {
@@ -220,6 +221,7 @@ impl Consumer {
             head: 0,
             tail: 0,
             open: None,
+            makes_room: false,
         }
     }
 
@@ -306,15 +308,19 @@ impl Consumer {
         }
     }
 
-    /// Whether a writer that waits for room is to be woken: not for each record, or it would soon sleep again. At
-    /// the latest it is, where everything was taken out.
-    pub(crate) fn is_half_empty(&self) -> bool {
-        self.tail.wrapping_sub(self.head) <= self.bounds.ring / 2
+    /// Whether a writer that waits for room is to be woken, since this was asked last: not for each record, or it would soon sleep
+    /// again, and to look at its word takes time, too. It is where the ring has become half empty, and at the latest where
+    /// everything was taken out.
+    pub(crate) fn makes_room(&mut self) -> bool {
+        std::mem::take(&mut self.makes_room)
     }
 
     fn advance(&mut self, record: Record, head: &Word) {
+        let (half, before) = (self.bounds.ring / 2, self.tail.wrapping_sub(self.head));
         self.head = self.head.wrapping_add(record.size());
         head.publish(self.head);
+        let left = self.tail.wrapping_sub(self.head);
+        self.makes_room |= left == 0 || (left <= half && before > half);
     }
 }
 
