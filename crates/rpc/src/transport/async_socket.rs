@@ -48,6 +48,15 @@ impl AsyncSocket {
         })
     }
 
+    /// The socket of a connection of which nothing has been received, for another event loop.
+    pub(crate) fn into_socket(self) -> io::Result<socket2::Socket> {
+        Ok(match self {
+            AsyncSocket::Tcp(stream) => stream.into_std()?.into(),
+            AsyncSocket::Unix { socket, .. } => socket.into_std()?.into(),
+            _ => return Err(io::ErrorKind::Unsupported.into()),
+        })
+    }
+
     /// Connects, without TLS yet where the address asks for that.
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {

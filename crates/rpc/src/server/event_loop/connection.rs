@@ -32,6 +32,7 @@ pub(super) async fn serve(
     peer: String,
     guest: Guest,
     door: Door,
+    seat: Seat,
 ) -> io::Result<()> {
     let entered = match &site.shared.tls {
         None => Entered::plain(stream),
@@ -57,7 +58,7 @@ pub(super) async fn serve(
         shared: &site.shared,
         pooled: site.pooled,
         told: site.told,
-        seat: site.slot.seat(),
+        seat,
         session,
         queued,
         stream,

@@ -1,5 +1,5 @@
 //! The driver for many connections: tokio's current-thread runtime, one for each loop, all accepting from the
-//! same listening sockets. A connection stays on the loop that accepted it.
+//! same listening sockets. A connection is served by the loop that has fewest of them, and stays there.
 
 mod connection;
 mod entrance;
@@ -10,13 +10,14 @@ mod spares;
 mod spread;
 
 use super::counters::count;
-use super::{ACCEPT_PAUSE, Accepts, Door, Model, Shared};
+use super::{ACCEPT_PAUSE, Accepts, Door, Guest, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
-use spread::Slot;
+use spread::{Seat, Slot};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -84,15 +85,31 @@ pub(super) fn start(
         Model::ThreadPool(threads) => (cores().div_ceil(2), Some(threads.max(1))),
         Model::SingleThreaded | Model::ThreadPerConnection => (1, None),
     };
+    let (inboxes, outlets): (Vec<_>, Vec<_>) = (0..loops).map(|_| unbounded_channel()).unzip();
+    let inboxes: Inboxes = inboxes.into();
     spread::slots(loops)
-        .enumerate()
-        .map(|(number, slot)| start_loop(number, slot, pool, listeners, shared))
+        .zip(outlets)
+        .map(|(slot, accepted)| {
+            start_loop(slot, (inboxes.clone(), accepted), pool, listeners, shared)
+        })
         .collect()
 }
 
+/// A connection that another loop than the one that has accepted it serves.
+struct Accepted {
+    socket: socket2::Socket,
+    peer: String,
+    guest: Guest,
+    door: Door,
+    seat: Seat,
+}
+
+/// What every loop takes connections from.
+type Inboxes = Arc<[UnboundedSender<Accepted>]>;
+
 fn start_loop(
-    number: usize,
     slot: Slot,
+    (inboxes, mut accepted): (Inboxes, UnboundedReceiver<Accepted>),
     pool: Option<usize>,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
@@ -116,7 +133,9 @@ fn start_loop(
         told,
         pooled: pool.is_some(),
         slot,
+        inboxes,
     };
+    let number = site.slot.number();
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
@@ -132,7 +151,11 @@ fn start_loop(
                     });
                 }
                 let mut told = site.told.clone();
-                drop(site);
+                tokio::task::spawn_local(async move {
+                    while let Some(accepted) = accepted.recv().await {
+                        site.take_over(accepted);
+                    }
+                });
                 // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for ever.
                 if told
                     .wait_for(|phase| *phase == Phase::Stopped)
@@ -158,6 +181,7 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
         told,
         pooled: false,
         slot,
+        inboxes: Arc::default(),
     };
     loop {
         let stream = AsyncSocket::Process(listener.accepted().await);
@@ -173,6 +197,7 @@ struct Site {
     /// True where handlers run in the runtime's pool of blocking threads.
     pooled: bool,
     slot: Slot,
+    inboxes: Inboxes,
 }
 
 enum Acceptor {
@@ -237,14 +262,48 @@ impl Site {
         }
     }
 
+    /// Finds a loop for a connection.
     fn welcome(&self, stream: AsyncSocket, peer: String, door: Door) {
         let Some(guest) = self.shared.admit(None, door) else {
             return;
         };
+        let seat = self.slot.seat();
+        match self.inboxes.get(seat.number()) {
+            Some(inbox) if seat.number() != self.slot.number() => {
+                let Ok(socket) = stream.into_socket() else {
+                    return;
+                };
+                // Fails only where the server stops.
+                let _ = inbox.send(Accepted {
+                    socket,
+                    peer,
+                    guest,
+                    door,
+                    seat,
+                });
+            }
+            _ => self.serve(stream, peer, guest, door, seat),
+        }
+    }
+
+    fn take_over(&self, accepted: Accepted) {
+        let Accepted {
+            socket,
+            peer,
+            guest,
+            door,
+            seat,
+        } = accepted;
+        if let Ok(stream) = AsyncSocket::new(socket) {
+            self.serve(stream, peer, guest, door, seat);
+        }
+    }
+
+    fn serve(&self, stream: AsyncSocket, peer: String, guest: Guest, door: Door, seat: Seat) {
         let site = self.clone();
         tokio::task::spawn_local(async move {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = connection::serve(site, stream, peer, guest, door).await;
+            let _ = connection::serve(site, stream, peer, guest, door, seat).await;
         });
     }
 }

@@ -54,9 +54,28 @@ pub(super) fn slots(loops: usize) -> impl Iterator<Item = Slot> {
 }
 
 impl Slot {
+    /// Which of the loops it is.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// A seat for another connection, at this loop unless one of the others has fewer: a loop that has many makes each of
+    /// them wait while another one idles.
     pub(super) fn seat(&self) -> Seat {
-        self.station().connections.fetch_add(1, Relaxed);
-        Seat(self.clone())
+        let loops = self.spread.loops.iter().map(Station::connections);
+        let least = loops
+            .enumerate()
+            .min_by_key(|(_, connections)| *connections);
+        let number = match least {
+            Some((number, least)) if least < self.station().connections() => number,
+            _ => self.number,
+        };
+        let slot = Slot {
+            spread: self.spread.clone(),
+            number,
+        };
+        slot.station().connections.fetch_add(1, Relaxed);
+        Seat(slot)
     }
 
     fn station(&self) -> &Station {
@@ -81,9 +100,14 @@ impl Slot {
 }
 
 impl Seat {
+    /// Which loop has it.
+    pub(super) fn number(&self) -> usize {
+        self.0.number
+    }
+
     /// True where the loop has no other connection.
     pub(super) fn is_alone(&self) -> bool {
-        self.0.station().connections.load(Relaxed) == 1
+        self.0.station().connections() == 1
     }
 
     /// To be called behind each answer.
@@ -105,6 +129,10 @@ impl Drop for Seat {
 }
 
 impl Station {
+    fn connections(&self) -> u32 {
+        self.connections.load(Relaxed)
+    }
+
     fn note(&self, core: usize, now: Duration) {
         let seen = ((now.as_millis() as u64) << 32) | (core as u64 + 1);
         self.seen.store(seen, Relaxed);
@@ -178,15 +206,18 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_counted() {
-        let slots: Vec<Slot> = slots(2).collect();
-        let first = slots[0].seat();
-        assert!(first.is_alone());
-        let second = slots[0].seat();
-        assert!(!first.is_alone());
-        let elsewhere = slots[1].seat();
-        drop(first);
-        assert!(second.is_alone() && elsewhere.is_alone());
+    fn a_connection_goes_to_the_loop_that_has_fewest() {
+        let slots: Vec<Slot> = slots(3).collect();
+        let mut seats: Vec<Seat> = (0..7).map(|_| slots[1].seat()).collect();
+        let numbers: Vec<usize> = seats.iter().map(Seat::number).collect();
+        assert_eq!(numbers, [1, 0, 2, 1, 0, 2, 1]);
+        seats.remove(2);
+        assert_eq!(slots[0].seat().number(), 2);
+        seats.truncate(2);
+        assert!(seats.iter().all(Seat::is_alone));
+        assert_eq!(slots[0].seat().number(), 2);
+        let another = slots[2].seat();
+        assert_eq!((another.number(), slots[2].seat().number()), (2, 2));
     }
 
     #[cfg(target_os = "linux")]
