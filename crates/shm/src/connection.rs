@@ -431,6 +431,12 @@ impl Receiver {
     }
 
     fn fill(&mut self, place: &mut Place<'_>) -> Result<(), Error> {
+        let filled = self.fill_on(place);
+        self.stop();
+        filled
+    }
+
+    fn fill_on(&mut self, place: &mut Place<'_>) -> Result<(), Error> {
         while place.room() > 0 {
             if place.filled() > 0 && !self.is_ready() {
                 // Why there is no more is for the next call to find out.
@@ -467,7 +473,18 @@ impl Receiver {
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Received, Error> {
         match buffer.is_empty() {
             true => Err(Error::Invalid("there is nowhere to receive to")),
-            false => self.receive(&mut Place::from(buffer)),
+            false => {
+                let received = self.receive(&mut Place::from(buffer));
+                self.stop();
+                received
+            }
+        }
+    }
+
+    /// Nobody knows when the next read comes: a writer that waits has any room that there is.
+    fn stop(&mut self) {
+        if self.consumer.made_room() {
+            self.end.ring_sender();
         }
     }
 

@@ -201,6 +201,15 @@ pub(crate) struct Bounds {
     pub(crate) chunks: u32,
 }
 
+/// Room that a reader has made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    #[default]
+    None,
+    Some,
+    Enough,
+}
+
 /// The reading end.
 #[derive(Debug)]
 pub(crate) struct Consumer {
@@ -211,7 +220,8 @@ pub(crate) struct Consumer {
     tail: u32,
     /// The inline record at the head, once its header was read: its length, and what of it was taken.
     open: Option<(u32, u32)>,
-    makes_room: bool,
+    /// What the writer was not woken for yet.
+    room: Room,
 }
 
 impl Consumer {
@@ -221,7 +231,7 @@ impl Consumer {
             head: 0,
             tail: 0,
             open: None,
-            makes_room: false,
+            room: Room::None,
         }
     }
 
@@ -308,11 +318,20 @@ impl Consumer {
         }
     }
 
-    /// Whether a writer that waits for room is to be woken, since this was asked last: not for each record, or it would soon sleep
-    /// again, and to look at its word takes time, too. It is where the ring has become half empty, and at the latest where
-    /// everything was taken out.
+    /// Whether so much room was made since this was asked last that a writer which waits for it is to be woken at once. Not
+    /// for each record, or it would soon sleep again, and to look at its word takes time, too: where the ring has become
+    /// half empty, and where everything is taken out. Whoever stops reading before asks [`made_room`](Self::made_room).
     pub(crate) fn makes_room(&mut self) -> bool {
-        std::mem::take(&mut self.makes_room)
+        let wakes = self.room == Room::Enough;
+        if wakes {
+            self.room = Room::None;
+        }
+        wakes
+    }
+
+    /// Whether any room was made since the writer was woken last.
+    pub(crate) fn made_room(&mut self) -> bool {
+        std::mem::take(&mut self.room) != Room::None
     }
 
     fn advance(&mut self, record: Record, head: &Word) {
@@ -320,7 +339,10 @@ impl Consumer {
         self.head = self.head.wrapping_add(record.size());
         head.publish(self.head);
         let left = self.tail.wrapping_sub(self.head);
-        self.makes_room |= left == 0 || (left <= half && before > half);
+        let enough = left == 0 || (left <= half && before > half);
+        self.room = self
+            .room
+            .max(if enough { Room::Enough } else { Room::Some });
     }
 }
 

@@ -6,6 +6,7 @@ mod support;
 
 use dovetail_shm::{Chunk, Error, Received, Receiver, Sender};
 use proptest::prelude::*;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::io;
 use std::thread;
@@ -281,6 +282,33 @@ fn shutdowns_wake() {
             shutdown.recv();
             shutdown.send();
         });
+    }
+}
+
+/// A reader may stop after any record: a sender that waits has the room of that one.
+#[test]
+fn a_sender_has_any_room_that_a_reader_leaves() {
+    const RECORD: [u8; 1000] = [7; 1000];
+    let is_woken = |sender: &Sender| {
+        let mut fds = [PollFd::new(sender, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).unwrap() > 0
+    };
+    let reads: [fn(&mut Receiver, &mut [u8]); 2] = [
+        |receiver, buffer| assert!(receiver.try_read(buffer).is_ok()),
+        |receiver, buffer| assert!(receiver.try_receive(buffer).is_ok()),
+    ];
+    for read in reads {
+        let (mut ours, mut theirs) = pair(&SMALL);
+        // The last leaves no room for another header.
+        for record in [&RECORD[..], &RECORD, &RECORD, &[7; 1060]] {
+            assert_eq!(ours.sender.try_write(&[record]).unwrap(), record.len());
+        }
+        assert!(ours.sender.arm().unwrap());
+        assert!(!is_woken(&ours.sender));
+        read(&mut theirs.receiver, &mut [0; RECORD.len()]);
+        assert!(is_woken(&ours.sender));
+        ours.sender.disarm();
+        assert_eq!(ours.sender.try_write(&[&RECORD]).unwrap(), RECORD.len());
     }
 }
 
