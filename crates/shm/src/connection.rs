@@ -442,10 +442,17 @@ impl Receiver {
                 // Why there is no more is for the next call to find out.
                 break;
             }
-            match self.receive(place) {
-                Ok(Received::Bytes(0)) => break,
-                Ok(Received::Bytes(_)) => {}
-                Ok(Received::Chunk(chunk)) => self.chunk = Some((chunk, 0)),
+            if self.read_chunk(place).is_some() {
+                continue;
+            }
+            match self.next() {
+                Ok(None) => break,
+                Ok(Some(Record::Inline(_))) => {
+                    self.take(place);
+                }
+                Ok(Some(Record::Chunk { index, length })) => {
+                    self.chunk = Some((self.take_chunk(index, length), 0));
+                }
                 // What comes first is told first.
                 Err(_) if place.filled() > 0 => break,
                 Err(e) => return Err(e),
@@ -471,13 +478,56 @@ impl Receiver {
 
     /// Receives either bytes or a chunk, whichever comes next.
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Received, Error> {
-        match buffer.is_empty() {
-            true => Err(Error::Invalid("there is nowhere to receive to")),
-            false => {
-                let received = self.receive(&mut Place::from(buffer));
-                self.stop();
-                received
+        if buffer.is_empty() {
+            return Err(Error::Invalid("there is nowhere to receive to"));
+        }
+        let mut place = Place::from(buffer);
+        if let Some(count) = self.read_chunk(&mut place) {
+            return Ok(Received::Bytes(count));
+        }
+        let received = match self.next()? {
+            None => Received::Bytes(0),
+            Some(Record::Inline(_)) => Received::Bytes(self.take(&mut place)),
+            Some(Record::Chunk { index, length }) => {
+                Received::Chunk(self.take_chunk(index, length))
             }
+        };
+        self.stop();
+        Ok(received)
+    }
+
+    /// Bytes of a chunk that is read as bytes, if there is one.
+    fn read_chunk(&mut self, place: &mut Place<'_>) -> Option<usize> {
+        let (chunk, at) = self.chunk.as_mut()?;
+        let count = chunk.read(*at, place.room(), place);
+        *at += count;
+        if *at == chunk.len() {
+            self.chunk = None;
+        }
+        Some(count)
+    }
+
+    /// Bytes of the inline record that is open.
+    fn take(&mut self, place: &mut Place<'_>) -> usize {
+        let head = &self.end.own.words().head.position;
+        let count = self.consumer.take(&self.end.peer, place, head);
+        self.go_on();
+        count
+    }
+
+    fn take_chunk(&mut self, index: u32, length: u32) -> Chunk {
+        self.go_on();
+        Chunk {
+            end: self.end.clone(),
+            index,
+            length,
+        }
+    }
+
+    /// Behind each record: more may follow.
+    fn go_on(&mut self) {
+        if self.consumer.makes_room() {
+            self.end.ring_sender();
         }
     }
 
@@ -486,36 +536,6 @@ impl Receiver {
         if self.consumer.made_room() {
             self.end.ring_sender();
         }
-    }
-
-    fn receive(&mut self, place: &mut Place<'_>) -> Result<Received, Error> {
-        if let Some((chunk, at)) = &mut self.chunk {
-            let count = chunk.read(*at, place.room(), place);
-            *at += count;
-            if *at == chunk.len() {
-                self.chunk = None;
-            }
-            return Ok(Received::Bytes(count));
-        }
-        let Some(record) = self.next()? else {
-            return Ok(Received::Bytes(0));
-        };
-        self.sleeper.end(&self.end.own.words().receiver_sleep);
-        let received = match record {
-            Record::Inline(_) => {
-                let head = &self.end.own.words().head.position;
-                Received::Bytes(self.consumer.take(&self.end.peer, place, head))
-            }
-            Record::Chunk { index, length } => Received::Chunk(Chunk {
-                end: self.end.clone(),
-                index,
-                length,
-            }),
-        };
-        if self.consumer.makes_room() {
-            self.end.ring_sender();
-        }
-        Ok(received)
     }
 
     /// The next record; `None` at the end.
@@ -540,7 +560,11 @@ impl Receiver {
         let (own, peer) = (self.end.own.words(), &self.end.peer);
         let tail = &peer.words().tail.position;
         let next = self.consumer.next(peer, tail, &own.head.position);
-        remember(&mut self.broken, next)
+        let next = remember(&mut self.broken, next)?;
+        if next.is_some() {
+            self.sleeper.end(&own.receiver_sleep);
+        }
+        Ok(next)
     }
 
     /// Waits until there is something, or another reason to try again; `TimedOut` at the deadline, `None` waits

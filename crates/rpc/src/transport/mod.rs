@@ -65,6 +65,7 @@ pub trait Stream: Send + Sync {
     /// transport overrides it where it can receive into memory that has not been cleared.
     fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
         let start = input.len();
+        input.reserve(most);
         input.resize(start + most.min(PIECE), 0);
         let place = input.get_mut(start..).unwrap_or_default();
         let received = self.recv(place, wait);

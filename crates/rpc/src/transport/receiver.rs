@@ -14,6 +14,8 @@ pub(crate) struct Receiver {
     scratch: Vec<u8>,
     /// How long messages have been lately, where that is more than `scratch` holds.
     expects: usize,
+    /// Little has come since the buffer was empty last: all of a short message, or the beginning of a long one.
+    little: bool,
 }
 
 impl Receiver {
@@ -22,6 +24,7 @@ impl Receiver {
             poller: Poller::new(polling),
             scratch: vec![0; SCRATCH],
             expects: 0,
+            little: false,
         }
     }
 
@@ -34,6 +37,9 @@ impl Receiver {
         deadline: impl FnOnce() -> Instant,
     ) -> io::Result<usize> {
         let begins = input.is_empty();
+        if begins && std::mem::take(&mut self.little) {
+            self.expects = 0;
+        }
         let room = input.capacity() - input.len();
         // In one allocation: to let a large buffer grow is to copy it, again and again. But not while nothing has come,
         // perhaps for long.
@@ -53,9 +59,7 @@ impl Receiver {
         let received = self
             .poller
             .recv_behind(stream, input, most, || Some(deadline()))?;
-        if begins && received <= SCRATCH {
-            self.expects = 0;
-        }
+        self.little = begins && received <= SCRATCH;
         Ok(received)
     }
 
@@ -70,5 +74,59 @@ impl Receiver {
     /// Receives, and keeps nothing.
     pub(crate) fn discard(&mut self, stream: &dyn Stream, deadline: Instant) -> io::Result<usize> {
         self.poller.recv(stream, &mut self.scratch, Some(deadline))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::memory_pair;
+    use std::time::Duration;
+
+    /// Receives a message of which pieces of these lengths come, one after the other, and gives the capacity of the buffer
+    /// behind each.
+    fn receive(receiver: &mut Receiver, pieces: &[usize]) -> Vec<usize> {
+        let (ours, theirs) = memory_pair();
+        let (mut input, all) = (BytesMut::new(), pieces.iter().sum::<usize>());
+        let until = || Instant::now() + Duration::from_secs(20);
+        let capacities = pieces.iter().map(|piece| {
+            let most = input.len() + piece;
+            theirs.send_all(&vec![7; *piece], None).expect("room");
+            while input.len() < most {
+                // As a connection does, which trusts the announced length a few times as far as has come.
+                let needs = match input.len() {
+                    0 => 1,
+                    received => (all - received).min(4 * received),
+                };
+                let received = receiver.receive(&ours, &mut input, needs, until);
+                assert!(received.expect("a piece") > 0);
+            }
+            input.capacity()
+        });
+        let capacities = capacities.collect();
+        receiver.relax(&mut BytesMut::new());
+        capacities
+    }
+
+    #[test]
+    fn a_long_message_has_its_room_at_once_behind_another_one() {
+        const LONG: usize = 1_000_000;
+        const LITTLE_FIRST: &[usize] = &[10_000, 90_000, 200_000, 200_000, 250_000, 250_000];
+        const MUCH_FIRST: &[usize] = &[200_000, 200_000, 200_000, 200_000, 200_000];
+        let mut receiver = Receiver::new(Polling::Never);
+        for (pieces, at_once) in [
+            (LITTLE_FIRST, false),
+            (LITTLE_FIRST, true),
+            (MUCH_FIRST, true),
+            (LITTLE_FIRST, true),
+            // Behind a short one more of them may come.
+            (&[100], false),
+            (LITTLE_FIRST, false),
+            (MUCH_FIRST, true),
+        ] {
+            let capacities = receive(&mut receiver, pieces);
+            let there = capacities.iter().take(2).any(|capacity| *capacity >= LONG);
+            assert_eq!(there, at_once, "{pieces:?}: {capacities:?}");
+        }
     }
 }
