@@ -251,9 +251,10 @@ pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Fail
             Ok(received)
         }
 
-        fn send_all(&self, bytes: &[u8], by: Option<std::time::Instant>) -> std::io::Result<()> {
-            self.note(0, bytes);
-            self.stream.send_all(bytes, by)
+        fn send(&self, bytes: &[u8], wait: Wait) -> std::io::Result<usize> {
+            let sent = self.stream.send(bytes, wait)?;
+            self.note(0, &bytes[..sent]);
+            Ok(sent)
         }
 
         fn shutdown_recv(&self) {

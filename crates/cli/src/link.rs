@@ -64,10 +64,10 @@ impl Stream for Counted {
         Ok(received)
     }
 
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        self.stream.send_all(bytes, deadline)?;
-        self.cost.sent.fetch_add(bytes.len(), Ordering::Relaxed);
-        Ok(())
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        let sent = self.stream.send(bytes, wait)?;
+        self.cost.sent.fetch_add(sent, Ordering::Relaxed);
+        Ok(sent)
     }
 
     fn shutdown_recv(&self) {

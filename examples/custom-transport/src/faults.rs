@@ -148,14 +148,11 @@ impl Stream for FaultyStream {
         Ok(received)
     }
 
-    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(self.admit(bytes.len())?);
-            self.inner.send_all(now, deadline)?;
-            self.count(now.len());
-            bytes = later;
-        }
-        Ok(())
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        let most = self.admit(bytes.len())?;
+        let sent = self.inner.send(&bytes[..most], wait)?;
+        self.count(sent);
+        Ok(sent)
     }
 
     fn shutdown_recv(&self) {

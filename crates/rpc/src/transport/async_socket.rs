@@ -34,6 +34,9 @@ pub(crate) enum AsyncSocket {
     Tls(Box<AsyncTls>),
 }
 
+/// Shared memory, or the socket itself.
+pub(crate) struct Choice(Option<Box<AsyncMemory>>);
+
 impl AsyncSocket {
     /// Takes over a socket that was accepted.
     pub(crate) fn new(socket: socket2::Socket) -> io::Result<Self> {
@@ -89,18 +92,25 @@ impl AsyncSocket {
         })
     }
 
-    /// Waits until a peer that was accepted has chosen what the connection goes over. Nothing is lost where the
-    /// future is dropped.
-    pub(crate) async fn choose(&mut self) -> io::Result<()> {
-        if let AsyncSocket::Unix { socket, chosen } = self
-            && !*chosen
-        {
-            match AsyncMemory::chosen(socket).await? {
-                Some(memory) => *self = AsyncSocket::Memory(Box::new(memory)),
-                None => *chosen = true,
-            }
+    /// What a peer that was accepted goes on with, which its first bytes say; `None` where that is known. Nothing is lost where
+    /// the future is dropped.
+    pub(crate) async fn choice(&self) -> io::Result<Option<Choice>> {
+        Ok(match self {
+            AsyncSocket::Unix {
+                socket,
+                chosen: false,
+            } => Some(Choice(AsyncMemory::chosen(socket).await?.map(Box::new))),
+            _ => None,
+        })
+    }
+
+    /// Goes on with what the peer has chosen.
+    pub(crate) fn choose(&mut self, choice: Choice) {
+        match (choice.0, self) {
+            (Some(memory), socket) => *socket = AsyncSocket::Memory(memory),
+            (None, AsyncSocket::Unix { chosen, .. }) => *chosen = true,
+            (None, _) => {}
         }
-        Ok(())
     }
 
     /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end. Nothing
@@ -168,59 +178,65 @@ impl AsyncSocket {
         {}
     }
 
-    pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        match self {
-            AsyncSocket::Tcp(stream) => stream.write_all(bytes).await,
-            AsyncSocket::Unix { socket, .. } => socket.write_all(bytes).await,
-            AsyncSocket::Memory(_) | AsyncSocket::Process(_) | AsyncSocket::Tls(_) => {
-                while !bytes.is_empty() {
-                    let sent = self.send_some(bytes).await?;
-                    bytes = bytes.get(sent..).unwrap_or_default();
-                }
-                Ok(())
-            }
+    /// Sends a message, of which so much has left, as far as there is room. Gives how much of it has left then.
+    pub(crate) fn try_send_gathered(&self, message: &Gathered, sent: usize) -> io::Result<usize> {
+        match message.blobs.is_empty() {
+            true => self.try_send_slices(&mut [IoSlice::new(&message.bytes)], sent),
+            // Blobs from where they are.
+            false => self.try_send_slices(&mut message.slices(), sent),
         }
     }
 
-    /// The same with blobs from where they are.
-    pub(crate) async fn send_gathered(&mut self, message: &Gathered) -> io::Result<()> {
-        if message.blobs.is_empty() {
-            return self.send(&message.bytes).await;
-        }
-        let mut slices = message.slices();
-        let mut slices = &mut slices[..];
-        while !slices.is_empty() {
-            let sent = match self {
-                AsyncSocket::Tcp(stream) => stream.write_vectored(slices).await?,
-                AsyncSocket::Unix { socket, .. } => socket.write_vectored(slices).await?,
-                // Each piece is written to its place in the ring by itself anyway.
-                AsyncSocket::Memory(_) | AsyncSocket::Process(_) => {
-                    let first = slices.first().map_or(&[][..], |slice| slice);
-                    self.send_some(first).await?
+    fn try_send_slices(
+        &self,
+        mut slices: &mut [IoSlice<'_>],
+        mut sent: usize,
+    ) -> io::Result<usize> {
+        IoSlice::advance_slices(&mut slices, sent);
+        while let [first, rest @ ..] = &*slices {
+            let more = match self {
+                AsyncSocket::Tcp(stream) if !rest.is_empty() => stream.try_write_vectored(slices),
+                AsyncSocket::Unix { socket, .. } if !rest.is_empty() => {
+                    socket.try_write_vectored(slices)
                 }
-                AsyncSocket::Tls(tls) => tls.send_some(slices).await?,
+                AsyncSocket::Tls(tls) => tls.try_send(slices),
+                // Each piece is written to its place in a ring by itself anyway.
+                _ => self.try_send(first),
             };
-            if sent == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
+            match more {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(more) => {
+                    sent += more;
+                    IoSlice::advance_slices(&mut slices, more);
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
             }
-            IoSlice::advance_slices(&mut slices, sent);
         }
-        Ok(())
+        Ok(sent)
     }
 
     /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future is dropped.
     pub(crate) async fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.try_send(bytes) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
-                    AsyncSocket::Tcp(stream) => stream.writable().await?,
-                    AsyncSocket::Unix { socket, .. } => socket.writable().await?,
-                    AsyncSocket::Memory(memory) => memory.writable().await?,
-                    AsyncSocket::Process(stream) => stream.writable().await,
-                    AsyncSocket::Tls(tls) => tls.writable().await?,
-                },
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
                 result => return result,
             }
+        }
+    }
+
+    /// Waits until it is worth while to try to send again.
+    pub(crate) async fn writable(&self) -> io::Result<()> {
+        match self {
+            AsyncSocket::Tcp(stream) => stream.writable().await,
+            AsyncSocket::Unix { socket, .. } => socket.writable().await,
+            AsyncSocket::Memory(memory) => memory.writable().await,
+            AsyncSocket::Process(stream) => {
+                stream.writable().await;
+                Ok(())
+            }
+            AsyncSocket::Tls(tls) => tls.writable().await,
         }
     }
 

@@ -15,6 +15,21 @@ struct Queue {
     closed: bool,
 }
 
+impl Queue {
+    /// Appends as much as there is room for.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = ROOM.saturating_sub(self.bytes.len()).min(bytes.len());
+        if room == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.bytes.extend(bytes.get(..room).unwrap_or_default());
+        Ok(room)
+    }
+}
+
 #[derive(Default)]
 struct Direction {
     queue: Mutex<Queue>,
@@ -115,18 +130,7 @@ impl MemoryStream {
 
     /// Sends as much as there is room for.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let mut queue = self.outgoing.lock();
-        if queue.closed {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        let room = ROOM.saturating_sub(queue.bytes.len()).min(bytes.len());
-        if room == 0 && !bytes.is_empty() {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        queue.bytes.extend(bytes.get(..room).unwrap_or_default());
-        drop(queue);
-        self.outgoing.notify();
-        Ok(room)
+        self.send(bytes, Wait::Poll)
     }
 }
 
@@ -146,23 +150,20 @@ impl Stream for MemoryStream {
         Ok(received)
     }
 
-    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
         let mut queue = self.outgoing.lock();
-        while !bytes.is_empty() {
-            if queue.closed {
-                return Err(io::ErrorKind::BrokenPipe.into());
+        loop {
+            match (queue.put(bytes), wait) {
+                (Err(e), Wait::Until(deadline)) if e.kind() == io::ErrorKind::WouldBlock => {
+                    queue = self.outgoing.wait(queue, deadline)?;
+                }
+                (sent, _) => {
+                    drop(queue);
+                    self.outgoing.notify();
+                    return sent;
+                }
             }
-            let room = ROOM.saturating_sub(queue.bytes.len()).min(bytes.len());
-            if room == 0 {
-                queue = self.outgoing.wait(queue, deadline)?;
-                continue;
-            }
-            let (now, later) = bytes.split_at(room);
-            queue.bytes.extend(now);
-            bytes = later;
-            self.outgoing.notify();
         }
-        Ok(())
     }
 
     fn shutdown_recv(&self) {

@@ -17,7 +17,7 @@ mod spare;
 mod tls;
 
 #[cfg(feature = "async")]
-pub(crate) use async_socket::AsyncSocket;
+pub(crate) use async_socket::{AsyncSocket, Choice};
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
 pub use pipe::Pipe;
 #[cfg(feature = "async")]
@@ -47,12 +47,12 @@ use std::time::Instant;
 /// At most so much is received in one piece where its place is cleared before: most of it may stay empty.
 const PIECE: usize = 256 << 10;
 
-/// How long [`Stream::recv`] may wait.
+/// How long [`Stream::recv`] and [`Stream::send`] may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Not at all: `WouldBlock` where there is nothing.
+    /// Not at all: `WouldBlock` where there is nothing, or no room.
     Poll,
-    /// Until something comes, or until this instant: `TimedOut` then. `None` waits for ever.
+    /// Until there is, or until this instant: `TimedOut` then. `None` waits for ever.
     Until(Option<Instant>),
 }
 
@@ -73,8 +73,18 @@ pub trait Stream: Send + Sync {
         received
     }
 
+    /// Sends the first of these bytes, at least one, as many as there is room for. One thread sends at a time; where it could
+    /// not, and goes on later, it does so with the same bytes.
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize>;
+
     /// Sends all bytes, in one piece where the transport has room; `TimedOut` at the deadline.
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()>;
+    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let sent = self.send(bytes, Wait::Until(deadline))?;
+            bytes = bytes.get(sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
 
     /// The same with bytes from several places. A transport overrides it where it can send them in one piece.
     fn send_all_vectored(

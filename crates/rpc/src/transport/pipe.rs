@@ -70,23 +70,24 @@ impl Stream for Pipe {
         }
     }
 
-    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
         let output = self.output();
         let Some(output) = &*output else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        while !bytes.is_empty() {
+        loop {
             if self.sending_ends.has_rung() {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            match rustix::io::write(output, bytes) {
-                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.sending_ends.wait(output, PollFlags::OUT, deadline)?,
-                Err(e) => return Err(e.into()),
+            match (rustix::io::write(output, bytes), wait) {
+                (Ok(sent), _) => return Ok(sent),
+                (Err(Errno::INTR), _) => {}
+                (Err(Errno::AGAIN), Wait::Until(deadline)) => {
+                    self.sending_ends.wait(output, PollFlags::OUT, deadline)?;
+                }
+                (Err(e), _) => return Err(e.into()),
             }
         }
-        Ok(())
     }
 
     fn shutdown_recv(&self) {

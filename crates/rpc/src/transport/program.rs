@@ -82,8 +82,8 @@ impl Stream for RunningProgram {
         self.pipe.recv(buffer, wait)
     }
 
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        self.pipe.send_all(bytes, deadline)
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        self.pipe.send(bytes, wait)
     }
 
     fn shutdown_recv(&self) {

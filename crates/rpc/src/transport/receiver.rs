@@ -1,4 +1,4 @@
-use super::{Poller, Polling, Stream};
+use super::{Poller, Polling, Stream, Wait};
 use crate::buffers::{KEPT, reclaim};
 use bytes::BytesMut;
 use std::io;
@@ -61,6 +61,16 @@ impl Receiver {
             .recv_behind(stream, input, most, || Some(deadline()))?;
         self.little = begins && received <= SCRATCH;
         Ok(received)
+    }
+
+    /// Receives what is there; `WouldBlock` where that is nothing.
+    pub(crate) fn take(
+        &mut self,
+        stream: &dyn Stream,
+        input: &mut BytesMut,
+        needs: usize,
+    ) -> io::Result<usize> {
+        stream.recv_behind(input, needs.max(SCRATCH), Wait::Poll)
     }
 
     /// Lets go of the memory of an empty buffer that is large, or cannot be used again now. One of small messages can be,

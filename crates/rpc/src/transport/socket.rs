@@ -90,21 +90,23 @@ impl Socket {
 
 impl Socket {
     /// Sends something, waiting until the socket takes it.
-    fn send(
+    fn transmit(
         &self,
-        deadline: Option<Instant>,
+        wait: Wait,
         send: impl Fn(SendFlags) -> Result<usize, Errno>,
     ) -> io::Result<usize> {
-        let flags = match deadline {
-            None => SendFlags::NOSIGNAL,
-            Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        let flags = match wait {
+            Wait::Until(None) => SendFlags::NOSIGNAL,
+            _ => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
         };
         loop {
-            match send(flags) {
-                Ok(sent) => return Ok(sent),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.wait(PollFlags::OUT, deadline)?,
-                Err(e) => return Err(e.into()),
+            match (send(flags), wait) {
+                (Ok(sent), _) => return Ok(sent),
+                (Err(Errno::INTR), _) => {}
+                (Err(Errno::AGAIN), Wait::Until(deadline)) => {
+                    self.wait(PollFlags::OUT, deadline)?;
+                }
+                (Err(e), _) => return Err(e.into()),
             }
         }
     }
@@ -127,12 +129,8 @@ impl Stream for Socket {
         })
     }
 
-    fn send_all(&self, mut bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let sent = self.send(deadline, |flags| rustix::net::send(&self.fd, bytes, flags))?;
-            bytes = bytes.get(sent..).unwrap_or_default();
-        }
-        Ok(())
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        self.transmit(wait, |flags| rustix::net::send(&self.fd, bytes, flags))
     }
 
     fn send_all_vectored(
@@ -143,7 +141,7 @@ impl Stream for Socket {
         while !slices.is_empty() {
             // The system takes no more than 1,024 at a time (IOV_MAX).
             let some = slices.get(..1_024).unwrap_or(slices);
-            let sent = self.send(deadline, |flags| {
+            let sent = self.transmit(Wait::Until(deadline), |flags| {
                 let mut nothing = SendAncillaryBuffer::default();
                 rustix::net::sendmsg(&self.fd, some, &mut nothing, flags)
             })?;

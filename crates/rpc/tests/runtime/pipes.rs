@@ -35,6 +35,9 @@ fn nobody_reads() {
     let (a, _b) = pair();
     let sent = a.send_all(&vec![0; 1 << 20], soon());
     assert_eq!(sent.unwrap_err().kind(), ErrorKind::TimedOut);
+    let error = |wait| a.send(&[0], wait).unwrap_err().kind();
+    assert_eq!(error(Wait::Poll), ErrorKind::WouldBlock);
+    assert_eq!(error(Wait::Until(soon())), ErrorKind::TimedOut);
 }
 
 #[test]
@@ -156,7 +159,7 @@ impl Stream for StuckStream {
         Err(ErrorKind::ConnectionReset.into())
     }
 
-    fn send_all(&self, _: &[u8], _: Option<Instant>) -> io::Result<()> {
+    fn send(&self, _: &[u8], _: Wait) -> io::Result<usize> {
         self.0.sending.set();
         self.0.received.wait();
         self.0.failed.set();

@@ -190,12 +190,18 @@ fn channel(address: &str) -> blocking::Channel {
 
 /// Runs this against a server of every model, which must be idle and empty afterwards.
 fn with_servers(run: impl Fn(&Flow, &blocking::Channel)) {
-    for model in MODELS {
+    with_servers_of(MODELS, run);
+}
+
+fn with_servers_of(models: &[Model], run: impl Fn(&Flow, &blocking::Channel)) {
+    for model in models {
         let flow = Flow::default();
         let running = start(&flow, *model);
         let channel = channel(&address(&running));
         run(&flow, &channel);
-        until("the handlers have ended", || flow.running() == 0);
+        until(&format!("{model:?}: the handlers have ended"), || {
+            flow.running() == 0
+        });
         drop(channel);
         assert!(running.shutdown(LONG), "{model:?}");
     }
@@ -286,6 +292,52 @@ fn items_both_ways() {
         }
         words.finish();
         assert_eq!(echoes.next(), None);
+    });
+}
+
+/// Several streams, each within its credit, are together more than a connection holds: one thread that sends all of it first
+/// must not wait for itself.
+#[test]
+fn items_both_ways_that_are_read_later() {
+    const STREAMS: usize = 16;
+    const WORDS: usize = 20;
+    let word = "w".repeat(10_000);
+    with_servers(|_, channel| {
+        let open = |_| {
+            let opened: Result<Echo, Status> = channel.chat(&FLOW.methods[ECHO], ());
+            let (mut words, answer) = opened.expect("a call");
+            for _ in 0..WORDS {
+                words.send(&word).expect("a handler that listens");
+            }
+            (words, answer)
+        };
+        let streams: Vec<Echo> = (0..STREAMS).map(open).collect();
+        for (words, answer) in streams {
+            words.finish();
+            let echoes = answer.wait().expect("an answer");
+            assert_eq!(echoes.filter(|echo| echo.is_ok()).count(), WORDS);
+        }
+    });
+}
+
+/// More than a connection holds is on its way, and nobody reads it any more. A loop hears of it although it has something to
+/// send; a pool runs no more calls than it has threads, and a thread that sends hears nothing.
+#[cfg(feature = "async")]
+#[test]
+fn full_streams_that_are_dropped_stop_their_handlers() {
+    const STREAMS: usize = 16;
+    const SIZE: i32 = 10_000;
+    let models = [Model::EventLoops(Some(2)), Model::SingleThreaded];
+    with_servers_of(&models, |flow, channel| {
+        type Blobs = blocking::Receiver<dovetail::Bytes>;
+        let open = |_| {
+            let opened: Result<Blobs, Status> = channel.stream(&FLOW.methods[BLOBS], (&SIZE,));
+            opened.expect("an answer")
+        };
+        let streams: Vec<Blobs> = (0..STREAMS).map(open).collect();
+        let window = 256 * 1024 / SIZE as usize;
+        until("the window is full", || flow.made() > window);
+        drop(streams);
     });
 }
 

@@ -18,7 +18,7 @@ use crate::client::{Answered, Called};
 use crate::link::{Flush, Link};
 use crate::server::Calls;
 use crate::streams::{OwnCall, StreamCall};
-use crate::transport::{Receiver, Stream};
+use crate::transport::{Receiver, Stream, Wait};
 use crate::{Code, Execution, Status, buffers};
 use bytes::BytesMut;
 use dovetail_wire::Encode;
@@ -32,6 +32,9 @@ use std::time::{Duration, Instant};
 
 /// A connection that nobody used for so long is looked at before it is trusted with a call.
 const DOUBTFUL: Duration = Duration::from_secs(1);
+
+/// How long a server that takes nothing is waited for before one looks again what it has sent.
+const STUCK: Duration = Duration::from_millis(1);
 
 /// A connection that any number of callers share.
 #[derive(Clone)]
@@ -102,6 +105,14 @@ impl LastUsed {
     }
 }
 
+/// How long to receive.
+#[derive(Clone, Copy)]
+enum Until {
+    /// What is there.
+    Empty,
+    Deadline(Instant),
+}
+
 /// What to do next for somebody who waits.
 enum Next {
     Serve(Called),
@@ -151,7 +162,7 @@ impl Driver {
             }
             let mut out = table.take_out(empty);
             drop(table);
-            match self.stream.send_all(&out, Some(deadline)) {
+            match self.send_all(link, &out, deadline) {
                 Ok(()) => {}
                 // Part of a message may have left: nothing can follow it.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -162,6 +173,52 @@ impl Driver {
             buffers::sent(&mut out);
             empty = out;
         }
+    }
+
+    /// Sends all of it, and reads where the server does not take it: it may wait until what it has sent itself is read.
+    fn send_all(&self, link: &Link, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        let mut wait = Wait::Poll;
+        while !bytes.is_empty() {
+            match self.stream.send(bytes, wait) {
+                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) if e.kind() == io::ErrorKind::TimedOut && !left(deadline).is_zero() => {
+                    self.look(link, Until::Empty);
+                }
+                Err(e) => return Err(e),
+            }
+            if !bytes.is_empty() {
+                wait = Wait::Until(Some(deadline.min(Instant::now() + STUCK)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what has come, where nobody reads.
+    fn look(&self, link: &Link, until: Until) {
+        if std::mem::replace(&mut self.roles().reading, true) {
+            return;
+        }
+        while self.receive(link, until) {}
+        self.stop_reading(link);
+    }
+
+    /// Receives once, for who has the reading; false where that is to be left now: the time is over, the connection has
+    /// ended, or the server has called something.
+    fn receive(&self, link: &Link, until: Until) -> bool {
+        let mut receiving = lock(&self.receiving);
+        let receiving = &mut *receiving;
+        let (input, needs) = (&mut receiving.input, receiving.needs);
+        let (stream, receiver) = (&*self.stream, &mut receiving.receiver);
+        let received = match until {
+            Until::Empty => receiver.take(stream, input, needs),
+            Until::Deadline(deadline) => receiver.receive(stream, input, needs, || deadline),
+        };
+        let nothing = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        let late = matches!(&received, Err(e) if nothing.contains(&e.kind()));
+        let goes_on = !late && self.take_in(link, received, receiving, until);
+        receiving.receiver.relax(&mut receiving.input);
+        goes_on
     }
 
     fn give_up(&self, link: &Link, why: &Status) {
@@ -195,7 +252,7 @@ impl Driver {
         link: &Link,
         received: io::Result<usize>,
         receiving: &mut Receiving,
-        deadline: Instant,
+        until: Until,
     ) -> bool {
         let (target, mut all) = (&link.target, Vec::new());
         let outcome = match received {
@@ -205,7 +262,11 @@ impl Driver {
             }),
             Ok(_) => {
                 let services = self.calls.directory();
-                let received = link.receive(&mut receiving.input, services, Some(deadline));
+                let deadline = match until {
+                    Until::Empty => None,
+                    Until::Deadline(deadline) => Some(deadline),
+                };
+                let received = link.receive(&mut receiving.input, services, deadline);
                 receiving.needs = received.needs;
                 all = received.called;
                 received
@@ -245,6 +306,9 @@ impl Flush for Driver {
         let roles = self.roles();
         self.offer_turn(&roles);
         roles.wake_a_reader(link);
+        drop(roles);
+        // The server may not hear of it before there is room for what it has sent.
+        self.look(link, Until::Empty);
     }
 
     fn released(&self) {
@@ -260,7 +324,9 @@ impl Connected for Connection {
     /// Asks the socket where it was idle for long.
     fn usable(&self) -> Usable {
         if self.driver.last_used.again(Instant::now()) > DOUBTFUL && self.is_idle() {
-            self.look();
+            // More than what is there, which does not show that the other process is gone.
+            self.driver
+                .look(&self.link, Until::Deadline(Instant::now()));
         }
         self.link.lock().usable()
     }
@@ -307,18 +373,6 @@ impl Connection {
     /// True where nobody waits for anything.
     fn is_idle(&self) -> bool {
         !self.driver.roles().reading && self.link.lock().idle()
-    }
-
-    /// Takes in what has come while nobody waited: perhaps the end.
-    fn look(&self) {
-        let mut roles = self.driver.roles();
-        if std::mem::replace(&mut roles.reading, true) {
-            return;
-        }
-        drop(roles);
-        // More than a poll, which may not see that the other process is gone.
-        while self.receive(Instant::now()) {}
-        self.driver.stop_reading(&self.link);
     }
 
     /// Sends a call whose answer somebody else takes in.
@@ -459,7 +513,7 @@ impl Connection {
             if let Poll::Ready(found) = poll(context) {
                 break Some(found);
             }
-            if !self.receive(deadline) {
+            if !self.driver.receive(&self.link, Until::Deadline(deadline)) {
                 break None;
             }
         };
@@ -467,21 +521,6 @@ impl Connection {
             self.serve_all();
         }
         found
-    }
-
-    /// Receives once, for who has the reading; false where that is to be left now: the time is over, the connection has
-    /// ended, or the server has called something.
-    fn receive(&self, deadline: Instant) -> bool {
-        let mut receiving = lock(&self.driver.receiving);
-        let (driver, receiving) = (&self.driver, &mut *receiving);
-        let (input, needs) = (&mut receiving.input, receiving.needs);
-        let received = receiving
-            .receiver
-            .receive(&*driver.stream, input, needs, || deadline);
-        let late = matches!(&received, Err(e) if e.kind() == io::ErrorKind::TimedOut);
-        let goes_on = !late && driver.take_in(&self.link, received, receiving, deadline);
-        receiving.receiver.relax(&mut receiving.input);
-        goes_on
     }
 }
 

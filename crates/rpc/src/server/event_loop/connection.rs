@@ -15,7 +15,7 @@ use crate::server::counters::count;
 use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Door, Entered, Guest, LINGER, Shared};
-use crate::transport::{AsyncSocket, Experience};
+use crate::transport::{AsyncSocket, Choice, Experience};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{error::Elapsed, timeout};
+use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 
 /// Serves a connection until either end closes it.
 pub(super) async fn serve(
@@ -64,6 +64,7 @@ pub(super) async fn serve(
         stream,
         flight: Flight::default(),
         out: Outbox::default(),
+        leaving: None,
         experience: Experience::new(site.shared.polling),
     };
     connection.run().await?;
@@ -91,7 +92,18 @@ struct Connection<'a> {
     stream: AsyncSocket,
     flight: Flight<'a>,
     out: Outbox,
+    leaving: Option<Leaving>,
     experience: Experience,
+}
+
+/// What there was no room for in the socket. The rest of the connection goes on meanwhile: a peer may have to be heard before
+/// it makes room.
+struct Leaving {
+    message: Gathered,
+    /// How much of it has left.
+    sent: usize,
+    /// When the peer has had long enough to take it.
+    deadline: Instant,
 }
 
 /// What is received of later calls while the answer to one is being streamed.
@@ -99,14 +111,23 @@ const AHEAD: usize = 16 << 10;
 
 /// What a connection waits for.
 enum Event {
+    /// There is room again, or the time for that is over.
+    Room(Result<io::Result<()>, Elapsed>),
     /// Something is queued to be sent.
     Queued,
     /// The caller of a call with streams has gone.
     Gone,
     Answer(Gathered),
-    Received(Result<io::Result<usize>, Elapsed>),
+    Received(Result<io::Result<Came>, Elapsed>),
     /// The server goes down.
     Drain,
+}
+
+/// What has been received.
+enum Came {
+    Choice(Choice),
+    /// So many bytes, behind those that are there; 0 at the end.
+    Bytes(usize),
 }
 
 impl<'a> Connection<'a> {
@@ -125,7 +146,7 @@ impl<'a> Connection<'a> {
 
     async fn run(&mut self) -> io::Result<()> {
         loop {
-            self.start_calls().await?;
+            self.start_calls()?;
             #[cfg(feature = "grpc")]
             if self.session.is_http2() {
                 match self.stream {
@@ -138,13 +159,15 @@ impl<'a> Connection<'a> {
                 break;
             }
             self.session.transmit(&mut self.out.waiting.bytes);
-            self.session.transmit_streams(&mut self.out.waiting.bytes);
-            self.send().await?;
+            if self.leaving.is_none() {
+                self.session.transmit_streams(&mut self.out.waiting.bytes);
+            }
+            self.send()?;
             self.wait().await?;
         }
         self.session.transmit_streams(&mut self.out.waiting.bytes);
         let lingers = self.session.farewell(&mut self.out.waiting.bytes);
-        self.send().await?;
+        self.send_all().await?;
         if lingers {
             self.stream.shutdown_send().await?;
             // However it ends, the connection does.
@@ -154,7 +177,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Starts the calls that have arrived, as far as they may run side by side.
-    async fn start_calls(&mut self) -> io::Result<()> {
+    fn start_calls(&mut self) -> io::Result<()> {
         while self.has_room()
             && let Some(call) = self.flight.held.take().or_else(|| self.next_call())
         {
@@ -165,11 +188,11 @@ impl<'a> Connection<'a> {
             }
             self.flight.alone = alone;
             if self.session.greets() {
-                self.send().await?;
+                self.send()?;
             }
             self.start(call);
             if self.out.is_full() {
-                self.send().await?;
+                self.send()?;
             }
         }
         Ok(())
@@ -184,13 +207,19 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// True where another call may be taken. A peer that may cancel calls is always listened to; its calls
-    /// are refused where there is no room.
+    /// True where another call may be taken. A peer that may cancel calls is listened to, and its calls are refused where
+    /// there is no room, as long as it takes the answers.
     fn has_room(&self) -> bool {
-        self.session.is_multiplexed()
-            || self
-                .flight
-                .has_room(self.shared.limits.calls_per_connection)
+        let most = self.shared.limits.calls_per_connection;
+        match self.session.is_multiplexed() {
+            true => !self.is_crowded(),
+            false => self.leaving.is_none() && self.flight.has_room(most),
+        }
+    }
+
+    /// True where answers pile up behind those that the peer does not take.
+    fn is_crowded(&self) -> bool {
+        self.leaving.is_some() && self.out.is_full()
     }
 
     /// Most handlers are ready at once; the others join the flight.
@@ -230,7 +259,7 @@ impl<'a> Connection<'a> {
 
     /// Waits until something happens: an answer is ready, something is received, somebody wants to close.
     async fn wait(&mut self) -> io::Result<()> {
-        let idle = self.session.is_idle() && self.flight.is_empty();
+        let idle = self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none();
         if idle {
             // An idle connection keeps nothing.
             buffers::put_spare(std::mem::take(&mut self.session.input));
@@ -254,41 +283,48 @@ impl<'a> Connection<'a> {
         let drains = !self.session.ends()
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
-        let needs = self.session.needs();
-        let (stream, input) = (&mut self.stream, &mut self.session.input);
+        let (needs, crowded) = (self.session.needs(), self.is_crowded());
+        let (stream, input) = (&self.stream, &mut self.session.input);
+        let leaving = self.leaving.as_ref().map(|leaving| leaving.deadline);
+        let room = timeout_at(leaving.unwrap_or_else(Instant::now), stream.writable());
         let receive = async {
-            stream.choose().await?;
-            stream.receive(input, needs, &mut self.experience).await
+            Ok(match stream.choice().await? {
+                Some(choice) => Came::Choice(choice),
+                None => Came::Bytes(stream.receive(input, needs, &mut self.experience).await?),
+            })
         };
         let queued = poll_fn(|context| match &streams {
-            Some(streams) if streams.has_piece(context) => Poll::Ready(()),
+            Some(streams) if leaving.is_none() && streams.has_piece(context) => Poll::Ready(()),
             Some(streams) if full && streams.has_room(context) => Poll::Ready(()),
             _ => Poll::Pending,
         });
         let event = tokio::select! {
             biased;
+            room = room, if leaving.is_some() => Event::Room(room),
             () = self.queued.0.notified() => Event::Queued,
             () = queued => Event::Queued,
-            Some(answer) = self.flight.next() => Event::Answer(answer),
+            Some(answer) = self.flight.next(), if !crowded => Event::Answer(answer),
             received = timeout(patience, receive), if receives || watches => match received {
-                Ok(Ok(0)) if watches => Event::Gone,
+                Ok(Ok(Came::Bytes(0))) if watches => Event::Gone,
                 received => Event::Received(received),
             },
             _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
         };
         match event {
+            Event::Room(Ok(room)) => room.and_then(|()| self.go_on_sending())?,
+            Event::Room(Err(_)) => return Err(self.too_slow()),
             Event::Queued => {}
             Event::Gone => return Err(io::ErrorKind::ConnectionAborted.into()),
             Event::Answer(answer) => {
                 self.out.put(answer);
                 self.take_answers();
             }
-            Event::Received(Ok(Ok(0))) => self.session.closed(),
-            Event::Drain => self.session.going_down(),
-            Event::Received(Ok(received)) => {
-                received.map_err(|error| self.session.broken(error))?;
-            }
+            Event::Received(Ok(Ok(Came::Bytes(0)))) => self.session.closed(),
+            Event::Received(Ok(Ok(Came::Bytes(_)))) => {}
+            Event::Received(Ok(Ok(Came::Choice(choice)))) => self.stream.choose(choice),
+            Event::Received(Ok(Err(error))) => return Err(self.session.broken(error)),
             Event::Received(Err(_)) => self.session.timed_out(),
+            Event::Drain => self.session.going_down(),
         }
         Ok(())
     }
@@ -301,20 +337,59 @@ impl<'a> Connection<'a> {
         }
     }
 
-    async fn send(&mut self) -> io::Result<()> {
-        if self.out.waiting.is_empty() {
+    /// Sends what waits. What there is no room for leaves while the connection waits.
+    fn send(&mut self) -> io::Result<()> {
+        if self.out.waiting.is_empty() || self.leaving.is_some() {
             return Ok(());
         }
-        let sending = self.stream.send_gathered(&self.out.waiting);
-        let sent = timeout(self.shared.limits.transfer, sending).await;
+        let sent = self.stream.try_send_gathered(&self.out.waiting, 0)?;
         self.seat.answered();
         self.stream.give_way(self.seat.is_alone());
-        if let Some(large) = self.out.sent() {
+        if sent < self.out.waiting.len() {
+            self.leaving = Some(Leaving {
+                message: std::mem::take(&mut self.out.waiting),
+                sent,
+                deadline: Instant::now() + self.shared.limits.transfer,
+            });
+        } else if let Some(large) = self.out.sent() {
             spares::put_large(large);
         }
-        sent.unwrap_or_else(|_| {
-            count(&self.shared.counters.transfer_timeouts);
-            Err(io::ErrorKind::TimedOut.into())
-        })
+        Ok(())
+    }
+
+    /// There is room for more of what is leaving.
+    fn go_on_sending(&mut self) -> io::Result<()> {
+        let Some(leaving) = &mut self.leaving else {
+            return Ok(());
+        };
+        leaving.sent = self
+            .stream
+            .try_send_gathered(&leaving.message, leaving.sent)?;
+        if leaving.sent == leaving.message.len()
+            && let Some(mut left) = self.leaving.take()
+            && let Some(large) = buffers::sent(&mut left.message.bytes)
+        {
+            spares::put_large(large);
+        }
+        Ok(())
+    }
+
+    /// Sends all there is.
+    async fn send_all(&mut self) -> io::Result<()> {
+        self.send()?;
+        while let Some(leaving) = &self.leaving {
+            match timeout_at(leaving.deadline, self.stream.writable()).await {
+                Ok(room) => room.and_then(|()| self.go_on_sending())?,
+                Err(_) => return Err(self.too_slow()),
+            }
+            self.send()?;
+        }
+        Ok(())
+    }
+
+    /// The peer has taken nothing for too long.
+    fn too_slow(&self) -> io::Error {
+        count(&self.shared.counters.transfer_timeouts);
+        io::ErrorKind::TimedOut.into()
     }
 }

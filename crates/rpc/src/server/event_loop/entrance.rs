@@ -21,7 +21,9 @@ pub(super) async fn enter(
     let (limits, counters) = (&site.shared.limits, &site.shared.counters);
     let mut received = BytesMut::new();
     let first = async {
-        stream.choose().await?;
+        if let Some(choice) = stream.choice().await? {
+            stream.choose(choice);
+        }
         stream.receive(&mut received, 1, &mut never()).await
     };
     tokio::select! {

@@ -135,8 +135,14 @@ impl Stream for Memory {
         }
     }
 
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        Ok(lock(&self.sender).write_all(&[bytes], deadline)?)
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        let mut sender = lock(&self.sender);
+        loop {
+            match (sender.try_write(&[bytes]), wait) {
+                (Err(Error::WouldBlock), Wait::Until(deadline)) => sender.wait(deadline)?,
+                (sent, _) => return Ok(sent?),
+            }
+        }
     }
 
     fn send_all_vectored(
@@ -224,8 +230,8 @@ impl Stream for Visitor {
         }
     }
 
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        self.stream().send_all(bytes, deadline)
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        self.stream().send(bytes, wait)
     }
 
     fn send_all_vectored(

@@ -45,10 +45,6 @@ mod unreachable {
             match self.0 {}
         }
 
-        pub(crate) async fn send_some(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
-            match self.0 {}
-        }
-
         pub(crate) async fn readable(&self) -> io::Result<()> {
             match self.0 {}
         }

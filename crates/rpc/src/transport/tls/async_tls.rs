@@ -151,16 +151,6 @@ impl AsyncTls {
         Ok(std::mem::take(&mut state.owed))
     }
 
-    /// The same, once it has left.
-    pub(crate) async fn send_some(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        loop {
-            match self.try_send(slices) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
-                sent => return sent,
-            }
-        }
-    }
-
     pub(crate) async fn readable(&self) -> io::Result<()> {
         on!(&self.socket, socket => socket.readable().await)
     }

@@ -14,10 +14,19 @@ struct TlsStream {
     stream: Arc<dyn Stream>,
     /// Never locked while anybody waits for the stream: one thread may receive while another sends.
     records: Mutex<Records>,
-    /// Held by who sends, until that has left: records arrive in the order in which they are made.
-    sending: Mutex<Vec<u8>>,
+    /// Held by who sends: records leave in the order in which they are made.
+    sending: Mutex<Sending>,
     /// Held by who receives.
     receiving: Mutex<Receiving>,
+}
+
+#[derive(Default)]
+struct Sending {
+    /// Records, and how much of them has left.
+    records: Vec<u8>,
+    sent: usize,
+    /// The plaintext in them that whoever sends has not been told of.
+    sealed: usize,
 }
 
 struct Receiving {
@@ -83,17 +92,33 @@ impl TlsStream {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
-        words(&mut lock(&self.records), &mut out);
-        self.send_out(&mut out, Some(deadline))
+        words(&mut lock(&self.records), &mut out.records);
+        self.send_out(&mut out, Wait::Until(Some(deadline)))
     }
 
-    fn send_out(&self, out: &mut Vec<u8>, deadline: Option<Instant>) -> io::Result<()> {
-        let sent = match out.is_empty() {
-            true => Ok(()),
-            false => self.stream.send_all(out, deadline),
-        };
-        buffers::sent(out);
-        sent
+    /// Sends all records there are. Where there is no room for all of them, the rest stays there.
+    fn send_out(&self, out: &mut Sending, wait: Wait) -> io::Result<()> {
+        while out.sent < out.records.len() {
+            out.sent += self.stream.send(&out.records[out.sent..], wait)?;
+        }
+        out.sent = 0;
+        buffers::sent(&mut out.records);
+        Ok(())
+    }
+
+    /// Seals the first of these bytes, unless that was done when they were to be sent before, and sends the records. Gives
+    /// how many they are.
+    fn send_first(
+        &self,
+        out: &mut Sending,
+        slices: &[IoSlice<'_>],
+        wait: Wait,
+    ) -> io::Result<usize> {
+        if out.sealed == 0 {
+            out.sealed = lock(&self.records).seal(slices, &mut out.records)?;
+        }
+        self.send_out(out, wait)?;
+        Ok(std::mem::take(&mut out.sealed))
     }
 
     /// Waits until there is something to take; false at the end.
@@ -140,8 +165,8 @@ impl Stream for TlsStream {
         Ok(length)
     }
 
-    fn send_all(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
-        self.send_all_vectored(&mut [IoSlice::new(bytes)], deadline)
+    fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize> {
+        self.send_first(&mut lock(&self.sending), &[IoSlice::new(bytes)], wait)
     }
 
     fn send_all_vectored(
@@ -152,9 +177,8 @@ impl Stream for TlsStream {
         let mut out = lock(&self.sending);
         IoSlice::advance_slices(&mut slices, 0);
         while !slices.is_empty() {
-            let sealed = lock(&self.records).seal(slices, &mut out)?;
-            self.send_out(&mut out, deadline)?;
-            IoSlice::advance_slices(&mut slices, sealed);
+            let sent = self.send_first(&mut out, slices, Wait::Until(deadline))?;
+            IoSlice::advance_slices(&mut slices, sent);
         }
         Ok(())
     }
@@ -247,6 +271,24 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn one_thread_sends_and_receives_by_turns() {
+        let [(ours, _), (theirs, _)] = pair();
+        let all: Vec<u8> = (0..1 << 20).map(|at: u32| (at / 7) as u8).collect();
+        let (mut sent, mut received) = (0, BytesMut::new());
+        while received.len() < all.len() {
+            match ours.send(&all[sent..], Wait::Poll) {
+                Ok(more) => sent += more,
+                Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock),
+            }
+            while theirs
+                .recv_behind(&mut received, all.len(), Wait::Poll)
+                .is_ok()
+            {}
+        }
+        assert_eq!((sent, &received[..]), (all.len(), &all[..]));
     }
 
     #[test]
