@@ -365,11 +365,13 @@ impl<'a> Connection<'a> {
         leaving.sent = self
             .stream
             .try_send_gathered(&leaving.message, leaving.sent)?;
-        if leaving.sent == leaving.message.len()
-            && let Some(mut left) = self.leaving.take()
-            && let Some(large) = buffers::sent(&mut left.message.bytes)
-        {
-            spares::put_large(large);
+        if leaving.sent == leaving.message.len() {
+            let mut bytes = std::mem::take(&mut leaving.message.bytes);
+            self.leaving = None;
+            match buffers::sent(&mut bytes) {
+                Some(large) => spares::put_large(large),
+                None => self.out.lend(bytes),
+            }
         }
         Ok(())
     }
