@@ -5,27 +5,50 @@ use crate::fixture::*;
 use dovetail::{Model, ServerLimits};
 use std::time::Duration;
 
-/// What is sent at once, the order of the replies' numbers, and how many of them come before the gate opens.
+/// What is sent at once, and the numbers of the replies that come before the gate opens, and after it.
 struct Row {
     name: &'static str,
     sent: Vec<u8>,
-    replies: &'static [i32],
-    before: usize,
+    before: Replies,
+    after: Replies,
+}
+
+enum Replies {
+    InOrder(&'static [i32]),
+    /// They are of calls that run side by side.
+    InAnyOrder(&'static [i32]),
+}
+
+use Replies::{InAnyOrder, InOrder};
+
+impl Replies {
+    fn count(&self) -> usize {
+        let (InOrder(numbers) | InAnyOrder(numbers)) = self;
+        numbers.len()
+    }
+
+    fn check(&self, mut replies: Vec<i32>, what: &str) {
+        let (InOrder(numbers) | InAnyOrder(numbers)) = self;
+        if let InAnyOrder(_) = self {
+            replies.sort_unstable();
+        }
+        assert_eq!(replies, *numbers, "{what}");
+    }
 }
 
 fn rows() -> Vec<Row> {
-    let row = |name, sent: &[Vec<u8>], replies, before| Row {
+    let row = |name, sent: &[Vec<u8>], before, after| Row {
         name,
         sent: sent.concat(),
-        replies,
         before,
+        after,
     };
     vec![
         row(
             "a call overtakes one that waits",
             &[numbered("wait", 1, &[1]), numbered("noted", 2, &[])],
-            &[2, 1],
-            1,
+            InOrder(&[2]),
+            InOrder(&[1]),
         ),
         row(
             "answers leave as they are ready",
@@ -35,8 +58,8 @@ fn rows() -> Vec<Row> {
                 numbered("wait", 3, &[1]),
                 numbered("noted", 4, &[]),
             ],
-            &[2, 4, 1, 3],
-            2,
+            InAnyOrder(&[2, 4]),
+            InAnyOrder(&[1, 3]),
         ),
         row(
             "a client that repeats a number gets its answers in order",
@@ -45,20 +68,20 @@ fn rows() -> Vec<Row> {
                 numbered("wait", 7, &[1]),
                 numbered("noted", 7, &[]),
             ],
-            &[7, 7, 7],
-            1,
+            InOrder(&[7]),
+            InOrder(&[7, 7]),
         ),
         row(
             "a plain client gets its answers in order, whatever its numbers",
             &[call("wait", 1, &[1]), call("noted", 2, &[])],
-            &[1, 2],
-            0,
+            InOrder(&[]),
+            InOrder(&[1, 2]),
         ),
         row(
             "nothing overtakes a one-way call",
             &[oneway("note", 1, &[5, 1]), call("noted", 2, &[])],
-            &[2],
-            0,
+            InOrder(&[]),
+            InOrder(&[2]),
         ),
         row(
             "a one-way call does not overtake either",
@@ -67,8 +90,8 @@ fn rows() -> Vec<Row> {
                 numbered_oneway("note", 2, &[5, 1]),
                 numbered("noted", 3, &[]),
             ],
-            &[1, 3],
-            0,
+            InOrder(&[]),
+            InOrder(&[1, 3]),
         ),
     ]
 }
@@ -82,26 +105,13 @@ fn what_overtakes_what() {
             let running = start(&probe, *model, ServerLimits::default());
             let mut raw = Raw::connect(&running);
             raw.send(&row.sent);
-            let mut replies = raw.seqids(row.before);
+            row.before.check(raw.seqids(row.before.count()), &what);
             assert!(raw.is_silent(), "{what}");
             probe.open(1);
-            replies.extend(raw.seqids(row.replies.len() - row.before));
-            assert_eq!(
-                unordered_tail(&replies, row.before),
-                unordered_tail(row.replies, row.before),
-                "{what}"
-            );
+            row.after.check(raw.seqids(row.after.count()), &what);
             assert!(running.shutdown(LONG), "{what}");
         }
     }
-}
-
-/// Calls that wait at the same gate go on in any order.
-fn unordered_tail(replies: &[i32], before: usize) -> Vec<i32> {
-    let (ordered, any) = replies.split_at(before);
-    let mut any = any.to_vec();
-    any.sort_unstable();
-    [ordered, &any].concat()
 }
 
 #[test]
