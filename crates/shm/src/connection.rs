@@ -463,6 +463,8 @@ impl Receiver {
 
     /// One look: false where [`try_read`](Self::try_read) would answer `WouldBlock`. For whoever polls.
     pub fn is_ready(&mut self) -> bool {
+        // The peer writes the tail and the record: so they come from its cache at the same time, not in turn.
+        self.end.peer.expect(self.consumer.position());
         self.chunk.is_some() || !matches!(can_read(&self.end, &mut self.consumer), Ok(false))
     }
 

@@ -235,6 +235,12 @@ impl Consumer {
         }
     }
 
+    /// Where the next record begins.
+    #[cfg(not(loom))]
+    pub(crate) fn position(&self) -> u32 {
+        self.head
+    }
+
     /// Whether there is a record; looks again where there was none.
     pub(crate) fn has_record(&mut self, tail: &Word) -> Result<bool, Error> {
         if self.head == self.tail {

@@ -42,6 +42,9 @@ const SEALS: SealFlags = SealFlags::SHRINK
 /// `TMPFS_MAGIC` of statfs(2), which memfds have but for those in huge pages, whose absence is a SIGBUS.
 const TMPFS: i64 = 0x0102_1994;
 
+/// A cache line.
+const LINE: usize = 64;
+
 /// The segment that this end writes.
 #[derive(Debug)]
 pub(crate) struct OwnSegment {
@@ -210,6 +213,14 @@ impl PeerSegment {
         let count = count.min(left);
         self.read(self.bounds.chunk_start(index) + at as u64, count, into);
         count
+    }
+
+    /// Has the processor fetch the ring's bytes from there on, which are about to be read.
+    pub(crate) fn expect(&self, at: u32) {
+        let start = PAGE as usize + (at % self.bounds.ring) as usize;
+        for line in [start, start + LINE] {
+            volatile::prefetch(self.map.as_ptr().wrapping_add(line));
+        }
     }
 
     /// Copies bytes out.

@@ -14,6 +14,19 @@ const BLOCK: usize = size_of::<Block>();
 /// Blocks of a step: loads that do not wait for each other.
 const STEP: usize = 4;
 
+/// Has the processor fetch the line of a byte: a hint, which reads nothing and cannot fail, wherever that is.
+#[inline]
+pub(crate) fn prefetch(at: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint is harmless for any address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}
+
 /// Copies bytes, each loaded exactly once. If they change meanwhile, old and new ones arrive mixed.
 ///
 /// # Safety
