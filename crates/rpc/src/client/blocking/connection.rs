@@ -73,6 +73,8 @@ pub(super) struct Roles {
     reading: bool,
     /// Callers that wait for their turn.
     queueing: usize,
+    /// Those that sleep while another one reads.
+    asleep: usize,
     /// What the server calls, for whoever waits next.
     pub(super) called: VecDeque<Called>,
     /// Threads that run handlers. They may be those that wait for replies, too.
@@ -100,7 +102,10 @@ impl LastUsed {
     /// It is used now. How long ago it was used before.
     fn again(&self, now: Instant) -> Duration {
         let since = now.saturating_duration_since(self.made).as_millis() as u64;
-        let before = self.since.swap(since, Ordering::Relaxed);
+        let before = self.since.load(Ordering::Relaxed);
+        if since != before {
+            self.since.store(since, Ordering::Relaxed);
+        }
         Duration::from_millis(since.saturating_sub(before))
     }
 }
@@ -130,7 +135,10 @@ impl Driver {
         let mut roles = self.roles();
         match roles.called.pop_front() {
             Some(called) => Next::Serve(called),
-            None if roles.reading => Next::Sleep,
+            None if roles.reading => {
+                roles.asleep += 1;
+                Next::Sleep
+            }
             None => {
                 roles.reading = true;
                 Next::Read
@@ -286,7 +294,7 @@ impl Driver {
 impl Roles {
     /// Somebody must read as long as somebody waits.
     fn wake_a_reader(&self, link: &Link) {
-        if !self.reading {
+        if !self.reading && self.asleep > 0 {
             // Who is busy with a handler does not read.
             let all = self.busy > 0 || !self.called.is_empty();
             link.lock().wake(all);
@@ -321,13 +329,7 @@ impl Flush for Driver {
 }
 
 impl Connected for Connection {
-    /// Asks the socket where it was idle for long.
     fn usable(&self) -> Usable {
-        if self.driver.last_used.again(Instant::now()) > DOUBTFUL && self.is_idle() {
-            // More than what is there, which does not show that the other process is gone.
-            self.driver
-                .look(&self.link, Until::Deadline(Instant::now()));
-        }
         self.link.lock().usable()
     }
 
@@ -346,6 +348,7 @@ impl Connection {
             roles: Mutex::new(Roles {
                 reading: false,
                 queueing: 0,
+                asleep: 0,
                 called: VecDeque::new(),
                 busy: 0,
                 aside: Vec::new(),
@@ -368,6 +371,16 @@ impl Connection {
     pub(crate) fn of(link: &Arc<Link>) -> Option<Self> {
         let (link, driver) = (link.clone(), link.blocking()?);
         Some(Connection { link, driver })
+    }
+
+    /// Whether it is to be trusted with a call: asks the socket where it was idle for long.
+    pub(super) fn is_alive(&self, now: Instant) -> bool {
+        if self.driver.last_used.again(now) <= DOUBTFUL || !self.is_idle() {
+            return true;
+        }
+        // More than what is there, which does not show that the other process is gone.
+        self.driver.look(&self.link, Until::Deadline(now));
+        !self.link.lock().broken()
     }
 
     /// True where nobody waits for anything.
@@ -484,7 +497,10 @@ impl Connection {
         loop {
             match self.driver.next() {
                 Next::Serve(called) => self.serve(called),
-                Next::Sleep => thread::park_timeout(left(deadline)),
+                Next::Sleep => {
+                    thread::park_timeout(left(deadline));
+                    self.driver.roles().asleep -= 1;
+                }
                 Next::Read => {
                     if let Some(found) = self.read(deadline, &context, &mut poll) {
                         return Some(found);

@@ -76,9 +76,9 @@ struct Server {
 
 impl Server {
     /// The connection whose turn it is.
-    fn connection(&self, options: &Arc<Options>) -> Result<Connection, Status> {
+    fn connection(&self, options: &Arc<Options>, now: Instant) -> Result<Connection, Status> {
         let place = self.places.turn();
-        match usable(place, options) {
+        match usable(place, options, now) {
             Some(connection) => Ok(connection),
             None => self.dial(place, options),
         }
@@ -90,7 +90,7 @@ impl Server {
         options: &Arc<Options>,
     ) -> Result<Connection, Status> {
         let mut dial = place.dial.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = usable(place, options) {
+        if let Some(connection) = usable(place, options, Instant::now()) {
             return Ok(connection);
         }
         place.begin(&dial)?;
@@ -105,6 +105,7 @@ impl Server {
 fn usable(
     place: &Arc<Place<Connection, Mutex<Dial>>>,
     options: &Arc<Options>,
+    now: Instant,
 ) -> Option<Connection> {
     let (there, elsewhere) = place.usable()?;
     if let Some(address) = elsewhere {
@@ -119,7 +120,7 @@ fn usable(
         // Without a thread it stays where it is.
         let _ = thread.spawn(moving);
     }
-    Some(there)
+    there.is_alive(now).then_some(there)
 }
 
 impl Channel {
@@ -235,22 +236,16 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        let deadline = Instant::now() + self.options.timeout;
-        let mut retries = Retries::new(false);
-        loop {
-            let connection = self.connection()?;
+        self.retry(false, |connection, deadline| {
             let remote = Remote::promised(connection.link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
                 promise: Some(remote.slot()),
                 ..self.outgoing(method, &params)
             };
-            match connection.queue(call, deadline) {
-                Err(status)
-                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
-                queued => return queued.map(|_| ObjectRef::there(Arc::new(remote)).into()),
-            }
-        }
+            connection.queue(call, deadline)?;
+            Ok(ObjectRef::there(Arc::new(remote)).into())
+        })
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
@@ -313,7 +308,7 @@ impl Channel {
         deadline: Instant,
     ) -> Result<streams::Call, Status> {
         let params = (params, method.params);
-        let connection = self.connection()?;
+        let connection = self.connection(Instant::now())?;
         let Options {
             timeout,
             stream_timeout,
@@ -394,8 +389,7 @@ impl Channel {
         body.ok_or_else(|| Status::new(Code::Internal, "a call without an answer"))
     }
 
-    /// Tries a call, and again on a fresh connection where that cannot do harm: when the old one was lost
-    /// before the call was sent, or, once, when the contract says that twice is as good as once.
+    /// `None` for a one-way call that has no answer.
     fn attempt(
         &self,
         call: Outgoing<'_, impl Encode>,
@@ -404,23 +398,36 @@ impl Channel {
         if let Shared::Local(service) = &*self.shared {
             return block_on(local::call(service, call, self.options.decoding));
         }
-        let deadline = Instant::now() + self.options.timeout;
+        self.retry(idempotent, |connection, deadline| {
+            connection.call(call, self.options.timeout, deadline)
+        })
+    }
+
+    /// Tries a call, and again on a fresh connection where that cannot do harm: when the old one was lost
+    /// before the call was sent, or, once, when the contract says that twice is as good as once.
+    fn retry<R>(
+        &self,
+        idempotent: bool,
+        attempt: impl Fn(Connection, Instant) -> Result<R, Status>,
+    ) -> Result<R, Status> {
+        let mut now = Instant::now();
+        let deadline = now + self.options.timeout;
         let mut retries = Retries::new(idempotent);
         loop {
-            match self
-                .connection()?
-                .call(call, self.options.timeout, deadline)
-            {
-                Err(status)
-                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
-                result => return result,
+            let result = attempt(self.connection(now)?, deadline);
+            if !matches!(&result, Err(status) if self.redials() && retries.again(status)) {
+                return result;
+            }
+            now = Instant::now();
+            if now >= deadline {
+                return result;
             }
         }
     }
 
-    fn connection(&self) -> Result<Connection, Status> {
+    fn connection(&self, now: Instant) -> Result<Connection, Status> {
         match &*self.shared {
-            Shared::Server(server) => server.connection(&self.options),
+            Shared::Server(server) => server.connection(&self.options, now),
             Shared::Caller(connection) | Shared::Object(connection, ..) => Ok(connection.clone()),
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
