@@ -2,12 +2,13 @@
 
 use crate::Status;
 use crate::buffers::Gathered;
-use crate::client::{Called, Fault, Table, blocking};
+use crate::client::{Called, Fault, Table, Woken, blocking};
 use crate::incoming::ReplyTo;
 use crate::objects::{ObjectDirectory, Objects, Remote};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::Directory;
 use dovetail_wire::Limits;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,37 @@ pub(crate) struct Received {
     /// How much to receive next.
     pub(crate) needs: usize,
     pub(crate) understood: Result<(), Fault>,
+}
+
+/// The table, as long as it is locked. Whose replies have come meanwhile is woken afterwards: a caller that runs at once
+/// needs the table first of all.
+pub(crate) struct Locked<'a> {
+    // In this order: it is unlocked before they are woken.
+    table: MutexGuard<'a, Table>,
+    woken: Option<Woken>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        &self.table
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Table {
+        &mut self.table
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.table.woken.is_empty() {
+            self.woken = Some(std::mem::take(&mut self.table.woken));
+        }
+    }
 }
 
 /// A connection that several use at a time.
@@ -137,8 +169,12 @@ impl Link {
     }
 
     /// For the driver, which knows what it has to send.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    #[inline]
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked {
+            table: self.table.lock().unwrap_or_else(PoisonError::into_inner),
+            woken: None,
+        }
     }
 
     /// For everybody else: what is queued is sent afterwards.

@@ -9,6 +9,7 @@ mod places;
 mod recycled;
 mod security;
 mod table;
+mod woken;
 
 #[cfg(feature = "async")]
 mod channel;
@@ -26,6 +27,7 @@ pub(crate) use machine::{Called, Fault, code_of};
 #[cfg(feature = "tls")]
 pub(crate) use security::Security;
 pub(crate) use table::{Outgoing, Table};
+pub(crate) use woken::Woken;
 
 use crate::objects::local;
 use crate::reply::ReplySlot;

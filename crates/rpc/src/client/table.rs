@@ -4,6 +4,7 @@ use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::moving::Moving;
 use super::options::Options;
 use super::places::Usable;
+use super::woken::Woken;
 use super::{Answered, ReadObjects};
 use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
 use crate::streams::{Inboxes, Next, ended, given_up};
@@ -68,6 +69,8 @@ pub(crate) struct Table {
     pub(crate) objects: Arc<Objects>,
     /// What calls that are not answered have passed.
     passed: HashMap<u64, Arc<Transfer>>,
+    /// Those whose replies have come, until the table is no longer locked.
+    pub(crate) woken: Woken,
     limits: Limits,
     /// Those without a reply.
     open: usize,
@@ -90,6 +93,8 @@ struct Entry {
 /// Who waits for a reply.
 enum Waiter {
     Caller(Waker),
+    /// A caller that knows that its reply has come.
+    Woken,
     /// The object that it is to bring.
     Promise(Slot),
     /// Its objects are to be released.
@@ -102,6 +107,12 @@ impl Entry {
         match &self.waiter {
             Waiter::Caller(waiter) if self.reply.is_none() => Some(waiter),
             _ => None,
+        }
+    }
+
+    fn wake(&mut self, woken: &mut Woken) {
+        if let Waiter::Caller(waiter) = std::mem::replace(&mut self.waiter, Waiter::Woken) {
+            woken.push(waiter);
         }
     }
 }
@@ -189,6 +200,7 @@ impl Table {
             streams: Inboxes::default(),
             objects,
             passed: HashMap::new(),
+            woken: Woken::default(),
             limits,
             open: 0,
             most,
@@ -471,14 +483,14 @@ impl Table {
             return;
         }
         self.open -= 1;
-        if let Waiter::Caller(waiter) = &entry.waiter {
+        if let Waiter::Caller(_) = &entry.waiter {
             let objects = entry.read.map(|_| {
                 let lease = self.objects.lease();
                 Arc::new(Transfer::new(self.objects.clone(), lease)) as _
             });
             let result = reply.result;
             entry.reply = Some(result.map(|body| Answered { body, objects }));
-            return waiter.wake_by_ref();
+            return entry.wake(&mut self.woken);
         }
         if let Some(entry) = self.calls.remove(&reply.call) {
             self.deliver_late(reply, &entry);
@@ -614,12 +626,12 @@ impl Table {
             if entry.reply.is_none() {
                 entry.reply = Some(Err(why.clone()));
                 match &entry.waiter {
-                    Waiter::Caller(waiter) => waiter.wake_by_ref(),
+                    Waiter::Caller(_) => entry.wake(&mut self.woken),
                     Waiter::Promise(slot) => *slot.lock() = RemoteState::Failed(why.clone()),
-                    Waiter::Nobody => {}
+                    Waiter::Woken | Waiter::Nobody => {}
                 }
             }
-            matches!(entry.waiter, Waiter::Caller(_))
+            matches!(entry.waiter, Waiter::Woken)
         });
         self.streams.fail_all(why);
         self.open = 0;
@@ -631,11 +643,12 @@ impl Table {
     }
 
     /// Wakes those who wait for something: one of them, or all.
-    pub(crate) fn wake(&self, all: bool) {
+    pub(crate) fn wake(&mut self, all: bool) {
         let callers = self.calls.values().filter_map(Entry::caller);
         let waiting = callers.chain(self.streams.waiting());
         let most = if all { usize::MAX } else { 1 };
-        waiting.take(most).for_each(Waker::wake_by_ref);
+        let waiting = waiting.take(most).cloned();
+        waiting.for_each(|waker| self.woken.push(waker));
     }
 
     /// True where several callers wait for replies.

@@ -150,8 +150,19 @@ impl Driver {
     fn stop_reading(&self, link: &Link) -> bool {
         let mut roles = self.roles();
         roles.reading = false;
-        roles.wake_a_reader(link);
-        !roles.called.is_empty()
+        let called = !roles.called.is_empty();
+        self.wake_a_reader(link, roles);
+        called
+    }
+
+    /// Somebody must read as long as somebody waits. Who is woken needs the roles, which are no longer locked then.
+    fn wake_a_reader(&self, link: &Link, roles: MutexGuard<'_, Roles>) {
+        if !roles.reading && roles.asleep > 0 {
+            // Who is busy with a handler does not read.
+            let all = roles.busy > 0 || !roles.called.is_empty();
+            drop(roles);
+            link.lock().wake(all);
+        }
     }
 
     /// Sends what is queued, unless another caller does so already and takes it along.
@@ -291,17 +302,6 @@ impl Driver {
     }
 }
 
-impl Roles {
-    /// Somebody must read as long as somebody waits.
-    fn wake_a_reader(&self, link: &Link) {
-        if !self.reading && self.asleep > 0 {
-            // Who is busy with a handler does not read.
-            let all = self.busy > 0 || !self.called.is_empty();
-            link.lock().wake(all);
-        }
-    }
-}
-
 impl Flush for Driver {
     fn flush(&self, link: &Link, deadline: Option<Instant>) {
         self.send(
@@ -313,8 +313,7 @@ impl Flush for Driver {
     fn parted(&self, link: &Link) {
         let roles = self.roles();
         self.offer_turn(&roles);
-        roles.wake_a_reader(link);
-        drop(roles);
+        self.wake_a_reader(link, roles);
         // The server may not hear of it before there is room for what it has sent.
         self.look(link, Until::Empty);
     }
