@@ -3,10 +3,14 @@
 //! polling while others need the core is a disaster. So the policy learns.
 
 mod credit;
+#[cfg(feature = "grpc")]
+mod patience;
 
 use super::{Stream, Wait};
 use bytes::BytesMut;
 use credit::Credit;
+#[cfg(feature = "grpc")]
+pub(super) use patience::Patience;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -176,6 +180,16 @@ impl Experience {
                 None
             }
             Polling::Adaptive => self.credit.limit(),
+        }
+    }
+
+    /// True where the next poll is likely to pay.
+    #[cfg(feature = "grpc")]
+    fn is_good(&self) -> bool {
+        match self.setting {
+            Polling::Never => false,
+            Polling::Always => true,
+            Polling::Adaptive => self.pause == 0 && self.credit.limit().is_some(),
         }
     }
 

@@ -1,28 +1,18 @@
 //! A socket of which some has been received already, as libraries want it.
 
-use super::AsyncSocket;
+use super::poll::Patience;
+use super::{AsyncSocket, Polling};
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-/// A socket of which some has been received already. Libraries have nothing to do with shared memory.
-pub(crate) struct Prefixed {
-    received: BytesMut,
-    socket: AsyncSocket,
-}
-
-impl Prefixed {
-    pub(crate) fn new(received: BytesMut, socket: AsyncSocket) -> Self {
-        Prefixed { received, socket }
-    }
-}
+use tokio::task::yield_now;
 
 /// Calls a method of tokio's on the socket, whatever kind it is, or its like over TLS.
 macro_rules! on_socket {
     ($self:ident.$method:ident($($argument:expr),*), $tls:ident => $over_tls:expr) => {
-        match &mut $self.get_mut().socket {
+        match &mut $self.socket {
             AsyncSocket::Tcp(stream) => Pin::new(stream).$method($($argument),*),
             AsyncSocket::Unix { socket, .. } => Pin::new(socket).$method($($argument),*),
             AsyncSocket::Memory(_) | AsyncSocket::Process(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
@@ -31,13 +21,26 @@ macro_rules! on_socket {
     };
 }
 
-impl AsyncRead for Prefixed {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let Prefixed { received, socket } = &mut *self;
+/// A socket of which some has been received already. Libraries have nothing to do with shared memory.
+pub(crate) struct Prefixed {
+    received: BytesMut,
+    socket: AsyncSocket,
+    patience: Patience,
+}
+
+impl Prefixed {
+    pub(crate) fn new(received: BytesMut, socket: AsyncSocket, polling: Polling) -> Self {
+        Prefixed {
+            received,
+            socket,
+            patience: Patience::new(polling),
+        }
+    }
+
+    fn read(&mut self, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Prefixed {
+            received, socket, ..
+        } = self;
         if let AsyncSocket::Tls(tls) = socket
             && received.is_empty()
         {
@@ -53,30 +56,53 @@ impl AsyncRead for Prefixed {
     }
 }
 
+impl AsyncRead for Prefixed {
+    /// Where there is nothing, the task comes again at once for as long as polling pays: the event loop looks meanwhile.
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = self.read(context, into);
+        if read.is_ready() {
+            self.patience.met();
+        } else if self.patience.goes_on() {
+            return pin!(yield_now()).poll(context).map(Ok);
+        }
+        read
+    }
+}
+
 impl AsyncWrite for Prefixed {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        on_socket!(self.poll_write(context, bytes), tls => tls.poll_send(context, &[IoSlice::new(bytes)]))
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
     }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // What is sent over TLS has left.
         on_socket!(self.poll_flush(context), _tls => Poll::Ready(Ok(())))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         on_socket!(self.poll_shutdown(context), tls => tls.poll_shutdown())
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        on_socket!(self.poll_write_vectored(context, slices), tls => tls.poll_send(context, slices))
+        let sent = ready!(
+            on_socket!(self.poll_write_vectored(context, slices), tls => tls.poll_send(context, slices))
+        );
+        if self.patience.restart() {
+            context.waker().wake_by_ref();
+        }
+        Poll::Ready(sent)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -65,7 +65,7 @@ impl Connect for Connection {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(FRAME)
             .max_header_list_size(u32::try_from(headers).unwrap_or(u32::MAX));
-        let shaken = builder.handshake(Prefixed::new(BytesMut::new(), socket));
+        let shaken = builder.handshake(Prefixed::new(BytesMut::new(), socket, options.polling));
         let (requests, mut connection) = shaken.await.map_err(io::Error::other)?;
         let lost = Arc::new(AtomicBool::new(false));
         let open = Arc::<AtomicUsize>::default();

@@ -50,7 +50,8 @@ pub(super) async fn serve(
     mut told: watch::Receiver<Phase>,
 ) -> io::Result<()> {
     let limits = &place.shared.limits;
-    let handshake = builder(limits).handshake(Prefixed::new(received, stream));
+    let handshake =
+        builder(limits).handshake(Prefixed::new(received, stream, place.shared.polling));
     let Ok(shaken) = timeout(limits.handshake, handshake).await else {
         count(&place.shared.counters.transfer_timeouts);
         return Err(io::ErrorKind::TimedOut.into());
