@@ -69,12 +69,12 @@ macro_rules! carried {
             const PLAIN: $crate::Plain = <<$type as Carried>::Carrier as $crate::Value>::PLAIN.times(1);
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 $crate::Value::write_plain::<L>(&self.to_carrier(), room)
             }
 
             #[inline]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 let mut carrier = <$type as Carried>::Carrier::default();
                 if !$crate::Value::read_plain::<L>(&mut carrier, bytes) {
                     return false;

@@ -1,7 +1,7 @@
 //! Lists, sets and maps.
 
 use crate::description::{Named, Type};
-use crate::layout::ThriftBinary;
+use crate::layout::{BlockLayout, Layout, ThriftBinary, ThriftCompact};
 use crate::{DecodeError, EncodeError, Kind, Reader, Sequence, Value, Writer, plain};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -60,39 +60,85 @@ pub(crate) fn write_list<T: Value, W: Writer + ?Sized>(
         return plain::write(items, size, room);
     }
     writer.begin_list(T::KIND, items.len())?;
-    if !write_blocks(items, writer) {
-        items.iter().try_for_each(|item| item.write(writer))?;
-    }
+    let others = &items[write_blocks(items, writer)..];
+    others.iter().try_for_each(|item| item.write(writer))?;
     writer.end_list()
 }
 
-/// Writes elements as blocks. False, and nothing is written, where the encoding has none, or one of them does not fit.
+/// The room that is made at once for blocks that may need less, in bytes.
+const ROOM: usize = 4096;
+
+/// Writes elements as blocks where the encoding has such, up to one that has no place in its block. How many there are.
 #[inline]
-fn write_blocks<T: Value, W: Writer + ?Sized>(items: &[T], writer: &mut W) -> bool {
-    let Some(size) = T::PLAIN.thrift else {
-        return false;
-    };
-    let len = items.len().saturating_mul(size);
-    let Some(room) = writer.blocks(len) else {
-        return false;
-    };
-    let written = plain::write_all::<ThriftBinary, T>(items, size, room);
-    if !written {
-        writer.take_back(len);
+fn write_blocks<T: Value, W: Writer + ?Sized>(items: &[T], writer: &mut W) -> usize {
+    match writer.block_layout() {
+        Some(BlockLayout::ThriftBinary) => write_blocks_in::<ThriftBinary, T, W>(items, writer),
+        // Single numbers take less time one by one.
+        Some(BlockLayout::ThriftCompact) if matches!(T::KIND, Kind::Struct) => {
+            write_blocks_in::<ThriftCompact, T, W>(items, writer)
+        }
+        _ => 0,
     }
-    written
+}
+
+#[inline]
+fn write_blocks_in<L: Layout, T: Value, W: Writer + ?Sized>(items: &[T], writer: &mut W) -> usize {
+    let Some(size) = L::size(T::PLAIN) else {
+        return 0;
+    };
+    let mut count = 0;
+    // Where it is known how much they take, all have room at once.
+    let at_once = match L::IS_FIXED {
+        true => items.len().max(1),
+        false => ROOM.div_ceil(size),
+    };
+    for some in items.chunks(at_once) {
+        let Some(mut room) = writer.blocks(some.len().saturating_mul(size)) else {
+            break;
+        };
+        if !plain::write_all::<L, T>(some, size, &mut room) {
+            writer.take_back(some.len() * size);
+            break;
+        }
+        let left = room.len();
+        writer.take_back(left);
+        count += some.len();
+    }
+    count
 }
 
 /// Reads an element that is the block that one of this contract makes of it; most are.
 #[inline]
 fn read_block<'de, T: Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Option<T> {
-    let size = T::PLAIN.thrift?;
+    match reader.block_layout()? {
+        BlockLayout::ThriftBinary => read_block_in::<ThriftBinary, T, R>(reader),
+        BlockLayout::ThriftCompact if matches!(T::KIND, Kind::Struct) => {
+            read_block_in::<ThriftCompact, T, R>(reader)
+        }
+        BlockLayout::ThriftCompact => None,
+    }
+}
+
+#[inline]
+fn read_block_in<'de, L: Layout, T: Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Option<T> {
+    let size = L::size(T::PLAIN)?;
+    let mut bytes = reader.block(size)?;
     let mut item = T::default();
-    let whole = item.read_plain::<ThriftBinary>(reader.block(size)?);
+    let whole = match L::IS_FIXED {
+        true => item.read_plain::<L>(&mut bytes),
+        false => read_apart::<L, T>(&mut item, &mut bytes),
+    };
+    let len = size.checked_sub(bytes.len())?;
     whole.then(|| {
-        reader.pass(size);
+        reader.pass(len);
         item
     })
+}
+
+/// As a function of its own, where the processor has the registers for all that changes with each number.
+#[inline(never)]
+fn read_apart<L: Layout, T: Value>(item: &mut T, bytes: &mut &[u8]) -> bool {
+    item.read_plain::<L>(bytes)
 }
 
 /// Reads a list whose elements are replaced one by one, so that their memory is used again.

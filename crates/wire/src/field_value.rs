@@ -53,14 +53,14 @@ pub trait FieldValue: Default {
 
     /// See [`Value::write_plain`].
     #[must_use]
-    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
     /// See [`Value::read_plain`].
     #[must_use]
-    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -154,12 +154,12 @@ impl<T: Value> FieldValue for T {
     }
 
     #[inline]
-    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
         T::write_plain::<L>(self, room)
     }
 
-    #[inline]
-    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+    #[inline(always)]
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
         T::read_plain::<L>(self, bytes)
     }
 }

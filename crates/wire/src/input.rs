@@ -44,6 +44,12 @@ impl<'de> Input<'de> {
         self.rest = rest;
     }
 
+    /// Goes on so many bytes further.
+    #[inline]
+    pub(crate) fn pass(&mut self, len: usize) {
+        self.rest = self.rest.get(len..).unwrap_or_default();
+    }
+
     /// How much has been read; only where `rest` always reaches to the end of the input.
     #[inline]
     pub(crate) fn position(&self) -> usize {

@@ -153,28 +153,36 @@ macro_rules! message {
             }
 
             #[inline]
-            #[allow(unused_mut)]
-            fn write_plain<L: $crate::layout::Layout>(&self, mut room: &mut [u8]) -> bool {
-                true $(& $crate::write_plain_field::<L, _>(
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
+                let (mut last, mut all) = (0, true);
+                $(all = L::both(all, || {
+                    $crate::write_plain_field::<L, _>(
                         &self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
-                        &mut room,
-                    ))*
-                    & L::write_end(room)
-                    $(& $crate::UnknownFields::is_empty(&self.$($unknown).+))?
+                        &mut last,
+                        room,
+                    )
+                });)*
+                $(all &= $crate::UnknownFields::is_empty(&self.$($unknown).+);)?
+                let _ = &mut last;
+                L::both(all, || L::write_end(room))
             }
 
             // A loop over elements of which each is a call takes twice as long.
             #[inline(always)]
-            #[allow(unused_mut)]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, mut bytes: &[u8]) -> bool {
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 $(self.$($unknown).+ = $crate::UnknownFields::default();)?
-                true $(& $crate::read_plain_field::<L, _>(
+                let (mut last, mut all) = (0, true);
+                $(all = L::both(all, || {
+                    $crate::read_plain_field::<L, _>(
                         &mut self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
-                        &mut bytes,
-                    ))*
-                    & L::read_end(bytes)
+                        &mut last,
+                        bytes,
+                    )
+                });)*
+                let _ = &mut last;
+                L::both(all, || L::read_end(bytes))
             }
 
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
@@ -513,13 +521,13 @@ macro_rules! enumeration_value {
             const PLAIN: $crate::Plain = <i32 as $crate::Value>::PLAIN;
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 let $value = self;
                 $crate::Value::write_plain::<L>(&$to, room)
             }
 
             #[inline]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 let mut $number = 0_i32;
                 let whole = $crate::Value::read_plain::<L>(&mut $number, bytes);
                 *self = $from;
@@ -561,12 +569,12 @@ macro_rules! message_value {
             const PLAIN: $crate::Plain = <$type as $crate::Message>::PLAIN;
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut [u8]) -> bool {
+            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 $crate::Message::write_plain::<L>(self, room)
             }
 
-            #[inline]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &[u8]) -> bool {
+            #[inline(always)]
+            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 $crate::Message::read_plain::<L>(self, bytes)
             }
         }

@@ -60,14 +60,14 @@ pub trait Message: Default {
 
     /// See [`Value::write_plain`](crate::Value::write_plain).
     #[must_use]
-    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
     /// See [`Value::read_plain`](crate::Value::read_plain).
     #[must_use]
-    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -96,9 +96,9 @@ fn write_positional<M: Message, W: Writer + ?Sized>(
     writer: &mut W,
 ) -> Result<(), EncodeError> {
     if let Some(size) = M::PLAIN.tagless
-        && let Some(room) = writer.plain(size)
+        && let Some(mut room) = writer.plain(size)
     {
-        return match message.write_plain::<Tagless>(room) {
+        return match message.write_plain::<Tagless>(&mut room) {
             true => Ok(()),
             false => Err(EncodeError::NeedsTags),
         };
@@ -112,9 +112,9 @@ fn read_positional<'de, M: Message, R: Reader<'de> + ?Sized>(
     reader: &mut R,
 ) -> Result<(), DecodeError> {
     if let Some(size) = M::PLAIN.tagless
-        && let Some(bytes) = reader.plain(size)?
+        && let Some(mut bytes) = reader.plain(size)?
     {
-        return plain::check(message.read_plain::<Tagless>(bytes));
+        return plain::check(message.read_plain::<Tagless>(&mut bytes));
     }
     message.read_positional(reader)
 }

@@ -1,31 +1,53 @@
 //! Values that take the same bytes each time: written and read as blocks of memory.
 
-use crate::layout::{Layout, Tagless, ThriftBinary};
+use crate::layout::{Layout, Tagless, ThriftBinary, ThriftCompact};
+use crate::thrift::compact;
 use crate::{DecodeError, EncodeError, Field, FieldValue, Value};
+use std::mem;
 
-/// How many bytes every value of a type takes, at least one, in each [`Layout`]; `None` where that differs.
+/// How many bytes every value of a type takes, at least one, in each [`Layout`]; `None` where that differs. In
+/// [`ThriftCompact`] it is how many it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain {
     pub(crate) tagless: Option<usize>,
-    pub(crate) thrift: Option<usize>,
+    pub(crate) binary: Option<usize>,
+    pub(crate) compact: Option<usize>,
 }
 
 impl Plain {
     /// Values that differ.
     pub const NOT: Self = Plain {
         tagless: None,
-        thrift: None,
+        binary: None,
+        compact: None,
     };
 
-    /// A number, which takes as many bytes in memory.
+    /// What takes as many bytes in memory, everywhere.
     pub(crate) const fn number(size: usize) -> Self {
         Plain {
             tagless: Some(size),
-            thrift: Some(size),
+            binary: Some(size),
+            compact: Some(size),
         }
     }
 
-    /// Some of these without anything between them, which Thrift's binary protocol writes in another way.
+    /// An integer of so many bytes.
+    pub(crate) const fn integer(size: usize) -> Self {
+        Plain {
+            compact: Some(ThriftCompact::integer(size)),
+            ..Self::number(size)
+        }
+    }
+
+    /// What Thrift's compact protocol keeps in the header of a field.
+    pub(crate) const fn bool() -> Self {
+        Plain {
+            compact: None,
+            ..Self::number(1)
+        }
+    }
+
+    /// Some of these without anything between them, which Thrift's protocols write in another way.
     pub(crate) const fn times(self, count: usize) -> Self {
         let tagless = match self.tagless {
             Some(size) => Some(count * size),
@@ -33,27 +55,32 @@ impl Plain {
         };
         Plain {
             tagless,
-            thrift: None,
+            ..Self::NOT
         }
     }
 
     /// A struct with these fields.
     #[must_use]
     pub const fn of(fields: &[Field<'_>], values: &[Plain]) -> Self {
-        let (mut tagless, mut thrift, mut index) = (Some(0), Some(ThriftBinary::END), 0);
+        let mut all = Plain {
+            tagless: Some(0),
+            binary: Some(ThriftBinary::END),
+            compact: Some(ThriftCompact::END),
+        };
+        let (mut last, mut index) = (0, 0);
         while index < values.len() {
-            let id = fields[index].id;
-            let header = match i16::MIN as i32 <= id && id <= i16::MAX as i32 {
-                true => Some(ThriftBinary::HEADER),
-                false => None,
-            };
-            tagless = sum(tagless, values[index].tagless);
-            thrift = sum(sum(thrift, header), values[index].thrift);
+            let (field, value) = (&fields[index], values[index]);
+            let fits = i16::MIN as i32 <= field.id && field.id <= i16::MAX as i32;
+            let is_near = compact::header(field, last).is_some();
+            all.tagless = sum(all.tagless, value.tagless);
+            all.binary = with_header(all.binary, fits, ThriftBinary::HEADER, value.binary);
+            all.compact = with_header(all.compact, is_near, ThriftCompact::HEADER, value.compact);
+            last = field.id;
             index += 1;
         }
         match values {
             [] => Plain::NOT,
-            _ => Plain { tagless, thrift },
+            _ => all,
         }
     }
 
@@ -71,71 +98,86 @@ const fn sum(left: Option<usize>, right: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Writes a field to the front of the room, which then begins behind it.
+const fn with_header(
+    before: Option<usize>,
+    has_header: bool,
+    header: usize,
+    value: Option<usize>,
+) -> Option<usize> {
+    match has_header {
+        true => sum(sum(before, Some(header)), value),
+        false => None,
+    }
+}
+
+/// Writes a field behind the one with the id `last`.
 #[inline]
 #[must_use]
 pub fn write_plain_field<L: Layout, F: FieldValue>(
     value: &F,
     field: &Field<'_>,
+    last: &mut i32,
     room: &mut &mut [u8],
 ) -> bool {
-    L::write_header(field, room) & write_part::<L, F>(value, room)
+    let header = L::write_header(field, last, room);
+    L::both(header, || value.write_plain::<L>(room))
 }
 
-/// Reads a field from the front of the bytes, which then begin behind it.
+/// Reads a field behind the one with the id `last`.
 #[inline]
 #[must_use]
 pub fn read_plain_field<L: Layout, F: FieldValue>(
     value: &mut F,
     field: &Field<'_>,
+    last: &mut i32,
     bytes: &mut &[u8],
 ) -> bool {
-    L::read_header(field, bytes) & read_part::<L, F>(value, bytes)
+    let header = L::read_header(field, last, bytes);
+    L::both(header, || value.read_plain::<L>(bytes))
 }
 
-#[inline]
-pub(crate) fn write_part<L: Layout, F: FieldValue>(value: &F, room: &mut &mut [u8]) -> bool {
-    let size = L::size(F::PLAIN).unwrap_or(0);
-    match std::mem::take(room).split_at_mut_checked(size) {
-        Some((own, rest)) => {
-            *room = rest;
-            value.write_plain::<L>(own)
-        }
-        None => false,
-    }
-}
-
-#[inline]
-pub(crate) fn read_part<L: Layout, F: FieldValue>(value: &mut F, bytes: &mut &[u8]) -> bool {
-    let size = L::size(F::PLAIN).unwrap_or(0);
-    match bytes.split_at_checked(size) {
-        Some((own, rest)) => {
-            *bytes = rest;
-            value.read_plain::<L>(own)
-        }
-        None => false,
-    }
-}
-
-/// Writes elements of `size` bytes each. Looks at what went wrong only at the end, for loops without
-/// branches.
+/// Writes elements of at most `size` bytes each. Looks at what went wrong only at the end, for loops without branches.
 #[inline]
 #[must_use]
-pub(crate) fn write_all<L: Layout, T: Value>(items: &[T], size: usize, room: &mut [u8]) -> bool {
-    let places = room.chunks_exact_mut(size);
-    items.iter().zip(places).fold(true, |all, (item, place)| {
-        all & item.write_plain::<L>(place)
-    })
+pub(crate) fn write_all<L: Layout, T: Value>(
+    items: &[T],
+    size: usize,
+    room: &mut &mut [u8],
+) -> bool {
+    if !L::IS_FIXED {
+        return items.iter().all(|item| item.write_plain::<L>(room));
+    }
+    let places = mem::take(room).chunks_exact_mut(size);
+    items
+        .iter()
+        .zip(places)
+        .fold(true, |all, (item, mut place)| {
+            all & item.write_plain::<L>(&mut place)
+        })
 }
 
-/// The same where tags cannot help.
+/// Room for so many bytes more.
+#[inline]
+pub(crate) fn room(out: &mut Vec<u8>, len: usize) -> Option<&mut [u8]> {
+    let start = out.len();
+    out.resize(start.checked_add(len)?, 0);
+    out.get_mut(start..)
+}
+
+/// Takes the last `len` bytes back.
+#[inline]
+pub(crate) fn take_back(out: &mut Vec<u8>, len: usize) {
+    out.truncate(out.len().saturating_sub(len));
+}
+
+/// Writes elements of `size` bytes each where tags cannot help.
 #[inline]
 pub(crate) fn write<T: Value>(
     items: &[T],
     size: usize,
-    room: &mut [u8],
+    mut room: &mut [u8],
 ) -> Result<(), EncodeError> {
-    match write_all::<Tagless, T>(items, size, room) {
+    match write_all::<Tagless, T>(items, size, &mut room) {
         true => Ok(()),
         false => Err(EncodeError::NeedsTags),
     }
@@ -151,8 +193,8 @@ pub(crate) fn read<T: Value>(
     let mut all = true;
     let places = bytes.chunks_exact(size);
     items.resize_with(places.len(), T::default);
-    for (item, place) in items.iter_mut().zip(places) {
-        all &= item.read_plain::<Tagless>(place);
+    for (item, mut place) in items.iter_mut().zip(places) {
+        all &= item.read_plain::<Tagless>(&mut place);
     }
     check(all)
 }

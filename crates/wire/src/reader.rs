@@ -1,3 +1,4 @@
+use crate::layout::BlockLayout;
 use crate::{
     Budget, DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Names, Numbers, ReadNodes,
     UnknownValue,
@@ -183,8 +184,11 @@ pub trait Reader<'de> {
         let _ = (size, element_size);
         Ok(None)
     }
-    /// The next `len` bytes, which are not read yet, in an encoding with the
-    /// [layout](crate::layout::ThriftBinary) of Thrift's binary protocol; `None` in others, and where there are not as many.
+    /// How [blocks](Reader::block) stand in this encoding; `None` where it has none.
+    fn block_layout(&self) -> Option<BlockLayout> {
+        None
+    }
+    /// The next `len` bytes, which are not read yet; `None` where there are not as many, or no blocks in this encoding.
     fn block(&self, len: usize) -> Option<&'de [u8]> {
         let _ = len;
         None

@@ -1,5 +1,5 @@
 use crate::description::{Named, Type};
-use crate::layout::Layout;
+use crate::layout::{self, Layout};
 use crate::{DecodeError, EncodeError, Kind, Plain, Reader, Writer};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
@@ -31,16 +31,18 @@ pub trait Value: Default {
     /// How many bytes every value of this type takes. Lists of such values are blocks of memory.
     const PLAIN: Plain = Plain::NOT;
 
-    /// Writes the value to `PLAIN` bytes. False where it has something that has no place there.
+    /// Writes the value to the front of the room, which then begins behind it. False where it has something that has no place
+    /// there, or where there is no room.
     #[must_use]
-    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
-    /// Reads a value from `PLAIN` bytes. False where they are none, or none in this layout; the value is anything then.
+    /// Reads a value from the front of the bytes, which then begin behind it. False where there is none, or none in this layout; the
+    /// value and the bytes are anything then.
     #[must_use]
-    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
         let _ = bytes;
         false
     }
@@ -70,18 +72,18 @@ macro_rules! scalar {
     )*};
 }
 
-/// The same bytes as in memory, least significant first.
+/// What it takes as a plain value.
 macro_rules! plain {
     (bool) => {
-        const PLAIN: Plain = Plain::number(1);
+        const PLAIN: Plain = Plain::bool();
 
         #[inline]
-        fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+        fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
             Value::write_plain::<L>(&u8::from(*self), room)
         }
 
         #[inline]
-        fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+        fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
             let mut byte = 0u8;
             let whole = Value::read_plain::<L>(&mut byte, bytes);
             *self = byte == 1;
@@ -92,34 +94,28 @@ macro_rules! plain {
         // Thrift has no numbers of this width.
         const PLAIN: Plain = Plain::number(4).times(1);
 
-        plain!(bytes of f32);
+        plain!(f32 by write_number, read_number);
+    };
+    (f64) => {
+        const PLAIN: Plain = Plain::number(8);
+
+        plain!(f64 by write_number, read_number);
     };
     ($ty:ident) => {
-        const PLAIN: Plain = Plain::number(size_of::<$ty>());
+        const PLAIN: Plain = Plain::integer(size_of::<$ty>());
 
-        plain!(bytes of $ty);
+        plain!($ty by write_integer, read_integer);
     };
-    (bytes of $ty:ident) => {
+    ($ty:ident by $write:ident, $read:ident) => {
         #[inline]
-        fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
-            let place = room.first_chunk_mut();
-            let bytes = match L::BIG_ENDIAN {
-                true => self.to_be_bytes(),
-                false => self.to_le_bytes(),
-            };
-            place.map(|place| *place = bytes).is_some()
+        fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
+            L::$write(self.to_le_bytes(), room)
         }
 
         #[inline]
-        fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
-            let Some(bytes) = bytes.first_chunk() else {
-                return false;
-            };
-            *self = match L::BIG_ENDIAN {
-                true => $ty::from_be_bytes(*bytes),
-                false => $ty::from_le_bytes(*bytes),
-            };
-            true
+        fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+            let found = L::$read(bytes);
+            found.map(|found| *self = $ty::from_le_bytes(found)).is_some()
         }
     };
 }
@@ -159,12 +155,12 @@ macro_rules! ordered_float {
             const PLAIN: Plain = <$float as Value>::PLAIN;
 
             #[inline]
-            fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
+            fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
                 Value::write_plain::<L>(&self.0, room)
             }
 
             #[inline]
-            fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
+            fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 Value::read_plain::<L>(&mut self.0, bytes)
             }
         }
@@ -233,17 +229,14 @@ impl Value for Uuid {
     const PLAIN: Plain = Plain::number(16);
 
     #[inline]
-    fn write_plain<L: Layout>(&self, room: &mut [u8]) -> bool {
-        let place = room.first_chunk_mut();
-        place.map(|place| *place = *self.as_bytes()).is_some()
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
+        layout::put(*self.as_bytes(), room)
     }
 
     #[inline]
-    fn read_plain<L: Layout>(&mut self, bytes: &[u8]) -> bool {
-        let place = bytes.first_chunk();
-        place
-            .map(|place| *self = Uuid::from_bytes(*place))
-            .is_some()
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+        let found = layout::take(bytes);
+        found.map(|found| *self = Uuid::from_bytes(found)).is_some()
     }
 }
 

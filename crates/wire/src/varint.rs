@@ -1,7 +1,17 @@
 //! Base 128 integers and the zigzag form, as compact and protobuf share them.
 
-use crate::DecodeError;
 use crate::input::{Input, truncated};
+use crate::{DecodeError, layout};
+use std::mem;
+
+/// How many bytes [`put`] writes at once, of which those that the varint does not need are written again.
+pub(crate) const STEP: usize = 8;
+
+/// How many bytes a varint takes at most.
+pub(crate) const LONGEST: usize = 10;
+
+/// Bit 7 of each byte of a word: more bytes follow.
+const MORE: u64 = 0x8080_8080_8080_8080;
 
 /// Appends a varint.
 #[inline]
@@ -15,24 +25,69 @@ pub(crate) fn write(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Bit 7 of each byte of a word: more bytes follow.
-const MORE: u64 = 0x8080_8080_8080_8080;
-
-/// Spreads the groups of seven bits over a word by halves, without a branch for each.
 #[inline(never)]
 fn write_long(out: &mut Vec<u8>, value: u64) {
-    let word = (value & 0x0fff_ffff) | (value & 0x00ff_ffff_f000_0000) << 4;
-    let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x0fff_c000_0fff_c000) << 2;
-    let word = (word & 0x007f_007f_007f_007f) | (word & 0x3f80_3f80_3f80_3f80) << 1;
+    let word = spread(value);
     if value >> 56 != 0 {
         out.extend_from_slice(&(word | MORE).to_le_bytes());
         return write(out, value >> 56);
     }
     let len = len(value);
-    let word = word | (MORE & ((1 << (8 * (len - 1))) - 1));
     let end = out.len() + len;
-    out.extend_from_slice(&word.to_le_bytes());
+    out.extend_from_slice(&finish(word, len).to_le_bytes());
     out.truncate(end);
+}
+
+/// Writes a varint to the front of the room, which then begins behind it. False where there is less room than a [`STEP`], or
+/// than the value needs.
+#[inline]
+pub(crate) fn put(value: u64, room: &mut &mut [u8]) -> bool {
+    // Branches for the lengths of most, which the processor foresees.
+    let two = (value & 0x7f) | (value << 1 & 0x7f00) | 0x80;
+    let three = two | (value << 2 & 0x7f_0000) | 0x8000;
+    let (word, len) = match value {
+        0..0x80 => (value, 1),
+        0x80..0x4000 => (two, 2),
+        0x4000..0x20_0000 => (three, 3),
+        0x20_0000..0x1000_0000 => (three | (value << 3 & 0x7f00_0000) | 0x80_0000, 4),
+        0x1000_0000..0x100_0000_0000_0000 => (finish(spread(value), len(value)), len(value)),
+        _ => return put_longest(value, room),
+    };
+    let Some(place) = room.first_chunk_mut() else {
+        return false;
+    };
+    *place = word.to_le_bytes();
+    let Some((_, rest)) = mem::take(room).split_at_mut_checked(len) else {
+        return false;
+    };
+    *room = rest;
+    true
+}
+
+/// Of more than eight bytes.
+#[inline(never)]
+fn put_longest(value: u64, room: &mut &mut [u8]) -> bool {
+    let (low, high) = (spread(value) | MORE, value >> 56);
+    let [first, second] = [high as u8 | 0x80, (high >> 7) as u8];
+    layout::put(low.to_le_bytes(), room)
+        && match high {
+            0..0x80 => layout::put([high as u8], room),
+            _ => layout::put([first, second], room),
+        }
+}
+
+/// Spreads the lower eight groups of seven bits over a word by halves, without a branch for each.
+#[inline]
+fn spread(value: u64) -> u64 {
+    let word = (value & 0x0fff_ffff) | (value & 0x00ff_ffff_f000_0000) << 4;
+    let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x0fff_c000_0fff_c000) << 2;
+    (word & 0x007f_007f_007f_007f) | (word & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+/// Says of all of these bytes but the last one that more follow.
+#[inline]
+fn finish(word: u64, len: usize) -> u64 {
+    word | (MORE & ((1 << (8 * (len - 1))) - 1))
 }
 
 /// How many bytes the varint takes.
@@ -54,27 +109,67 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<u64, DecodeError> {
     }
 }
 
-/// Takes a word where there is one and closes its gaps by halves, without a branch for each byte.
 #[inline(never)]
 fn read_long(input: &mut Input<'_>) -> Result<u64, DecodeError> {
-    let Some((bytes, rest)) = input.rest().split_first_chunk() else {
+    let mut rest = input.rest();
+    let Some(word) = rest.first_chunk() else {
         return read_last(input);
     };
-    let word = u64::from_le_bytes(*bytes);
+    let value = match gather(u64::from_le_bytes(*word)) {
+        (value, Some(len)) => {
+            rest = rest.get(len..).unwrap_or_default();
+            value
+        }
+        (value, None) => {
+            let (high, behind) = read_high(rest.get(STEP..).unwrap_or_default())?;
+            rest = behind;
+            value | high << 56
+        }
+    };
+    input.set_rest(rest);
+    Ok(value)
+}
+
+/// Takes a varint from the front of the bytes, which then begin behind it. `None` where there is none, or less than a [`STEP`] is left.
+#[inline]
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let word = u64::from_le_bytes(*bytes.first_chunk()?);
+    // Branches for the lengths of most, which the processor foresees, so that it begins with what follows.
+    let two = (word & 0x7f) | (word & 0x7f00) >> 1;
+    let three = two | (word & 0x7f_0000) >> 2;
+    let (value, len) = match () {
+        () if word & 0x80 == 0 => (word & 0x7f, 1),
+        () if word & 0x8000 == 0 => (two, 2),
+        () if word & 0x80_0000 == 0 => (three, 3),
+        () if word & 0x8000_0000 == 0 => (three | (word & 0x7f00_0000) >> 3, 4),
+        () => match gather(word) {
+            (value, Some(len)) => (value, len),
+            (value, None) => return take_high(value, bytes),
+        },
+    };
+    *bytes = bytes.get(len..)?;
+    Some(value)
+}
+
+#[inline(never)]
+fn take_high(low: u64, bytes: &mut &[u8]) -> Option<u64> {
+    let (high, rest) = read_high(bytes.get(STEP..)?).ok()?;
+    *bytes = rest;
+    Some(low | high << 56)
+}
+
+/// Closes the gaps of a word by halves, without a branch for each byte. How many bytes of it are the varint's; `None` where it is
+/// longer.
+#[inline]
+fn gather(word: u64) -> (u64, Option<usize>) {
     let last = !word & MORE;
-    // The lowest of these bits ends the varint; where there is none, it is longer than a word.
+    // The lowest of these bits ends the varint.
     let groups = word & (last ^ last.wrapping_sub(1)) & !MORE;
     let groups = (groups & 0x007f_007f_007f_007f) | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
     let groups = (groups & 0x0000_3fff_0000_3fff) | (groups & 0x3fff_0000_3fff_0000) >> 2;
     let value = (groups & 0x0fff_ffff) | (groups & 0x0fff_ffff_0000_0000) >> 4;
-    if last == 0 {
-        let (high, rest) = read_high(rest)?;
-        input.set_rest(rest);
-        return Ok(value | high << 56);
-    }
     let len = last.trailing_zeros() as usize / 8 + 1;
-    input.set_rest(input.rest().get(len..).unwrap_or_default());
-    Ok(value)
+    (value, (last != 0).then_some(len))
 }
 
 /// The upper eight bits of a varint of nine or ten bytes, and what follows it. Negative numbers of protobuf have them.
@@ -132,6 +227,14 @@ mod tests {
             let mut out = Vec::new();
             write(&mut out, value);
             assert_eq!(out.len(), len(value), "{value}");
+            let mut room = [0xaa; LONGEST];
+            let mut left = &mut room[..];
+            assert!(put(value, &mut left));
+            assert_eq!(LONGEST - left.len(), out.len(), "{value}");
+            assert_eq!(room[..out.len()], out);
+            let mut taken = &room[..];
+            assert_eq!(take(&mut taken), Some(value));
+            assert_eq!(taken.len(), LONGEST - out.len());
             let longer = [&out[..], &[0xff; 9]].concat();
             for (bytes, left) in [(&out, 0), (&longer, 9)] {
                 let mut input = Input::new(bytes);
@@ -144,6 +247,8 @@ mod tests {
         }
         let beyond = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
         assert!(read(&mut Input::new(&beyond)).is_err());
+        assert_eq!(take(&mut &beyond[..]), None);
+        assert!(!put(1, &mut &mut [0; STEP - 1][..]) & !put(u64::MAX, &mut &mut [0; STEP][..]));
         assert!(read(&mut Input::new(&[0x80; 11])).is_err());
         // More bytes than are needed say the same.
         let padded = [0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0];

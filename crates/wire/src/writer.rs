@@ -1,3 +1,4 @@
+use crate::layout::BlockLayout;
 use crate::{Dynamic, EncodeError, Field, Kind, Names, Numbers, WrittenNodes};
 use bytes::Bytes;
 use std::any::Any;
@@ -173,8 +174,11 @@ pub trait Writer {
         Ok(None)
     }
 
-    /// Room for `len` bytes of elements in the [layout](crate::layout::ThriftBinary) of Thrift's binary protocol; `None` in
-    /// other encodings.
+    /// How [blocks](Writer::blocks) stand in this encoding; `None` where it has none.
+    fn block_layout(&self) -> Option<BlockLayout> {
+        None
+    }
+    /// Room for `len` bytes of elements in that layout; `None` where there is none.
     fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
         let _ = len;
         None

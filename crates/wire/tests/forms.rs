@@ -315,6 +315,24 @@ fn ids_that_do_not_fit() {
     ));
 }
 
+/// An element in other forms than that of the blocks before and behind it, whose value the first row has as well.
+fn other_forms<T: Value + PartialEq + Debug + Clone>(
+    read: fn(&[u8]) -> Result<Vec<T>, dovetail_wire::DecodeError>,
+    list: &str,
+    blocks: &[&str],
+    rows: &[(&str, &str, T)],
+) {
+    let whole = vec![rows[0].2.clone(); blocks.len()];
+    for (name, form, value) in rows {
+        let bytes = from_hex(&[&[list], blocks, &[*form], blocks].concat().join(" "));
+        let values = [&whole[..], std::slice::from_ref(value), &whole].concat();
+        assert_eq!(read(&bytes), Ok(values), "{name}");
+        for end in 0..bytes.len() {
+            assert!(read(&bytes[..end]).is_err(), "{name}");
+        }
+    }
+}
+
 /// Lists of structs of numbers are written, and as a rule read, as blocks: the bytes are those of the structs one by one.
 /// What a peer writes otherwise is read as it is everywhere else.
 #[test]
@@ -356,24 +374,56 @@ fn binary_blocks() {
             truth(true, 7),
         ),
     ];
-    for (name, form, value) in rows {
-        let bytes = from_hex(&format!("0c00000003 {block} {form} {block}"));
-        let read = binary::from_bytes::<Vec<Truth>>(&bytes);
-        assert_eq!(
-            read,
-            Ok(vec![truth(true, 7), value, truth(true, 7)]),
-            "{name}"
-        );
-        for end in 0..bytes.len() {
-            assert!(
-                binary::from_bytes::<Vec<Truth>>(&bytes[..end]).is_err(),
-                "{name}"
-            );
-        }
-    }
+    other_forms(binary::from_bytes, "0c00000003", &[block], &rows);
     // What nobody knows is kept, and written again; then the list is no block.
     let hex = format!("0c00000002 {block} 020001 01 080002 00000007 060003 0005 00");
     let kept = binary::from_bytes::<Vec<Truth>>(&from_hex(&hex)).unwrap();
     assert!(!kept[1].unknown_fields.is_empty());
     binary(&hex, kept);
+}
+
+/// The same in compact, where a block is as long as its numbers need.
+#[test]
+fn compact_blocks() {
+    let pair = |left, right| Pair {
+        left,
+        right,
+        ..Pair::default()
+    };
+    // Some of them at the end, so that what stands before them has as many bytes behind it as a block may take.
+    let block = "15 0e 16 ac02 00";
+    let padding = format!("{block} ").repeat(4);
+    compact(&format!("5c {block} {padding}"), vec![pair(7, 150); 5]);
+    compact(
+        &format!("6c 15 ffffffff0f 16 ffffffffffffffffff01 00 {block} {padding}"),
+        [vec![pair(i32::MIN, i64::MIN)], vec![pair(7, 150); 5]].concat(),
+    );
+    let rows = [
+        ("another order", "26 ac02 05 02 0e 00", pair(7, 150)),
+        ("an id by itself", "05 02 0e 16 ac02 00", pair(7, 150)),
+        (
+            "more bytes than it needs",
+            "15 8e00 16 ac82808000 00",
+            pair(7, 150),
+        ),
+        ("a field less", "26 ac02 00", pair(0, 150)),
+        ("nothing", "00", pair(0, 0)),
+        ("a field of another type", "11 16 ac02 00", pair(0, 150)),
+        ("a field twice", "15 02 05 02 0e 16 ac02 00", pair(7, 150)),
+    ];
+    other_forms(compact::from_bytes, "bc", &[block; 5], &rows);
+    let block = format!("{padding} {block}");
+    let wide = from_hex(&format!("6c 15 8080808010 16 02 00 {block}"));
+    let error = compact::from_bytes::<Vec<Pair>>(&wide).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a varint of more bits than its type has"),
+        "{error}"
+    );
+    // What nobody knows is kept, and written again; then the list is no block.
+    let hex = format!("6c 15 0e 16 ac02 14 06 00 {block}");
+    let kept = compact::from_bytes::<Vec<Pair>>(&from_hex(&hex)).unwrap();
+    assert!(!kept[0].unknown_fields.is_empty());
+    compact(&hex, kept);
 }

@@ -132,6 +132,42 @@ proptest! {
         prop_assert_eq!(over, values);
     }
 
+    /// Structs of numbers, which Thrift's binary and compact protocols write as blocks: the bytes are those of the same numbers one by one.
+    #[test]
+    fn blocks_of_thrift(values in vec((any::<(i8, i16, i32)>(), any::<(i32, i64)>(), any::<i64>(), 0u32..64, real()), 0..200),
+        broken in any::<(prop::sample::Index, u8)>())
+    {
+        let all = values.into_iter().map(|((byte, short, word), (left, right), long, shift, real)| {
+            // Numbers of all lengths.
+            let (word, long, right) = (word >> (shift / 2), long >> shift, right >> (63 - shift));
+            Numbers {
+                byte, short, word, long,
+                colour: Colour(left),
+                pair: Pair { left, right, ..Pair::default() },
+                real: real.into(),
+                ..Numbers::default()
+            }
+        });
+        let all: Vec<Numbers> = all.collect();
+        let apart = |n: &Numbers| NumbersApart {
+            byte: Some(n.byte),
+            short: Some(n.short),
+            word: Some(n.word),
+            long: Some(n.long),
+            colour: Some(n.colour),
+            pair: Some(PairApart { left: Some(n.pair.left), right: Some(n.pair.right), ..PairApart::default() }),
+            real: Some(n.real),
+            ..NumbersApart::default()
+        };
+        let apart: Vec<NumbersApart> = all.iter().map(apart).collect();
+        check(&all, broken)?;
+        for encoding in [Encoding::ThriftBinary, Encoding::ThriftCompact] {
+            let bytes = Bytes::from(encoding.to_bytes(&all).unwrap());
+            prop_assert!(bytes == encoding.to_bytes(&apart).unwrap(), "{encoding:?}");
+            prop_assert!(encoding.from_bytes::<Vec<NumbersApart>>(&bytes).unwrap() == apart, "{encoding:?}");
+        }
+    }
+
     /// What was there before makes no difference.
     #[test]
     fn replaced(old in vec(newer(), 0..3), new in vec(newer(), 0..3)) {

@@ -15,9 +15,9 @@ where
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         const { assert!(N > 0, "every value takes a byte") };
         if let Some(size) = Self::PLAIN.tagless
-            && let Some(room) = writer.plain(size)
+            && let Some(mut room) = writer.plain(size)
         {
-            return match self.write_plain::<Tagless>(room) {
+            return match self.write_plain::<Tagless>(&mut room) {
                 true => Ok(()),
                 false => Err(EncodeError::NeedsTags),
             };
@@ -30,9 +30,9 @@ where
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         if let Some(size) = Self::PLAIN.tagless
-            && let Some(bytes) = reader.plain(size)?
+            && let Some(mut bytes) = reader.plain(size)?
         {
-            return plain::check(self.read_plain::<Tagless>(bytes));
+            return plain::check(self.read_plain::<Tagless>(&mut bytes));
         }
         // Whatever contains the array has paid for the memory of its elements.
         let mut sequence = reader.begin_array(T::KIND, N, 0)?;
@@ -59,16 +59,14 @@ where
     const PLAIN: Plain = T::PLAIN.times(N);
 
     #[inline]
-    fn write_plain<L: Layout>(&self, mut room: &mut [u8]) -> bool {
-        self.iter().fold(true, |all, item| {
-            all & plain::write_part::<L, _>(item, &mut room)
-        })
+    fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
+        self.iter()
+            .fold(true, |all, item| all & item.write_plain::<L>(room))
     }
 
     #[inline]
-    fn read_plain<L: Layout>(&mut self, mut bytes: &[u8]) -> bool {
-        self.iter_mut().fold(true, |all, item| {
-            all & plain::read_part::<L, _>(item, &mut bytes)
-        })
+    fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+        self.iter_mut()
+            .fold(true, |all, item| all & item.read_plain::<L>(bytes))
     }
 }

@@ -284,6 +284,19 @@ structs! {
         2 colour: Colour,
     }
 
+    // Numbers only, and the same where each of them may be absent: the one is a block, the other never.
+    Numbers { 1 byte: i8, 2 short: i16, 3 word: i32, 18 long: i64, 19 colour: Colour, 20 pair: Pair, 35 real: OrderedFloat<f64>, }
+    Pair { 1 left: i32, 2 right: i64, }
+    NumbersApart {
+        1 byte: Option<i8>,
+        2 short: Option<i16>,
+        3 word: Option<i32>,
+        18 long: Option<i64>,
+        19 colour: Option<Colour>,
+        20 pair: Option<PairApart>,
+        35 real: Option<OrderedFloat<f64>>,
+    }
+    PairApart { 1 left: Option<i32>, 2 right: Option<i64>, }
     Sample {
         1 small: i32,
         2 inner: Truth,

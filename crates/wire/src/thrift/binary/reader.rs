@@ -3,6 +3,7 @@ use super::{
     wire_size,
 };
 use crate::input::{Input, negative, truncated};
+use crate::layout::BlockLayout;
 use crate::thrift::{find, invalid_type, mismatch};
 use crate::{
     Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
@@ -353,14 +354,18 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
+    fn block_layout(&self) -> Option<BlockLayout> {
+        Some(BlockLayout::ThriftBinary)
+    }
+
+    #[inline]
     fn block(&self, len: usize) -> Option<&'de [u8]> {
         self.input.rest().get(..len)
     }
 
     #[inline]
     fn pass(&mut self, len: usize) {
-        let rest = self.input.rest();
-        self.input.set_rest(rest.get(len..).unwrap_or_default());
+        self.input.pass(len);
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

@@ -1,8 +1,9 @@
 use super::{STOP, code, wire_size};
 use crate::blobs;
 use crate::depth::Depth;
+use crate::layout::BlockLayout;
 use crate::thrift::{field_id, length};
-use crate::{Blobs, EncodeError, Field, Kind, Limits, Out, WrittenNodes};
+use crate::{Blobs, EncodeError, Field, Kind, Limits, Out, WrittenNodes, plain};
 use bytes::Bytes;
 
 /// Appends values in Thrift binary to a buffer.
@@ -157,14 +158,18 @@ impl crate::Writer for Writer<'_> {
     }
 
     #[inline]
-    fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
-        let start = self.out.len();
-        self.out.resize(start.checked_add(len)?, 0);
-        self.out.get_mut(start..)
+    fn block_layout(&self) -> Option<BlockLayout> {
+        Some(BlockLayout::ThriftBinary)
     }
 
+    #[inline]
+    fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
+        plain::room(self.out, len)
+    }
+
+    #[inline]
     fn take_back(&mut self, len: usize) {
-        self.out.truncate(self.out.len().saturating_sub(len));
+        plain::take_back(self.out, len);
     }
 
     fn has_id(&self, id: i32) -> bool {

@@ -15,9 +15,9 @@ mod writer;
 pub use reader::Reader;
 pub use writer::Writer;
 
-use crate::{DecodeError, EncodeError, Kind, Limits, Value};
+use crate::{DecodeError, EncodeError, Field, Kind, Limits, Value};
 
-const STOP: u8 = 0;
+pub(crate) const STOP: u8 = 0;
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -48,6 +48,17 @@ const fn code(kind: Kind) -> u8 {
         Kind::List => LIST,
         Kind::Set => SET,
         Kind::Map => MAP,
+    }
+}
+
+/// What stands before a field behind the one with the id `last`, where that is one byte and says nothing of the value.
+#[inline]
+pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
+    let fits = field.id <= i16::MAX as i32 && last >= 0;
+    match (field.kind, field.id.saturating_sub(last)) {
+        (Kind::Bool, _) => None,
+        (kind, delta @ 1..=15) if fits => Some((delta as u8) << 4 | code(kind)),
+        _ => None,
     }
 }
 

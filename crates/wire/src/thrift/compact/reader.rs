@@ -3,6 +3,7 @@ use super::{
     fits, kind, wire_size,
 };
 use crate::input::{Input, negative};
+use crate::layout::BlockLayout;
 use crate::thrift::{find, invalid_type, mismatch};
 use crate::varint::{self, unzigzag};
 use crate::{
@@ -432,6 +433,21 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             cursor.last = field.id;
         }
         is
+    }
+
+    #[inline]
+    fn block_layout(&self) -> Option<BlockLayout> {
+        Some(BlockLayout::ThriftCompact)
+    }
+
+    #[inline]
+    fn block(&self, len: usize) -> Option<&'de [u8]> {
+        self.input.rest().get(..len)
+    }
+
+    #[inline]
+    fn pass(&mut self, len: usize) {
+        self.input.pass(len);
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

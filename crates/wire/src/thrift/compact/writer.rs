@@ -1,10 +1,11 @@
 use super::{FALSE, STOP, TRUE, code, wire_size};
 use crate::blobs;
 use crate::depth::Depth;
+use crate::layout::BlockLayout;
 use crate::stack::Stack;
 use crate::thrift::{field_id, length};
 use crate::varint::{self, zigzag};
-use crate::{Blobs, EncodeError, Field, Kind, Limits, Out, WrittenNodes};
+use crate::{Blobs, EncodeError, Field, Kind, Limits, Out, WrittenNodes, plain};
 use bytes::Bytes;
 
 /// Appends values in Thrift compact to a buffer.
@@ -198,6 +199,21 @@ impl crate::Writer for Writer<'_> {
         self.last = self.outer.pop() as i16;
         self.out.push(STOP);
         Ok(())
+    }
+
+    #[inline]
+    fn block_layout(&self) -> Option<BlockLayout> {
+        Some(BlockLayout::ThriftCompact)
+    }
+
+    #[inline]
+    fn blocks(&mut self, len: usize) -> Option<&mut [u8]> {
+        plain::room(self.out, len)
+    }
+
+    #[inline]
+    fn take_back(&mut self, len: usize) {
+        plain::take_back(self.out, len);
     }
 
     fn has_id(&self, id: i32) -> bool {
