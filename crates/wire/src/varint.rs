@@ -27,31 +27,25 @@ pub(crate) fn write(out: &mut Vec<u8>, value: u64) {
 
 #[inline(never)]
 fn write_long(out: &mut Vec<u8>, value: u64) {
-    let word = spread(value);
-    if value >> 56 != 0 {
-        out.extend_from_slice(&(word | MORE).to_le_bytes());
-        return write(out, value >> 56);
+    match form(value) {
+        Some((word, len)) => {
+            let end = out.len() + len;
+            out.extend_from_slice(&word.to_le_bytes());
+            out.truncate(end);
+        }
+        None => {
+            out.extend_from_slice(&(spread(value) | MORE).to_le_bytes());
+            write(out, value >> 56);
+        }
     }
-    let len = len(value);
-    let end = out.len() + len;
-    out.extend_from_slice(&finish(word, len).to_le_bytes());
-    out.truncate(end);
 }
 
 /// Writes a varint to the front of the room, which then begins behind it. False where there is less room than a [`STEP`], or
 /// than the value needs.
 #[inline]
 pub(crate) fn put(value: u64, room: &mut &mut [u8]) -> bool {
-    // Branches for the lengths of most, which the processor foresees.
-    let two = (value & 0x7f) | (value << 1 & 0x7f00) | 0x80;
-    let three = two | (value << 2 & 0x7f_0000) | 0x8000;
-    let (word, len) = match value {
-        0..0x80 => (value, 1),
-        0x80..0x4000 => (two, 2),
-        0x4000..0x20_0000 => (three, 3),
-        0x20_0000..0x1000_0000 => (three | (value << 3 & 0x7f00_0000) | 0x80_0000, 4),
-        0x1000_0000..0x100_0000_0000_0000 => (finish(spread(value), len(value)), len(value)),
-        _ => return put_longest(value, room),
+    let Some((word, len)) = form(value) else {
+        return put_longest(value, room);
     };
     let Some(place) = room.first_chunk_mut() else {
         return false;
@@ -76,18 +70,31 @@ fn put_longest(value: u64, room: &mut &mut [u8]) -> bool {
         }
 }
 
+/// The bytes of a varint, the first one lowest, and how many they are; `None` for more than a word. Branches for the lengths of
+/// most, which the processor foresees.
+#[inline]
+fn form(value: u64) -> Option<(u64, usize)> {
+    let two = (value & 0x7f) | (value << 1 & 0x7f00) | 0x80;
+    let three = two | (value << 2 & 0x7f_0000) | 0x8000;
+    match value {
+        0..0x80 => Some((value, 1)),
+        0x80..0x4000 => Some((two, 2)),
+        0x4000..0x20_0000 => Some((three, 3)),
+        0x20_0000..0x1000_0000 => Some((three | (value << 3 & 0x7f00_0000) | 0x80_0000, 4)),
+        0x1000_0000..0x100_0000_0000_0000 => {
+            let len = len(value);
+            Some((spread(value) | (MORE & ((1 << (8 * (len - 1))) - 1)), len))
+        }
+        _ => None,
+    }
+}
+
 /// Spreads the lower eight groups of seven bits over a word by halves, without a branch for each.
 #[inline]
 fn spread(value: u64) -> u64 {
     let word = (value & 0x0fff_ffff) | (value & 0x00ff_ffff_f000_0000) << 4;
     let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x0fff_c000_0fff_c000) << 2;
     (word & 0x007f_007f_007f_007f) | (word & 0x3f80_3f80_3f80_3f80) << 1
-}
-
-/// Says of all of these bytes but the last one that more follow.
-#[inline]
-fn finish(word: u64, len: usize) -> u64 {
-    word | (MORE & ((1 << (8 * (len - 1))) - 1))
 }
 
 /// How many bytes the varint takes.
@@ -112,29 +119,20 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<u64, DecodeError> {
 #[inline(never)]
 fn read_long(input: &mut Input<'_>) -> Result<u64, DecodeError> {
     let mut rest = input.rest();
-    let Some(word) = rest.first_chunk() else {
-        return read_last(input);
-    };
-    let value = match gather(u64::from_le_bytes(*word)) {
-        (value, Some(len)) => {
-            rest = rest.get(len..).unwrap_or_default();
-            value
+    match take(&mut rest) {
+        Some(value) => {
+            input.set_rest(rest);
+            Ok(value)
         }
-        (value, None) => {
-            let (high, behind) = read_high(rest.get(STEP..).unwrap_or_default())?;
-            rest = behind;
-            value | high << 56
-        }
-    };
-    input.set_rest(rest);
-    Ok(value)
+        None => read_slowly(input),
+    }
 }
 
-/// Takes a varint from the front of the bytes, which then begin behind it. `None` where there is none, or less than a [`STEP`] is left.
+/// Takes a varint from the front of the bytes, which then begin behind it. `None` where there is none, or less than a [`STEP`] is
+/// left. Branches for the lengths of most, which the processor foresees, so that it begins with what follows.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let word = u64::from_le_bytes(*bytes.first_chunk()?);
-    // Branches for the lengths of most, which the processor foresees, so that it begins with what follows.
     let two = (word & 0x7f) | (word & 0x7f00) >> 1;
     let three = two | (word & 0x7f_0000) >> 2;
     let (value, len) = match () {
@@ -151,9 +149,16 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
+/// The upper eight bits of a varint of nine or ten bytes. Negative numbers of protobuf have them.
 #[inline(never)]
 fn take_high(low: u64, bytes: &mut &[u8]) -> Option<u64> {
-    let (high, rest) = read_high(bytes.get(STEP..)?).ok()?;
+    let (high, rest) = match bytes.get(STEP..)? {
+        [ninth @ 0..0x80, rest @ ..] => (u64::from(*ninth), rest),
+        [ninth, tenth @ 0..2, rest @ ..] => {
+            (u64::from(ninth & 0x7f) | u64::from(*tenth) << 7, rest)
+        }
+        _ => return None,
+    };
     *bytes = rest;
     Some(low | high << 56)
 }
@@ -172,27 +177,18 @@ fn gather(word: u64) -> (u64, Option<usize>) {
     (value, (last != 0).then_some(len))
 }
 
-/// The upper eight bits of a varint of nine or ten bytes, and what follows it. Negative numbers of protobuf have them.
-#[inline]
-fn read_high(bytes: &[u8]) -> Result<(u64, &[u8]), DecodeError> {
-    match bytes {
-        [ninth @ 0..0x80, rest @ ..] => Ok((u64::from(*ninth), rest)),
-        [ninth, tenth @ 0..2, rest @ ..] => {
-            Ok((u64::from(ninth & 0x7f) | u64::from(*tenth) << 7, rest))
-        }
-        [_, _, ..] => Err(overflow()),
-        _ => Err(truncated()),
-    }
-}
-
-/// Where less than a word is left of the input.
-fn read_last(input: &mut Input<'_>) -> Result<u64, DecodeError> {
+/// Byte by byte: where less than a word is left of the input, or something is wrong.
+#[inline(never)]
+fn read_slowly(input: &mut Input<'_>) -> Result<u64, DecodeError> {
     let rest = input.rest();
-    let mut value = 0u64;
-    for (index, byte) in rest.iter().enumerate() {
+    let mut value = 0;
+    for (index, byte) in rest.iter().enumerate().take(LONGEST) {
+        if index == LONGEST - 1 && *byte > 1 {
+            return Err(overflow());
+        }
         value |= u64::from(byte & 0x7f) << (7 * index);
         if *byte < 0x80 {
-            input.set_rest(rest.get(index + 1..).unwrap_or_default());
+            input.pass(index + 1);
             return Ok(value);
         }
     }
