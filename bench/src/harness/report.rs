@@ -28,8 +28,8 @@ impl Report {
             .zip(ended)
             .map_or(Duration::ZERO, |(began, ended)| ended - began);
         let mut all = Histogram::<u64>::new(3)?;
-        for one in times {
-            all.add(&one.latency)?;
+        for latency in times.iter().flat_map(|one| &one.latencies) {
+            all.record(*latency)?;
         }
         let switches = |of: fn(&Usage) -> i64| of(&after) - of(&self.before);
         self.line = json!({
