@@ -80,12 +80,13 @@ macro_rules! message {
                 let _ = (&cursor, &seen, &reader);
                 $({
                     let field = const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) };
-                    if reader.is_next(field, cursor) {
+                    let index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) - 1 };
+                    if reader.is_next(field, index, cursor) {
                         $crate::FieldValue::read_field(&mut self.$($field).+, reader)
                             .map_err(|e| e.within(field.name))?;
-                        cursor.index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) };
+                        cursor.index = index + 1;
                         if field.required {
-                            seen.insert(cursor.index - 1);
+                            seen.insert(index);
                         }
                     }
                 })*

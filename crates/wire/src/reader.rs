@@ -64,11 +64,11 @@ pub trait Reader<'de> {
     /// The next field. `fields` is the contract's table; `cursor` is new before the first field and then
     /// belongs to the reader.
     fn next_field(&mut self, fields: &[Field<'_>], cursor: &mut Cursor) -> Result<NextField>;
-    /// Whether this field comes next; its header has been read then, and its value must be read. False where another one
-    /// comes, or the encoding leaves it to `next_field`, which says what comes.
+    /// Whether this field, which has this index in the contract's table, comes next; its header has been read then, and its value must
+    /// be read. False where another one comes, or the encoding leaves it to `next_field`, which says what comes.
     #[inline]
-    fn is_next(&mut self, field: &Field<'_>, cursor: &mut Cursor) -> bool {
-        let _ = (field, cursor);
+    fn is_next(&mut self, field: &Field<'_>, index: usize, cursor: &mut Cursor) -> bool {
+        let _ = (field, index, cursor);
         false
     }
     /// Reads the value of the field that `next_field` just called unknown.

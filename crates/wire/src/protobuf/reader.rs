@@ -163,9 +163,7 @@ impl<'de> Reader<'de> {
     ) -> Result<NextField, DecodeError> {
         loop {
             if self.input.rest().is_empty() {
-                self.input.set_rest(self.level.after);
-                self.leave();
-                return Ok(NextField::End);
+                return Ok(self.end());
             }
             let (number, wire) = self.tag()?;
             let id = number.cast_signed() - i32::from(self.level.reply);
@@ -179,21 +177,25 @@ impl<'de> Reader<'de> {
                 return Err(DecodeError::no_such_field(id));
             };
             if fits(field, wire) {
-                return Ok(self.announce(field, (number, wire), cursor, index));
+                self.announce(field, (number, wire), index);
+                cursor.index = index + 1;
+                return Ok(NextField::Known(index));
             }
             self.skip(number, wire)?;
         }
     }
 
+    /// The struct has ended.
+    #[inline]
+    fn end(&mut self) -> NextField {
+        self.input.set_rest(self.level.after);
+        self.leave();
+        NextField::End
+    }
+
     /// Goes to the value of a field, whose tag has been read.
     #[inline]
-    fn announce(
-        &mut self,
-        field: &Field<'_>,
-        (number, wire_type): (u32, u8),
-        cursor: &mut Cursor,
-        index: usize,
-    ) -> NextField {
+    fn announce(&mut self, field: &Field<'_>, (number, wire_type): (u32, u8), index: usize) {
         let again = self.comes_again(index);
         self.level = Level {
             place: Place::Field,
@@ -203,8 +205,6 @@ impl<'de> Reader<'de> {
             number,
             ..self.level
         };
-        cursor.index = index + 1;
-        NextField::Known(index)
     }
 
     /// True where this field has come before in the struct.
@@ -260,8 +260,8 @@ impl<'de> Reader<'de> {
         Ok(found.is_some())
     }
 
-    /// The next value's bits, if it has some.
-    #[inline]
+    /// The next value's bits, if it has some. What they depend on is known where this stands behind the field's header.
+    #[inline(always)]
     fn bits(&mut self, kind: Kind) -> Result<Option<u64>, DecodeError> {
         // Outside fields the level has the default format.
         let wire_type = wire_type(kind, self.level.format);
@@ -275,7 +275,7 @@ impl<'de> Reader<'de> {
         }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn signed(&mut self, kind: Kind) -> Result<i64, DecodeError> {
         let bits = self.bits(kind)?.unwrap_or(0);
         Ok(match (self.level.format, kind) {
@@ -605,18 +605,34 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        // Mostly the contract's next field, with a tag of one byte.
-        if let (Some(field), [tag @ 0..0x80, rest @ ..]) =
-            (fields.get(cursor.index), self.input.rest())
+        // Mostly the contract's next field, or the end.
+        let index = cursor.index;
+        if let Some(field) = fields.get(index)
+            && self.is_next(field, index, cursor)
         {
-            let (number, wire) = (u32::from(tag >> 3), tag & 7);
-            let id = number.cast_signed() - i32::from(self.level.reply);
-            if number > 0 && field.id == id && fits(field, wire) {
-                self.input.set_rest(rest);
-                return Ok(self.announce(field, (number, wire), cursor, cursor.index));
-            }
+            cursor.index += 1;
+            return Ok(NextField::Known(index));
+        }
+        if self.input.rest().is_empty() {
+            return Ok(self.end());
         }
         self.any_field(fields, cursor)
+    }
+
+    #[inline]
+    fn is_next(&mut self, field: &Field<'_>, index: usize, _: &mut Cursor) -> bool {
+        // With a tag of one byte.
+        let [tag @ 0..0x80, rest @ ..] = self.input.rest() else {
+            return false;
+        };
+        let (number, wire_type) = (u32::from(tag >> 3), tag & 7);
+        let id = number.cast_signed() - i32::from(self.level.reply);
+        let is = number > 0 && field.id == id && fits(field, wire_type);
+        if is {
+            self.input.set_rest(rest);
+            self.announce(field, (number, wire_type), index);
+        }
+        is
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {

@@ -340,7 +340,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn is_next(&mut self, field: &Field<'_>, _: &mut Cursor) -> bool {
+    fn is_next(&mut self, field: &Field<'_>, _: usize, _: &mut Cursor) -> bool {
         match self.input.rest() {
             [found, a, b, rest @ ..]
                 if *found == code(field.kind)

@@ -410,7 +410,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             return Ok(NextField::End);
         }
         if let Some(field) = fields.get(cursor.index)
-            && self.is_next(field, cursor)
+            && self.is_next(field, cursor.index, cursor)
         {
             cursor.index += 1;
             return Ok(NextField::Known(cursor.index - 1));
@@ -419,7 +419,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn is_next(&mut self, field: &Field<'_>, cursor: &mut Cursor) -> bool {
+    fn is_next(&mut self, field: &Field<'_>, _: usize, cursor: &mut Cursor) -> bool {
         let [header, rest @ ..] = self.input.rest() else {
             return false;
         };
