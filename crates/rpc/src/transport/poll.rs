@@ -162,7 +162,9 @@ impl Experience {
 
     /// Begins a poll where one is likely to pay, and not too many threads poll already.
     pub(crate) fn poll(&mut self) -> Option<Poll> {
-        let limit = self.limit()?;
+        let limit = self.limit();
+        self.pause = self.pause.saturating_sub(1);
+        let limit = limit?;
         Some(Poll {
             _place: Place::take(self.setting)?,
             limit,
@@ -171,14 +173,11 @@ impl Experience {
     }
 
     /// How long to poll now.
-    fn limit(&mut self) -> Option<Duration> {
+    fn limit(&self) -> Option<Duration> {
         match self.setting {
             Polling::Never => None,
             Polling::Always => Some(credit::WAKE_UP),
-            Polling::Adaptive if self.pause > 0 => {
-                self.pause -= 1;
-                None
-            }
+            Polling::Adaptive if self.pause > 0 => None,
             Polling::Adaptive => self.credit.limit(),
         }
     }
@@ -186,11 +185,7 @@ impl Experience {
     /// True where the next poll is likely to pay.
     #[cfg(feature = "grpc")]
     fn is_good(&self) -> bool {
-        match self.setting {
-            Polling::Never => false,
-            Polling::Always => true,
-            Polling::Adaptive => self.pause == 0 && self.credit.limit().is_some(),
-        }
+        self.limit().is_some()
     }
 
     /// Asked between two looks: false where it is better to block now.

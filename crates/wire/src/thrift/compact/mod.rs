@@ -54,10 +54,18 @@ const fn code(kind: Kind) -> u8 {
 /// What stands before a field behind the one with the id `last`, where that is one byte and says nothing of the value.
 #[inline]
 pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
-    let fits = field.id <= i16::MAX as i32 && last >= 0;
-    match (field.kind, field.id.saturating_sub(last)) {
-        (Kind::Bool, _) => None,
-        (kind, delta @ 1..=15) if fits => Some((delta as u8) << 4 | code(kind)),
+    match field.kind {
+        Kind::Bool => None,
+        kind if field.id <= i16::MAX as i32 => short_header(code(kind), field.id, last),
+        _ => None,
+    }
+}
+
+/// A header of one byte, where the id is that near to the one before.
+#[inline]
+const fn short_header(code: u8, id: i32, last: i32) -> Option<u8> {
+    match id.saturating_sub(last) {
+        delta @ 1..=15 => Some((delta as u8) << 4 | code),
         _ => None,
     }
 }

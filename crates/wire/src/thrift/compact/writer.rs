@@ -1,4 +1,4 @@
-use super::{FALSE, STOP, TRUE, code, wire_size};
+use super::{FALSE, STOP, TRUE, code, short_header, wire_size};
 use crate::blobs;
 use crate::depth::Depth;
 use crate::layout::BlockLayout;
@@ -45,11 +45,11 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn header(&mut self, code: u8, id: i16) {
-        let delta = i32::from(id) - i32::from(self.last);
+        let short = short_header(code, id.into(), self.last.into());
         self.last = id;
-        match delta {
-            1..=15 => self.out.push((delta as u8) << 4 | code),
-            _ => {
+        match short {
+            Some(header) => self.out.push(header),
+            None => {
                 self.out.push(code);
                 varint::write(self.out, zigzag(id.into()));
             }
