@@ -158,11 +158,7 @@ impl<'a> Connection<'a> {
             if self.session.ends() && self.flight.is_empty() {
                 break;
             }
-            self.session.transmit(&mut self.out.waiting.bytes);
-            if self.leaving.is_none() {
-                self.session.transmit_streams(&mut self.out.waiting.bytes);
-            }
-            self.send()?;
+            self.send_queued()?;
             self.wait().await?;
         }
         self.session.transmit_streams(&mut self.out.waiting.bytes);
@@ -191,7 +187,10 @@ impl<'a> Connection<'a> {
                 self.send()?;
             }
             self.start(call);
-            if self.out.is_full() {
+            if self.session.input.is_empty() {
+                // The caller need not wait until it is known that nothing follows.
+                self.send_queued()?;
+            } else if self.out.is_full() {
                 self.send()?;
             }
         }
@@ -335,6 +334,15 @@ impl<'a> Connection<'a> {
         while let Poll::Ready(Some(answer)) = self.flight.poll_next(&mut now) {
             self.out.put(answer);
         }
+    }
+
+    /// Sends the answers, and behind them what the wire, calls with streams and objects have to say.
+    fn send_queued(&mut self) -> io::Result<()> {
+        self.session.transmit(&mut self.out.waiting.bytes);
+        if self.leaving.is_none() {
+            self.session.transmit_streams(&mut self.out.waiting.bytes);
+        }
+        self.send()
     }
 
     /// Sends what waits. What there is no room for leaves while the connection waits.
