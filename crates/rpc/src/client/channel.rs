@@ -1,9 +1,10 @@
+use super::failures::{lost, too_late};
 #[cfg(feature = "grpc")]
 use super::http2;
 use super::options::{Options, handle, settings};
+use super::outgoing::{ObjectCall, Outgoing, Queued};
 use super::places::{Connect, Connected, TaskPlaces, Usable};
 use super::security::{Security, place};
-use super::table::{ObjectCall, Outgoing, Queued, lost, too_late};
 use super::task::connect;
 use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
 use crate::link::Link;

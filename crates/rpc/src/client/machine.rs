@@ -1,7 +1,7 @@
 //! The protocol of a client's connection.
 
 use super::options::Options;
-use super::table::Outgoing;
+use super::outgoing::Outgoing;
 use crate::objects::Transfer;
 use crate::{Code, Method, Status, Wire};
 use bytes::BytesMut;

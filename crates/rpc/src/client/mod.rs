@@ -2,13 +2,16 @@
 
 pub mod blocking;
 mod dial;
+mod failures;
 mod machine;
 mod moving;
 mod options;
+mod outgoing;
 mod places;
 mod recycled;
 mod security;
 mod table;
+mod waiting;
 mod woken;
 
 #[cfg(feature = "async")]
@@ -24,9 +27,10 @@ pub use options::Backoff;
 pub use channel::{Channel, ChannelBuilder};
 
 pub(crate) use machine::{Called, Fault, code_of};
+pub(crate) use outgoing::Outgoing;
 #[cfg(feature = "tls")]
 pub(crate) use security::Security;
-pub(crate) use table::{Outgoing, Table};
+pub(crate) use table::Table;
 pub(crate) use woken::Woken;
 
 use crate::objects::local;

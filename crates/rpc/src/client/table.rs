@@ -1,61 +1,25 @@
 //! The calls of one connection that wait for their replies, whoever made the connection.
 
+use super::Answered;
+use super::failures::crowded;
 use super::machine::{Arrival, Called, Fault, Machine, Reply};
 use super::moving::Moving;
 use super::options::Options;
+use super::outgoing::{Outgoing, Queued};
 use super::places::Usable;
+use super::waiting::{Entry, IdHasher, Waiter};
 use super::woken::Woken;
-use super::{Answered, ReadObjects};
-use crate::objects::{Collected, Objects, Remote, RemoteState, Slot, Transfer};
+use crate::objects::{Collected, Objects, RemoteState, Transfer};
 use crate::streams::{Inboxes, Next, ended, given_up};
-use crate::{Address, Code, Execution, Method, ServiceDescriptor, Status, Wire};
+use crate::{Address, Code, Execution, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
-use dovetail_protocol::{Headers, msgpack_rpc};
+use dovetail_protocol::msgpack_rpc;
 use dovetail_wire::{Encode, Limits, ObjectNumbers};
 use std::collections::{HashMap, hash_map};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Duration;
-
-/// A call to be sent.
-pub(crate) struct Outgoing<'a, P> {
-    pub(crate) name: &'a str,
-    /// What generated code knows about it.
-    pub(crate) method: Option<&'static Method>,
-    pub(crate) oneway: bool,
-    /// What is left for it, where the wire carries that; `None` for no limit.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) headers: &'a Headers,
-    /// Whether it is compressed, where somebody has chosen.
-    pub(crate) compress: Option<bool>,
-    pub(crate) params: &'a P,
-    /// The object that is called; `None` for a service.
-    pub(crate) object: Option<ObjectCall<'a>>,
-    /// How objects are found in a reply that nobody takes, where there can be any.
-    pub(crate) read: Option<ReadObjects>,
-    /// What the call is to return, where others are addressed to it before.
-    pub(crate) promise: Option<&'a Slot>,
-}
-
-/// An object that is called, as an object of this service.
-#[derive(Clone, Copy)]
-pub(crate) struct ObjectCall<'a> {
-    pub(crate) remote: &'a Remote,
-    pub(crate) service: &'static ServiceDescriptor,
-}
-
-impl<P> Clone for Outgoing<'_, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P> Copy for Outgoing<'_, P> {}
-
-/// A call that is queued, by the number under which its answer comes; `None` where none comes.
-pub(crate) struct Queued(pub(crate) Option<u64>);
 
 /// Keeps each reply for the waiter of its call.
 pub(crate) struct Table {
@@ -78,63 +42,6 @@ pub(crate) struct Table {
     /// Why the connection is no longer used.
     broken: Option<Status>,
     moving: Moving,
-}
-
-/// A call that its caller has not done with.
-struct Entry {
-    waiter: Waiter,
-    /// How often `out` had been taken before it was queued there.
-    queued: u64,
-    reply: Option<Result<Answered, Status>>,
-    name: &'static str,
-    read: Option<ReadObjects>,
-}
-
-/// Who waits for a reply.
-enum Waiter {
-    Caller(Waker),
-    /// A caller that knows that its reply has come.
-    Woken,
-    /// The object that it is to bring.
-    Promise(Slot),
-    /// Its objects are to be released.
-    Nobody,
-}
-
-impl Entry {
-    /// The caller, where that waits.
-    fn caller(&self) -> Option<&Waker> {
-        match &self.waiter {
-            Waiter::Caller(waiter) if self.reply.is_none() => Some(waiter),
-            _ => None,
-        }
-    }
-
-    fn wake(&mut self, woken: &mut Woken) {
-        if let Waiter::Caller(waiter) = std::mem::replace(&mut self.waiter, Waiter::Woken) {
-            woken.push(waiter);
-        }
-    }
-}
-
-/// Ids are numbers in order: they are spread well enough as they are.
-#[derive(Default)]
-pub(crate) struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0 << 8 | u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
 }
 
 impl Table {
@@ -671,46 +578,4 @@ fn promised(method: &str, first: Option<u64>) -> Result<u32, Status> {
             Err(Status::new(Code::FailedPrecondition, what))
         }
     }
-}
-
-/// No further call may wait on a connection.
-#[cold]
-pub(crate) fn crowded(most: usize) -> Status {
-    Status::new(
-        Code::ResourceExhausted,
-        format!(
-            "{most} calls wait on this connection already; `calls_in_flight` allows more, \
-             `connections` spreads them"
-        ),
-    )
-}
-
-/// The connection ended while calls were waiting.
-#[cold]
-pub(crate) fn lost(target: &str, why: &dyn std::fmt::Display) -> Status {
-    Status::new(
-        Code::Unavailable,
-        format!("the connection to {target} was lost: {why}"),
-    )
-    .with_execution(Execution::MayHaveRun)
-}
-
-/// The peer broke the rules of its wire.
-#[cold]
-pub(crate) fn misbehaved(target: &str, error: &dyn std::fmt::Display) -> Status {
-    Status::new(
-        Code::Internal,
-        format!("{target} answered with what is no reply: {error}"),
-    )
-    .with_execution(Execution::MayHaveRun)
-}
-
-/// The time is over.
-#[cold]
-pub(crate) fn too_late(method: &str, timeout: Duration, execution: Execution) -> Status {
-    Status::new(
-        Code::DeadlineExceeded,
-        format!("`{method}` took longer than its {timeout:?}; `with_timeout` allows more"),
-    )
-    .with_execution(execution)
 }

@@ -2,8 +2,8 @@
 //! and hands out what comes.
 
 use super::Table;
+use super::failures::{lost, misbehaved};
 use super::options::Options;
-use super::table::{lost, misbehaved};
 use crate::link::{Link, Queued};
 use crate::server::CallTasks;
 use crate::transport::{AsyncSocket, Experience, Polling};

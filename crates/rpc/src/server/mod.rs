@@ -4,6 +4,7 @@ mod counters;
 mod entrance;
 #[cfg(feature = "async")]
 mod event_loop;
+mod guests;
 mod http;
 mod limits;
 mod local;
@@ -11,6 +12,8 @@ mod machine;
 mod router;
 mod running;
 mod session;
+mod shared;
+mod started;
 #[cfg(feature = "async")]
 mod tasks;
 mod threads;
@@ -19,38 +22,31 @@ pub use counters::Counters;
 pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
 pub(crate) use running::{cancelled, refusal, too_late};
+#[cfg(feature = "testing")]
+pub(crate) use started::Attended;
+pub use started::Running;
 #[cfg(feature = "async")]
 pub(crate) use tasks::CallTasks;
 pub(crate) use threads::no_thread;
 
 use crate::functions::{Bound, Function};
-use crate::reflection::Described;
 use crate::tls::ServerTls;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
 };
 use crate::{Address, Bytes, Health, Reflection, Service};
-use counters::{SharedCounters, count};
-
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
-use dovetail_protocol::thrift::{CustomProtocol, ServerOptions};
+use dovetail_protocol::thrift::CustomProtocol;
 use entrance::Entered;
-use router::Router;
-use session::Standing;
+use guests::{Door, Guest};
+use shared::Shared;
 use std::io;
-#[cfg(feature = "async")]
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long to wait after an `accept` that failed for want of resources.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-
-/// How many connections too many are told so at a time.
-const TURNED_AWAY: usize = 1_000;
 
 /// How long to listen to a peer that has been told why its connection ends. To close at once would reset
 /// the connection where the peer still sends, and a reset destroys what it has not yet read.
@@ -284,45 +280,6 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// What its drivers share.
-    fn into_shared(mut self, meeting: Option<u128>) -> Arc<Shared> {
-        let services = self.services.iter().map(|service| service.descriptor());
-        let services: Vec<_> = services.collect();
-        if let Some(health) = &self.health {
-            health.serve(services.iter().copied());
-        }
-        if self.reflects {
-            self.services.push(Box::new(Described(services)));
-        }
-        Arc::new(Shared {
-            options: Arc::new(ServerOptions {
-                limits: self.limits.connection,
-                custom: self.protocols,
-                ..ServerOptions::default()
-            }),
-            router: Router::new(self.services),
-            health: self.health,
-            tls: self.tls,
-            #[cfg(feature = "grpc")]
-            keepalive: self.keepalive,
-            limits: self.limits,
-            compression: self.compression,
-            cors: self.cors,
-            openapi: self.openapi,
-            counters: SharedCounters::default(),
-            waiting: AtomicUsize::new(0),
-            polling: self.polling,
-            meeting,
-            draining: AtomicBool::new(false),
-            accepting: AtomicUsize::new(0),
-            next_guest: AtomicU64::new(0),
-            guests: Mutex::default(),
-            left: Condvar::new(),
-            #[cfg(feature = "async")]
-            runtime: OnceLock::new(),
-        })
-    }
-
     /// Where clients on the same machine find it by shared memory, if it has any that come by TCP. Nobody needs to
     /// know where that cannot be had.
     fn meet(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
@@ -401,276 +358,5 @@ impl Server {
     /// the process prints meanwhile goes to standard error.
     pub fn serve_stdio(self) -> io::Result<()> {
         self.serve_stream(Arc::new(Pipe::stdio()?))
-    }
-}
-
-/// What all drivers of a server share.
-struct Shared {
-    options: Arc<ServerOptions>,
-    router: Router,
-    health: Option<Health>,
-    tls: Option<ServerTls>,
-    #[cfg(feature = "grpc")]
-    keepalive: Option<crate::Keepalive>,
-    limits: ServerLimits,
-    compression: Option<Compression>,
-    cors: Option<Cors>,
-    openapi: Option<Bytes>,
-    counters: SharedCounters,
-    /// Calls whose handlers wait.
-    waiting: AtomicUsize,
-    polling: Polling,
-    /// Where clients on the same machine find it by shared memory.
-    meeting: Option<u128>,
-    draining: AtomicBool,
-    /// Those who accept connections.
-    accepting: AtomicUsize,
-    next_guest: AtomicU64,
-    guests: Mutex<Vec<Seat>>,
-    /// Notified when a connection has ended.
-    left: Condvar,
-    /// What handlers on threads of their own use of an async runtime: the first event loop's.
-    #[cfg(feature = "async")]
-    runtime: OnceLock<tokio::runtime::Handle>,
-}
-
-/// A connection by its number, with the stream that ends it where it has a thread of its own.
-type Seat = (u64, Option<Arc<dyn Stream>>);
-
-impl Shared {
-    /// How a listener with this address lets connections in.
-    fn door(&self, address: &str) -> Door {
-        let meeting = self.meeting.map(Address::meeting);
-        match meeting {
-            Some(meeting) if meeting.to_string() == address => Door::Meeting,
-            _ if address.starts_with("tls://") => Door::Secure,
-            _ => Door::Open,
-        }
-    }
-
-    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, and for one
-    /// too many of those who have another one, and meet the server here.
-    fn admit(self: &Arc<Self>, stream: Option<Arc<dyn Stream>>, door: Door) -> Option<Guest> {
-        let counters = &self.counters;
-        let mut guests = self.guests();
-        let welcome = guests.len() < self.limits.connections;
-        if door == Door::Meeting {
-            match welcome {
-                true => count(&counters.local_connections),
-                false => return None,
-            }
-        }
-        match welcome {
-            true => count(&counters.connections),
-            false => count(&counters.refused_connections),
-        }
-        let full = guests.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
-        if full {
-            return None;
-        }
-        let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
-        guests.push((id, stream));
-        Some(Guest {
-            id,
-            welcome,
-            shared: self.clone(),
-        })
-    }
-
-    /// Runs a connection's thread such that its handlers find the runtime of the event loops, where the
-    /// server has any.
-    fn in_runtime<R>(&self, serve: impl FnOnce() -> R) -> R {
-        #[cfg(feature = "async")]
-        let _entered = self.runtime.get().map(tokio::runtime::Handle::enter);
-        serve()
-    }
-
-    fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Somebody who accepts connections, counted as long as this exists.
-struct Accepts(Arc<Shared>);
-
-impl Accepts {
-    fn new(shared: &Arc<Shared>) -> Self {
-        shared.accepting.fetch_add(1, Ordering::SeqCst);
-        Accepts(shared.clone())
-    }
-}
-
-impl Drop for Accepts {
-    fn drop(&mut self) {
-        let _guests = self.0.guests();
-        self.0.accepting.fetch_sub(1, Ordering::SeqCst);
-        self.0.left.notify_all();
-    }
-}
-
-/// How a listener lets connections in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Door {
-    Open,
-    /// Where clients find it that came by TCP.
-    Meeting,
-    /// With TLS alone.
-    Secure,
-}
-
-/// A connection that is counted as long as this exists.
-struct Guest {
-    id: u64,
-    /// False for a connection too many.
-    welcome: bool,
-    shared: Arc<Shared>,
-}
-
-impl Guest {
-    /// Whether calls are answered that came through this door.
-    fn standing(&self, door: Door, over_tls: bool) -> Standing {
-        match self.welcome {
-            false => Standing::Crowded,
-            true if door == Door::Secure && !over_tls => Standing::Insecure,
-            true => Standing::Welcome,
-        }
-    }
-
-    /// How long it may be silent before its first call.
-    fn idle_limit(&self, limits: &ServerLimits) -> Duration {
-        match self.welcome {
-            true => limits.idle,
-            false => limits.handshake,
-        }
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        let mut guests = self.shared.guests();
-        // Ids only grow, so the list is sorted.
-        if let Ok(index) = guests.binary_search_by_key(&self.id, |guest| guest.0) {
-            guests.remove(index);
-        }
-        self.shared.left.notify_all();
-    }
-}
-
-/// A server at work. It goes on when this is dropped; [`shutdown`](Self::shutdown) ends it.
-pub struct Running {
-    addresses: Vec<Address>,
-    listeners: Vec<Arc<dyn Listener>>,
-    threads: Vec<JoinHandle<()>>,
-    shared: Arc<Shared>,
-    #[cfg(feature = "async")]
-    loops: Vec<event_loop::Loop>,
-}
-
-/// A server whose connections are tasks of somebody else's runtime.
-#[cfg(feature = "testing")]
-pub(crate) struct Attended(Arc<Shared>);
-
-#[cfg(feature = "testing")]
-impl Attended {
-    pub(crate) fn counters(&self) -> Counters {
-        self.0.counters.read()
-    }
-
-    pub(crate) fn connections(&self) -> usize {
-        self.0.guests().len()
-    }
-}
-
-impl Running {
-    /// Where it listens, with real ports, in the order of [`Server::listen`].
-    pub fn addresses(&self) -> &[Address] {
-        &self.addresses
-    }
-
-    /// What it has done and refused so far.
-    pub fn counters(&self) -> Counters {
-        self.shared.counters.read()
-    }
-
-    /// How many connections there are.
-    pub fn connections(&self) -> usize {
-        self.shared.guests().len()
-    }
-
-    /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
-    /// left after `drain` are cut. True where none was.
-    #[cfg_attr(
-        not(feature = "async"),
-        expect(unused_mut, reason = "only event loops are taken out")
-    )]
-    pub fn shutdown(mut self, drain: Duration) -> bool {
-        let deadline = Instant::now() + drain;
-        self.shared.draining.store(true, Ordering::SeqCst);
-        if let Some(health) = &self.shared.health {
-            health.leave();
-        }
-        for listener in &self.listeners {
-            listener.close();
-        }
-        #[cfg(feature = "async")]
-        for event_loop in &self.loops {
-            event_loop.drain();
-        }
-        for (_, stream) in self.shared.guests().iter() {
-            if let Some(stream) = stream {
-                stream.shutdown_recv();
-            }
-        }
-        let drained = self.wait_until_empty(deadline);
-        for (_, stream) in self.shared.guests().iter() {
-            if let Some(stream) = stream {
-                stream.shutdown();
-            }
-        }
-        #[cfg(feature = "async")]
-        for event_loop in self.loops.drain(..) {
-            event_loop.stop();
-        }
-        self.wait();
-        drained
-    }
-
-    /// Waits until the server has ended; for ever unless another thread ends it.
-    pub fn wait(self) {
-        for thread in self.threads {
-            // A thread of ours that panicked has nothing to tell that its panic message did not.
-            let _ = thread.join();
-        }
-        #[cfg(feature = "async")]
-        for event_loop in self.loops {
-            event_loop.join();
-        }
-    }
-
-    fn wait_until_empty(&self, deadline: Instant) -> bool {
-        let mut guests = self.shared.guests();
-        // Who accepts may still have guests to bring.
-        while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            let waited = self.shared.left.wait_timeout(guests, left);
-            guests = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
-    }
-
-    fn accept_on_thread(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
-        self.listeners.push(listener.clone());
-        let shared = self.shared.clone();
-        let accepts = Accepts::new(&shared);
-        let accept = move || {
-            threads::accept(&*listener, &shared);
-            drop(accepts);
-        };
-        let thread = thread::Builder::new().name("dovetail accept".to_owned());
-        self.threads.push(thread.spawn(accept)?);
-        Ok(())
     }
 }

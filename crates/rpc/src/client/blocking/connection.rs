@@ -11,9 +11,11 @@
 
 use super::calls::Aside;
 use crate::block_on::waker;
+use crate::client::failures::{lost, misbehaved, too_late};
 use crate::client::options::Options;
+use crate::client::outgoing::{Outgoing, Queued};
 use crate::client::places::{Connected, Usable};
-use crate::client::table::{Outgoing, Queued, Table, lost, misbehaved, too_late};
+use crate::client::table::Table;
 use crate::client::{Answered, Called};
 use crate::link::{Flush, Link};
 use crate::server::Calls;

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::client::decode;
-use crate::client::table::too_late;
+use crate::client::failures::too_late;
 use crate::streams::{self, Body, ItemOf, StreamCall};
 use crate::{Exceptions, Execution, Status};
 use dovetail_wire::FieldValue;

@@ -6,9 +6,10 @@ mod streams;
 mod style;
 
 use super::Answered;
+use super::failures::{crowded, lost};
 use super::options::Options;
+use super::outgoing::Outgoing;
 use super::places::{Connect, Connected, Usable};
-use super::table::{Outgoing, crowded, lost};
 use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
 use crate::web::{Protocol, Style, exception_field};

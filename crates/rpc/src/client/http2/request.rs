@@ -2,7 +2,7 @@
 
 use super::super::code_of;
 use super::super::options::Options;
-use super::super::table::Outgoing;
+use super::super::outgoing::Outgoing;
 use super::{due, no_objects};
 use crate::grpc::metadata_into;
 use crate::web::{Form, Protocol, Style, frame_before_items, is_packed};

@@ -1,7 +1,8 @@
 //! Calls with streams.
 
+use super::super::failures::too_late;
 use super::super::options::Options;
-use super::super::table::{Outgoing, too_late};
+use super::super::outgoing::Outgoing;
 use super::response::{Response, Stop};
 use super::{Connection, Open, due, request};
 use crate::streams::StreamCall;

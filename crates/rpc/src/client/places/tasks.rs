@@ -1,9 +1,9 @@
 use super::{Connected, Place, Places};
 use crate::client::channel::in_time;
 use crate::client::dial::Dial;
+use crate::client::failures::too_late;
 use crate::client::moving::PATIENCE;
 use crate::client::options::Options;
-use crate::client::table::too_late;
 use crate::{Address, Execution, Status};
 use std::io;
 use std::sync::Arc;

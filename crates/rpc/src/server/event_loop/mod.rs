@@ -10,7 +10,8 @@ mod spares;
 mod spread;
 
 use super::counters::count;
-use super::{ACCEPT_PAUSE, Accepts, Door, Guest, Model, Shared};
+use super::guests::{Accepts, Door, Guest};
+use super::{ACCEPT_PAUSE, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
 use spread::{Seat, Slot};
 use std::io;

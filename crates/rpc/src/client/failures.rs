@@ -1,0 +1,46 @@
+//! What callers are told where it is the connection, or the time, that fails a call.
+
+use crate::{Code, Execution, Status};
+use std::time::Duration;
+
+/// No further call may wait on a connection.
+#[cold]
+pub(crate) fn crowded(most: usize) -> Status {
+    Status::new(
+        Code::ResourceExhausted,
+        format!(
+            "{most} calls wait on this connection already; `calls_in_flight` allows more, \
+             `connections` spreads them"
+        ),
+    )
+}
+
+/// The connection ended while calls were waiting.
+#[cold]
+pub(crate) fn lost(target: &str, why: &dyn std::fmt::Display) -> Status {
+    Status::new(
+        Code::Unavailable,
+        format!("the connection to {target} was lost: {why}"),
+    )
+    .with_execution(Execution::MayHaveRun)
+}
+
+/// The peer broke the rules of its wire.
+#[cold]
+pub(crate) fn misbehaved(target: &str, error: &dyn std::fmt::Display) -> Status {
+    Status::new(
+        Code::Internal,
+        format!("{target} answered with what is no reply: {error}"),
+    )
+    .with_execution(Execution::MayHaveRun)
+}
+
+/// The time is over.
+#[cold]
+pub(crate) fn too_late(method: &str, timeout: Duration, execution: Execution) -> Status {
+    Status::new(
+        Code::DeadlineExceeded,
+        format!("`{method}` took longer than its {timeout:?}; `with_timeout` allows more"),
+    )
+    .with_execution(execution)
+}

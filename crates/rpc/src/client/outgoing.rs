@@ -1,0 +1,45 @@
+//! A call that leaves, whatever the wire.
+
+use super::ReadObjects;
+use crate::objects::{Remote, Slot};
+use crate::{Method, ServiceDescriptor};
+use dovetail_protocol::Headers;
+use std::time::Duration;
+
+/// A call to be sent.
+pub(crate) struct Outgoing<'a, P> {
+    pub(crate) name: &'a str,
+    /// What generated code knows about it.
+    pub(crate) method: Option<&'static Method>,
+    pub(crate) oneway: bool,
+    /// What is left for it, where the wire carries that; `None` for no limit.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) headers: &'a Headers,
+    /// Whether it is compressed, where somebody has chosen.
+    pub(crate) compress: Option<bool>,
+    pub(crate) params: &'a P,
+    /// The object that is called; `None` for a service.
+    pub(crate) object: Option<ObjectCall<'a>>,
+    /// How objects are found in a reply that nobody takes, where there can be any.
+    pub(crate) read: Option<ReadObjects>,
+    /// What the call is to return, where others are addressed to it before.
+    pub(crate) promise: Option<&'a Slot>,
+}
+
+/// An object that is called, as an object of this service.
+#[derive(Clone, Copy)]
+pub(crate) struct ObjectCall<'a> {
+    pub(crate) remote: &'a Remote,
+    pub(crate) service: &'static ServiceDescriptor,
+}
+
+impl<P> Clone for Outgoing<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Outgoing<'_, P> {}
+
+/// A call that is queued, by the number under which its answer comes; `None` where none comes.
+pub(crate) struct Queued(pub(crate) Option<u64>);

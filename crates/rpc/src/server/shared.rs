@@ -1,0 +1,98 @@
+//! What all drivers of a server share.
+
+use super::counters::SharedCounters;
+use super::guests::Seat;
+use super::router::Router;
+use super::{Server, ServerLimits};
+use crate::reflection::Described;
+use crate::tls::ServerTls;
+use crate::transport::Polling;
+use crate::{Bytes, Health};
+use dovetail_protocol::dovetail::Compression;
+use dovetail_protocol::http::Cors;
+use dovetail_protocol::thrift::ServerOptions;
+#[cfg(feature = "async")]
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// Its settings, its services, and what is going on.
+pub(super) struct Shared {
+    pub(super) options: Arc<ServerOptions>,
+    pub(super) router: Router,
+    pub(super) health: Option<Health>,
+    pub(super) tls: Option<ServerTls>,
+    #[cfg(feature = "grpc")]
+    pub(super) keepalive: Option<crate::Keepalive>,
+    pub(super) limits: ServerLimits,
+    pub(super) compression: Option<Compression>,
+    pub(super) cors: Option<Cors>,
+    pub(super) openapi: Option<Bytes>,
+    pub(super) counters: SharedCounters,
+    /// Calls whose handlers wait.
+    pub(super) waiting: AtomicUsize,
+    pub(super) polling: Polling,
+    /// Where clients on the same machine find it by shared memory.
+    pub(super) meeting: Option<u128>,
+    pub(super) draining: AtomicBool,
+    /// Those who accept connections.
+    pub(super) accepting: AtomicUsize,
+    pub(super) next_guest: AtomicU64,
+    pub(super) guests: Mutex<Vec<Seat>>,
+    /// Notified when a connection has ended.
+    pub(super) left: Condvar,
+    /// What handlers on threads of their own use of an async runtime: the first event loop's.
+    #[cfg(feature = "async")]
+    pub(super) runtime: OnceLock<tokio::runtime::Handle>,
+}
+
+impl Server {
+    /// What its drivers share.
+    pub(super) fn into_shared(mut self, meeting: Option<u128>) -> Arc<Shared> {
+        let services = self.services.iter().map(|service| service.descriptor());
+        let services: Vec<_> = services.collect();
+        if let Some(health) = &self.health {
+            health.serve(services.iter().copied());
+        }
+        if self.reflects {
+            self.services.push(Box::new(Described(services)));
+        }
+        Arc::new(Shared {
+            options: Arc::new(ServerOptions {
+                limits: self.limits.connection,
+                custom: self.protocols,
+                ..ServerOptions::default()
+            }),
+            router: Router::new(self.services),
+            health: self.health,
+            tls: self.tls,
+            #[cfg(feature = "grpc")]
+            keepalive: self.keepalive,
+            limits: self.limits,
+            compression: self.compression,
+            cors: self.cors,
+            openapi: self.openapi,
+            counters: SharedCounters::default(),
+            waiting: AtomicUsize::new(0),
+            polling: self.polling,
+            meeting,
+            draining: AtomicBool::new(false),
+            accepting: AtomicUsize::new(0),
+            next_guest: AtomicU64::new(0),
+            guests: Mutex::default(),
+            left: Condvar::new(),
+            #[cfg(feature = "async")]
+            runtime: OnceLock::new(),
+        })
+    }
+}
+
+impl Shared {
+    /// Runs a connection's thread such that its handlers find the runtime of the event loops, where the
+    /// server has any.
+    pub(super) fn in_runtime<R>(&self, serve: impl FnOnce() -> R) -> R {
+        #[cfg(feature = "async")]
+        let _entered = self.runtime.get().map(tokio::runtime::Handle::enter);
+        serve()
+    }
+}

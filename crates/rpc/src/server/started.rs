@@ -1,0 +1,132 @@
+//! A server at work: what is asked of it, and how it ends.
+
+#[cfg(feature = "async")]
+use super::event_loop;
+use super::guests::Accepts;
+use super::{Counters, Shared, threads};
+use crate::Address;
+use crate::transport::Listener;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A server at work. It goes on when this is dropped; [`shutdown`](Self::shutdown) ends it.
+pub struct Running {
+    pub(super) addresses: Vec<Address>,
+    pub(super) listeners: Vec<Arc<dyn Listener>>,
+    pub(super) threads: Vec<JoinHandle<()>>,
+    pub(super) shared: Arc<Shared>,
+    #[cfg(feature = "async")]
+    pub(super) loops: Vec<event_loop::Loop>,
+}
+
+/// A server whose connections are tasks of somebody else's runtime.
+#[cfg(feature = "testing")]
+pub(crate) struct Attended(pub(super) Arc<Shared>);
+
+#[cfg(feature = "testing")]
+impl Attended {
+    pub(crate) fn counters(&self) -> Counters {
+        self.0.counters.read()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.0.guests().len()
+    }
+}
+
+impl Running {
+    /// Where it listens, with real ports, in the order of [`Server::listen`](super::Server::listen).
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// What it has done and refused so far.
+    pub fn counters(&self) -> Counters {
+        self.shared.counters.read()
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.shared.guests().len()
+    }
+
+    /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
+    /// left after `drain` are cut. True where none was.
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(unused_mut, reason = "only event loops are taken out")
+    )]
+    pub fn shutdown(mut self, drain: Duration) -> bool {
+        let deadline = Instant::now() + drain;
+        self.shared.draining.store(true, Ordering::SeqCst);
+        if let Some(health) = &self.shared.health {
+            health.leave();
+        }
+        for listener in &self.listeners {
+            listener.close();
+        }
+        #[cfg(feature = "async")]
+        for event_loop in &self.loops {
+            event_loop.drain();
+        }
+        for (_, stream) in self.shared.guests().iter() {
+            if let Some(stream) = stream {
+                stream.shutdown_recv();
+            }
+        }
+        let drained = self.wait_until_empty(deadline);
+        for (_, stream) in self.shared.guests().iter() {
+            if let Some(stream) = stream {
+                stream.shutdown();
+            }
+        }
+        #[cfg(feature = "async")]
+        for event_loop in self.loops.drain(..) {
+            event_loop.stop();
+        }
+        self.wait();
+        drained
+    }
+
+    /// Waits until the server has ended; for ever unless another thread ends it.
+    pub fn wait(self) {
+        for thread in self.threads {
+            // A thread of ours that panicked has nothing to tell that its panic message did not.
+            let _ = thread.join();
+        }
+        #[cfg(feature = "async")]
+        for event_loop in self.loops {
+            event_loop.join();
+        }
+    }
+
+    fn wait_until_empty(&self, deadline: Instant) -> bool {
+        let mut guests = self.shared.guests();
+        // Who accepts may still have guests to bring.
+        while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.left.wait_timeout(guests, left);
+            guests = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    pub(super) fn accept_on_thread(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
+        self.listeners.push(listener.clone());
+        let shared = self.shared.clone();
+        let accepts = Accepts::new(&shared);
+        let accept = move || {
+            threads::accept(&*listener, &shared);
+            drop(accepts);
+        };
+        let thread = thread::Builder::new().name("dovetail accept".to_owned());
+        self.threads.push(thread.spawn(accept)?);
+        Ok(())
+    }
+}
