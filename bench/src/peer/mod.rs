@@ -201,7 +201,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 /// A path for a Unix socket that no other process of this program has.
 fn free_socket() -> PathBuf {
     let path = std::env::temp_dir().join(format!("dovetail-bench-{}.sock", std::process::id()));
-    // A server that was killed has left its own, and the system gives the same number again.
+    // A server that was killed may have left its own, and the system gives the same number again.
     let _ = std::fs::remove_file(&path);
     path
 }

@@ -13,6 +13,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// By when all processes of a run must have said what they have to say.
 #[derive(Clone, Copy)]
@@ -43,12 +44,16 @@ pub(crate) struct Talking {
     lines: Receiver<String>,
     errors: Option<JoinHandle<String>>,
     deadline: Deadline,
+    /// For its temporary files: who is killed leaves them, such as the socket that it listened on.
+    _scratch: TempDir,
 }
 
 impl Talking {
     /// In a process group of its own, so that what a wrapper has started ends with it.
     pub(crate) fn start(command: &mut Command, deadline: Deadline) -> Result<Self> {
+        let scratch = TempDir::new()?;
         let mut child = command
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -76,6 +81,7 @@ impl Talking {
             lines,
             errors: Some(errors),
             deadline,
+            _scratch: scratch,
         })
     }
 
