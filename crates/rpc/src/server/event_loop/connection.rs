@@ -66,6 +66,7 @@ pub(super) async fn serve(
         out: Outbox::default(),
         leaving: None,
         experience: Experience::new(site.shared.polling),
+        turns: 0,
     };
     connection.run().await?;
     #[cfg(feature = "grpc")]
@@ -94,6 +95,8 @@ struct Connection<'a> {
     out: Outbox,
     leaving: Option<Leaving>,
     experience: Experience,
+    /// How often it has waited since the others had their turn.
+    turns: u32,
 }
 
 /// What there was no room for in the socket. The rest of the connection goes on meanwhile: a peer may have to be heard before
@@ -105,6 +108,10 @@ struct Leaving {
     /// When the peer has had long enough to take it.
     deadline: Instant,
 }
+
+/// So often a connection goes on before others have their turn. The cache has then what it needs, but each of the others
+/// waits so long.
+const TURNS: u32 = 256;
 
 /// What is received of later calls while the answer to one is being streamed.
 const AHEAD: usize = 16 << 10;
@@ -159,6 +166,7 @@ impl<'a> Connection<'a> {
                 break;
             }
             self.send_queued()?;
+            self.take_turns().await;
             self.wait().await?;
         }
         self.session.transmit_streams(&mut self.out.waiting.bytes);
@@ -170,6 +178,18 @@ impl<'a> Connection<'a> {
             let _ = timeout(LINGER, self.stream.discard()).await;
         }
         Ok(())
+    }
+
+    /// Lets the others of the loop have their turn, now and then: a caller that calls again at once would keep them waiting
+    /// for seconds.
+    async fn take_turns(&mut self) {
+        self.turns += 1;
+        if self.turns >= TURNS {
+            self.turns = 0;
+            if !self.seat.is_alone() {
+                tokio::task::yield_now().await;
+            }
+        }
     }
 
     /// Starts the calls that have arrived, as far as they may run side by side.
