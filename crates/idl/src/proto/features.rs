@@ -1,7 +1,8 @@
 //! Features: what an edition decides for a file, and options for parts of it. Older languages are fixed
 //! choices of the same features.
 
-use super::descriptor::{Edition, Field, Kind, Label, Options};
+use super::descriptor::{Edition, Field, File, Kind, Label, Options};
+use super::walk;
 
 /// What is decided for one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(super) enum Exports {
     All,
     TopLevel,
     None,
+    /// Nothing, and nested types cannot be exported at all.
+    Strict,
 }
 
 impl Features {
@@ -79,10 +82,21 @@ impl Features {
         match number("default_symbol_visibility") {
             Some(1) => self.exports = Exports::All,
             Some(2) => self.exports = Exports::TopLevel,
-            Some(3 | 4) => self.exports = Exports::None,
+            Some(3) => self.exports = Exports::None,
+            Some(4) => self.exports = Exports::Strict,
             _ => {}
         }
         self
+    }
+
+    /// The features in the scope around the element that `path` leads to.
+    pub(super) fn around(file: &File, path: &[i32]) -> Features {
+        let features = Features::of(file.edition).with(&file.options);
+        let scopes = (2..path.len()).step_by(2);
+        let messages = scopes.filter_map(|end| walk::message(file, path.get(..end)?));
+        messages.fold(features, |features, message| {
+            features.with(&message.options)
+        })
     }
 
     /// Those of a field in this scope, with what older languages say by other means.

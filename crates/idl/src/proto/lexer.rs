@@ -73,6 +73,7 @@ pub(super) enum LexError {
     Number,
     OpenLiteral,
     OpenComment,
+    NestedComment,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,12 +126,17 @@ fn literal(lexer: &mut Lexer<'_, Tok>) -> Result<(), LexError> {
 }
 
 fn block_comment(lexer: &mut Lexer<'_, Tok>) -> Result<(), LexError> {
-    match lexer.remainder().find("*/") {
-        Some(end) => {
+    let rest = lexer.remainder();
+    match (rest.find("*/"), rest.find("/*")) {
+        (Some(end), Some(inner)) if inner < end => {
+            lexer.bump(end + 2);
+            Err(LexError::NestedComment)
+        }
+        (Some(end), _) => {
             lexer.bump(end + 2);
             Ok(())
         }
-        None => {
+        (None, _) => {
             lexer.bump(lexer.remainder().len());
             Err(LexError::OpenComment)
         }
@@ -196,6 +202,14 @@ fn bad(file: FileId, text: &str, span: Span, error: LexError, lexed: &mut Lexed,
                 "opened here",
             )
             .help("add `*/`; comments do not nest"),
+        LexError::NestedComment => {
+            let start = span.start as usize + 2;
+            let inner = text.get(start..).and_then(|rest| rest.find("/*"));
+            let start = start + inner.unwrap_or_default();
+            Diagnostic::error("E1103", "a comment begins inside this one")
+                .at(file, Span::new(start, start + 2), "here")
+                .help("comments do not nest: remove the inner `/*`")
+        }
         LexError::Number => {
             let help = match shown.as_bytes() {
                 [b'0', b'0'..=b'9', ..] => {

@@ -53,16 +53,55 @@ pub(super) fn link(program: &mut Program, sink: &mut Sink) {
     program.files = linker.files;
 }
 
+/// The kind of definition that a name has to stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// A message or an enum: the type of a field.
+    Type,
+    /// A message that is sent, or extended.
+    Message,
+    /// An extension that is an option.
+    Extension,
+}
+
+impl Wanted {
+    fn fits(self, kind: SymbolKind) -> bool {
+        match self {
+            Wanted::Type => kind.is_type(),
+            Wanted::Message => kind == SymbolKind::Message,
+            Wanted::Extension => kind == SymbolKind::Extension,
+        }
+    }
+
+    /// True where a name of another kind does not hide one further out. Protobuf's compiler passes over others for
+    /// the types of fields alone.
+    fn passes_over_others(self) -> bool {
+        self == Wanted::Type
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Wanted::Type => "a type",
+            Wanted::Message => "a message",
+            Wanted::Extension => "an extension",
+        }
+    }
+}
+
 impl Linker<'_> {
     fn file(&mut self, index: usize) {
         self.current = index;
-        self.view = self.view_of(index);
+        let plain = self.files[index].file.dependencies.len();
+        self.view = self.view_of(index, plain);
         self.used.clear();
         let clashes = self.symbols.declare(index, &self.files[index].file);
         clashes.iter().for_each(|clash| self.clash(clash));
         let mut file = std::mem::take(&mut self.files[index].file);
         self.types(Rc::make_mut(&mut file));
         self.files[index].file = file;
+        if self.imports[index].len() > plain {
+            self.view = self.view_of(index, usize::MAX);
+        }
         options::interpret(self);
         check::file(self);
         if index == 0 && self.sink.errors() == 0 {
@@ -70,10 +109,11 @@ impl Linker<'_> {
         }
     }
 
-    /// The file itself, what it imports, and what that imports publicly.
-    fn view_of(&self, index: usize) -> View {
+    /// The file itself, its first `imports` imports, and what those import publicly. Imports for options, which only
+    /// options see, come last.
+    fn view_of(&self, index: usize, imports: usize) -> View {
         let mut view = View::default();
-        let direct = self.imports[index].iter().flatten().copied();
+        let direct = self.imports[index].iter().take(imports).flatten().copied();
         let mut open: Vec<usize> = direct.collect();
         view.files.insert(index);
         while let Some(next) = open.pop() {
@@ -164,10 +204,7 @@ impl Linker<'_> {
             for (at, method) in service.methods.iter_mut().enumerate() {
                 let path = below(&path, 2, at);
                 for (name, tag) in [(&mut method.input, 2), (&mut method.output, 3)] {
-                    let message = |kind| kind == SymbolKind::Message;
-                    if let Some((full, _)) =
-                        self.find(&scope, name, &path, tag, "a message", message)
-                    {
+                    if let Some((full, _)) = self.find(&scope, name, &path, tag, Wanted::Message) {
                         *name = full;
                     }
                 }
@@ -189,8 +226,7 @@ impl Linker<'_> {
         for (at, field) in fields.iter_mut().enumerate() {
             let path = below(path, tag, at);
             if !field.extendee.is_empty() {
-                let message = |kind| kind == SymbolKind::Message;
-                let found = self.find(scope, &field.extendee, &path, 2, "a message", message);
+                let found = self.find(scope, &field.extendee, &path, 2, Wanted::Message);
                 match found {
                     Some((full, _)) => field.extendee = full,
                     None => field.extendee.clear(),
@@ -206,14 +242,7 @@ impl Linker<'_> {
     }
 
     fn field_type(&mut self, field: &mut Field, scope: &str, path: &[i32]) {
-        let found = self.find(
-            scope,
-            &field.type_name,
-            path,
-            6,
-            "a type",
-            SymbolKind::is_type,
-        );
+        let found = self.find(scope, &field.type_name, path, 6, Wanted::Type);
         let Some((full, kind)) = found else {
             field.kind.get_or_insert(Kind::Message);
             return;
@@ -265,11 +294,10 @@ impl Linker<'_> {
         name: &str,
         path: &[i32],
         part: i32,
-        what: &str,
-        wanted: fn(SymbolKind) -> bool,
+        wanted: Wanted,
     ) -> Option<(String, SymbolKind)> {
         let span = self.span(path, part);
-        self.find_at(scope, name, span, what, wanted)
+        self.find_at(scope, name, span, wanted)
     }
 
     pub(super) fn find_at(
@@ -277,11 +305,12 @@ impl Linker<'_> {
         scope: &str,
         name: &str,
         span: Span,
-        what: &str,
-        wanted: fn(SymbolKind) -> bool,
+        wanted: Wanted,
     ) -> Option<(String, SymbolKind)> {
-        match self.symbols.resolve(scope, name, &self.view, wanted) {
-            Ok((full, symbol)) if wanted(symbol.kind) => {
+        let what = wanted.word();
+        let candidate = |kind| wanted.fits(kind) || !wanted.passes_over_others();
+        match self.symbols.resolve(scope, name, &self.view, candidate) {
+            Ok((full, symbol)) if wanted.fits(symbol.kind) => {
                 let kind = symbol.kind;
                 self.used.insert(symbol.file);
                 return Some((format!(".{full}"), kind));
@@ -296,20 +325,14 @@ impl Linker<'_> {
                     let message = format!("`{full}` is {}, not {what}", symbol.kind.word());
                     self.error("E1403", span, message, &format!("name {what}"));
                 }
-                _ => self.unresolved(name, span, what, why, wanted),
+                _ => self.unresolved(name, span, why, wanted),
             },
         }
         None
     }
 
-    fn unresolved(
-        &mut self,
-        name: &str,
-        span: Span,
-        what: &str,
-        why: Unresolved,
-        wanted: fn(SymbolKind) -> bool,
-    ) {
+    fn unresolved(&mut self, name: &str, span: Span, why: Unresolved, wanted: Wanted) {
+        let what = wanted.word();
         match why {
             Unresolved::NotImported(file) => {
                 let path = self.files[file].file.name.clone();
@@ -329,7 +352,9 @@ impl Linker<'_> {
             }
             Unresolved::Unknown => {
                 let close = match self.sink.errors() < 100 {
-                    true => self.symbols.closest(name, &self.view, wanted),
+                    true => self
+                        .symbols
+                        .closest(name, &self.view, |kind| wanted.fits(kind)),
                     false => None,
                 };
                 let help = match (close, name) {

@@ -108,12 +108,42 @@ pub(super) struct Value {
 #[derive(Clone, Debug)]
 pub(super) enum ValueKind {
     Word(String),
-    /// With its sign.
-    Int(i128),
+    Int(Integer),
     Float(f64),
     Text(Vec<u8>),
     Message(Vec<Entry>),
     List(Vec<Value>),
+}
+
+/// The notation of a value: inside braces it is the text format, which has more freedoms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notation {
+    Statement,
+    TextFormat,
+}
+
+impl Notation {
+    /// The floating-point number that a word stands for. The text format ignores case.
+    pub(super) fn special(self, word: &str) -> Option<f64> {
+        let lower = word.to_ascii_lowercase();
+        match (self, lower.as_str()) {
+            (Notation::Statement, _) if lower != word => None,
+            (_, "inf") | (Notation::TextFormat, "infinity") => Some(f64::INFINITY),
+            (_, "nan") => Some(f64::NAN),
+            _ => None,
+        }
+    }
+}
+
+/// An integer as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integer {
+    /// The value, with its sign.
+    pub(super) value: i128,
+    /// True behind a minus sign, also for `-0`.
+    pub(super) negative: bool,
+    /// False for octal and hexadecimal digits.
+    pub(super) decimal: bool,
 }
 
 /// A field in a message value.

@@ -22,13 +22,14 @@ def compile(path, folders, target):
     arguments = ["protoc", "--include_imports", "--include_source_info", "--retain_options"]
     arguments += [f"-I{folder}" for folder in folders + [BUILT_IN]]
     with tempfile.TemporaryFile() as said:
-        kept = os.dup(2)
-        os.dup2(said.fileno(), 2)
-        status = protoc.main(arguments + [f"--descriptor_set_out={target}", path])
-        os.dup2(kept, 2)
-        os.close(kept)
+        # In a process of its own: some wrong files make the compiler abort.
+        child = os.fork()
+        if child == 0:
+            os.dup2(said.fileno(), 2)
+            os._exit(protoc.main(arguments + [f"--descriptor_set_out={target}", path]))
+        _, status = os.waitpid(child, 0)
         said.seek(0)
-        return said.read().decode() if status else None
+        return said.read().decode() or "aborted" if status else None
 
 
 def parse(data, pool):

@@ -1,12 +1,12 @@
 //! Enums: values, numbers, aliases.
 
-use super::super::descriptor::{Enum, OptionValue};
+use super::super::descriptor::{Edition, Enum, OptionValue};
 use super::super::link::Linker;
 use super::super::syntax::below;
-use super::{Around, style};
+use super::{Around, reserved_names, style, support};
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub(super) fn all(linker: &mut Linker<'_>, enums: &[Enum], around: Around<'_>, tag: i32) {
     for (at, def) in enums.iter().enumerate() {
@@ -33,6 +33,7 @@ fn one(linker: &mut Linker<'_>, def: &Enum, around: Around<'_>) {
     );
     for (at, value) in def.values.iter().enumerate() {
         let path = below(path, 2, at);
+        support::check(linker, &value.options, &path, &[3, 4]);
         let features = around.features.with(&value.options);
         style::name(
             linker,
@@ -92,11 +93,15 @@ fn aliases(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
             .sink
             .push(error.help("change one, or allow it: `option allow_alias = true;`"));
     }
-    if allowed == Some(1) && !found && !def.values.is_empty() {
-        let span = linker.parsed().places.span(&[path, &[3, 2]].concat());
-        let text = "`allow_alias` is set, and no value has two names";
-        linker.error("E1507", span, text, "remove the option");
-    }
+    let text = match allowed {
+        Some(0) => "`allow_alias = false` has no effect",
+        Some(_) if !found && !def.values.is_empty() => {
+            "`allow_alias` is set, and no value has two names"
+        }
+        _ => return,
+    };
+    let span = linker.parsed().places.span(&[path, &[3, 2]].concat());
+    linker.error("E1507", span, text, "remove the option");
 }
 
 fn reserved(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
@@ -126,7 +131,7 @@ fn reserved(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
             reach = Some((end, at));
         }
     }
-    let names: HashSet<&str> = def.reserved_names.iter().map(String::as_str).collect();
+    let names = reserved_names(linker, &def.reserved_names, path, 5);
     for (at, value) in def.values.iter().enumerate() {
         let path = below(path, 2, at);
         let after = ranges.partition_point(|(start, ..)| *start <= value.number);
@@ -152,7 +157,8 @@ fn reserved(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
 /// Generators of some languages and JSON leave out the enum's name in front of its values: what remains has to
 /// be distinct, whatever its case.
 fn short_names(linker: &mut Linker<'_>, def: &Enum, around: Around<'_>) {
-    let lenient = def.options.flag("deprecated_legacy_json_field_conflicts");
+    let lenient = around.edition == Edition::Proto2
+        && def.options.flag("deprecated_legacy_json_field_conflicts");
     let prefix = squeezed(&def.name);
     let mut known: HashMap<String, usize> = HashMap::new();
     for (at, value) in def.values.iter().enumerate() {
@@ -170,9 +176,9 @@ fn short_names(linker: &mut Linker<'_>, def: &Enum, around: Around<'_>) {
             "`{}` and `{}` are one name",
             def.values[first].name, value.name
         );
-        let diagnostic = match around.features.json && !lenient {
-            true => Diagnostic::error("E1404", text),
-            false => Diagnostic::warning("W1401", text),
+        let diagnostic = match lenient {
+            true => Diagnostic::warning("W1401", text),
+            false => Diagnostic::error("E1404", text),
         };
         let diagnostic = diagnostic
             .at(id, span(at), "")

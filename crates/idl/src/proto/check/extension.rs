@@ -2,10 +2,9 @@
 
 use super::super::descriptor::{Edition, Field, File, Kind, Label, Message, OptionValue};
 use super::super::link::{Linker, is_singular};
-use super::super::symbols::join;
 use super::super::syntax::below;
 use super::super::walk;
-use super::{Around, field, message};
+use super::{Around, declaration, field, is_lite, message};
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
 use std::collections::HashMap;
@@ -50,6 +49,14 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
     let Some(message) = walk::message(&file, &message) else {
         return;
     };
+    if is_lite(&linker.parsed().file) && !is_lite(&file) {
+        let text = format!("`{extendee}` has descriptors, and this extension is made without them");
+        let help = "remove `optimize_for = LITE_RUNTIME` from this file";
+        linker.error("E1505", linker.span(path, 2), text, help);
+    }
+    if matches!(extension.number, 19000..=19999) {
+        message::number(linker, extension.number, linker.span(path, 3));
+    }
     if message::is_message_set(message)
         && (!is_singular(extension) || extension.kind != Some(Kind::Message))
     {
@@ -85,7 +92,7 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
     match ranges.declaration(extension.number) {
         Some((range, at)) => {
             let option = &message.extension_ranges[range].options.fields[at].value;
-            declaration(linker, extension, around, path, option);
+            declaration::matches(linker, extension, around, path, option);
         }
         None if strict || range.get("declaration").is_some() => {
             let text = format!(
@@ -143,48 +150,5 @@ impl Ranges {
 
     fn declaration(&self, number: i32) -> Option<(usize, usize)> {
         self.declared.get(&number.into()).copied()
-    }
-}
-
-/// A range can say by name which extensions it takes.
-fn declaration(
-    linker: &mut Linker<'_>,
-    extension: &Field,
-    around: Around<'_>,
-    path: &[i32],
-    declaration: &OptionValue,
-) {
-    let OptionValue::Message(own) = declaration else {
-        return;
-    };
-    let full = format!(".{}", join(around.scope, &extension.name));
-    let ty = match extension.type_name.as_str() {
-        "" => extension.kind.map_or("", Kind::word),
-        name => name,
-    };
-    let text = |name| own.get(name).and_then(OptionValue::text);
-    let wrong = match () {
-        () if own.flag("reserved") => Some("this number is reserved by its declaration".to_owned()),
-        () if text("full_name").is_some_and(|name| name != full) => Some(format!(
-            "its declaration names `{}`",
-            text("full_name").unwrap_or_default()
-        )),
-        () if text("type").is_some_and(|name| name != ty) => Some(format!(
-            "its declaration has the type `{}`",
-            text("type").unwrap_or_default()
-        )),
-        () if own.flag("repeated") == is_singular(extension) => {
-            Some("its declaration has another label".to_owned())
-        }
-        () => None,
-    };
-    if let Some(wrong) = wrong {
-        let span = linker.span(path, 3);
-        linker.error(
-            "E1505",
-            span,
-            wrong,
-            "declaration and extension have to agree",
-        );
     }
 }

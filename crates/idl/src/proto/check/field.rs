@@ -1,10 +1,13 @@
 //! Fields and extensions: labels, options and features against their types.
 
-use super::super::descriptor::{Edition, Field, Kind, Label, OptionValue};
+use super::super::descriptor::{Edition, Field, Kind, Label, Message, OptionValue, Options};
 use super::super::features::{Features, FieldPresence};
 use super::super::link::{Linker, is_singular};
+use super::super::parser::entry_name;
+use super::super::symbols::join;
 use super::super::walk;
-use super::{Around, style};
+use super::{Around, style, support};
+use crate::source::Span;
 
 pub(super) fn check(linker: &mut Linker<'_>, field: &Field, around: Around<'_>, path: &[i32]) {
     let Some(kind) = field.kind else { return };
@@ -17,24 +20,98 @@ pub(super) fn check(linker: &mut Linker<'_>, field: &Field, around: Around<'_>, 
         style::Case::Snake,
         "a field",
     );
-    for (rule, option) in options(field, kind, around.edition) {
+    for (rule, option) in options(field, kind, features, around.edition) {
         refuse(linker, path, option, rule);
     }
     if around.edition >= Edition::E2023 {
         let set = field.options.message("features");
-        for (rule, feature) in
-            set.map_or(Vec::new(), |set| feature_rules(field, kind, features, set))
-        {
+        let text_map = || {
+            let entry = map_entry(linker, field);
+            entry.is_some_and(|entry| {
+                entry
+                    .fields
+                    .iter()
+                    .any(|part| part.kind == Some(Kind::String))
+            })
+        };
+        let rules = set.map(|set| feature_rules(field, kind, features, set, text_map()));
+        for (rule, feature) in rules.unwrap_or_default() {
             let at = [path, &[8, 21, feature]].concat();
             let span = linker.parsed().places.span(&at);
             linker.error("E1605", span, rule, "remove it");
         }
     }
     implicit(linker, field, kind, features, around.edition, path);
+    map(linker, field, around, features, path);
+    support::check(linker, &field.options, path, &[8, 22]);
+}
+
+/// The message of a map's entries, where a field has such a type.
+fn map_entry<'a>(linker: &'a Linker<'_>, field: &Field) -> Option<&'a Message> {
+    let message = linker.message(&field.type_name);
+    message.filter(|message| message.options.flag("map_entry"))
+}
+
+/// Checks a map, whose entries belong to it alone, and start from zero where they are enums.
+fn map(
+    linker: &mut Linker<'_>,
+    field: &Field,
+    around: Around<'_>,
+    features: Features,
+    path: &[i32],
+) {
+    let Some(entry) = map_entry(linker, field) else {
+        return;
+    };
+    let own = join(around.scope, &entry_name(&field.name));
+    let value = entry
+        .fields
+        .get(1)
+        .filter(|value| value.kind == Some(Kind::Enum));
+    let value = value.map(|value| value.type_name.clone());
+    let span = linker.span(path, 6);
+    if is_singular(field) || field.type_name.trim_start_matches('.') != own {
+        let text = "the entries of a map are no type for other fields";
+        linker.error("E1502", span, text, "write a field of type `map<…>`");
+    }
+    let Some(value) = value else { return };
+    let name = value.trim_start_matches('.');
+    if first_value(linker, name).is_some_and(|first| first != 0) {
+        let text = format!("the first value of `{name}` is not zero, and a map needs it");
+        linker.error("E1502", span, text, "put a value with the number 0 first");
+    }
+    let needs_open =
+        around.edition == Edition::Proto3 || features.presence == FieldPresence::Implicit;
+    if needs_open && enum_is_closed(linker, &value) {
+        closed(linker, &value, span);
+    }
+}
+
+fn first_value(linker: &Linker<'_>, name: &str) -> Option<i32> {
+    let symbol = linker.symbols.get(name)?;
+    let file = &linker.files.get(symbol.file)?.file;
+    Some(
+        walk::enumeration(file, &symbol.path)?
+            .values
+            .first()?
+            .number,
+    )
+}
+
+/// Reports a closed enum where an open one is needed.
+fn closed(linker: &mut Linker<'_>, name: &str, span: Span) {
+    let message = format!("`{}` is a closed enum", name.trim_start_matches('.'));
+    let help = "proto3, and fields without presence, need open ones: those of proto3 and editions";
+    linker.error("E1506", span, message, help);
 }
 
 /// Options that do not fit their field: what is wrong, and the number of the option.
-fn options(field: &Field, kind: Kind, edition: Edition) -> Vec<(&'static str, i32)> {
+fn options(
+    field: &Field,
+    kind: Kind,
+    features: Features,
+    edition: Edition,
+) -> Vec<(&'static str, i32)> {
     let int = |name| field.options.get(name).and_then(OptionValue::int);
     let is_map = is_map(field);
     let mut refused = Vec::new();
@@ -56,25 +133,16 @@ fn options(field: &Field, kind: Kind, edition: Edition) -> Vec<(&'static str, i3
         "editions have the feature `repeated_field_encoding` for this",
         2,
     );
-    let text = matches!(kind, Kind::String | Kind::Bytes);
     let ctype = int("ctype");
-    rule(
-        ctype.is_some() && !text && editions,
-        "`ctype` is for strings and bytes",
-        1,
-    );
     rule(
         ctype.is_some() && edition >= Edition::E2024,
         "this edition has `features.(pb.cpp).string_type` for this",
         1,
     );
-    rule(
-        ctype == Some(1) && editions && !field.extendee.is_empty(),
-        "extensions have no cords",
-        1,
-    );
     let lazy = int("lazy") == Some(1) || int("unverified_lazy") == Some(1);
-    rule(lazy && !kind.is_message(), "only messages can be lazy", 5);
+    let lazy_kind = kind == Kind::Message && !features.delimited;
+    let rule_of_lazy = "only messages with a length before them can be lazy";
+    rule(lazy && !lazy_kind, rule_of_lazy, 5);
     let long = matches!(
         kind,
         Kind::Int64 | Kind::Uint64 | Kind::Sint64 | Kind::Fixed64 | Kind::Sfixed64
@@ -95,12 +163,14 @@ pub(super) fn is_map(field: &Field) -> bool {
         && field.type_name.ends_with("Entry")
 }
 
-/// Features that do not fit their field: what is wrong, and the number of the feature.
+/// Features that do not fit their field: what is wrong, and the number of the feature. `text_map` is true for a map
+/// with strings as keys or values.
 fn feature_rules(
     field: &Field,
     kind: Kind,
     features: Features,
-    set: &super::super::descriptor::Options,
+    set: &Options,
+    text_map: bool,
 ) -> Vec<(&'static str, i32)> {
     let is_set = |name| set.get(name).is_some();
     let singular = is_singular(field);
@@ -117,7 +187,7 @@ fn feature_rules(
             1,
         ),
         (
-            is_set("field_presence") && extension && features.presence != FieldPresence::Explicit,
+            is_set("field_presence") && extension,
             "an extension has presence, and is never required",
             1,
         ),
@@ -139,7 +209,7 @@ fn feature_rules(
             3,
         ),
         (
-            is_set("utf8_validation") && kind != Kind::String && !is_map(field),
+            is_set("utf8_validation") && kind != Kind::String && !text_map,
             "this is no string",
             4,
         ),
@@ -180,13 +250,7 @@ fn implicit(
     }
     let needs_open = implicit || edition == Edition::Proto3;
     if needs_open && kind == Kind::Enum && enum_is_closed(linker, &field.type_name) {
-        let message = format!(
-            "`{}` is a closed enum",
-            field.type_name.trim_start_matches('.')
-        );
-        let help =
-            "proto3, and fields without presence, need open ones: those of proto3 and editions";
-        linker.error("E1506", linker.span(path, 6), message, help);
+        closed(linker, &field.type_name, linker.span(path, 6));
     }
 }
 
@@ -198,12 +262,7 @@ fn enum_is_closed(linker: &Linker<'_>, name: &str) -> bool {
     let Some(file) = linker.files.get(symbol.file).map(|parsed| &parsed.file) else {
         return false;
     };
-    let mut features = Features::of(file.edition).with(&file.options);
-    for end in (2..symbol.path.len()).step_by(2) {
-        if let Some(message) = walk::message(file, &symbol.path[..end]) {
-            features = features.with(&message.options);
-        }
-    }
+    let features = Features::around(file, &symbol.path);
     let def = walk::enumeration(file, &symbol.path);
     def.is_some_and(|def| features.with(&def.options).closed_enums)
 }

@@ -5,7 +5,7 @@ use super::super::link::{Linker, json_name};
 use super::super::parser::MAX_NUMBER;
 use super::super::symbols::join;
 use super::super::syntax::below;
-use super::{Around, enumeration, extension, field, style};
+use super::{Around, declaration, enumeration, extension, field, reserved_names, style};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use std::collections::HashMap;
@@ -29,15 +29,6 @@ pub(super) fn all(linker: &mut Linker<'_>, messages: &[Message], around: Around<
 
 fn one(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) {
     let entry = message.options.flag("map_entry");
-    if entry && linker.parsed().places.get(around.path).is_some() {
-        let help = "write a field of type `map<…>`";
-        linker.error(
-            "E1605",
-            linker.span(around.path, 1),
-            "`map_entry` is not for files to set",
-            help,
-        );
-    }
     if !entry {
         style::name(
             linker,
@@ -49,6 +40,7 @@ fn one(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) {
         );
     }
     message_set(linker, message, around);
+    declaration::all(linker, message, around.path);
     let spans = ranges(linker, message, around);
     numbers(linker, message, around, &spans);
     json_names(linker, message, around);
@@ -100,13 +92,6 @@ fn message_set(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) {
             "a message set has no fields of its own",
             "make them extensions",
         );
-    } else if message.extension_ranges.is_empty() {
-        linker.error(
-            "E1605",
-            span,
-            "a message set has extensions",
-            "add `extensions 4 to max;`",
-        );
     }
 }
 
@@ -151,7 +136,7 @@ fn ranges(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) -> Vec
         MAX_NUMBER + 1
     };
     for range in &all {
-        if range.start < 1 || range.end > most {
+        if range.start < 1 || (!range.reserved && range.end > most) {
             let text = format!("numbers of fields go from 1 to {MAX_NUMBER}");
             linker.error(
                 "E1504",
@@ -196,8 +181,7 @@ fn overlap(linker: &mut Linker<'_>, span: Span, other: Span) {
 
 fn numbers(linker: &mut Linker<'_>, message: &Message, around: Around<'_>, ranges: &[Range]) {
     let mut known: HashMap<i32, usize> = HashMap::new();
-    let reserved: std::collections::HashSet<&str> =
-        message.reserved_names.iter().map(String::as_str).collect();
+    let reserved = reserved_names(linker, &message.reserved_names, around.path, 10);
     let next = next_number(message);
     for (at, field) in message.fields.iter().enumerate() {
         let path = below(around.path, 2, at);

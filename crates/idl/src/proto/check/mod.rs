@@ -1,16 +1,19 @@
 //! What a file may not say although every name in it means something.
 
+mod declaration;
 mod enumeration;
 pub(super) mod extension;
 mod field;
 mod message;
 mod style;
+mod support;
 mod visibility;
 
-use super::descriptor::{Edition, File};
+use super::descriptor::{Edition, File, OptionValue};
 use super::features::{Features, FieldPresence};
 use super::link::Linker;
 use super::syntax::below;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// What is around the element that is checked.
@@ -35,6 +38,7 @@ pub(super) fn file(linker: &mut Linker<'_>) {
         path: &[],
     };
     file_features(linker, file, features);
+    file_options(linker, file);
     style::package(linker, file, features);
     visibility::file(linker, file);
     message::all(linker, &file.messages, around, 4);
@@ -64,6 +68,61 @@ pub(super) fn file(linker: &mut Linker<'_>) {
             );
         }
     }
+}
+
+/// The reserved names of a message or an enum, each of which is there once.
+fn reserved_names<'a>(
+    linker: &mut Linker<'_>,
+    names: &'a [String],
+    path: &[i32],
+    tag: i32,
+) -> HashSet<&'a str> {
+    let mut known = HashSet::new();
+    for (at, name) in names.iter().enumerate() {
+        if !known.insert(name.as_str()) {
+            let span = linker.parsed().places.span(&below(path, tag, at));
+            let text = format!("the name `{name}` is reserved twice");
+            linker.error("E1504", span, text, "remove one of the two");
+        }
+    }
+    known
+}
+
+/// Options of a file that contradict its edition, or its imports.
+fn file_options(linker: &mut Linker<'_>, file: &File) {
+    if file.edition >= Edition::E2023 && file.options.flag("java_string_check_utf8") {
+        let span = linker.parsed().places.span(&[8, 27]);
+        let help = "write `option features.(pb.java).utf8_validation = VERIFY;`";
+        let text = "editions have a feature for `java_string_check_utf8`";
+        linker.error("E1604", span, text, help);
+    }
+    if is_lite(file) {
+        let generic = ["cc_generic_services", "java_generic_services"];
+        if !file.services.is_empty() && generic.iter().any(|name| file.options.flag(name)) {
+            let span = linker.parsed().places.span(&[6, 0]);
+            let help = "remove `cc_generic_services` and `java_generic_services`";
+            let text = "a file without descriptors has no generic services";
+            linker.error("E1605", span, text, help);
+        }
+        return;
+    }
+    let imports = &linker.imports[linker.current];
+    let plain = imports.iter().take(file.dependencies.len()).enumerate();
+    let lite: Vec<i32> = plain
+        .filter(|(_, import)| import.is_some_and(|import| is_lite(&linker.files[import].file)))
+        .map(|(at, _)| at as i32)
+        .collect();
+    for at in lite {
+        let span = linker.parsed().places.span(&[3, at]);
+        let help = "set `option optimize_for = LITE_RUNTIME;` in both files, or in none";
+        let text = "this file needs descriptors, and the imported one is made without them";
+        linker.error("E1605", span, text, help);
+    }
+}
+
+/// True for a file whose messages have no descriptors at run time.
+fn is_lite(file: &File) -> bool {
+    file.options.get("optimize_for").and_then(OptionValue::int) == Some(3)
 }
 
 fn file_features(linker: &mut Linker<'_>, file: &File, features: Features) {

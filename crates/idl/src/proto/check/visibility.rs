@@ -3,6 +3,7 @@
 use super::super::descriptor::{Edition, Field, File, Message, Visibility};
 use super::super::features::{Exports, Features};
 use super::super::link::Linker;
+use super::super::parser::MAX_NUMBER;
 use super::super::syntax::below;
 use super::super::walk;
 
@@ -24,8 +25,37 @@ fn messages(linker: &mut Linker<'_>, all: &[Message], path: &[i32], tag: i32) {
         let path = below(path, tag, at);
         fields(linker, &message.fields, &path, 2);
         fields(linker, &message.extensions, &path, 6);
+        nested(linker, message, &path);
         messages(linker, &message.messages, &path, 3);
     }
+}
+
+/// With `STRICT` visibility, nested types are exported by no file, but for the enums of a message that is a name
+/// for them alone.
+fn nested(linker: &mut Linker<'_>, message: &Message, path: &[i32]) {
+    let file = &linker.parsed().file;
+    if Features::of(file.edition).with(&file.options).exports != Exports::Strict {
+        return;
+    }
+    let exported = |visibility| visibility == Visibility::Export;
+    let inner = message.messages.iter().enumerate();
+    let inner = inner.filter(|(_, inner)| exported(inner.visibility));
+    let enums = message.enums.iter().enumerate();
+    let enums = enums.filter(|(_, def)| exported(def.visibility) && !is_namespace(message));
+    let places = inner
+        .map(|(at, _)| below(path, 3, at))
+        .chain(enums.map(|(at, _)| below(path, 4, at)));
+    for path in places {
+        let text = "a nested type is not exported where visibility is strict";
+        let help = "move it out, or remove `export`; a local message of enums alone, with `reserved 1 to max;`, may export them";
+        linker.error("E1406", linker.span(&path, 1), text, help);
+    }
+}
+
+/// True for a message that is only a scope for enums.
+fn is_namespace(message: &Message) -> bool {
+    let reserved = message.reserved_ranges.as_slice() == [(1, MAX_NUMBER + 1)];
+    reserved && message.visibility != Visibility::Export && message.fields.is_empty()
 }
 
 fn fields(linker: &mut Linker<'_>, fields: &[Field], path: &[i32], tag: i32) {
@@ -72,6 +102,6 @@ fn is_exported(file: &File, path: &[i32]) -> bool {
         (Visibility::Local, _) => false,
         (Visibility::Unset, Exports::All) => true,
         (Visibility::Unset, Exports::TopLevel) => path.len() == 2,
-        (Visibility::Unset, Exports::None) => false,
+        (Visibility::Unset, Exports::None | Exports::Strict) => false,
     }
 }

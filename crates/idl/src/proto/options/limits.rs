@@ -1,11 +1,11 @@
 //! Where an option may be set, and from which edition on or up to which: what `targets` and `feature_support`
 //! of its field say.
 
-use super::super::descriptor::{Edition, Field, OptionValue, Options};
+use super::super::descriptor::{Edition, Field, Kind, OptionValue, Options};
 use super::super::link::Linker;
 use super::super::symbols::join;
 use super::super::syntax::Pending;
-use super::super::walk::Owner;
+use super::super::walk::{self, Owner};
 use super::{field_of, name_of, slim};
 use crate::source::Span;
 
@@ -22,9 +22,6 @@ pub(super) fn check(
         .first()
         .map_or(option.value.span, |part| part.span);
     let span = span.to(option.value.span);
-    for field in chain {
-        one(linker, owner, field, span);
-    }
     if chain.first().is_some_and(|field| field.name == "features")
         && linker.parsed().file.edition < Edition::E2023
     {
@@ -33,10 +30,57 @@ pub(super) fn check(
         linker.error("E1604", span, message, help);
         return;
     }
+    for field in chain {
+        one(linker, owner, field, span);
+    }
+    if let Some(last) = chain.last() {
+        enum_value(linker, last, value, span);
+    }
+    match chain {
+        [field] if field.name == "map_entry" && owner == Owner::Message => {
+            let help = "write a field of type `map<…>`";
+            linker.error("E1605", span, "`map_entry` is not for files to set", help);
+        }
+        [features, inner @ ..] if features.name == "features" => {
+            feature(linker, inner, value, span)
+        }
+        _ => {}
+    }
     if let (OptionValue::Message(inner) | OptionValue::Group(inner), Some(field)) =
         (value, chain.last())
     {
         inside(linker, owner, &field.type_name, inner, span);
+    }
+}
+
+/// A feature has a known value, and is defined in another file: its defaults have to be known before.
+fn feature(linker: &mut Linker<'_>, inner: &[Field], value: &OptionValue, span: Span) {
+    let whole = match (inner, value) {
+        ([], OptionValue::Message(options)) => options.fields.as_slice(),
+        _ => &[],
+    };
+    let part = match inner {
+        [field] => Some((field.name.as_str(), value)),
+        _ => inner
+            .first()
+            .map(|field| (field.name.as_str(), &OptionValue::Double(0.0))),
+    };
+    let set = whole.iter().map(|set| (set.name.as_str(), &set.value));
+    let all: Vec<(&str, &OptionValue)> = set.chain(part).collect();
+    // Features of languages are extensions, and free to know such a value.
+    let unknown = |(name, value): &(&str, &OptionValue)| {
+        !name.starts_with('.') && matches!(value, OptionValue::Int(Kind::Enum, 0))
+    };
+    if all.iter().any(unknown) {
+        let text = "a feature cannot be set to its unknown value";
+        linker.error("E1603", span, text, "remove it, or choose another value");
+    }
+    let symbols = |name: &str| linker.symbols.get(name.strip_prefix('.')?);
+    let own = |name: &&str| symbols(name).is_some_and(|symbol| symbol.file == linker.current);
+    if let Some(name) = all.into_iter().map(|(name, _)| name).find(own) {
+        let text = format!("`{}` is defined in this file", name.trim_start_matches('.'));
+        let help = "define features of one's own in a file that this one imports";
+        linker.error("E1604", span, text, help);
     }
 }
 
@@ -49,9 +93,30 @@ fn inside(linker: &mut Linker<'_>, owner: Owner, message: &str, options: &Option
         let field = known.map(slim);
         let Some(field) = field else { continue };
         one(linker, owner, &field, span);
+        enum_value(linker, &field, &set.value, span);
         if let OptionValue::Message(inner) | OptionValue::Group(inner) = &set.value {
             inside(linker, owner, &field.type_name, inner, span);
         }
+    }
+}
+
+/// A value of an enum can have editions of its own.
+fn enum_value(linker: &mut Linker<'_>, field: &Field, value: &OptionValue, span: Span) {
+    let OptionValue::Int(Kind::Enum, number) = value else {
+        return;
+    };
+    let symbol = linker.symbols.get(field.type_name.trim_start_matches('.'));
+    let def = symbol
+        .and_then(|symbol| walk::enumeration(&linker.files.get(symbol.file)?.file, &symbol.path));
+    let mut values = def.map_or([].iter(), |def| def.values.iter());
+    let known = values.find(|known| i128::from(known.number) == *number);
+    if let Some((name, support)) = known.and_then(|known| {
+        Some((
+            known.name.clone(),
+            known.options.message("feature_support")?.clone(),
+        ))
+    }) {
+        supported(linker, &name, &support, span);
     }
 }
 
@@ -68,21 +133,23 @@ fn one(linker: &mut Linker<'_>, owner: Owner, field: &Field, span: Span) {
         linker.error("E1604", span, message, "remove it");
         return;
     }
+    if let Some(support) = field.options.message("feature_support") {
+        supported(linker, name, support, span);
+    }
+}
+
+/// Reports what is used before or after its editions.
+fn supported(linker: &mut Linker<'_>, name: &str, support: &Options, span: Span) {
     let edition = linker.parsed().file.edition as i128;
-    let Some(support) = field.options.message("feature_support") else {
-        return;
-    };
     let year = |name| support.get(name).and_then(OptionValue::int);
     if let Some(introduced) = year("edition_introduced").filter(|since| edition < *since) {
-        // Older languages have no features at all, which is said of the option as a whole.
-        if edition >= Edition::E2023 as i128 {
-            let message = format!("`{name}` exists from a later edition on");
-            let help = match introduced {
-                1001 => "write `edition = \"2024\";`",
-                _ => "remove it",
-            };
-            linker.error("E1604", span, message, help);
-        }
+        let message = format!("`{name}` exists from a later edition on");
+        let help = match introduced {
+            1000 => "write `edition = \"2023\";`",
+            1001 => "write `edition = \"2024\";`",
+            _ => "remove it",
+        };
+        linker.error("E1604", span, message, help);
     } else if year("edition_removed").is_some_and(|until| edition >= until) {
         let message = format!("`{name}` does not exist in this edition any more");
         linker.error("E1604", span, message, "remove it");

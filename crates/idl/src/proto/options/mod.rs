@@ -4,12 +4,13 @@
 mod limits;
 mod value;
 
-use super::descriptor::{Field, Kind, Message, OptionField, OptionValue, Options};
-use super::link::{Linker, is_singular};
-use super::symbols::{SymbolKind, join};
-use super::syntax::{NamePart, Pending};
+use super::descriptor::{Field, Kind, Label, Message, OptionField, OptionValue, Options};
+use super::features::Features;
+use super::link::{Linker, Wanted, is_singular};
+use super::symbols::{Symbol, join};
+use super::syntax::{NamePart, Notation, Pending};
 use super::walk::{self, Owner};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// An option whose name has been understood: its fields from the outermost inwards.
@@ -19,8 +20,14 @@ type Chain = Vec<Field>;
 pub(super) fn interpret(linker: &mut Linker<'_>) {
     let pending = std::mem::take(&mut linker.files[linker.current].options);
     let mut counts = HashMap::new();
-    for option in pending {
-        one(linker, &option, &mut counts);
+    for option in &pending {
+        one(linker, option, &mut counts);
+    }
+    let mut complete = HashSet::new();
+    for option in pending.iter().filter(|option| option.name.len() > 1) {
+        if complete.insert((&option.owner, &option.name[0].text)) {
+            check_required(linker, option);
+        }
     }
     let file = Rc::make_mut(&mut linker.files[linker.current].file);
     file.messages.iter_mut().for_each(share_with_entries);
@@ -74,13 +81,56 @@ fn one(linker: &mut Linker<'_>, option: &Pending, counts: &mut Counts) -> Option
     let scope = walk::scope(&linker.parsed().file, &option.owner);
     let chain = chain(linker, owner, &scope, option)?;
     let last = chain.last()?;
-    let value = value::convert(linker, last, &option.value, value::Place::Statement)?;
+    let value = value::convert(linker, last, &option.value, Notation::Statement)?;
     limits::check(linker, owner, &chain, &value, option);
     let path = insert(linker, option, &chain, value, counts)?;
     linker.files[linker.current]
         .places
         .relocate(option.place, path);
     Some(())
+}
+
+/// Checks that a message that is set part by part has its required fields, once all parts are known.
+fn check_required(linker: &mut Linker<'_>, option: &Pending) -> Option<()> {
+    let owner = Owner::of(&option.owner)?;
+    let scope = walk::scope(&linker.parsed().file, &option.owner);
+    let message = format!("google.protobuf.{}", owner.options());
+    let first = option.name.first()?;
+    let field = find_field(linker, &message, &scope, first, true)?;
+    let file = Rc::make_mut(&mut linker.files[linker.current].file);
+    let options = walk::options_mut(file, &option.owner)?;
+    let set = options.fields.iter().find(|set| set.number == field.number);
+    let value = set?.value.clone();
+    let missing = missing(linker, &field.type_name, &value)?;
+    let text = format!("`{missing}` is required, and not set");
+    linker.error("E1603", first.span, text, "set it");
+    None
+}
+
+/// The first required field that a message value lacks, at any depth.
+fn missing(linker: &Linker<'_>, name: &str, value: &OptionValue) -> Option<String> {
+    let (OptionValue::Message(set) | OptionValue::Group(set)) = value else {
+        return None;
+    };
+    let message = linker.message(name)?;
+    let is_set = |field: &&Field| set.fields.iter().any(|set| set.number == field.number);
+    let mut required = message
+        .fields
+        .iter()
+        .filter(|field| field.label == Label::Required);
+    if let Some(field) = required.find(|field| !is_set(field)) {
+        return Some(field.name.clone());
+    }
+    set.fields.iter().find_map(|set| {
+        let field = match set.name.strip_prefix('.') {
+            Some(extension) => field_of(linker, extension),
+            None => message
+                .fields
+                .iter()
+                .find(|field| field.number == set.number),
+        };
+        missing(linker, &field?.type_name, &set.value)
+    })
 }
 
 /// Finds the fields that a name leads through.
@@ -114,14 +164,8 @@ fn find_field(
     if part.extension {
         return find_extension(linker, message, scope, part);
     }
-    let own = field_of(linker, &join(message, &part.text));
-    // A group goes by the name of its message, too, which the field has in lower case.
-    let lower = || field_of(linker, &join(message, &part.text.to_ascii_lowercase()));
-    let named = |field: &&Field| {
-        field.kind == Some(Kind::Group)
-            && field.type_name.rsplit('.').next() == Some(part.text.as_str())
-    };
-    match own.or_else(|| lower().filter(named)) {
+    let own = linker.symbols.get(&join(message, &part.text));
+    match own.and_then(|symbol| option_field(linker, symbol)) {
         Some(_) if outermost && part.text == "uninterpreted_option" => {
             let help = "name the option itself";
             linker.error(
@@ -132,7 +176,7 @@ fn find_field(
             );
             None
         }
-        Some(field) => Some(slim(field)),
+        Some(field) => Some(field),
         None => {
             let fields = linker
                 .message(message)
@@ -162,10 +206,9 @@ fn find_extension(
     scope: &str,
     part: &NamePart,
 ) -> Option<Field> {
-    let wanted = |kind| kind == SymbolKind::Extension;
-    let (name, _) = linker.find_at(scope, &part.text, part.span, "an extension", wanted)?;
+    let (name, _) = linker.find_at(scope, &part.text, part.span, Wanted::Extension)?;
     let symbol = linker.symbols.get(name.trim_start_matches('.'))?;
-    let mut field = slim(walk::field(&linker.files[symbol.file].file, &symbol.path)?);
+    let mut field = option_field(linker, symbol)?;
     if field.extendee.is_empty() {
         // That has been reported where it is defined.
         return None;
@@ -193,6 +236,19 @@ fn find_extension(
 fn field_of<'a>(linker: &'a Linker<'_>, name: &str) -> Option<&'a Field> {
     let symbol = linker.symbols.get(name)?;
     walk::field(&linker.files[symbol.file].file, &symbol.path)
+}
+
+/// The field that a symbol stands for, as values of options need it.
+fn option_field(linker: &Linker<'_>, symbol: &Symbol) -> Option<Field> {
+    let file = &linker.files.get(symbol.file)?.file;
+    let field = walk::field(file, &symbol.path)?;
+    let features = Features::around(file, &symbol.path).of_field(file.edition, field);
+    let mut slim = slim(field);
+    let delimited = features.delimited && field.kind == Some(Kind::Message);
+    if delimited && !linker.message(&field.type_name)?.options.flag("map_entry") {
+        slim.kind = Some(Kind::Group);
+    }
+    Some(slim)
 }
 
 /// A field with those of its options that matter here, however many it has.

@@ -2,40 +2,36 @@
 
 use super::super::descriptor::{Field, Kind, Label, OptionField, OptionValue, Options};
 use super::super::encode;
-use super::super::link::{Linker, is_singular};
-use super::super::symbols::SymbolKind;
-use super::super::syntax::{Entry, Value, ValueKind};
+use super::super::link::{Linker, Wanted, is_singular};
+use super::super::symbols::join;
+use super::super::syntax::NamePart;
+use super::super::syntax::{Entry, Integer, Notation, Value, ValueKind};
 use super::super::walk;
-use super::{find_extension, find_field};
-
-/// Where a value stands: what stands inside braces has the freedoms of the text format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Statement,
-    Message,
-}
+use super::{find_extension, find_field, option_field};
 
 /// Converts a value to the type of its field; reports why it cannot.
 pub(super) fn convert(
     linker: &mut Linker<'_>,
     field: &Field,
     value: &Value,
-    place: Place,
+    notation: Notation,
 ) -> Option<OptionValue> {
     let kind = field.kind?;
     let converted = match kind {
         Kind::Message | Kind::Group => return message(linker, field, value),
-        Kind::Enum => return enumeration(linker, field, value, place),
-        Kind::Bool => boolean(&value.kind, place).map(|value| OptionValue::Int(kind, value.into())),
+        Kind::Enum => return enumeration(linker, field, value, notation),
+        Kind::Bool => {
+            boolean(&value.kind, notation).map(|value| OptionValue::Int(kind, value.into()))
+        }
         Kind::String | Kind::Bytes => match &value.kind {
             ValueKind::Text(bytes) => Some(OptionValue::Bytes(bytes.clone())),
             _ => None,
         },
-        Kind::Float => float(&value.kind).map(|value| OptionValue::Float(value as f32)),
-        Kind::Double => float(&value.kind).map(OptionValue::Double),
+        Kind::Float => float(&value.kind, notation).map(|value| OptionValue::Float(value as f32)),
+        Kind::Double => float(&value.kind, notation).map(OptionValue::Double),
         _ => match &value.kind {
-            ValueKind::Int(number) if kind.range()?.contains(number) => {
-                Some(OptionValue::Int(kind, *number))
+            ValueKind::Int(number) if fits(kind, *number) => {
+                Some(OptionValue::Int(kind, number.value))
             }
             ValueKind::Int(_) => {
                 let text = format!("this number is out of the range of {}", kind.word());
@@ -58,33 +54,43 @@ pub(super) fn convert(
     converted
 }
 
+/// True for an integer in the range of its type; an unsigned one has no sign, not even `-0`.
+fn fits(kind: Kind, number: Integer) -> bool {
+    let range = kind.range();
+    range.is_some_and(|range| {
+        range.contains(&number.value) && (!number.negative || *range.start() < 0)
+    })
+}
+
 fn display(field: &Field) -> &str {
     field.name.trim_start_matches('.')
 }
 
-fn boolean(value: &ValueKind, place: Place) -> Option<bool> {
-    match (value, place) {
+fn boolean(value: &ValueKind, notation: Notation) -> Option<bool> {
+    match (value, notation) {
         (ValueKind::Word(word), _) if word == "true" => Some(true),
         (ValueKind::Word(word), _) if word == "false" => Some(false),
-        (ValueKind::Word(word), Place::Message) => match word.as_str() {
+        (ValueKind::Word(word), Notation::TextFormat) => match word.as_str() {
             "True" | "t" => Some(true),
             "False" | "f" => Some(false),
             _ => None,
         },
-        (ValueKind::Int(number @ 0..=1), Place::Message) => Some(*number == 1),
+        (ValueKind::Int(number), Notation::TextFormat) => match number.value {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-fn float(value: &ValueKind) -> Option<f64> {
+fn float(value: &ValueKind, notation: Notation) -> Option<f64> {
     match value {
-        ValueKind::Int(number) => Some(*number as f64),
+        ValueKind::Int(number) if notation == Notation::Statement || number.decimal => {
+            Some(number.value as f64)
+        }
         ValueKind::Float(number) => Some(*number),
-        ValueKind::Word(word) => match word.to_ascii_lowercase().as_str() {
-            "inf" | "infinity" => Some(f64::INFINITY),
-            "nan" => Some(f64::NAN),
-            _ => None,
-        },
+        ValueKind::Word(word) => notation.special(word),
         _ => None,
     }
 }
@@ -93,21 +99,21 @@ fn enumeration(
     linker: &mut Linker<'_>,
     field: &Field,
     value: &Value,
-    place: Place,
+    notation: Notation,
 ) -> Option<OptionValue> {
     let name = field.type_name.trim_start_matches('.');
     let symbol = linker.symbols.get(name)?;
     let def = walk::enumeration(&linker.files[symbol.file].file, &symbol.path)?;
-    let number = match (&value.kind, place) {
+    let number = match (&value.kind, notation) {
         (ValueKind::Word(word), _) => {
             let found = def.values.iter().find(|value| value.name == *word);
             found.map(|value| value.number)
         }
-        (ValueKind::Int(number), Place::Message) => {
+        (ValueKind::Int(number), Notation::TextFormat) => {
             let found = def
                 .values
                 .iter()
-                .find(|value| i128::from(value.number) == *number);
+                .find(|value| i128::from(value.number) == number.value);
             found.map(|value| value.number)
         }
         _ => None,
@@ -163,7 +169,14 @@ fn fields(
     let mut singular = std::collections::HashSet::new();
     for entry in entries {
         if entry.any.is_some() {
-            options.fields.extend(any(linker, name, entry)?);
+            let both = any(linker, name, entry)?;
+            if both.iter().any(|field| !singular.insert(field.number)) {
+                let help = "it is one message, by its address or by its two fields";
+                let text = "this `Any` is set twice";
+                linker.error("E1602", entry.name.span, text, help);
+                return None;
+            }
+            options.fields.extend(both);
             continue;
         }
         let field = entry_field(linker, name, entry)?;
@@ -185,7 +198,7 @@ fn fields(
             return None;
         }
         for one in values(linker, &field, entry)? {
-            let value = convert(linker, &field, one, Place::Message)?;
+            let value = convert(linker, &field, one, Notation::TextFormat)?;
             let name = field.name.clone();
             options.fields.push(OptionField {
                 number: field.number,
@@ -227,8 +240,19 @@ fn entry_field(linker: &mut Linker<'_>, message: &str, entry: &Entry) -> Option<
     let scope = message.rsplit_once('.').map_or("", |(scope, _)| scope);
     match part.extension {
         true => find_extension(linker, message, scope, part),
-        false => find_field(linker, message, "", part, false),
+        false => group_like(linker, message, part)
+            .or_else(|| find_field(linker, message, "", part, false)),
     }
+}
+
+/// The field of a group, which the text format knows by the name of its type: one defined beside it, in the same
+/// message, that is delimited and has the field's name but for its case.
+fn group_like(linker: &Linker<'_>, message: &str, part: &NamePart) -> Option<Field> {
+    let name = join(message, &part.text.to_ascii_lowercase());
+    let symbol = linker.symbols.get(&name)?;
+    let field = option_field(linker, symbol)?;
+    let own = field.type_name.trim_start_matches('.') == join(message, &part.text);
+    (own && field.kind == Some(Kind::Group)).then_some(field)
 }
 
 /// The two fields of an `Any` whose message is written out.
@@ -251,8 +275,7 @@ fn any(linker: &mut Linker<'_>, message: &str, entry: &Entry) -> Option<[OptionF
         return None;
     }
     let absolute = format!(".{name}");
-    let wanted = |kind| kind == SymbolKind::Message;
-    linker.find_at("", &absolute, entry.name.span, "a message", wanted)?;
+    linker.find_at("", &absolute, entry.name.span, Wanted::Message)?;
     let ValueKind::Message(entries) = &entry.value.kind else {
         linker.error(
             "E1603",

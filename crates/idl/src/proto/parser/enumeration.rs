@@ -14,8 +14,8 @@ impl Parser<'_> {
         let open = self.span();
         self.end_of(Tok::OpenBrace, "`{`", Some(place))?;
         self.block(open, |p| match p.word_ahead(0) {
-            Some("option") if p.token(1).tok != Tok::Equals => p.option_statement(3),
-            Some("reserved") if p.token(1).tok != Tok::Equals => {
+            Some("option") => p.option_statement(3),
+            Some("reserved") => {
                 let Enum {
                     reserved_ranges,
                     reserved_names,

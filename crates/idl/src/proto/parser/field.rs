@@ -336,7 +336,11 @@ impl Parser<'_> {
         let value = literal::integer(self.slice(token)).map(i128::from);
         let value = value.map(|value| if negative { -value } else { value });
         match (value, kind.range()) {
-            (Some(value), Some(range)) if range.contains(&value) => Ok(value.to_string()),
+            (Some(value), Some(range))
+                if range.contains(&value) && (!negative || *range.start() < 0) =>
+            {
+                Ok(value.to_string())
+            }
             _ => {
                 let span = start.to(token);
                 let message = format!(
@@ -410,7 +414,7 @@ fn map_entry(field: &str, [key, value]: [Written; 2]) -> Message {
 }
 
 /// `FooBarEntry` for `foo_bar`.
-fn entry_name(field: &str) -> String {
+pub(crate) fn entry_name(field: &str) -> String {
     let mut name = String::new();
     let mut capital = true;
     for character in field.chars() {

@@ -6,6 +6,9 @@ use crate::proto::descriptor::{Edition, File, Visibility};
 use crate::proto::lexer::Tok;
 use crate::source::Span;
 
+/// The largest number of parts in a package's name that protobuf's compiler takes.
+const MAX_PARTS: usize = 101;
+
 impl Parser<'_> {
     pub(super) fn file(&mut self, file: &mut File) {
         self.comments(None, None);
@@ -161,7 +164,7 @@ impl Parser<'_> {
             );
         }
         file.package = self.dotted("the name of the package", false)?;
-        if file.package.len() > 511 || file.package.split('.').count() > 100 {
+        if file.package.len() > 511 || file.package.split('.').count() > MAX_PARTS {
             let message = "this package has too long a name";
             self.error("E1206", self.previous(), message, "shorten it");
             file.package.clear();
@@ -182,6 +185,15 @@ impl Parser<'_> {
                 Some("weak") => Some((11, &mut file.weak)),
                 _ => None,
             };
+            if word == Some("weak") && p.edition >= Edition::E2024 {
+                let message = "edition 2024 has no weak imports";
+                p.error(
+                    "E1205",
+                    p.span(),
+                    message,
+                    "write `import option`, or remove the word",
+                );
+            }
             if let Some((tag, list)) = list {
                 let path = [tag, list.len() as i32];
                 let place = p.places.add(&path, p.span());

@@ -1,6 +1,6 @@
 //! Messages: their statements, ranges of numbers, oneofs, extensions.
 
-use super::{Parsed, Parser};
+use super::{MAX_DEPTH, Parsed, Parser};
 use crate::diagnostic::Diagnostic;
 use crate::proto::descriptor::{Edition, ExtensionRange, Field, Label, Message, Oneof};
 use crate::proto::lexer::Tok;
@@ -29,7 +29,7 @@ impl Parser<'_> {
     pub(super) fn message_block(&mut self, message: &mut Message, place: usize) -> Parsed<()> {
         let open = self.span();
         let options = self.options.len();
-        let result = self.deeper(|p| {
+        let result = self.deeper(MAX_DEPTH, |p| {
             p.end_of(Tok::OpenBrace, "`{`", Some(place))?;
             p.block(open, |p| p.message_statement(message))
         });
@@ -60,7 +60,10 @@ impl Parser<'_> {
         match self.word_ahead(0) {
             // These words can also begin the type of a field: `message.Name field = 1;`.
             Some(_) if next == Tok::Dot => self.message_field(message),
-            Some("message" | "enum" | "export" | "local") if next == Tok::Ident => {
+            Some("message" | "enum") if next == Tok::Ident => {
+                self.type_definition(&mut message.messages, &mut message.enums, [3, 4])
+            }
+            Some("export" | "local") if self.at_visible_definition() => {
                 self.type_definition(&mut message.messages, &mut message.enums, [3, 4])
             }
             Some("extensions") => self.located(&[5], |p, place| p.extensions(message, place)),
@@ -76,12 +79,28 @@ impl Parser<'_> {
                     p.oneof(message, index, place)
                 })
             }
-            Some("rpc") => Err(self.unexpected("a field", "methods stand in a `service`")),
-            Some("import" | "package" | "service") if next != Tok::Equals => {
+            // Unless these words are the type of a field.
+            Some("rpc") if !self.at_field() => {
+                Err(self.unexpected("a field", "methods stand in a `service`"))
+            }
+            Some("import" | "package" | "service") if !self.at_field() => {
                 Err(self.unexpected("a field", "this belongs to the file, not into a message"))
             }
             _ => self.message_field(message),
         }
+    }
+
+    /// True at `export` or `local` before a definition. Before edition 2024 they are names like others, so that a
+    /// field `local message = 1;` is of the type `local`.
+    fn at_visible_definition(&self) -> bool {
+        let defines = matches!(self.word_ahead(1), Some("message" | "enum"));
+        self.token(1).tok == Tok::Ident
+            && (self.edition >= Edition::E2024 || (defines && self.token(2).tok == Tok::Ident))
+    }
+
+    /// True at a type and a name with `=` behind them.
+    fn at_field(&self) -> bool {
+        self.token(1).tok == Tok::Ident && self.token(2).tok == Tok::Equals
     }
 
     fn message_field(&mut self, message: &mut Message) -> Parsed<()> {
@@ -107,7 +126,7 @@ impl Parser<'_> {
         let fields = message.fields.len();
         // Its fields are those of the message.
         let own = self.path.split_off(self.path.len() - 2);
-        let result = self.block(open, |p| {
+        let result = self.fields_block(open, |p| {
             if p.is_word("option") && p.token(1).tok != Tok::Dot {
                 p.path.extend_from_slice(&own);
                 let result = p.option_statement(2);
@@ -202,7 +221,7 @@ impl Parser<'_> {
         let open = self.span();
         self.end_of(Tok::OpenBrace, "`{`", Some(place))?;
         let before = extensions.len();
-        self.block(open, |p| {
+        self.fields_block(open, |p| {
             let index = extensions.len() as i32;
             let extension = p.located(&[index], |p, place| {
                 let path = [p.path.as_slice(), &[2]].concat();
@@ -321,7 +340,12 @@ impl Parser<'_> {
                     let end = match end {
                         end if of_enum => end,
                         MAX => MAX,
-                        end => end.saturating_add(1),
+                        i32::MAX => {
+                            let text = "this range ends behind the last number of 32 bits";
+                            p.error("E1504", p.previous(), text, "write `max`");
+                            MAX
+                        }
+                        end => end + 1,
                     };
                     ranges.push((start, end));
                 }

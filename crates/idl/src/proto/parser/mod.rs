@@ -2,7 +2,7 @@
 //! file come at once.
 //!
 //! A function that returns `Err(Reported)` has reported the error; its caller only finds the place to go on
-//! from. Whatever nests is bounded by [`MAX_DEPTH`].
+//! from. Whatever nests is bounded by [`MAX_DEPTH`] and [`MAX_VALUE_DEPTH`].
 
 mod enumeration;
 mod field;
@@ -11,6 +11,7 @@ mod message;
 mod option;
 mod service;
 
+pub(super) use field::entry_name;
 pub(super) use message::MAX_NUMBER;
 
 use super::comments::{self, Gap};
@@ -21,8 +22,11 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
 use std::collections::HashSet;
 
-/// How deep messages and values of options may nest; protobuf's own compiler goes no deeper.
-pub(super) const MAX_DEPTH: usize = 32;
+/// How deep messages may nest; protobuf's own compiler goes no deeper.
+pub(super) const MAX_DEPTH: usize = 31;
+
+/// How deep the value of an option may nest.
+const MAX_VALUE_DEPTH: usize = 100;
 
 /// The error has been reported.
 #[derive(Clone, Copy, Debug)]
@@ -303,15 +307,24 @@ impl<'a> Parser<'a> {
         open: Span,
         mut statement: impl FnMut(&mut Self) -> Parsed<()>,
     ) -> Parsed<()> {
+        self.fields_block(open, |parser| match parser.eat_end(Tok::Semicolon) {
+            true => Ok(()),
+            false => statement(parser),
+        })
+    }
+
+    /// Like `block`, but without empty statements: those of `oneof` and `extend` are all fields.
+    fn fields_block(
+        &mut self,
+        open: Span,
+        mut statement: impl FnMut(&mut Self) -> Parsed<()>,
+    ) -> Parsed<()> {
         while !self.eat_end(Tok::CloseBrace) {
             if self.tok() == Tok::End {
                 let error = Diagnostic::error("E1202", "this block is not closed")
                     .at(self.id, open, "opened here")
                     .help("add `}`");
                 return Err(self.syntax_error(error));
-            }
-            if self.eat_end(Tok::Semicolon) {
-                continue;
             }
             let before = self.at;
             self.statement_start = before;
@@ -364,9 +377,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes one level deeper, or refuses.
-    fn deeper<T>(&mut self, body: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= MAX_DEPTH {
-            let message = format!("this nests deeper than {MAX_DEPTH} levels");
+    fn deeper<T>(&mut self, limit: usize, body: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= limit {
+            let message = format!("this nests deeper than {limit} levels");
             let error = Diagnostic::error("E1203", message).at(self.id, self.span(), "");
             return Err(self.syntax_error(error.help("move inner definitions out")));
         }

@@ -1,10 +1,10 @@
 //! Options: names, and values in text format.
 
-use super::{Parsed, Parser, Reported};
+use super::{MAX_VALUE_DEPTH, Parsed, Parser, Reported};
 use crate::diagnostic::Diagnostic;
 use crate::proto::lexer::Tok;
 use crate::proto::literal;
-use crate::proto::syntax::{Entry, NamePart, Pending, Value, ValueKind};
+use crate::proto::syntax::{Entry, Integer, NamePart, Notation, Pending, Value, ValueKind};
 use crate::source::Span;
 
 /// What stands for an option before its number is known: the field `uninterpreted_option`.
@@ -101,34 +101,39 @@ impl Parser<'_> {
 
     fn option_value(&mut self) -> Parsed<Value> {
         match self.tok() {
-            Tok::OpenBrace => self.message_value(),
+            Tok::OpenBrace => {
+                // The depth of a value is measured by itself.
+                let around = std::mem::take(&mut self.depth);
+                let value = self.message_value();
+                self.depth = around;
+                value
+            }
             Tok::OpenBracket | Tok::Less => {
                 let help =
                     "only inside braces; an option that repeats is written once for each value";
                 Err(self.unexpected("a value", help))
             }
             Tok::Plus => Err(self.unexpected("a value", "remove the sign")),
-            _ => self.scalar_value(),
+            _ => self.scalar_value(Notation::Statement),
         }
     }
 
-    fn scalar_value(&mut self) -> Parsed<Value> {
+    fn scalar_value(&mut self, notation: Notation) -> Parsed<Value> {
         let start = self.span();
         let negative = self.eat(Tok::Minus).is_some();
         let token = self.slice(self.span());
         let kind = match self.tok() {
-            Tok::Ident if negative && !matches!(token, "inf" | "infinity" | "nan") => {
-                return Err(self.unexpected("a number after `-`", ""));
-            }
-            Tok::Ident if negative => ValueKind::Float(if token == "nan" {
-                f64::NAN
-            } else {
-                f64::NEG_INFINITY
-            }),
+            Tok::Ident if negative => match notation.special(token) {
+                Some(value) => ValueKind::Float(-value),
+                None => return Err(self.unexpected("a number after `-`", "")),
+            },
             Tok::Ident => ValueKind::Word(token.to_owned()),
             Tok::Int => match literal::integer(token).map(i128::from) {
-                Some(value) if !negative => ValueKind::Int(value),
-                Some(value) => ValueKind::Int(-value),
+                Some(value) => ValueKind::Int(Integer {
+                    value: if negative { -value } else { value },
+                    negative,
+                    decimal: token == "0" || !token.starts_with('0'),
+                }),
                 None => ValueKind::Float(literal::float(token) * if negative { -1.0 } else { 1.0 }),
             },
             Tok::Float => {
@@ -158,7 +163,7 @@ impl Parser<'_> {
             "<" => Tok::Greater,
             _ => Tok::CloseBrace,
         };
-        self.deeper(|p| {
+        self.deeper(MAX_VALUE_DEPTH, |p| {
             let mut entries = Vec::new();
             while p.eat(close).is_none() {
                 if p.tok() == Tok::End {
@@ -205,7 +210,7 @@ impl Parser<'_> {
         let value = match self.tok() {
             Tok::OpenBrace | Tok::Less => self.message_value()?,
             Tok::OpenBracket => self.list_value(colon)?,
-            _ if colon => self.scalar_value()?,
+            _ if colon => self.scalar_value(Notation::TextFormat)?,
             _ => return Err(self.unexpected("`:` and a value", "")),
         };
         Ok(Entry { name, any, value })
@@ -220,11 +225,13 @@ impl Parser<'_> {
                 _ if !colon => {
                     return Err(self.unexpected("a message", "scalars need `:` before the list"));
                 }
-                _ => self.scalar_value()?,
+                _ => self.scalar_value(Notation::TextFormat)?,
             };
             values.push(value);
-            if self.eat(Tok::Comma).is_none() && self.tok() != Tok::CloseBracket {
-                return Err(self.unexpected("`,` or `]`", ""));
+            let comma = self.eat(Tok::Comma).is_some();
+            if comma == (self.tok() == Tok::CloseBracket) {
+                let wanted = if comma { "a value" } else { "`,` or `]`" };
+                return Err(self.unexpected(wanted, ""));
             }
         }
         let kind = ValueKind::List(values);

@@ -63,7 +63,8 @@ impl Parser<'_> {
     /// `(Name)` or `(stream Name)`.
     fn direction(&mut self, stream_tag: i32, type_tag: i32, what: &str) -> Parsed<(bool, String)> {
         self.expect(Tok::OpenParen, "`(`")?;
-        let stream = self.is_word("stream") && self.token(1).tok != Tok::CloseParen;
+        // A message called so is written `.stream`.
+        let stream = self.is_word("stream");
         if stream {
             self.part(stream_tag, |p| {
                 p.advance();
