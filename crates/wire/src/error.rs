@@ -207,6 +207,13 @@ pub enum EncodeError {
         /// Its length.
         length: usize,
     },
+    /// A message with more bytes than the other end takes.
+    TooLarge {
+        /// Its length in bytes.
+        length: usize,
+        /// What the other end takes.
+        limit: usize,
+    },
     /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an
     /// encoding that says which fields come can carry it.
     NeedsTags,
@@ -231,6 +238,10 @@ impl fmt::Display for EncodeError {
                 write!(f, "the value is nested deeper than the limit of {limit}")
             }
             Self::TooLong { length } => write!(f, "a length of {length} does not fit the encoding"),
+            Self::TooLarge { length, limit } => write!(
+                f,
+                "a message of {length} bytes, where the other end takes {limit}; its `message_bytes` allows more"
+            ),
             Self::NeedsTags => f.write_str(
                 "the value has not just the fields of the contract: only an encoding with field ids can carry it",
             ),

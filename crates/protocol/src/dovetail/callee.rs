@@ -28,21 +28,45 @@ pub(super) enum Arrived {
     Refused(Option<Status>),
 }
 
+/// Says why a call is refused that was on its way at DRAIN.
+const DRAINING: &str = "this end takes no further calls";
+
+/// Ids of calls have 32 bits.
+const FIRST_OF_UPPER_HALF: u32 = 1 << 31;
+
 /// The calls of the other end.
 #[derive(Default)]
 pub(super) struct Callee {
     methods: AnsweredMethods,
     /// Bytes of the calls that wait for a description.
     held: usize,
-    /// The last call that was taken.
+    /// The last call that has begun; ids rise.
     last: u32,
-    draining: bool,
+    /// The last call before DRAIN, once that has been said.
+    drained: Option<u32>,
 }
 
 impl Callee {
     /// True where calls wait for a description that may refer to objects.
     pub(super) fn holds(&self) -> bool {
         self.held > 0
+    }
+
+    /// Takes the id of a call that begins. Ids rise until they start again from the lowest: a lower one is in the lower
+    /// half of all numbers, behind one in the upper half.
+    pub(super) fn begins(&mut self, call: u32) -> Result<(), ProtocolError> {
+        let starts_again = self.last >= FIRST_OF_UPPER_HALF && call < FIRST_OF_UPPER_HALF;
+        if call <= self.last && !starts_again {
+            let what = format!("call {call} behind call {}: ids of calls rise", self.last);
+            return Err(ProtocolError::malformed(what));
+        }
+        self.last = call;
+        Ok(())
+    }
+
+    /// True for a call that DRAIN has left to others: it is not answered.
+    fn left_out(&self, call: u32) -> bool {
+        self.drained.is_some_and(|last| call > last)
     }
 
     /// Takes BIND, and answers it.
@@ -98,17 +122,18 @@ impl Callee {
         (ours, peer): (&Settings, &Settings),
         out: &mut Vec<u8>,
     ) -> Result<Arrived, ProtocolError> {
-        if self.draining {
-            // It is later than the last one that was promised: its caller sends it elsewhere.
+        if self.left_out(message.call) {
+            // Its caller sends it elsewhere.
             return Ok(Arrived::Refused(None));
         }
+        // It had begun before DRAIN, and has come as a whole only now.
+        let refused = refused.or_else(|| self.drained.map(|_| status::not_taken(DRAINING)));
         let Message {
             call,
             encoding,
             extras,
             body,
         } = message;
-        self.last = call;
         let answered = self.methods.get_mut(slot)?;
         let returned = |objects: &ObjectExtras| objects.promise || !objects.results.is_empty();
         let has_objects = extras.objects.as_deref().is_some_and(returned);
@@ -186,8 +211,7 @@ impl Callee {
     ) -> Result<(), ProtocolError> {
         let slot = Cursor(&frame.payload).varint()?;
         let oneway = self.methods.get_mut(slot)?.kind.is_oneway();
-        // What comes behind DRAIN is never answered.
-        if !oneway && !self.draining {
+        if !oneway && !self.left_out(frame.id) {
             let status = status::too_large(most, Execution::NotStarted);
             status::write(frame.id, &status, out);
         }
@@ -207,9 +231,10 @@ impl Callee {
     /// Says DRAIN, once, and refuses the calls that wait for a description, which are given. Nobody may be there to
     /// run them when it comes.
     pub(super) fn drain(&mut self, why: &str, out: &mut Vec<u8>) -> Vec<u32> {
-        if std::mem::replace(&mut self.draining, true) {
+        if self.drained.is_some() {
             return Vec::new();
         }
+        self.drained = Some(self.last);
         self.held = 0;
         let mut refused = Vec::new();
         for call in self.methods.take_held() {

@@ -94,8 +94,14 @@ impl Caller {
         let start = frame::begin(out);
         put_varint(slot.into(), out);
         let body_at = out.len();
-        let tagged = message::body(body, tagless, terms.encoding, start, out.into())
-            .map_err(CallError::Encode)?;
+        let tagged = message::body(
+            body,
+            tagless,
+            (terms.encoding, terms.sending.message),
+            start,
+            out.into(),
+        )
+        .map_err(CallError::Encode)?;
         let sending = match call.plain {
             true => terms.sending.plain(),
             false => terms.sending,

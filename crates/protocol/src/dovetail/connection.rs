@@ -132,7 +132,7 @@ impl Connection {
             ready: VecDeque::new(),
             caller: Caller::new(role),
             callee: Callee::default(),
-            streams: Streams::new(ours.windows),
+            streams: Streams::new(ours.windows, role),
             parked: HashMap::new(),
             promises: Promises::default(),
             late: BTreeMap::new(),

@@ -63,6 +63,14 @@ pub(super) struct Frame {
 }
 
 impl Kind {
+    /// True for frames that belong to no call, method or object: their id is 0.
+    pub(super) fn is_of_connection(self) -> bool {
+        matches!(
+            self,
+            Kind::Hello | Kind::Ping | Kind::Pong | Kind::Drain | Kind::Goodbye
+        )
+    }
+
     /// The kind with this number, and the flags that it may have.
     fn find(number: u8) -> Option<(Self, u8)> {
         let message = Flags::MORE.0 | Flags::TAGGED.0 | Flags::EXTRAS.0;

@@ -163,7 +163,13 @@ impl ReplyTo {
             out.blobs = None;
         }
         let start = frame::begin(out.buffer);
-        let tagged = message::body(body, self.tagless, limits, start, out.again())?;
+        let tagged = message::body(
+            body,
+            self.tagless,
+            (limits, self.sending.message),
+            start,
+            out.again(),
+        )?;
         self.sending.end(Kind::Reply, self.call, tagged, start, out);
         Ok(())
     }

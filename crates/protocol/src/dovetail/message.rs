@@ -20,6 +20,8 @@ pub(super) struct Message {
 pub(super) struct Sending {
     /// Its largest frame.
     pub(super) frame: usize,
+    /// The largest message that it takes.
+    pub(super) message: usize,
     /// What this end wants, and the other one can undo.
     pub(super) compression: Option<Compression>,
 }
@@ -28,6 +30,7 @@ impl Sending {
     pub(super) fn new(peer: &Settings, wanted: Option<Compression>) -> Self {
         Sending {
             frame: peer.frame,
+            message: peer.message,
             compression: peer.compression.choose(wanted),
         }
     }
@@ -69,16 +72,24 @@ impl Sending {
     }
 }
 
-/// Appends a body: tagless where that is agreed on and possible. True where it is tagged. After an error
-/// `out` is as it was before `start`, where the message begins.
+/// The other end takes no larger body.
+fn fits(length: usize, limit: usize) -> Result<(), EncodeError> {
+    match length > limit {
+        true => Err(EncodeError::TooLarge { length, limit }),
+        false => Ok(()),
+    }
+}
+
+/// Appends a body of at most `most` bytes: tagless where that is agreed on and possible. True where it is tagged. After
+/// an error `out` is as it was before `start`, where the message begins.
 pub(super) fn body(
     body: &impl Encode,
     tagless: bool,
-    limits: Limits,
+    (limits, most): (Limits, usize),
     start: usize,
     mut out: Out<'_>,
 ) -> Result<bool, EncodeError> {
-    let begin = out.buffer.len();
+    let (begin, apart) = (out.buffer.len(), out.apart());
     let mut tagged = !tagless;
     let mut written = encoding(tagged).encode_to(body, out.again(), limits);
     if !tagged && written == Err(EncodeError::NeedsTags) {
@@ -87,6 +98,12 @@ pub(super) fn body(
         tagged = true;
         written = encoding(tagged).encode_to(body, out.again(), limits);
     }
+    let written = written.and_then(|()| {
+        fits(
+            out.buffer.len() - begin + out.apart().saturating_sub(apart),
+            most,
+        )
+    });
     if written.is_err() {
         out.truncate(start);
     }

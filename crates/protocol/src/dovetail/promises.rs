@@ -11,12 +11,21 @@ use std::collections::{BTreeMap, HashMap};
 /// The calls of the other end that may return an object to which others are addressed, or refer.
 #[derive(Default)]
 pub(super) struct Promises {
-    calls: HashMap<u32, Promise>,
+    calls: HashMap<u32, Promised>,
+    /// The number of calls that have been promises so far.
+    opened: u64,
     /// Calls that wait for the answers to others, in order, and the bytes of their bodies.
     held: BTreeMap<u64, IncomingCall>,
     bytes: usize,
     /// How many have waited.
     count: u64,
+}
+
+/// A call that may return an object.
+struct Promised {
+    /// Rises with each promise that comes. A call waits for earlier ones alone, so that none wait for each other.
+    order: u64,
+    promise: Promise,
 }
 
 /// ```text
@@ -49,18 +58,37 @@ impl Promises {
         self.calls.len()
     }
 
+    /// True for a call that later ones may still name.
+    pub(super) fn knows(&self, call: u32) -> bool {
+        !self.calls.is_empty() && self.calls.contains_key(&call)
+    }
+
     fn open(&mut self, call: u32) {
-        let waiting = Promise::Waiting {
+        let promise = Promise::Waiting {
             waiters: Vec::new(),
             forgotten: false,
         };
-        self.calls.insert(call, waiting);
+        self.opened += 1;
+        let order = self.opened;
+        self.calls.insert(call, Promised { order, promise });
+    }
+
+    fn get_mut(&mut self, call: u32) -> Option<&mut Promise> {
+        Some(&mut self.calls.get_mut(&call)?.promise)
+    }
+
+    /// A promise that came before the call `of`.
+    fn earlier(&self, call: u32, of: u32) -> Option<&Promise> {
+        let own = self.calls.get(&of).map(|own| own.order);
+        let found = self.calls.get(&call)?;
+        own.is_none_or(|own| found.order < own)
+            .then_some(&found.promise)
     }
 
     /// A call whose method is known: its objects are, too, or it waits for them.
     fn resolve(&mut self, mut call: IncomingCall, most_bytes: usize) -> Fate {
         for promise in call.awaited() {
-            match self.calls.get(&promise) {
+            match self.earlier(promise, call.reply.call) {
                 None => return Fate::Refused(call, status::no_promise(promise)),
                 Some(Promise::Settled(Err(why))) => return Fate::Refused(call, why.clone()),
                 Some(Promise::Settled(Ok(object))) => call.settle(promise, *object),
@@ -76,9 +104,10 @@ impl Promises {
         }
         self.bytes = bytes;
         self.count += 1;
+        let waiter = self.count;
         for promise in call.awaited() {
-            if let Some(Promise::Waiting { waiters, .. }) = self.calls.get_mut(&promise) {
-                waiters.push(self.count);
+            if let Some(Promise::Waiting { waiters, .. }) = self.get_mut(promise) {
+                waiters.push(waiter);
             }
         }
         self.held.insert(self.count, call);
@@ -92,7 +121,7 @@ impl Promises {
 
     /// A call has been answered. Those that have waited for it, and now for no other one, or are to be refused.
     fn settle(&mut self, call: u32, outcome: &Result<u32, Status>) -> Vec<IncomingCall> {
-        let Some(promise @ Promise::Waiting { .. }) = self.calls.get_mut(&call) else {
+        let Some(promise @ Promise::Waiting { .. }) = self.get_mut(call) else {
             return Vec::new();
         };
         let settled = Promise::Settled(outcome.clone());
@@ -120,7 +149,7 @@ impl Promises {
         let call = self.held.remove(&waiter)?;
         self.bytes -= call.body.len();
         for promise in call.awaited() {
-            if let Some(Promise::Waiting { waiters, .. }) = self.calls.get_mut(&promise) {
+            if let Some(Promise::Waiting { waiters, .. }) = self.get_mut(promise) {
                 waiters.retain(|other| *other != waiter);
             }
         }
@@ -137,7 +166,7 @@ impl Promises {
 
     /// The caller of a call will not name it again. True where it has been answered before.
     fn forget(&mut self, call: u32) -> bool {
-        match self.calls.get_mut(&call) {
+        match self.get_mut(call) {
             Some(Promise::Settled(_)) => self.calls.remove(&call).is_some(),
             Some(Promise::Waiting { forgotten, .. }) => {
                 *forgotten = true;

@@ -48,6 +48,10 @@ impl Reassembly {
             let what = format!("more than {MOST} unfinished messages");
             return Err(ProtocolError::malformed(what));
         }
+        if frame.flags.has(Flags::EXTRAS) && self.partial.contains_key(&key) {
+            let what = "extras behind the beginning of a message";
+            return Err(ProtocolError::malformed(what));
+        }
         let partial = self.partial.entry(key).or_insert_with(|| Partial {
             flags: Flags(frame.flags.0 & !Flags::MORE.0),
             payload: BytesMut::new(),

@@ -108,6 +108,7 @@ impl CalledMethods {
         };
         let mut fields = Cursor(payload);
         let (verdict, text) = (fields.byte()?, fields.text()?);
+        fields.end()?;
         called.verdict = match verdict {
             EQUAL => Verdict::Tagless,
             COMPATIBLE => Verdict::Tagged,

@@ -89,6 +89,7 @@ impl Joined {
 
     fn goes_on(&self, next: &Header, largest: usize) -> bool {
         (self.first.kind, self.first.id) == (next.kind, next.id)
+            && !next.flags.has(Flags::EXTRAS)
             && self.payload + next.length <= largest
     }
 

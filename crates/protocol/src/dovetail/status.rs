@@ -65,6 +65,7 @@ pub(super) fn read_goodbye(payload: &[u8]) -> Result<ProtocolError, ProtocolErro
     let mut fields = Cursor(payload);
     let code = code(fields.byte()?);
     let why = format!("{} ({})", fields.text()?, code);
+    fields.end()?;
     Ok(ProtocolError::Goodbye { why })
 }
 

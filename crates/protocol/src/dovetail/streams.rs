@@ -1,6 +1,7 @@
 //! The streams of calls, and the credit that bounds them. `docs/spec/wire.md`, "Streams".
 
 use super::ProtocolError;
+use super::connection::Role;
 use super::cursor::put_varint;
 use super::frame::{self, Flags, Kind};
 use super::settings::Windows;
@@ -14,6 +15,9 @@ pub(super) struct Streams {
     /// What the other end may still send.
     allowed: Allowance,
     ours: Windows,
+    /// True where the credit of all streams together is given back as frames arrive, and windows of streams bound what
+    /// is kept; false where it is given back as items are taken.
+    gives_on_receipt: bool,
     /// The other end's, as far as they are known.
     theirs: Windows,
 }
@@ -96,13 +100,16 @@ impl Allowance {
 }
 
 impl Streams {
-    pub(super) fn new(ours: Windows) -> Self {
+    /// A client opens its streams itself, so it bounds them. What a server keeps for all streams of a client has a bound of
+    /// its own.
+    pub(super) fn new(ours: Windows, role: Role) -> Self {
         let theirs = Windows::default();
         Streams {
             calls: HashMap::new(),
             credit: theirs.all as i64,
             allowed: Allowance::new(ours.all),
             ours,
+            gives_on_receipt: role == Role::Client,
             theirs,
         }
     }
@@ -232,6 +239,7 @@ impl Streams {
         call: u32,
         bytes: usize,
         begins: bool,
+        out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         let incoming = self
             .calls
@@ -245,6 +253,9 @@ impl Streams {
                 ));
             }
             allowed.left = allowed.left.saturating_sub(bytes as i64);
+        }
+        if self.gives_on_receipt {
+            self.allowed.give(0, bytes, out);
         }
         Ok(())
     }
@@ -266,7 +277,9 @@ impl Streams {
 
     /// The application has taken items of so many bytes, or nobody will.
     pub(super) fn taken(&mut self, call: u32, bytes: usize, out: &mut Vec<u8>) {
-        self.allowed.give(0, bytes, out);
+        if !self.gives_on_receipt {
+            self.allowed.give(0, bytes, out);
+        }
         let incoming = self
             .calls
             .get_mut(&call)

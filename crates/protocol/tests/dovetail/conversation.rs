@@ -93,6 +93,7 @@ fn a_message_too_large_fails_alone() {
     for piece in [1_000, 70_000, 1 << 20] {
         let methods = Methods(vec![contract.clone()]);
         let mut pair = Pair::new(methods, small.clone(), small.clone());
+        pair.hide_message_limits();
         let none = Headers::new();
         let first = pair.call(&contract, &large, None, &none).unwrap().unwrap();
         let second = call(&mut pair, &contract).unwrap().unwrap();

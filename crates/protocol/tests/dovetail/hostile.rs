@@ -1,10 +1,10 @@
 //! Bytes that no honest peer sends: an error with words, and nothing worse.
 
-use crate::pair::{Methods, Pair, nameless};
+use crate::pair::{Methods, Pair, described, nameless};
 use bytes::BytesMut;
-use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::dovetail::{Connection, Event, Options, Role};
-use dovetail_wire::Bytes;
+use dovetail_protocol::{ConnectionLimits, Headers};
+use dovetail_wire::{Bytes, EncodeError, Limits};
 use std::sync::Arc;
 
 /// Preface and HELLO of a client.
@@ -178,7 +178,7 @@ fn what_breaks_the_rules_is_named() {
             .concat(),
             Err("a target of more than 33 bits"),
         ),
-        // Of no call, of itself, of a later one: refused, and the connection goes on.
+        // Results of no call, of the call itself, of a later one: refused, and the connection goes on.
         ([bound(), frame(0xc5, 3, &[0, 4, 3])].concat(), Ok(0)),
         ([bound(), frame(0xc5, 3, &[0, 20, 7])].concat(), Ok(0)),
         ([bound(), frame(0xc5, 3, &[0, 4, 11])].concat(), Ok(0)),
@@ -245,6 +245,202 @@ fn what_breaks_the_rules_is_named() {
             }
         }
     }
+}
+
+/// What comes behind BIND of `m` (slot 0), `upload` (1) and `download` (2), and how often the server goes on.
+#[test]
+fn ids_and_payloads_are_those_of_the_tables() {
+    const CALL: u8 = 0x45;
+    let bind = |slot: u32, flags: u8, name: &str| {
+        let text = [&[flags, 0, name.len() as u8], name.as_bytes(), &[0; 16]].concat();
+        frame(2, slot, &text)
+    };
+    let methods = [
+        greeting(),
+        bind(0, 0, "m"),
+        bind(1, 2, "upload"),
+        bind(2, 4, "download"),
+    ];
+    let call = |id| frame(CALL, id, &[0, 7]);
+    let upload = |id| frame(CALL, id, &[1, 7]);
+    let part = |id| frame(CALL | 0x20, id, &[0, 7]);
+    type Row = (Vec<Vec<u8>>, Result<usize, &'static str>);
+    let rows: Vec<Row> = vec![
+        // Calls: odd numbers by the client, each higher than all before.
+        (vec![call(1), call(3), call(5)], Ok(3)),
+        (vec![call(7), call(9)], Ok(2)),
+        (
+            vec![upload(1), upload(1)],
+            Err("id 1, which another one has"),
+        ),
+        (vec![call(1), call(1)], Err("call 1 behind call 1")),
+        (vec![call(5), call(3)], Err("call 3 behind call 5")),
+        (vec![call(2)], Err("id 2, which is not one of its caller's")),
+        (vec![call(0)], Err("id 0, which is not one of its caller's")),
+        (vec![part(1), call(3), call(1)], Ok(2)),
+        (vec![part(3), call(1)], Err("call 1 behind call 3")),
+        // They start again from the lowest, leaving out those in use.
+        (vec![call(u32::MAX), call(1), call(3)], Ok(3)),
+        (vec![call(1 << 30 | 1), call(1)], Err("call 1 behind")),
+        (
+            vec![upload(1), call(u32::MAX), upload(1)],
+            Err("id 1, which another one has"),
+        ),
+        // A promise is in use until its caller forgets it.
+        (
+            vec![frame(0xc5, 1, &[0, 16]), call(u32::MAX), call(1)],
+            Err("id 1, which another one has"),
+        ),
+        // Frames of the connection have the id 0, and the payloads of the table.
+        (vec![frame(12, 1, &[0; 8])], Err("Ping with the id 1")),
+        (vec![frame(13, 1, &[0; 8])], Err("Pong with the id 1")),
+        (vec![frame(14, 1, &[0, 0])], Err("Drain with the id 1")),
+        (vec![frame(16, 1, &[1, 0])], Err("Goodbye with the id 1")),
+        (vec![frame(12, 0, &[0; 9])], Err("1 bytes are left")),
+        (vec![frame(13, 0, &[0; 7])], Err("ends in the middle")),
+        (vec![frame(13, 0, &[0; 9])], Err("1 bytes are left")),
+        (vec![frame(16, 0, &[1, 0, 0])], Err("1 bytes are left")),
+        (vec![call(1), frame(8, 1, &[0])], Err("1 bytes are left")),
+        (vec![call(1), frame(8, 1, &[])], Ok(2)),
+        // Answers are to calls of the receiver's.
+        (
+            vec![call(1), frame(0x46, 1, &[])],
+            Err("an answer to call 1"),
+        ),
+        (vec![frame(7, 1, &[1, 1, 0])], Err("an answer to call 1")),
+        (vec![frame(7, 0, &[1, 1, 0])], Err("an answer to call 0")),
+        (
+            vec![frame(7, 2, &[1, 4, 0])],
+            Err("4 says nothing of a call's execution"),
+        ),
+        // Of the frames of a message only the first one has extras.
+        (
+            vec![part(1), frame(0xc5, 1, &[0, 0])],
+            Err("extras behind the beginning of a message"),
+        ),
+        // One-way methods have no streams, and other flags do not exist.
+        (
+            vec![frame(2, 3, &[3, 0, 0])],
+            Err("a method with the flags 3"),
+        ),
+        (
+            vec![frame(2, 3, &[8, 0, 0])],
+            Err("a method with the flags 8"),
+        ),
+    ];
+    for (frames, expected) in rows {
+        let bytes = [methods.concat(), frames.concat()].concat();
+        for piece in [1, 7, 1 << 20] {
+            match (outcome(&bytes, piece), &expected) {
+                (Ok(events), Ok(expected)) => assert_eq!(events, *expected, "{frames:x?}"),
+                (Err(error), Err(part)) => assert!(error.contains(part), "{error}, not {part}"),
+                (outcome, _) => panic!("{outcome:?} where {expected:?} for {frames:x?}"),
+            }
+        }
+    }
+}
+
+/// Promises that wait for themselves, or for each other, are refused: nothing hangs.
+#[test]
+fn promises_do_not_wait_for_each_other() {
+    const REFUSED: u8 = 9;
+    let promise = |id: u32, target: u8| frame(0xc5, id, &[0, 20, target]);
+    let rows = [
+        (bound(), promise(3, 7), vec![3]),
+        (bound(), frame(0xc5, 3, &[0, 48, 1, 3]), vec![3]),
+        (
+            held(),
+            [promise(1, 7), promise(3, 3), frame(4, 0, b"other")].concat(),
+            vec![1, 3],
+        ),
+    ];
+    for (start, calls, refused) in rows {
+        let mut server = Connection::new(Role::Server, Options::default());
+        let methods = Methods(vec![
+            Arc::new(nameless("m")),
+            Arc::new(described("d", b"ours")),
+        ]);
+        let mut input = BytesMut::from(&[start, calls].concat()[..]);
+        let event = server.receive(&mut input, &methods).unwrap();
+        assert!(event.is_none(), "{event:?}");
+        let mut said = Vec::new();
+        server.transmit(&mut said);
+        for call in refused {
+            // STATUS of the call, FAILED_PRECONDITION, not started.
+            let status = [&[7u8][..], &u32::to_le_bytes(call), &[REFUSED, 1]].concat();
+            assert!(
+                said.windows(status.len()).any(|part| part == status),
+                "{said:x?}"
+            );
+        }
+    }
+}
+
+/// BIND of a method whose description the server asks for.
+fn held() -> Vec<u8> {
+    let payload = [&[0, 0, 1, b'd'][..], &[1; 16]].concat();
+    [greeting(), frame(2, 0, &payload)].concat()
+}
+
+/// A call that began before DRAIN, and whose last frame comes behind it, is told so; later ones are not answered.
+#[test]
+fn a_drain_leaves_no_call_without_an_end() {
+    let mut server = Connection::new(Role::Server, Options::default());
+    let methods = Methods(vec![Arc::new(nameless("m"))]);
+    let begun = [frame(0x65, 1, &[0, 7]), frame(0x45, 3, &[0, 7])];
+    let mut input = BytesMut::from(&[bound(), begun.concat()].concat()[..]);
+    assert!(matches!(
+        server.receive(&mut input, &methods),
+        Ok(Some(Event::Call(call))) if call.reply.call() == 3
+    ));
+    assert!(matches!(server.receive(&mut input, &methods), Ok(None)));
+    server.transmit(&mut Vec::new());
+    server.drain("");
+    let mut said = Vec::new();
+    server.transmit(&mut said);
+    assert_eq!(said, frame(14, 0, &[3, 0]));
+    said.clear();
+    let rest = [frame(0x45, 1, &[7]), frame(0x45, 5, &[0, 7])].concat();
+    input.extend_from_slice(&rest);
+    assert!(matches!(server.receive(&mut input, &methods), Ok(None)));
+    server.transmit(&mut said);
+    let text = b"this end takes no further calls";
+    let status = [&[14, 1, text.len() as u8][..], text].concat();
+    assert_eq!(said, frame(7, 1, &status));
+}
+
+/// Neither end sends a message that the other one, as its HELLO says, does not take.
+#[test]
+fn larger_messages_than_the_other_end_takes_are_not_sent() {
+    let limited = |message_bytes| {
+        let mut options = Options::default();
+        options.limits.message_bytes = message_bytes;
+        options
+    };
+    let (method, small, large) = (
+        Arc::new(nameless("m")),
+        Bytes::from_static(&[7; 10]),
+        Bytes::from_static(&[7; 1_000]),
+    );
+    let methods = Methods(vec![method.clone()]);
+    let mut pair = Pair::new(methods.clone(), Options::default(), limited(100));
+    let headers = Headers::new();
+    pair.call(&method, &small, None, &headers).unwrap();
+    pair.settle(64);
+    let refused = pair.call(&method, &large, None, &headers).unwrap_err();
+    assert!(format!("{refused:?}").contains("TooLarge"), "{refused:?}");
+    let mut pair = Pair::new(methods, limited(100), Options::default());
+    let headers = Headers::new();
+    pair.call(&method, &small, None, &headers).unwrap();
+    pair.settle(64);
+    let call = pair.calls.pop().unwrap();
+    let mut out = Vec::new();
+    let refused = call.reply.reply(&mut out, &large, Limits::default());
+    assert!(
+        matches!(refused, Err(EncodeError::TooLarge { limit: 100, .. })),
+        "{refused:?}"
+    );
+    assert!(out.is_empty());
 }
 
 /// A frame of zstd: so many blocks of 128 KiB, each of one byte again and again.
@@ -510,7 +706,10 @@ fn what_could_pile_up_has_an_end() {
     let rows: [(&str, Result<usize, String>); 3] = [
         ("slot 4096 out of turn", many(&bind)),
         ("a method's name of 1025 bytes", many(&name)),
-        ("unfinished messages", many(&|id| frame(0x65, id, &[0]))),
+        (
+            "unfinished messages",
+            many(&|id| frame(0x65, 2 * id + 1, &[0])),
+        ),
     ];
     for (part, outcome) in rows {
         let error = outcome.unwrap_err();

@@ -353,7 +353,9 @@ fn no_pipelining(method: &str) -> Status {
 pub(crate) fn code_of(error: &EncodeError, other: Code) -> Code {
     match error {
         EncodeError::NoObjects => Code::Unimplemented,
-        EncodeError::TooManyObjects { .. } => Code::ResourceExhausted,
+        EncodeError::TooManyObjects { .. } | EncodeError::TooLarge { .. } => {
+            Code::ResourceExhausted
+        }
         _ => other,
     }
 }

@@ -1,6 +1,7 @@
 //! What breaks the rules ends its own connection, is counted, and harms no other.
 
 use crate::fixture::*;
+use crate::streams::{self, Flow};
 use dovetail::blocking::Channel;
 use dovetail::{ServerLimits, Status};
 use std::net::Shutdown;
@@ -69,6 +70,49 @@ const ROWS: &[(&str, &[u8], &str)] = &[
         "HTTP/1.1 411",
     ),
 ];
+
+/// A frame of Dovetail's own wire.
+fn frame(kind_and_flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_le_bytes();
+    [
+        &length[..3],
+        &[kind_and_flags],
+        &id.to_le_bytes()[..],
+        payload,
+    ]
+    .concat()
+}
+
+/// Two calls with one id, and ids that are not the client's: GOODBYE, and nothing of the connection stays.
+#[test]
+fn ids_of_calls_that_are_taken_or_foreign_end_the_connection() {
+    let greeting = [b"\xd7DVT".to_vec(), frame(1, 0, &[1])].concat();
+    let bind = [b"\x02\x04Flow\x04sink".as_slice(), &[0; 16]].concat();
+    let call = |id| frame(0x45, id, &[0, 0]);
+    let rows = [
+        ([call(1), call(1)].concat(), "another one has"),
+        ([call(1), call(3), call(3)].concat(), "another one has"),
+        ([call(1), call(2)].concat(), "not one of its caller's"),
+        ([call(1), call(0)].concat(), "not one of its caller's"),
+        ([call(3), call(1)].concat(), "ids of calls rise"),
+    ];
+    for model in MODELS {
+        let flow = Flow::default();
+        let running = streams::start(&flow, *model);
+        for (calls, why) in &rows {
+            let mut raw = Raw::connect(&running);
+            raw.send(&[greeting.clone(), frame(2, 0, &bind), calls.clone()].concat());
+            let said = raw.rest().expect("an orderly end");
+            let said = String::from_utf8_lossy(&said);
+            assert!(said.contains(why), "{model:?}: {said:?}");
+        }
+        until("all connections and handlers are gone", || {
+            running.connections() == 0 && flow.running() == 0
+        });
+        assert_eq!(running.counters().panics, 0);
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
 
 #[test]
 fn every_model_survives_every_row() {

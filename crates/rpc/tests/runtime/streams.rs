@@ -272,6 +272,8 @@ fn items_then_the_answer() {
     });
 }
 
+type Blobs = blocking::Receiver<dovetail::Bytes>;
+
 type Echo = blocking::Upload<String, blocking::Receiver<String>>;
 
 #[test]
@@ -320,6 +322,32 @@ fn items_both_ways_that_are_read_later() {
     });
 }
 
+/// Every window of a stream fills up while its client reads none of them; a further stream of the connection goes on.
+#[cfg(feature = "async")]
+#[test]
+fn streams_that_nobody_reads_do_not_stop_others() {
+    const STREAMS: usize = 24;
+    const SIZE: i32 = 10_000;
+    const WINDOW: usize = 256 << 10;
+    let models = [Model::EventLoops(Some(2)), Model::SingleThreaded];
+    with_servers_of(&models, |flow, channel| {
+        let open = |_| -> Blobs {
+            let opened: Result<Blobs, Status> = channel.stream(&FLOW.methods[BLOBS], (&SIZE,));
+            opened.expect("an answer")
+        };
+        let unread: Vec<Blobs> = (0..STREAMS).map(open).collect();
+        until("the windows of all streams are full", || {
+            // A thread of this channel has to look at what comes.
+            let counted: Result<Counted, Failure> =
+                channel.stream(&FLOW.methods[COUNT], (&10, &-1));
+            let (_, items) = counted.expect("an answer");
+            assert_eq!(items.count(), 10);
+            flow.made() >= STREAMS * (WINDOW / SIZE as usize)
+        });
+        drop(unread);
+    });
+}
+
 /// More than a connection holds is on its way, and nobody reads it any more. A loop hears of it although it has something to
 /// send; a pool runs no more calls than it has threads, and a thread that sends hears nothing.
 #[cfg(feature = "async")]
@@ -329,7 +357,6 @@ fn full_streams_that_are_dropped_stop_their_handlers() {
     const SIZE: i32 = 10_000;
     let models = [Model::EventLoops(Some(2)), Model::SingleThreaded];
     with_servers_of(&models, |flow, channel| {
-        type Blobs = blocking::Receiver<dovetail::Bytes>;
         let open = |_| {
             let opened: Result<Blobs, Status> = channel.stream(&FLOW.methods[BLOBS], (&SIZE,));
             opened.expect("an answer")
@@ -345,7 +372,6 @@ fn full_streams_that_are_dropped_stop_their_handlers() {
 fn a_slow_reader_gets_no_more_than_a_window() {
     const SIZE: i32 = 10_000;
     with_servers(|flow, channel| {
-        type Blobs = blocking::Receiver<dovetail::Bytes>;
         let opened: Result<Blobs, Status> = channel.stream(&FLOW.methods[BLOBS], (&SIZE,));
         let mut blobs = opened.expect("an answer");
         // Another call is not held up, and shows that the stream stands still.
@@ -398,7 +424,6 @@ fn a_stream_has_the_time_that_it_was_given() {
 #[test]
 fn a_large_item_fits_a_small_window() {
     with_servers(|_, channel| {
-        type Blobs = blocking::Receiver<dovetail::Bytes>;
         let size = 3 << 20;
         let opened: Result<Blobs, Status> = channel.stream(&FLOW.methods[BLOBS], (&size,));
         let mut blobs = opened.expect("an answer");

@@ -44,7 +44,13 @@ impl Connection {
         self.transmit(out);
         let start = frame::begin(out);
         let tagless = self.is_tagless(encoding);
-        let tagged = message::body(item, tagless, self.options.encoding, start, out.into())?;
+        let tagged = message::body(
+            item,
+            tagless,
+            (self.options.encoding, sending.message),
+            start,
+            out.into(),
+        )?;
         let bytes = sending.end(Kind::Item, call, tagged, start, out.into());
         self.streams.sent(call, bytes);
         Ok(Sent::Yes)
@@ -73,7 +79,13 @@ impl Connection {
         self.transmit(out);
         let start = frame::begin(out);
         let tagless = self.is_tagless(encoding);
-        let tagged = message::body(exception, tagless, self.options.encoding, start, out.into())?;
+        let tagged = message::body(
+            exception,
+            tagless,
+            (self.options.encoding, self.sending.message),
+            start,
+            out.into(),
+        )?;
         let flags = Flags::NONE.with(Flags::TAGGED, tagged);
         frame::end_message(out.into(), start, Kind::End, flags, call, self.peer.frame);
         self.ended_ours(call);

@@ -118,6 +118,12 @@ impl Connection {
             return Err(ProtocolError::malformed("HELLO comes first, and once"));
         }
         let (id, payload) = (frame.id, &frame.payload);
+        if frame.kind.is_of_connection() && id != 0 {
+            return Err(ProtocolError::malformed(format!(
+                "{:?} with the id {id}, where it has none",
+                frame.kind
+            )));
+        }
         match frame.kind {
             Kind::Hello => self.hello(payload)?,
             Kind::Bind => {
@@ -139,17 +145,18 @@ impl Connection {
             Kind::Item => return self.item_frame(frame),
             Kind::Credit => return self.credit(id, payload),
             Kind::Status => {
+                self.is_answer(id)?;
                 let status = status::read(payload)?;
                 self.partial.forget(Kind::Reply, id);
                 self.close(id);
                 return Ok(self.caller.reply(id, Err(status), Headers::new(), false));
             }
-            Kind::Cancel => return self.cancel_frame(id),
-            Kind::Ping => {
-                let echo: [u8; 8] = Cursor(payload).array()?;
-                frame::put(Kind::Pong, 0, &echo, &mut self.control);
+            Kind::Cancel => {
+                Cursor(payload).end()?;
+                return self.cancel_frame(id);
             }
-            Kind::Pong => {}
+            Kind::Ping => frame::put(Kind::Pong, 0, &echo(payload)?, &mut self.control),
+            Kind::Pong => drop(echo(payload)?),
             Kind::Drain => self.drain_frame(payload)?,
             Kind::Release => return self.release_frame(id, payload),
             Kind::Goodbye => return Err(status::read_goodbye(payload)?),
@@ -212,6 +219,9 @@ impl Connection {
     /// A frame of a call or of an answer.
     fn message(&mut self, frame: Frame) -> Result<Option<Event>, ProtocolError> {
         let kind = frame.kind;
+        if kind == Kind::Call && !self.partial.has(kind, frame.id) {
+            self.call_begins(frame.id)?;
+        }
         match (self.partial.add(frame, self.ours.message)?, kind) {
             (Added::Part, _) => Ok(None),
             (Added::Whole(frame), Kind::Call) => self.called(&frame),
@@ -223,6 +233,19 @@ impl Connection {
                 self.too_large(&frame)
             }
         }
+    }
+
+    /// The first frame of a call has come, under an id of the other end's that no open call has.
+    fn call_begins(&mut self, call: u32) -> Result<(), ProtocolError> {
+        if call == 0 || self.caller.made(call) {
+            let what = format!("a call with the id {call}, which is not one of its caller's");
+            return Err(ProtocolError::malformed(what));
+        }
+        if self.streams.knows(call) || self.promises.knows(call) {
+            let what = format!("a call with the id {call}, which another one has");
+            return Err(ProtocolError::malformed(what));
+        }
+        self.callee.begins(call)
     }
 
     /// Of a message that nobody takes: the table of headers has to stay the same at both ends.
@@ -353,7 +376,8 @@ impl Connection {
             return Err(ProtocolError::malformed("an item before its answer"));
         }
         let begins = !self.partial.has(Kind::Item, call);
-        self.streams.arrived(call, bytes, begins && wanted)?;
+        self.streams
+            .arrived(call, bytes, begins && wanted, &mut self.control)?;
         if wanted {
             return self.message(frame);
         }
@@ -427,7 +451,18 @@ impl Connection {
         }
     }
 
+    /// An answer is to a call of this end's.
+    fn is_answer(&self, call: u32) -> Result<(), ProtocolError> {
+        match call != 0 && self.caller.made(call) {
+            true => Ok(()),
+            false => Err(ProtocolError::malformed(format!(
+                "an answer to call {call}, which is not one of this end's"
+            ))),
+        }
+    }
+
     fn reply(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
+        self.is_answer(frame.id)?;
         let Message {
             call,
             encoding,
@@ -466,6 +501,14 @@ impl Connection {
             extras,
         })
     }
+}
+
+/// The payload of PING and PONG.
+fn echo(payload: &[u8]) -> Result<[u8; 8], ProtocolError> {
+    let mut fields = Cursor(payload);
+    let echo = fields.array()?;
+    fields.end()?;
+    Ok(echo)
 }
 
 /// Of a frame that has a number, and nothing else.
