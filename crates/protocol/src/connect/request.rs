@@ -207,6 +207,17 @@ impl Refusal {
         }
     }
 
+    /// The content type of a message of Thrift's is one that any page may send.
+    pub fn unasked() -> Self {
+        Refusal {
+            http: 415,
+            header: Some(("Accept-Post".into(), "application/x-thrift".into())),
+            status: status::invalid(
+                "any page could send this content type; messages of Thrift's are application/x-thrift",
+            ),
+        }
+    }
+
     fn content_type(kind: &[u8]) -> Self {
         let kind = String::from_utf8_lossy(kind);
         let what = match &*kind {

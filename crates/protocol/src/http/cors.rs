@@ -63,10 +63,36 @@ impl Cors {
 
     /// True where a browser sends a request with these headers for a page that may not call; `None` allows none. Browsers
     /// ask before they send JSON, but not before all that a server understands: GET requests, and text that is Thrift's.
+    ///
+    /// `Sec-Fetch-Site` decides where it is there. Browsers leave it out over plain HTTP, except to their own machine; then
+    /// `Origin` has to be that of the server. They send it with all requests of pages but GET and HEAD. Another site with
+    /// the same domain is foreign, too.
     pub fn refuses(cors: Option<&Cors>, request: &Headers) -> bool {
-        let foreign = request.get("sec-fetch-site") == Some(b"cross-site");
-        let origin = request.get("origin").unwrap_or_default();
-        foreign && !cors.is_some_and(|cors| cors.allows(origin))
+        let origin = request.get("origin");
+        let foreign = match request.get("sec-fetch-site") {
+            Some(site) => !matches!(site, b"same-origin" | b"none"),
+            None => origin.is_some_and(|origin| !is_own(origin, request)),
+        };
+        foreign && !cors.is_some_and(|cors| cors.allows(origin.unwrap_or_default()))
+    }
+
+    /// True for a request that browsers send for any page without asking before, by the standard's list of content types,
+    /// and that does not come from a page of the server's own.
+    pub fn is_unasked(request: &Headers) -> bool {
+        const SIMPLE: [&[u8]; 3] = [
+            b"text/plain",
+            b"application/x-www-form-urlencoded",
+            b"multipart/form-data",
+        ];
+        let kind = request.get("content-type").unwrap_or_default();
+        let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+        let simple = SIMPLE
+            .iter()
+            .any(|simple| kind.trim_ascii().eq_ignore_ascii_case(simple));
+        simple
+            && !request
+                .get("origin")
+                .is_some_and(|origin| is_own(origin, request))
     }
 
     /// True where a socket is asked for by a request with these headers for a page that may not call. Browsers ask for
@@ -75,11 +101,7 @@ impl Cors {
         let Some(origin) = request.get("origin") else {
             return false;
         };
-        let place = origin.splitn(2, |byte| *byte == b':').nth(1);
-        let place = place.and_then(|place| place.strip_prefix(b"//"));
-        let own = request.get("host").zip(place);
-        let own = own.is_some_and(|(host, place)| host.eq_ignore_ascii_case(place));
-        !own && !cors.is_some_and(|cors| cors.allows(origin))
+        !is_own(origin, request) && !cors.is_some_and(|cors| cors.allows(origin))
     }
 
     /// The headers that an answer needs so that the page which sent these headers may read it.
@@ -117,6 +139,14 @@ impl Cors {
             ("Access-Control-Max-Age".into(), MAX_AGE.to_string().into()),
         ]
     }
+}
+
+/// True where the origin of a page is the server that its request is for.
+fn is_own(origin: &[u8], request: &Headers) -> bool {
+    let place = origin.splitn(2, |byte| *byte == b':').nth(1);
+    let place = place.and_then(|place| place.strip_prefix(b"//"));
+    let own = request.get("host").zip(place);
+    own.is_some_and(|(host, place)| host.eq_ignore_ascii_case(place))
 }
 
 const ALLOW_ORIGIN: &str = "Access-Control-Allow-Origin";

@@ -66,6 +66,13 @@ pub(super) fn parse(bytes: &[u8], side: Side) -> Result<Head, Error> {
             else {
                 return Err(refused(400, "the request cannot be read"));
             };
+            if has_bare_newline(bytes) {
+                return Err(refused(
+                    400,
+                    "a line of the head ends without a carriage return",
+                ));
+            }
+            check_request(request.version, request.headers)?;
             let method = Method::of(method);
             let start = Start::Request {
                 method,
@@ -100,6 +107,37 @@ pub(super) fn parse(bytes: &[u8], side: Side) -> Result<Head, Error> {
             Ok(head)
         }
     }
+}
+
+/// True where a line feed has no carriage return before it: servers behind each other could see other lines.
+fn has_bare_newline(head: &[u8]) -> bool {
+    let mut before = 0;
+    head.iter().any(|byte| {
+        let bare = *byte == b'\n' && before != b'\r';
+        before = *byte;
+        bare
+    })
+}
+
+/// Headers that decide for whom a request is come once, RFC 9112, section 3.2; and HTTP/1.0 has no chunks, section 6.1.
+fn check_request(version: Option<u8>, list: &[httparse::Header<'_>]) -> Result<(), Error> {
+    let all = |name| {
+        let named = move |header: &&httparse::Header<'_>| header.name.eq_ignore_ascii_case(name);
+        list.iter().filter(named)
+    };
+    let what = match (all("host").count(), version) {
+        (0, Some(1)) => "the request has no `Host`",
+        (2.., _) => "the request has two `Host` headers",
+        (1, _) if all("host").any(|host| host.value.trim_ascii().is_empty()) => {
+            "the `Host` of the request is empty"
+        }
+        _ if all("origin").count() > 1 => "the request has two `Origin` headers",
+        (_, Some(0)) if all("transfer-encoding").count() > 0 => {
+            "a request of HTTP/1.0 has no transfer encoding"
+        }
+        _ => return Ok(()),
+    };
+    Err(refused(400, what))
 }
 
 fn fields(

@@ -237,7 +237,13 @@ impl Reader {
             Some(index) => {
                 let end = self.scanned + index + 1;
                 self.scanned = 0;
-                Ok(input.split_to(end))
+                let line = input.split_to(end);
+                match self.side {
+                    Side::Server if !line.ends_with(b"\r\n") => Err(self
+                        .bad("a line of a chunk ends without a carriage return")
+                        .into()),
+                    _ => Ok(line),
+                }
             }
             None if within.len() == limit => Err(self.bad("a line is too long").into()),
             None => {

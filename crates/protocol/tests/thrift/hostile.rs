@@ -336,12 +336,12 @@ fn slow_peers_cost_no_more() {
     json.extend(b"\\\"[".repeat(100_000));
     json.extend(b"\"}}]");
     let http = format!(
-        "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
         binary.len()
     );
     let mut http = http.into_bytes();
     http.extend(&binary);
-    let mut chunked = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let mut chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
     for byte in &binary {
         chunked.extend(b"1;x\r\n");
         chunked.push(*byte);
@@ -396,7 +396,7 @@ fn ends() {
         ("", 0, true),
         ("text:[1,\"ping\",1,0,{}]\\n", 0, true),
         ("text:[1,\"ping\",1,0,{}]", 1, false),
-        ("text:POST / HTTP/1.1\\r\\n", 0, false),
+        ("text:POST / HTTP/1.1\\r\\nHost: x\\r\\n", 0, false),
     ] {
         let mut input = bytes(row);
         input.truncate(input.len() - cut);

@@ -7,73 +7,82 @@ const PING: &str = "[1,\\\"ping\\\",1,7,{}]";
 /// Request, and `ok` or the status it is refused with.
 const REQUESTS: &[(&str, &str)] = &[
     (
-        "POST / HTTP/1.1\\r\\nContent-Length: 17\\r\\n\\r\\nPING",
-        "ok",
-    ),
-    ("POST / HTTP/1.1\\nContent-Length: 17\\n\\nPING", "ok"),
-    (
-        "\\r\\nPOST /x?y HTTP/1.1\\r\\nContent-Length:  0017 \\r\\n\\r\\nPING",
-        "400",
-    ),
-    (
-        "POST /x?y HTTP/1.1\\r\\nContent-Length:  0017 \\r\\n\\r\\nPING",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 17\\r\\n\\r\\nPING",
         "ok",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n11\\r\\nPING\\r\\n0\\r\\n\\r\\n",
+        "POST / HTTP/1.1\\nHost: x\\nContent-Length: 17\\n\\nPING",
+        "400",
+    ),
+    (
+        "\\r\\nPOST /x?y HTTP/1.1\\r\\nHost: x\\r\\nContent-Length:  0017 \\r\\n\\r\\nPING",
+        "400",
+    ),
+    (
+        "POST /x?y HTTP/1.1\\r\\nHost: x\\r\\nContent-Length:  0017 \\r\\n\\r\\nPING",
         "ok",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n11;a=b\\r\\nPING\\r\\n0\\r\\nX: y\\r\\n\\r\\n",
-        "ok",
-    ),
-    ("GET / HTTP/1.1\\r\\n\\r\\n", "405"),
-    ("HEAD / HTTP/1.1\\r\\n\\r\\n", "405"),
-    ("POST / HTTP/1.1\\r\\n\\r\\n", "411"),
-    ("POST / HTTP/1.1\\r\\nContent-Length: -1\\r\\n\\r\\n", "400"),
-    (
-        "POST / HTTP/1.1\\r\\nContent-Length: +17\\r\\n\\r\\nPING",
-        "400",
-    ),
-    (
-        "POST / HTTP/1.1\\r\\nContent-Length: 17\\r\\nContent-Length: 18\\r\\n\\r\\nPING",
-        "400",
-    ),
-    (
-        "POST / HTTP/1.1\\r\\nContent-Length: 17\\r\\nContent-Length: 17\\r\\n\\r\\nPING",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n11\\r\\nPING\\r\\n0\\r\\n\\r\\n",
         "ok",
     ),
     (
-        "POST / HTTP/1.1\\r\\nContent-Length: 17\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nPING",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n11;a=b\\r\\nPING\\r\\n0\\r\\nX: y\\r\\n\\r\\n",
+        "ok",
+    ),
+    ("GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", "405"),
+    ("HEAD / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", "405"),
+    ("POST / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", "411"),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: -1\\r\\n\\r\\n",
         "400",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: gzip\\r\\n\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: +17\\r\\n\\r\\nPING",
         "400",
     ),
     (
-        "POST / HTTP/1.1\\r\\nContent-Length: 99999999999\\r\\n\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 17\\r\\nContent-Length: 18\\r\\n\\r\\nPING",
+        "400",
+    ),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 17\\r\\nContent-Length: 17\\r\\n\\r\\nPING",
+        "ok",
+    ),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 17\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nPING",
+        "400",
+    ),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: gzip\\r\\n\\r\\n",
+        "400",
+    ),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 99999999999\\r\\n\\r\\n",
         "413",
     ),
     (
-        "POST / HTTP/1.1\\r\\nContent-Length: 99999999999999999999999\\r\\n\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 99999999999999999999999\\r\\n\\r\\n",
         "400",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nffffffff\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nffffffff\\r\\n",
         "413",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nxyz\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nxyz\\r\\n",
         "400",
     ),
     (
-        "POST / HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n1\\r\\n[[\\r\\n",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n1\\r\\n[[\\r\\n",
         "400",
     ),
-    ("POST / HTTP/1.1\\r\\nContent-Length: 0\\r\\n\\r\\n", "400"),
     (
-        "POST / HTTP/1.1\\r\\nContent-Length: 3\\r\\n\\r\\nabc",
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 0\\r\\n\\r\\n",
+        "400",
+    ),
+    (
+        "POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 3\\r\\n\\r\\nabc",
         "400",
     ),
     ("POST / HTTP/9.9\\r\\n\\r\\n", "400"),
@@ -123,8 +132,9 @@ fn only_the_path_of_the_options() {
         ("/", false),
         ("/thrift/x", false),
     ] {
-        let text =
-            format!("POST {path} HTTP/1.1\r\nContent-Length: 17\r\n\r\n[1,\"ping\",1,7,{{}}]");
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n[1,\"ping\",1,7,{{}}]"
+        );
         let outcome = serve(&options, text.as_bytes(), usize::MAX);
         assert_eq!(outcome.calls.len(), usize::from(served), "{path}");
         if let Err(error) = outcome.result {
@@ -139,7 +149,7 @@ fn headers_are_bounded() {
     for (length, refused) in [(100, false), (300, true)] {
         let filler = "x".repeat(length);
         let text = format!(
-            "POST / HTTP/1.1\r\nX: {filler}\r\nContent-Length: 17\r\n\r\n[1,\"ping\",1,7,{{}}]"
+            "POST / HTTP/1.1\r\nHost: x\r\nX: {filler}\r\nContent-Length: 17\r\n\r\n[1,\"ping\",1,7,{{}}]"
         );
         for chunk in chunk_sizes(text.len()) {
             let outcome = serve(&options, text.as_bytes(), chunk);
@@ -155,7 +165,7 @@ fn headers_are_bounded() {
 
 #[test]
 fn a_large_request_is_told_to_go_on() {
-    let head = b"POST / HTTP/1.1\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n";
+    let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n";
     let mut server = serve(&options(|_| {}), head, usize::MAX).server;
     let mut out = Vec::new();
     server.transmit(&mut out);
@@ -174,8 +184,8 @@ fn a_large_request_is_told_to_go_on() {
 #[test]
 fn keep_alive() {
     for (head, closes) in [
-        ("HTTP/1.1\r\n", false),
-        ("HTTP/1.1\r\nConnection: close\r\n", true),
+        ("HTTP/1.1\r\nHost: x\r\n", false),
+        ("HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", true),
         ("HTTP/1.0\r\n", true),
         ("HTTP/1.0\r\nConnection: Keep-Alive\r\n", true),
     ] {

@@ -297,7 +297,7 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
             "the contract does not say that this method may be called by GET\n",
         ),
         (
-            b"GET /Hello/add?message=%7B%7D HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n"
+            b"GET /Hello/add?message=%7B%7D HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: cross-site\r\n\r\n"
                 .to_vec(),
             403,
             r#"{"code":"permission_denied","message":"a page of another site, which the server does not let call"}"#,
@@ -312,12 +312,12 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
             r#"{"code":"permission_denied","message":"a page of another site, which the server does not let call"}"#,
         ),
         (
-            b"PUT /Hello/add HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}".to_vec(),
+            b"PUT /Hello/add HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}".to_vec(),
             405,
             "calls are POST requests, or GET requests for what changes nothing\n",
         ),
         (
-            b"OPTIONS /Hello/add HTTP/1.1\r\nOrigin: https://x\r\n\r\n".to_vec(),
+            b"OPTIONS /Hello/add HTTP/1.1\r\nHost: x\r\nOrigin: https://x\r\n\r\n".to_vec(),
             405,
             "calls are POST requests, or GET requests for what changes nothing\n",
         ),
@@ -510,12 +510,12 @@ fn heads_of_answers() {
             &["Accept-Post: application/json, application/proto"],
         ),
         (
-            b"DELETE /Hello/add HTTP/1.1\r\n\r\n".to_vec(),
+            b"DELETE /Hello/add HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
             405,
             &["Allow: GET, POST"],
         ),
         (
-            b"GET /Hello/throw?message=%7B%7D HTTP/1.1\r\n\r\n".to_vec(),
+            b"GET /Hello/throw?message=%7B%7D HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
             405,
             &["Allow: POST"],
         ),
@@ -541,7 +541,7 @@ fn heads_of_answers() {
 fn a_head_has_no_body() {
     let running = start(Model::ThreadPerConnection, server());
     let mut raw = Raw::connect(&running);
-    raw.send(b"HEAD /Hello/add HTTP/1.1\r\nConnection: close\r\n\r\n");
+    raw.send(b"HEAD /Hello/add HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let said = String::from_utf8(raw.rest().unwrap()).unwrap();
     assert!(said.starts_with("HTTP/1.1 405 "), "{said}");
     assert!(said.ends_with("\r\n\r\n"), "{said}");
@@ -568,7 +568,7 @@ fn browsers_are_told_who_may_call() {
     };
     let preflight = |origin: &str| {
         format!(
-            "OPTIONS /Hello/add HTTP/1.1\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
+            "OPTIONS /Hello/add HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
              Access-Control-Request-Headers: content-type\r\n\r\n"
         )
     };
@@ -590,7 +590,7 @@ fn browsers_are_told_who_may_call() {
         ask(server(), preflight(good).as_bytes()),
         (405, String::new())
     );
-    assert_eq!(ask(server(), &call(good)), (200, String::new()));
+    assert_eq!(ask(server(), &call(good)), (403, String::new()));
     assert_eq!(
         ask(shop(), preflight(good).as_bytes()),
         (204, format!("{methods}, X-Token; {age}; {allowed}"))
@@ -600,7 +600,7 @@ fn browsers_are_told_who_may_call() {
         (204, format!("{methods}, X-Token; {age}; Vary: Origin"))
     );
     assert_eq!(ask(shop(), &call(good)), (200, allowed.to_owned()));
-    assert_eq!(ask(shop(), &call(bad)), (200, "Vary: Origin".to_owned()));
+    assert_eq!(ask(shop(), &call(bad)), (403, "Vary: Origin".to_owned()));
     assert_eq!(
         ask(server().cors(Cors::any()), preflight(bad).as_bytes()),
         (
@@ -608,6 +608,144 @@ fn browsers_are_told_who_may_call() {
             format!("{methods}; {age}; Access-Control-Allow-Origin: *; {exposed}")
         )
     );
+}
+
+/// Requests that browsers send for a page without asking before, and what the server makes of them.
+#[test]
+fn pages_of_other_sites_do_not_call() {
+    const TEXT: &str = "Content-Type: text/plain\r\n";
+    const THRIFT: &str = "Content-Type: application/x-thrift\r\n";
+    const OWN: &str = "Origin: http://here\r\n";
+    const FOREIGN: &str = "Origin: http://evil.example\r\n";
+    const NO_ORIGIN: &str = "Origin: null\r\n";
+    const SITE: &str = "Sec-Fetch-Site: ";
+    let json = |headers: &str| post("/Hello/add", &format!("{JSON}{headers}"), "{}");
+    let thrift = |headers: &str| post("/", headers, r#"[1,"add",1,7,{}]"#);
+    let get = |headers: &str| {
+        format!(
+            "GET /Hello/add?message=%7B%7D&encoding=json HTTP/1.1\r\nHost: here\r\n{headers}\r\n"
+        )
+        .into_bytes()
+    };
+    let rows = [
+        (json(""), 200),
+        (json(OWN), 200),
+        (json("Origin: https://HERE\r\n"), 200),
+        (json(FOREIGN), 403),
+        (json(NO_ORIGIN), 403),
+        (json("Origin: http://here.evil.example\r\n"), 403),
+        (json("Origin: http://here:81\r\n"), 403),
+        (json(&format!("{FOREIGN}{SITE}same-origin\r\n")), 200),
+        (json(&format!("{SITE}none\r\n")), 200),
+        (json(&format!("{SITE}same-site\r\n")), 403),
+        (json(&format!("{SITE}cross-site\r\n")), 403),
+        (json(&format!("{OWN}{SITE}cross-site\r\n")), 403),
+        (get(""), 200),
+        (get(FOREIGN), 403),
+        (get(&format!("{SITE}cross-site\r\n")), 403),
+        (get(&format!("{SITE}same-site\r\n")), 403),
+        (thrift(THRIFT), 200),
+        (thrift(""), 200),
+        (thrift(&format!("{TEXT}{OWN}")), 200),
+        (thrift(TEXT), 415),
+        (thrift("Content-Type: Text/Plain; charset=utf-8\r\n"), 415),
+        (
+            thrift("Content-Type: application/x-www-form-urlencoded\r\n"),
+            415,
+        ),
+        (
+            thrift("Content-Type: multipart/form-data; boundary=x\r\n"),
+            415,
+        ),
+        (thrift(&format!("{TEXT}{FOREIGN}")), 403),
+        (thrift(&format!("{THRIFT}{FOREIGN}")), 403),
+        (thrift(FOREIGN), 403),
+        (thrift(&format!("{TEXT}{SITE}same-site\r\n")), 403),
+    ];
+    for model in MODELS {
+        let running = start(*model, server());
+        for (request, status) in &rows {
+            let before = running.counters().calls;
+            let mut raw = Raw::connect(&running);
+            raw.send(request);
+            let shown = String::from_utf8_lossy(request);
+            assert_eq!(response(&mut raw).status, *status, "{model:?} {shown}");
+            let ran = running.counters().calls > before;
+            assert_eq!(ran, *status == 200, "{model:?} {shown}");
+        }
+        assert!(running.shutdown(LONG));
+    }
+}
+
+/// Heads that a server behind another one could read in two ways are refused, and the connection ends.
+#[test]
+fn heads_with_two_meanings_are_refused() {
+    let chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    let rows = [
+        (
+            "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}".to_owned(),
+            "no `Host`",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(),
+            "two `Host`",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(),
+            "two `Host`",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: \r\n\r\n".to_owned(),
+            "`Host` of the request is empty",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nOrigin: x\r\nOrigin: y\r\n\r\n".to_owned(),
+            "two `Origin`",
+        ),
+        (
+            "GET / HTTP/1.1\nHost: a\n\n".to_owned(),
+            "without a carriage return",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n".to_owned(),
+            "without a carriage return",
+        ),
+        (
+            format!("POST /Hello/add HTTP/1.0\r\n{chunked}\r\n2\r\n{{}}\r\n0\r\n\r\n"),
+            "HTTP/1.0 has no transfer encoding",
+        ),
+        (
+            format!("POST /Hello/add HTTP/1.1\r\nHost: a\r\n{chunked}\r\n2\n{{}}\r\n0\r\n\r\n"),
+            "chunk ends without a carriage return",
+        ),
+        (
+            format!("POST / HTTP/1.1\r\nHost: a\r\n{chunked}Content-Length: 2\r\n\r\n"),
+            "a length and chunks",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n".to_owned(),
+            "cannot be read",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost : a\r\n\r\n".to_owned(),
+            "cannot be read",
+        ),
+    ];
+    for model in MODELS {
+        let running = start(*model, server());
+        for (request, why) in &rows {
+            let mut raw = Raw::connect(&running);
+            raw.send(request.as_bytes());
+            let said = String::from_utf8(raw.rest().unwrap()).unwrap();
+            assert!(
+                said.starts_with("HTTP/1.1 400 "),
+                "{model:?} {request:?}: {said}"
+            );
+            assert!(said.contains(why), "{model:?} {request:?}: {said}");
+        }
+        assert_eq!(running.counters().calls, 0);
+        assert!(running.shutdown(LONG));
+    }
 }
 
 /// What cannot be gone on from: the status, and the code in the body.
@@ -640,8 +778,10 @@ fn limits_are_said_in_json() {
             (bomb.clone(), 429, "resource_exhausted"),
             (half[..half.len() - 1].to_vec(), 408, "deadline_exceeded"),
             (
-                format!("POST / HTTP/1.1\r\n{JSON}Transfer-Encoding: chunked\r\n\r\nfff\r\n")
-                    .into_bytes(),
+                format!(
+                    "POST / HTTP/1.1\r\nHost: x\r\n{JSON}Transfer-Encoding: chunked\r\n\r\nfff\r\n"
+                )
+                .into_bytes(),
                 413,
                 "resource_exhausted",
             ),
@@ -666,7 +806,7 @@ fn a_large_request_is_asked_for() {
         let running = start(*model, server());
         let mut raw = Raw::connect(&running);
         let head = format!(
-            "POST /Hello/add HTTP/1.1\r\n{JSON}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST /Hello/add HTTP/1.1\r\nHost: x\r\n{JSON}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
         );
         raw.send(head.as_bytes());
         assert_eq!(response(&mut raw).status, 100, "{model:?}");

@@ -73,7 +73,12 @@ impl Http {
             };
         }
         let foreign = Cors::refuses(shared.cors.as_ref(), &request.headers);
-        if !foreign && !connect::is_call(&request) && thrift::is_message(&request.body) {
+        let thrift = !connect::is_call(&request) && thrift::is_message(&request.body);
+        if thrift && !foreign && Cors::is_unasked(&request.headers) {
+            let http = http::ReplyTo::new(&request, shared.cors.as_ref());
+            return Ok(Some(answered(http, connect::Refusal::unasked().response())));
+        }
+        if thrift && !foreign {
             self.claimed = false;
             return Ok(Some(self.thrift.over_http(request)?.into()));
         }

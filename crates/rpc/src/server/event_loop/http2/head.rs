@@ -8,6 +8,7 @@ use crate::web::{Protocol, Style, known_coding};
 use crate::{Code, Execution, Status, clock};
 use bytes::Bytes;
 use dovetail_protocol::grpc::{CONTENT_TYPE, Coding, Trailers, codec, parse_timeout};
+use dovetail_protocol::http::Cors;
 use dovetail_protocol::metadata::lists;
 use dovetail_protocol::{Codec, Failure, Headers, Name, http as one};
 use http::header::CONTENT_TYPE as CONTENT_TYPE_NAME;
@@ -31,6 +32,12 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
         Some(names) if path.len() <= shared.limits.connection.name_bytes => names,
         _ => return Err(refused(Code::Unimplemented, format!("no method `{path}`"))),
     };
+    if head.headers.contains_key("origin")
+        && Cors::refuses(shared.cors.as_ref(), &request(head).headers)
+    {
+        let what = "a page of another site may not call; `Server::cors` lists those that may";
+        return Err(refused(Code::PermissionDenied, what.to_owned()));
+    }
     let target = Target::Named {
         service: Some(Name::new(service)),
         method: Name::new(method),
@@ -75,10 +82,19 @@ pub(super) fn request(head: &Parts) -> one::Request {
         let value = Bytes::copy_from_slice(value.as_bytes());
         (name.as_str(), value)
     });
+    let mut headers = headers.collect::<Headers>();
+    if let Some(authority) = head.uri.authority()
+        && headers.get("host").is_none()
+    {
+        headers.push(
+            "host",
+            Bytes::copy_from_slice(authority.as_str().as_bytes()),
+        );
+    }
     one::Request {
         method: one::Method::of(head.method.as_str()),
         target: target.map_or(String::new(), ToString::to_string),
-        headers: headers.collect::<Headers>(),
+        headers,
         body: Bytes::new(),
         keep_alive: true,
         upgrades: false,
