@@ -63,7 +63,7 @@ pub(crate) fn header(data: &[u8]) {
 /// A request whose headers and body are the bytes.
 pub(crate) fn http(data: &[u8]) {
     let mut input = vec![data.first().copied().unwrap_or_default()];
-    input.extend(b"POST / HTTP/1.1\r\n");
+    input.extend(b"POST / HTTP/1.1\r\nHost: x\r\n");
     input.extend(data);
     compare(&ServerOptions::default(), &input);
 }

@@ -102,6 +102,14 @@ impl<'a> Contract<'a> {
     }
 }
 
+fn format(format: IntFormat) -> wire::IntFormat {
+    match format {
+        IntFormat::Varint => wire::IntFormat::Varint,
+        IntFormat::ZigZag => wire::IntFormat::ZigZag,
+        IntFormat::Fixed => wire::IntFormat::Fixed,
+    }
+}
+
 impl<'a> Table<'a> {
     fn of_struct(schema: &'a Schema, def: &'a Struct) -> Self {
         let mut chain = vec![def];
@@ -128,11 +136,8 @@ impl<'a> Table<'a> {
     fn push(&mut self, schema: &'a Schema, field: &'a Field) {
         let mut row = wire::Field::new(field.id, &field.name, Kind::Bool);
         row.required = field.presence == Presence::Required;
-        row.format = match field.protobuf.format {
-            IntFormat::Varint => wire::IntFormat::Varint,
-            IntFormat::ZigZag => wire::IntFormat::ZigZag,
-            IntFormat::Fixed => wire::IntFormat::Fixed,
-        };
+        row.format = format(field.protobuf.format);
+        row.key_format = format(field.protobuf.key_format);
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }

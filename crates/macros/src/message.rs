@@ -10,7 +10,16 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Path, Result, Token, Type, Variant};
 
 const OF_TYPES: &[&str] = &["name", "exception", "extended", "crate"];
-pub(crate) const OF_FIELDS: &[&str] = &["id", "name", "base", "required", "zigzag", "fixed"];
+pub(crate) const OF_FIELDS: &[&str] = &[
+    "id",
+    "name",
+    "base",
+    "required",
+    "zigzag",
+    "fixed",
+    "zigzag_key",
+    "fixed_key",
+];
 const OF_VARIANTS: &[&str] = &["id", "name"];
 
 /// What is derived, and how it calls itself.
@@ -148,7 +157,7 @@ impl Row {
             ident: ident.clone(),
             name: renamed(&attributes, &usual, ident),
             ty: field.ty.clone(),
-            flags: attributes.list(&["required", "zigzag", "fixed"]),
+            flags: attributes.list(&["required", "zigzag", "fixed", "zigzag_key", "fixed_key"]),
         })
     }
 

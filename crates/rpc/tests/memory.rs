@@ -82,7 +82,7 @@ fn rows() -> Vec<Row> {
     };
     let wide = b"\x80\x01\x00\x01\x00\x00\x00\x04wide\x00\x00\x00\x01\x0f\x00\x01\x0c";
     let compact = b"\x82\x21\x01\x04wide\x19";
-    let post = |headers: &str| format!("POST / HTTP/1.1\r\n{headers}\r\n").into_bytes();
+    let post = |headers: &str| format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n").into_bytes();
     // As many empty structs as a message may have bytes would be gigabytes.
     let many = 30 << 20;
     let amplified = [&wide[..], &(many as u32).to_be_bytes(), &vec![0; many + 1]].concat();

@@ -271,8 +271,11 @@ impl Field {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Protobuf {
-    /// How its integers are written, those of a list too.
+    /// How its integers are written, those of a list and of a map's values too.
     pub format: IntFormat,
+    /// How the keys of a map are written.
+    #[serde(skip_serializing_if = "IntFormat::is_default")]
+    pub key_format: IntFormat,
     /// True where the numbers of a list are written one by one, not packed.
     pub expanded: bool,
     /// True for a message that is written as a group.
@@ -297,6 +300,12 @@ pub enum IntFormat {
     ZigZag,
     /// Four or eight bytes: `fixed32`, `sfixed64` …
     Fixed,
+}
+
+impl IntFormat {
+    fn is_default(&self) -> bool {
+        *self == IntFormat::default()
+    }
 }
 
 /// Whether a field may be absent.

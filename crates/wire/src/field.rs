@@ -66,8 +66,10 @@ pub struct Field<'a> {
     pub kind: Kind,
     /// True where a message without this field is refused.
     pub required: bool,
-    /// For integers, and for integers in a list or set: how protobuf writes them.
+    /// For integers, for those in a list or set, and for the values of a map: how protobuf writes them.
     pub format: IntFormat,
+    /// For the keys of a map: how protobuf writes them.
+    pub key_format: IntFormat,
 }
 
 impl<'a> Field<'a> {
@@ -79,6 +81,7 @@ impl<'a> Field<'a> {
             kind,
             required: false,
             format: IntFormat::Varint,
+            key_format: IntFormat::Varint,
         }
     }
 
@@ -97,6 +100,18 @@ impl<'a> Field<'a> {
     /// The same field, its integers in protobuf's `fixed` form.
     pub const fn fixed(mut self) -> Self {
         self.format = IntFormat::Fixed;
+        self
+    }
+
+    /// The same field, the keys of its map in protobuf's `sint` form.
+    pub const fn zigzag_key(mut self) -> Self {
+        self.key_format = IntFormat::ZigZag;
+        self
+    }
+
+    /// The same field, the keys of its map in protobuf's `fixed` form.
+    pub const fn fixed_key(mut self) -> Self {
+        self.key_format = IntFormat::Fixed;
         self
     }
 }

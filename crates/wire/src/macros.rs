@@ -6,7 +6,8 @@
 /// A row is `id name: Type`; an inherited field is in the field `base`: `id base.name: Type`. After the name,
 /// `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
-/// choose how protobuf writes its integers. `..name` is the field that keeps unknown fields; without it
+/// choose how protobuf writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it for
+/// the map's keys. `..name` is the field that keeps unknown fields; without it
 /// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
 /// every contract has, see [`Logical`](crate::description::Logical).
 ///

@@ -6,6 +6,7 @@ mod zoo;
 
 use dovetail_wire::{Bytes, Encoding, Ref, Value};
 use prost::Message as _;
+use std::collections::BTreeMap;
 use thrift::protocol::{
     TBinaryInputProtocol, TBinaryOutputProtocol, TCompactInputProtocol, TCompactOutputProtocol,
     TFieldIdentifier, TInputProtocol, TListIdentifier, TOutputProtocol, TStructIdentifier, TType,
@@ -304,4 +305,47 @@ fn what_the_libraries_write_is_read() {
 
 fn of<T: Value>(encoding: Encoding, bytes: Vec<u8>) -> T {
     encoding.from_bytes(&Bytes::from(bytes)).unwrap()
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Maps {
+    zigzag: BTreeMap<i32, i64>,
+    fixed: BTreeMap<u32, i64>,
+    mixed: BTreeMap<i64, i32>,
+    keys: BTreeMap<i32, String>,
+    values: BTreeMap<String, u64>,
+    plain: BTreeMap<u32, i32>,
+}
+
+dovetail_wire::message!(Maps {
+    1 zigzag: BTreeMap<i32, i64> [zigzag, zigzag_key],
+    2 fixed: BTreeMap<u32, i64> [fixed, fixed_key],
+    3 mixed: BTreeMap<i64, i32> [zigzag],
+    4 keys: BTreeMap<i32, String> [fixed_key],
+    5 values: BTreeMap<String, u64> [fixed],
+    7 plain: BTreeMap<u32, i32>,
+});
+
+/// `map<sint32, sint64>`, `map<fixed32, sfixed64>` and so on, as protobuf's library for Python (7.36) writes them.
+#[test]
+fn integers_of_maps_have_formats_of_their_own() {
+    let maps = Maps {
+        zigzag: [(1, -1)].into(),
+        fixed: [(7, -2)].into(),
+        mixed: [(-1, -1)].into(),
+        keys: [(-3, "x".to_owned())].into(),
+        values: [("a".to_owned(), 5)].into(),
+        plain: [(1, -1)].into(),
+    };
+    let bytes = [
+        &b"\x0a\x04\x08\x02\x10\x01"[..],
+        b"\x12\x0e\x0d\x07\0\0\0\x11\xfe\xff\xff\xff\xff\xff\xff\xff",
+        b"\x1a\x0d\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\x01",
+        b"\x22\x08\x0d\xfd\xff\xff\xff\x12\x01x",
+        b"\x2a\x0c\x0a\x01a\x11\x05\0\0\0\0\0\0\0",
+        b"\x3a\x0d\x08\x01\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+    ]
+    .concat();
+    assert_eq!(dovetail_wire::protobuf::to_bytes(&maps), Ok(bytes.clone()));
+    assert_eq!(of::<Maps>(Encoding::Protobuf, bytes), maps);
 }

@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::types::Form;
 use super::{Writer, comment};
 use crate::export::quoted;
-use dovetail_schema::{Field, Presence, Sharing, TypeKind, Value};
+use dovetail_schema::{Field, Presence, Protobuf, Sharing, TypeKind, Value};
 
 /// The largest number of a field, and those that protobuf keeps for itself.
 const MOST: i32 = (1 << 29) - 1;
@@ -15,7 +15,10 @@ impl Writer<'_> {
     pub(super) fn field(&self, field: &Field, choice: bool, indent: &str) -> String {
         let Field { id, name, .. } = field;
         self.check(field);
-        let ty = self.field_type(&field.ty, field.protobuf.format);
+        let Protobuf {
+            format, key_format, ..
+        } = field.protobuf;
+        let ty = self.map_type(&field.ty, key_format, format);
         let label = match ty.form {
             Form::Repeated(_) => "repeated ",
             Form::Map => "",

@@ -146,8 +146,18 @@ impl Writer<'_> {
         {
             option("allow_alias = true");
         }
+        match clash(def, values) {
+            // Compilers take that in proto2, if the enum says so.
+            Some(_) if self.package.messages && self.dialect == Dialect::Proto2 => {
+                option("deprecated_legacy_json_field_conflicts = true");
+            }
+            Some(name) if !self.package.messages => self.refuse(
+                "two values have the same name in other languages; rename one",
+                name,
+            ),
+            _ => {}
+        }
         text += &self.reserved(&values.reserved, indent);
-        self.check_values(def, values);
         let prefix = screaming(&def.name);
         if self.dialect == Dialect::Proto3 && !numbers.contains(&0) {
             let name = self
@@ -189,23 +199,18 @@ impl Writer<'_> {
         };
         format!("{before}{indent}{name} = {}{options};\n", value.number)
     }
+}
 
-    /// Compilers refuse values whose names differ by case and by the name of the enum alone.
-    fn check_values(&self, def: &TypeDef, values: &Enum) {
-        let letters = |name: &str| name.replace('_', "").to_lowercase();
-        let prefix = letters(&def.name);
-        let mut known = HashSet::new();
-        for value in values.values.iter().filter(|_| !self.package.messages) {
-            let name = letters(&value.name);
-            let name = name.strip_prefix(&prefix).unwrap_or(&name);
-            if !known.insert(name.to_owned()) {
-                self.refuse(
-                    "two values have the same name in other languages; rename one",
-                    &value.name,
-                );
-            }
-        }
-    }
+/// A value whose name differs from that of another one by case and by the name of the enum alone: compilers refuse it.
+fn clash<'a>(def: &TypeDef, values: &'a Enum) -> Option<&'a str> {
+    let letters = |name: &str| name.replace('_', "").to_lowercase();
+    let prefix = letters(&def.name);
+    let mut known = HashSet::new();
+    let clashing = values.values.iter().find(|value| {
+        let name = letters(&value.name);
+        !known.insert(name.strip_prefix(&prefix).unwrap_or(&name).to_owned())
+    });
+    clashing.map(|value| value.name.as_str())
 }
 
 /// A field whose name in JSON another one has.

@@ -44,6 +44,16 @@ const MESSAGE: fn(String) -> FieldType = |name| FieldType {
 impl Writer<'_> {
     /// The type of a field whose integers are written like this.
     pub(super) fn field_type(&self, ty: &Type, format: IntFormat) -> FieldType {
+        self.map_type(ty, IntFormat::Varint, format)
+    }
+
+    /// Like `field_type`, with a format for the keys of a map.
+    pub(super) fn map_type(
+        &self,
+        ty: &Type,
+        key_format: IntFormat,
+        format: IntFormat,
+    ) -> FieldType {
         let integer = |names: [&str; 3]| {
             let [varint, zigzag, fixed] = names;
             SCALAR(match format {
@@ -69,7 +79,7 @@ impl Writer<'_> {
             Type::Any => self.well_known("Any", "any"),
             Type::Dynamic => self.well_known("Value", "struct"),
             Type::List(item) | Type::Set(item) => self.repeated(item, format),
-            Type::Map(key, value) => self.map(key, value),
+            Type::Map(key, value) => self.map((key, key_format), (value, format)),
             Type::Array(item, dimensions) => self.array(item, dimensions, format),
             Type::Named(id) => {
                 let def = &self.schema[*id];
@@ -124,9 +134,13 @@ impl Writer<'_> {
         }
     }
 
-    fn map(&self, key: &Type, value: &Type) -> FieldType {
-        let (key_form, key_name) = self.element(key, IntFormat::Varint);
-        let (_, value_name) = self.element(value, IntFormat::Varint);
+    fn map(
+        &self,
+        (key, key_format): (&Type, IntFormat),
+        (value, format): (&Type, IntFormat),
+    ) -> FieldType {
+        let (key_form, key_name) = self.element(key, key_format);
+        let (_, value_name) = self.element(value, format);
         let is_enum = matches!(self.schema.resolve(key), Type::Named(_));
         let unfit = ["float", "double", "bytes"].contains(&key_name.as_str());
         if key_form == Form::Scalar && !is_enum && !unfit {

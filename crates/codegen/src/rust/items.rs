@@ -364,7 +364,13 @@ fn attributes(field: &Field) -> String {
         IntFormat::ZigZag => Some("zigzag"),
         IntFormat::Fixed => Some("fixed"),
     };
-    let all: Vec<&str> = required.into_iter().chain(format).collect();
+    let key_format = match field.protobuf.key_format {
+        IntFormat::Varint => None,
+        IntFormat::ZigZag => Some("zigzag_key"),
+        IntFormat::Fixed => Some("fixed_key"),
+    };
+    let formats = format.into_iter().chain(key_format);
+    let all: Vec<&str> = required.into_iter().chain(formats).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(" [{}]", all.join(", ")),

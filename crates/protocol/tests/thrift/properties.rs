@@ -99,7 +99,7 @@ proptest! {
         start in prop::sample::select(vec![
             &b"\x80\x01\0\x01\0\0\0\x01a\0\0\0\0"[..], b"\x82\x21\x01\x01a", b"[1,\"a\",1,1,{",
             b"\0\0\0\x20\x80\x01\0\x01", b"\0\0\0\x20\x0f\xff\0\0\0\0\0\x01\0\x02",
-            b"POST / HTTP/1.1\r\nContent-Length: 4\r\n", b"",
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n", b"",
         ]),
         rest in proptest::collection::vec(prop_oneof![0..17_u8, any::<u8>()], 0..80),
         chunk in 1..20_usize,

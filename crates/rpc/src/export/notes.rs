@@ -32,7 +32,11 @@ pub(super) fn add(schema: &mut Schema, services: &[(&'static ServiceDescriptor, 
                 .for_each(|value| value.doc = docs.next().flatten()),
             TypeKind::Struct(def) => def.fields.iter_mut().for_each(|field| {
                 field.doc = docs.next().flatten();
-                field.protobuf.format = format(field, notes);
+                let row = notes.fields.iter().find(|row| row.id == field.id);
+                if let Some(row) = row {
+                    field.protobuf.format = format(row.format);
+                    field.protobuf.key_format = format(row.key_format);
+                }
                 field.default = default(field, &defaults);
             }),
             TypeKind::Alias(_) => {}
@@ -63,9 +67,8 @@ fn text(lines: &[&str]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn format(field: &Field, notes: &Notes) -> IntFormat {
-    let row = notes.fields.iter().find(|row| row.id == field.id);
-    match row.map_or(dovetail_wire::IntFormat::Varint, |row| row.format) {
+fn format(format: dovetail_wire::IntFormat) -> IntFormat {
+    match format {
         dovetail_wire::IntFormat::Varint => IntFormat::Varint,
         dovetail_wire::IntFormat::ZigZag => IntFormat::ZigZag,
         dovetail_wire::IntFormat::Fixed => IntFormat::Fixed,

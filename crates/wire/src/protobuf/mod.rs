@@ -14,7 +14,8 @@
 //!
 //! A field that is not an `Option` is always written, zero or not, so that a reader with another default
 //! sees it. An empty container leaves no trace: `Some` of one is read as `None`. A field's
-//! [`IntFormat`] holds for its integers and those of a list or set directly in it; elsewhere it is `Varint`.
+//! [`IntFormat`] holds for its integers, for those of a list or set directly in it, and for the values of a map; the keys of
+//! a map have one of their own. Elsewhere it is `Varint`.
 //!
 //! ```
 //! use dovetail_wire::{message, protobuf};

@@ -35,6 +35,8 @@ struct Level<'de> {
     place: Place,
     wire_type: u8,
     format: IntFormat,
+    /// For the keys of a map in the field.
+    key_format: IntFormat,
     /// The field has come before in this message.
     again: bool,
     /// The fields are those of a reply, whose numbers are one more than their ids.
@@ -54,6 +56,7 @@ impl Level<'_> {
             place,
             wire_type: DELIMITED,
             format: IntFormat::Varint,
+            key_format: IntFormat::Varint,
             again: false,
             reply: false,
             number: 1,
@@ -72,6 +75,8 @@ struct Container<'de> {
     /// The tag of the first occurrence is already read.
     pending: bool,
     kinds: (Kind, Kind),
+    /// Of the keys and values of a map.
+    formats: (IntFormat, IntFormat),
     /// Memory that an element takes.
     size: usize,
     /// What follows the packed run or the entry.
@@ -87,6 +92,7 @@ impl Container<'_> {
         wrapped: false,
         pending: false,
         kinds: (Kind::Struct, Kind::Struct),
+        formats: (IntFormat::Varint, IntFormat::Varint),
         size: 0,
         resume: &[],
         key: None,
@@ -201,6 +207,7 @@ impl<'de> Reader<'de> {
             place: Place::Field,
             wire_type,
             format: field.format,
+            key_format: field.key_format,
             again,
             number,
             ..self.level
@@ -248,6 +255,7 @@ impl<'de> Reader<'de> {
             }
             Place::Key => {
                 self.level.place = Place::Value;
+                self.level.format = self.container.formats.1;
                 self.container.key
             }
             Place::Value => {
@@ -263,7 +271,6 @@ impl<'de> Reader<'de> {
     /// The next value's bits, if it has some. What they depend on is known where this stands behind the field's header.
     #[inline(always)]
     fn bits(&mut self, kind: Kind) -> Result<Option<u64>, DecodeError> {
-        // Outside fields the level has the default format.
         let wire_type = wire_type(kind, self.level.format);
         if !self.locate(wire_type)? {
             return Ok(None);
@@ -277,8 +284,10 @@ impl<'de> Reader<'de> {
 
     #[inline(always)]
     fn signed(&mut self, kind: Kind) -> Result<i64, DecodeError> {
+        // That of a key: reading it goes on to its value.
+        let format = self.level.format;
         let bits = self.bits(kind)?.unwrap_or(0);
-        Ok(match (self.level.format, kind) {
+        Ok(match (format, kind) {
             (IntFormat::ZigZag, Kind::I64) => varint::unzigzag(bits),
             (_, Kind::I64) => bits.cast_signed(),
             // A number of more than 32 bits loses the upper ones, as the specification says.
@@ -333,9 +342,8 @@ impl<'de> Reader<'de> {
             Place::Field => {
                 level.number = self.level.number;
                 level.wire_type = self.level.wire_type;
-                if !map {
-                    level.format = self.level.format;
-                }
+                level.format = self.level.format;
+                container.formats = (self.level.key_format, self.level.format);
                 container.pending = true;
                 self.level.again
             }
@@ -447,15 +455,17 @@ impl<'de> Reader<'de> {
         let mut entry = self.input.clone();
         entry.set_rest(self.input.take(len)?);
         let (key, value) = self.container.kinds;
+        let (key_format, value_format) = self.container.formats;
         let wanted = [
-            (1, wire_type(key, IntFormat::Varint)),
-            (2, wire_type(value, IntFormat::Varint)),
+            (1, wire_type(key, key_format)),
+            (2, wire_type(value, value_format)),
         ];
         let [key, value] = scan(&entry, wanted, &mut self.budget)?;
         self.container.key = key;
         self.container.value = value;
         self.container.resume = self.input.rest();
         self.level.place = Place::Key;
+        self.level.format = key_format;
         Ok(())
     }
 }

@@ -32,6 +32,8 @@ struct Level {
     /// The field, or the one that is repeated.
     number: u32,
     format: IntFormat,
+    /// Of the keys and values of a map, of which `format` is that of the next one.
+    formats: (IntFormat, IntFormat),
     /// True between the fields of a reply, whose numbers are one more than their ids.
     reply: bool,
 }
@@ -54,6 +56,9 @@ struct Open {
     /// Bytes of that room.
     room: NonZeroU8,
 }
+
+/// Of containers that are no fields.
+const NO_FORMATS: (IntFormat, IntFormat) = (IntFormat::Varint, IntFormat::Varint);
 
 /// Room for lengths below 128.
 const LEAST: NonZeroU8 = NonZeroU8::MIN;
@@ -85,6 +90,7 @@ impl<'a> Writer<'a> {
                 place: Place::Top,
                 number: 1,
                 format: IntFormat::Varint,
+                formats: NO_FORMATS,
                 reply: false,
             },
             outer: Vec::new(),
@@ -231,9 +237,11 @@ impl<'a> Writer<'a> {
     fn after_part(&mut self) -> Result<(), EncodeError> {
         if self.level.place == Place::Key {
             self.level.place = Place::Value;
+            self.level.format = self.level.formats.1;
             return Ok(());
         }
         self.level.place = Place::Key;
+        self.level.format = self.level.formats.0;
         match self.outer.last_mut().and_then(|outer| outer.run.take()) {
             Some(entry) => self.close(entry),
             None => Ok(()),
@@ -318,6 +326,7 @@ impl<'a> Writer<'a> {
             place: Place::Element,
             number: 1,
             format: IntFormat::Varint,
+            formats: NO_FORMATS,
             reply: false,
         };
         Ok(match self.level.place {
@@ -325,6 +334,7 @@ impl<'a> Writer<'a> {
                 Level {
                     number: self.level.number,
                     format: self.level.format,
+                    formats: self.level.formats,
                     ..level
                 },
                 None,
@@ -406,7 +416,7 @@ impl crate::Writer for Writer<'_> {
     fn begin_map(&mut self, _: Kind, _: Kind, _: usize) -> Result<(), EncodeError> {
         let (mut level, message) = self.container()?;
         level.place = Place::Key;
-        level.format = IntFormat::Varint;
+        level.format = level.formats.0;
         self.enter(level, message, None);
         Ok(())
     }
@@ -444,6 +454,7 @@ impl crate::Writer for Writer<'_> {
             place: Place::Field,
             number: number(field.id.saturating_add(reply.into()))?,
             format: field.format,
+            formats: (field.key_format, field.format),
             reply,
         };
         Ok(())

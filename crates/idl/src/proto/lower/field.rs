@@ -19,8 +19,10 @@ impl Lowering<'_> {
             let features = around.of_field(scope.file.edition, field);
             let ty = self.field_type(field);
             let presence = presence(field, features);
+            let (key_format, format) = self.formats(field);
             let protobuf = Protobuf {
-                format: format_of(field.kind),
+                format,
+                key_format,
                 expanded: field.label == Label::Repeated
                     && field.kind.is_some_and(Kind::is_packable)
                     && !features.packed,
@@ -53,6 +55,15 @@ impl Lowering<'_> {
         match field.label {
             Label::Repeated => Type::List(Box::new(self.one_type(field))),
             _ => self.one_type(field),
+        }
+    }
+
+    /// How the keys of a map, and its values or the integers of another field, are written.
+    fn formats(&self, field: &Field) -> (IntFormat, IntFormat) {
+        let entry = self.entries.get(field.type_name.trim_start_matches('.'));
+        match entry.map(|entry| entry.fields.as_slice()) {
+            Some([key, value]) => (format_of(key.kind), format_of(value.kind)),
+            _ => (IntFormat::Varint, format_of(field.kind)),
         }
     }
 
