@@ -54,6 +54,10 @@ const LINGER: Duration = Duration::from_secs(2);
 
 const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
+/// Why a server cannot require certificates of clients that need none.
+const PLAINTEXT: &str = "a server that requires certificates of its clients listens on tcp://…, where they need none: \
+     listen on tls://…, or allow it with `Server::allow_plaintext`";
+
 /// How a server spends threads on its sockets.
 ///
 /// | model | threads | handlers run | choose it for |
@@ -115,6 +119,7 @@ pub struct Server {
     health: Option<Health>,
     reflects: bool,
     tls: Option<ServerTls>,
+    plaintext: bool,
     #[cfg(feature = "grpc")]
     keepalive: Option<crate::Keepalive>,
 }
@@ -136,6 +141,7 @@ impl Default for Server {
             health: None,
             reflects: false,
             tls: None,
+            plaintext: false,
             #[cfg(feature = "grpc")]
             keepalive: None,
         }
@@ -244,6 +250,14 @@ impl Server {
         self
     }
 
+    /// Lets clients call without TLS on `tcp://…`, although [`ServerTls::clients`](crate::ServerTls::clients) requires
+    /// certificates. Default: such a server does not start.
+    #[cfg(feature = "tls")]
+    pub fn allow_plaintext(mut self) -> Self {
+        self.plaintext = true;
+        self
+    }
+
     /// Adds a protocol that is not built in.
     pub fn protocol(mut self, protocol: &'static dyn CustomProtocol) -> Self {
         self.protocols.push(protocol);
@@ -296,16 +310,32 @@ impl Server {
         Attended(shared)
     }
 
-    /// Starts serving. An error where a thread cannot be had, or a certificate is missing for `tls://…`.
+    /// What TLS has to do for these addresses, it can.
+    fn check_tls(&self, addresses: &[Address]) -> io::Result<()> {
+        let listens_on = |wanted: fn(&Address) -> bool| addresses.iter().any(wanted);
+        let refused = match &self.tls {
+            None if listens_on(|address| matches!(address, Address::Tls(_))) => NO_TLS,
+            Some(tls)
+                if !self.plaintext
+                    && listens_on(|address| matches!(address, Address::Tcp(_)))
+                    && tls.requires_certificates() =>
+            {
+                PLAINTEXT
+            }
+            _ => return Ok(()),
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
+    }
+
+    /// Starts serving. An error where a thread cannot be had, a certificate is missing for `tls://…`, or clients need
+    /// certificates and can call without TLS.
     pub fn start(mut self) -> io::Result<Running> {
         let (mut sockets, others) = (
             std::mem::take(&mut self.sockets),
             std::mem::take(&mut self.others),
         );
         let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
-        if self.tls.is_none() && addresses.iter().any(|a| matches!(a, Address::Tls(_))) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_TLS));
-        }
+        self.check_tls(&addresses)?;
         let meeting = self.meet(&addresses);
         let number = meeting.as_ref().map(|(number, _)| *number);
         sockets.extend(meeting.map(|(_, listener)| listener));

@@ -14,6 +14,10 @@ pub(crate) enum TlsPeer {}
 pub(crate) enum ServerTls {}
 
 impl ServerTls {
+    pub(crate) fn requires_certificates(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn session(&self) -> io::Result<Session> {
         match *self {}
     }

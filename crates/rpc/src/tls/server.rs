@@ -115,6 +115,12 @@ impl ServerTls {
         self.0.replace(&other.0);
     }
 
+    /// True where clients have to show a certificate.
+    pub(crate) fn requires_certificates(&self) -> bool {
+        let clients = self.0.source().clients;
+        clients.is_some_and(|(_, wanted)| wanted == ClientCertificate::Required)
+    }
+
     /// One end of a connection.
     pub(crate) fn session(&self) -> io::Result<Session> {
         let session = ServerConnection::new(self.0.config());

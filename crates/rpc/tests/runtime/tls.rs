@@ -42,7 +42,12 @@ impl Service for Who {
 fn serve(model: Model, tls: &ServerTls, address: &str, limits: ServerLimits) -> Running {
     let server = Server::new().service(Probe::default()).service(Who);
     let server = server.model(model).limits(limits).tls(tls);
-    server.listen(address).unwrap().start().unwrap()
+    server
+        .allow_plaintext()
+        .listen(address)
+        .unwrap()
+        .start()
+        .unwrap()
 }
 
 /// Takes TLS beside plain connections.
@@ -262,6 +267,41 @@ fn an_address_for_tls_alone_tells_plain_callers_in_their_wire() {
     let without = Server::new().listen("tls://127.0.0.1:0").unwrap().start();
     let why = without.err().unwrap().to_string();
     assert!(why.contains("Server::tls"), "{why}");
+}
+
+/// Who requires certificates does not serve those who need none, unless that is said.
+#[test]
+fn required_certificates_and_plaintext_exclude_each_other() {
+    let authority = Authority::new();
+    let tls = authority.sign(NAMES).server();
+    let asks = |wanted| tls.clients(&*authority.root, wanted).unwrap();
+    let (optional, required) = (
+        asks(ClientCertificate::Optional),
+        asks(ClientCertificate::Required),
+    );
+    for (tls, address, allowed, starts) in [
+        (&required, "tcp://127.0.0.1:0", false, false),
+        (&required, "tcp://127.0.0.1:0", true, true),
+        (&required, "tls://127.0.0.1:0", false, true),
+        (&optional, "tcp://127.0.0.1:0", false, true),
+    ] {
+        let server = Server::new().tls(tls).listen(address).unwrap();
+        let server = if allowed {
+            server.allow_plaintext()
+        } else {
+            server
+        };
+        match server.start() {
+            Ok(running) => {
+                assert!(starts, "{address}");
+                assert!(running.shutdown(LONG));
+            }
+            Err(why) => {
+                assert!(!starts, "{address}: {why}");
+                assert!(why.to_string().contains("allow_plaintext"), "{why}");
+            }
+        }
+    }
 }
 
 #[test]
