@@ -211,7 +211,7 @@ pub enum EncodeError {
     TooLarge {
         /// Its length in bytes.
         length: usize,
-        /// What the other end takes.
+        /// The largest message that the other end takes, in bytes.
         limit: usize,
     },
     /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an

@@ -103,13 +103,13 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// The same field, the keys of its map in protobuf's `sint` form.
+    /// Writes the keys of the field's map in protobuf's `sint` form.
     pub const fn zigzag_key(mut self) -> Self {
         self.key_format = IntFormat::ZigZag;
         self
     }
 
-    /// The same field, the keys of its map in protobuf's `fixed` form.
+    /// Writes the keys of the field's map in protobuf's `fixed` form.
     pub const fn fixed_key(mut self) -> Self {
         self.key_format = IntFormat::Fixed;
         self

@@ -73,7 +73,7 @@ impl Wanted {
         }
     }
 
-    /// True where a name of another kind does not hide one further out. Protobuf's compiler passes over others for
+    /// Returns whether the search goes on behind a name of another kind. Protobuf's compiler passes over others for
     /// the types of fields alone.
     fn passes_over_others(self) -> bool {
         self == Wanted::Type

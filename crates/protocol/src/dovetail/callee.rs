@@ -64,7 +64,7 @@ impl Callee {
         Ok(())
     }
 
-    /// True for a call that DRAIN has left to others: it is not answered.
+    /// Returns whether DRAIN has left a call to other connections: it is not answered.
     fn left_out(&self, call: u32) -> bool {
         self.drained.is_some_and(|last| call > last)
     }

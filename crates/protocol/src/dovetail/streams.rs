@@ -15,7 +15,7 @@ pub(super) struct Streams {
     /// What the other end may still send.
     allowed: Allowance,
     ours: Windows,
-    /// True where the credit of all streams together is given back as frames arrive, and windows of streams bound what
+    /// If true, the credit of all streams together is given back as frames arrive, and windows of streams bound what
     /// is kept; false where it is given back as items are taken.
     gives_on_receipt: bool,
     /// The other end's, as far as they are known.

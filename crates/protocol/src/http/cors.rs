@@ -141,7 +141,7 @@ impl Cors {
     }
 }
 
-/// True where the origin of a page is the server that its request is for.
+/// Returns whether a page comes from the server that receives its request.
 fn is_own(origin: &[u8], request: &Headers) -> bool {
     let place = origin.splitn(2, |byte| *byte == b':').nth(1);
     let place = place.and_then(|place| place.strip_prefix(b"//"));

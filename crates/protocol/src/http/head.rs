@@ -109,7 +109,7 @@ pub(super) fn parse(bytes: &[u8], side: Side) -> Result<Head, Error> {
     }
 }
 
-/// True where a line feed has no carriage return before it: servers behind each other could see other lines.
+/// Returns whether a line feed has no carriage return before it. Two servers could then see different lines.
 fn has_bare_newline(head: &[u8]) -> bool {
     let mut before = 0;
     head.iter().any(|byte| {

@@ -247,7 +247,7 @@ fn what_breaks_the_rules_is_named() {
     }
 }
 
-/// What comes behind BIND of `m` (slot 0), `upload` (1) and `download` (2), and how often the server goes on.
+/// Each row: frames behind BIND of `m` (slot 0), `upload` (1) and `download` (2), and the number of events or the error.
 #[test]
 fn ids_and_payloads_are_those_of_the_tables() {
     const CALL: u8 = 0x45;
@@ -313,7 +313,7 @@ fn ids_and_payloads_are_those_of_the_tables() {
             vec![frame(7, 2, &[1, 4, 0])],
             Err("4 says nothing of a call's execution"),
         ),
-        // Of the frames of a message only the first one has extras.
+        // Only the first frame of a message has extras.
         (
             vec![part(1), frame(0xc5, 1, &[0, 0])],
             Err("extras behind the beginning of a message"),

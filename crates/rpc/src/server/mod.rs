@@ -54,7 +54,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
-/// Why a server cannot require certificates of clients that need none.
+/// Error of a server that requires certificates, and listens where clients need none.
 const PLAINTEXT: &str = "a server that requires certificates of its clients listens on tcp://…, where they need none: \
      listen on tls://…, or allow it with `Server::allow_plaintext`";
 
@@ -310,7 +310,7 @@ impl Server {
         Attended(shared)
     }
 
-    /// What TLS has to do for these addresses, it can.
+    /// Checks that the addresses and the settings of TLS do not contradict each other.
     fn check_tls(&self, addresses: &[Address]) -> io::Result<()> {
         let listens_on = |wanted: fn(&Address) -> bool| addresses.iter().any(wanted);
         let refused = match &self.tls {

@@ -115,7 +115,7 @@ impl ServerTls {
         self.0.replace(&other.0);
     }
 
-    /// True where clients have to show a certificate.
+    /// Returns whether clients have to show a certificate.
     pub(crate) fn requires_certificates(&self) -> bool {
         let clients = self.0.source().clients;
         clients.is_some_and(|(_, wanted)| wanted == ClientCertificate::Required)

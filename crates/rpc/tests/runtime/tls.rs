@@ -269,7 +269,7 @@ fn an_address_for_tls_alone_tells_plain_callers_in_their_wire() {
     assert!(why.contains("Server::tls"), "{why}");
 }
 
-/// Who requires certificates does not serve those who need none, unless that is said.
+/// A server that requires certificates does not start on a plain address, unless that is allowed.
 #[test]
 fn required_certificates_and_plaintext_exclude_each_other() {
     let authority = Authority::new();

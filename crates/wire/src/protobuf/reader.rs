@@ -75,7 +75,7 @@ struct Container<'de> {
     /// The tag of the first occurrence is already read.
     pending: bool,
     kinds: (Kind, Kind),
-    /// Of the keys and values of a map.
+    /// Formats of a map's keys and values.
     formats: (IntFormat, IntFormat),
     /// Memory that an element takes.
     size: usize,
@@ -284,7 +284,7 @@ impl<'de> Reader<'de> {
 
     #[inline(always)]
     fn signed(&mut self, kind: Kind) -> Result<i64, DecodeError> {
-        // That of a key: reading it goes on to its value.
+        // Kept before the read: reading a key moves on to the format of its value.
         let format = self.level.format;
         let bits = self.bits(kind)?.unwrap_or(0);
         Ok(match (format, kind) {

@@ -32,7 +32,7 @@ struct Level {
     /// The field, or the one that is repeated.
     number: u32,
     format: IntFormat,
-    /// Of the keys and values of a map, of which `format` is that of the next one.
+    /// Formats of a map's keys and values; `format` is the one that comes next.
     formats: (IntFormat, IntFormat),
     /// True between the fields of a reply, whose numbers are one more than their ids.
     reply: bool,
@@ -57,7 +57,7 @@ struct Open {
     room: NonZeroU8,
 }
 
-/// Of containers that are no fields.
+/// Formats of containers that are no fields.
 const NO_FORMATS: (IntFormat, IntFormat) = (IntFormat::Varint, IntFormat::Varint);
 
 /// Room for lengths below 128.
