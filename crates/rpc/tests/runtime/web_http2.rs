@@ -109,6 +109,33 @@ fn the_content_type_decides() {
     });
 }
 
+/// The authority of a request stands for `Host`; gRPC's calls are refused in its own form.
+#[test]
+fn pages_of_other_sites_do_not_call() {
+    with_each(async |client, _| {
+        for (name, value, status) in [
+            ("x", "", 200),
+            ("origin", "http://here", 200),
+            ("origin", "https://shop.example", 200),
+            ("origin", "https://evil.example", 403),
+            ("origin", "null", 403),
+            ("sec-fetch-site", "same-origin", 200),
+            ("sec-fetch-site", "same-site", 403),
+            ("sec-fetch-site", "cross-site", 403),
+        ] {
+            let request = post("/twice", "application/json").header(name, value);
+            let (found, ..) = ask(client, request, br#"{"param1":4}"#).await;
+            assert_eq!(found, status, "{name}: {value}");
+        }
+        // A method that is not there, so that the answer comes at once: UNIMPLEMENTED, or PERMISSION_DENIED before it.
+        for (origin, status) in [("http://here", "12"), ("https://evil.example", "7")] {
+            let request = post("/Flow/nothing", "application/grpc").header("origin", origin);
+            let (_, headers, _) = ask(client, request, &[0; 5]).await;
+            assert_eq!(headers["grpc-status"], status, "{origin}");
+        }
+    });
+}
+
 #[test]
 fn streams_in_envelopes() {
     with_each(async |client, _| {
