@@ -121,10 +121,15 @@ impl<'a> Session<'a> {
     }
 
     fn serve(&mut self, words: &str) {
+        // A server that requires certificates takes nothing but TLS.
+        let scheme = match words.contains("--tls-client-ca") {
+            true => "tls",
+            false => "tcp",
+        };
         let mut child = dovetail(self.dir)
             .arg("serve")
             .args(split(words))
-            .args(["--listen", "tcp://127.0.0.1:0"])
+            .args(["--listen", &format!("{scheme}://127.0.0.1:0")])
             .stdout(Stdio::piped())
             .spawn()
             .expect("a server");

@@ -368,7 +368,7 @@ fn handshakes() {
         ),
     ] {
         assert_eq!(
-            shake(&format!("{line}\r\n{headers}\r\n")),
+            shake(&format!("{line}\r\nHost: x\r\n{headers}\r\n")),
             answer,
             "{headers}"
         );

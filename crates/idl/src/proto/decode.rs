@@ -350,7 +350,10 @@ fn method(bytes: &[u8], memory: &mut Memory) -> Result<Method> {
             (1, Raw::Bytes(name)) => def.name = memory.text(name)?,
             (2, Raw::Bytes(name)) => def.input = memory.text(name)?,
             (3, Raw::Bytes(name)) => def.output = memory.text(name)?,
-            (4, Raw::Bytes(bytes)) => options(bytes, METHOD, &mut def.options, memory)?,
+            (4, Raw::Bytes(bytes)) => {
+                def.has_block = true;
+                options(bytes, METHOD, &mut def.options, memory)?;
+            }
             (5, value) => def.client_streaming = value.flag(),
             (6, value) => def.server_streaming = value.flag(),
             _ => {}

@@ -227,6 +227,8 @@ pub struct Method {
     pub client_streaming: bool,
     /// True where the server sends any number of them.
     pub server_streaming: bool,
+    /// True for a method with a block, also where that sets no option.
+    pub has_block: bool,
     /// `MethodOptions`.
     pub options: Options,
 }

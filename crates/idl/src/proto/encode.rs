@@ -184,7 +184,9 @@ fn service(out: &mut Out, service: &Service) {
         out.text(1, &method.name);
         out.text(2, &method.input);
         out.text(3, &method.output);
-        out.options(4, &method.options);
+        if method.has_block {
+            out.message(4, |out| options(out, &method.options));
+        }
         out.flag(5, method.client_streaming);
         out.flag(6, method.server_streaming);
     });

@@ -45,10 +45,6 @@ def lines(file):
     places = sorted(file.source_code_info.location, key=lambda place: (list(place.path), list(place.span)))
     copies = [type(place).FromString(place.SerializeToString()) for place in places]
     del file.source_code_info.location[:]
-    # A method with an empty block has no options.
-    for method in (method for service in file.service for method in service.method):
-        if not method.options.ListFields():
-            method.ClearField("options")
     # One line for each place is enough to find it.
     said = [text_format.MessageToString(place, as_one_line=True) for place in copies]
     return text_format.MessageToString(file).splitlines() + said

@@ -55,8 +55,8 @@ const LINGER: Duration = Duration::from_secs(2);
 const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
 /// Error of a server that requires certificates, and listens where clients need none.
-const PLAINTEXT: &str = "a server that requires certificates of its clients listens on tcp://…, where they need none: \
-     listen on tls://…, or allow it with `Server::allow_plaintext`";
+const PLAINTEXT: &str = "clients of tcp://… need no certificate, and this server requires one of all: listen on tls://…, or \
+     call `Server::allow_plaintext`";
 
 /// How a server spends threads on its sockets.
 ///

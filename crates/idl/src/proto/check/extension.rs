@@ -87,6 +87,10 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
             .also(FileId(file as u32), span, "the other one");
         linker.sink.push(error.help("choose another number"));
     }
+    if options {
+        // Protobuf's compiler does not enforce the declarations of its own messages.
+        return;
+    }
     let range = &message.extension_ranges[range].options;
     let strict = range.get("verification").and_then(OptionValue::int) == Some(0);
     match ranges.declaration(extension.number) {

@@ -305,12 +305,24 @@ fn insert(
     for field in around {
         options = enter(options, field);
     }
-    options.fields.push(OptionField {
-        number: last.number,
-        name: last.name.clone(),
-        value,
-    });
+    put(options, last, value);
     Some(path)
+}
+
+/// Sets a field in the order in which protobuf's compiler writes them: those of its own by number, then extensions as
+/// they stand in the file. Returns its place.
+fn put(options: &mut Options, field: &Field, value: OptionValue) -> usize {
+    const FIRST_EXTENSION: i32 = 1_000;
+    let rank = |number: i32| number.min(FIRST_EXTENSION);
+    let before = |known: &OptionField| rank(known.number) <= rank(field.number);
+    let at = options.fields.partition_point(before);
+    let set = OptionField {
+        number: field.number,
+        name: field.name.clone(),
+        value,
+    };
+    options.fields.insert(at, set);
+    at
 }
 
 /// The message in a field, which is made where it is not set.
@@ -320,12 +332,8 @@ fn enter<'a>(options: &'a mut Options, field: &Field) -> &'a mut Options {
             && matches!(known.value, OptionValue::Message(_) | OptionValue::Group(_))
     });
     let at = found.unwrap_or_else(|| {
-        options.fields.push(OptionField {
-            number: field.number,
-            name: field.name.clone(),
-            value: value::message_value(field, Options::default()),
-        });
-        options.fields.len() - 1
+        let empty = value::message_value(field, Options::default());
+        put(options, field, empty)
     });
     match &mut options.fields[at].value {
         OptionValue::Message(inner) | OptionValue::Group(inner) => inner,

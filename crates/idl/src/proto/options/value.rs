@@ -87,7 +87,8 @@ fn boolean(value: &ValueKind, notation: Notation) -> Option<bool> {
 fn float(value: &ValueKind, notation: Notation) -> Option<f64> {
     match value {
         ValueKind::Int(number) if notation == Notation::Statement || number.decimal => {
-            Some(number.value as f64)
+            let sign = if number.negative { -1.0 } else { 1.0 };
+            Some(number.value.unsigned_abs() as f64 * sign)
         }
         ValueKind::Float(number) => Some(*number),
         ValueKind::Word(word) => notation.special(word),

@@ -37,6 +37,7 @@ impl Parser<'_> {
         self.expect_word("returns")?;
         let (server_streaming, output) =
             self.direction(6, 3, "the message that the server sends")?;
+        let has_block = self.tok() == Tok::OpenBrace;
         match self.tok() {
             Tok::OpenBrace => {
                 let open = self.span();
@@ -56,6 +57,7 @@ impl Parser<'_> {
             output,
             client_streaming,
             server_streaming,
+            has_block,
             ..Method::default()
         })
     }
