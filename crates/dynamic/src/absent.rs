@@ -11,7 +11,17 @@ use dovetail_wire::Uuid;
 /// so does what has a default that takes memory.
 pub(crate) fn fill(contract: &Contract<'_>, table: &Table<'_>, value: &mut Struct) {
     for field in &table.fields {
-        if field.presence != Presence::Default || value.get(field.id).is_some() {
+        // An empty container leaves no trace, even where the field is required.
+        let is_container = matches!(
+            contract.schema().resolve(&field.ty),
+            Type::List(_) | Type::Set(_) | Type::Map(..)
+        );
+        let always = match field.presence {
+            Presence::Default => true,
+            Presence::Required => is_container,
+            _ => false,
+        };
+        if !always || value.get(field.id).is_some() {
             continue;
         }
         let filled = match &field.default {

@@ -3,7 +3,7 @@
 use crate::absent;
 use crate::codec::{read_rest, read_struct, write_fields, write_struct};
 use crate::contract::Table;
-use crate::{Contract, MAX_DEPTH, Struct, Value};
+use crate::{Contract, MAX_DEPTH, Struct, Value, duplicates};
 use dovetail_schema::Method;
 use dovetail_wire::description::{Named, Type};
 use dovetail_wire::{
@@ -104,10 +104,13 @@ impl Decode for ParamsSlot<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         let (contract, table, values) = (self.contract, &self.table, &mut self.values);
         if reader.is_positional() {
-            return read_struct(contract, table, values, reader, MAX_DEPTH);
+            read_struct(contract, table, values, reader, MAX_DEPTH)?;
+        } else {
+            reader.begin_params()?;
+            read_rest(contract, table, values, Begun::default(), reader, MAX_DEPTH)?;
         }
-        reader.begin_params()?;
-        read_rest(contract, table, values, Begun::default(), reader, MAX_DEPTH)
+        duplicates::remove(values);
+        Ok(())
     }
 }
 
@@ -243,6 +246,7 @@ impl Decode for ReplySlot<'_> {
             })
         };
         read.map_err(|e| e.within("reply"))?;
+        duplicates::remove(fields);
         // Nothing at all is a result that is zero, unless it is an exception that only others know.
         let nothing = fields.is_empty() && fields.unknown_fields.is_empty();
         if nothing && reader.leaves_out_defaults() {

@@ -3,7 +3,7 @@
 use crate::absent;
 use crate::contract::Table;
 use crate::identity::{read_named, read_ref, write_named, write_ref};
-use crate::{Contract, MAX_DEPTH, Struct, Value, array, positional};
+use crate::{Contract, MAX_DEPTH, Struct, Value, array, duplicates, positional};
 use dovetail_schema::{Enum, Type, TypeKind};
 use dovetail_wire::{
     self as wire, Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, Names,
@@ -40,7 +40,9 @@ impl Encode for Typed<'_> {
 impl Decode for TypedSlot<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         let old = self.value.take();
-        self.value = Some(read(self.contract, self.ty, old, reader, MAX_DEPTH)?);
+        let mut value = read(self.contract, self.ty, old, reader, MAX_DEPTH)?;
+        duplicates::remove_in(&mut value);
+        self.value = Some(value);
         Ok(())
     }
 }
@@ -217,6 +219,9 @@ pub(crate) fn write_fields<W: Writer + ?Sized>(
     let mut written = 0;
     for (index, row) in table.wire().iter().enumerate() {
         match value.get(row.id) {
+            Some(field) if row.implicit && writer.leaves_out_defaults() && field.is_zero() => {
+                written += 1;
+            }
             Some(field) => {
                 writer.begin_field(row)?;
                 write_row(contract, table, index, Some(field), writer, left)?;
@@ -243,7 +248,19 @@ pub(crate) fn too_deep() -> DecodeError {
     DecodeErrorKind::TooDeep { limit: MAX_DEPTH }.into()
 }
 
-/// Reads a value. `old` is what the field has so far: some encodings send a list in pieces.
+/// Reads a value of a type that the wire has itself, over the one that the field has so far.
+macro_rules! merged {
+    ($variant:ident, $old:expr, $reader:expr) => {{
+        let mut value = match $old {
+            Some(Value::$variant(old)) => old,
+            _ => Default::default(),
+        };
+        wire::Value::read(&mut value, $reader)?;
+        Value::$variant(value)
+    }};
+}
+
+/// Reads a value. `old` is what the field has so far: some encodings send a value in pieces.
 pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
     contract: &Contract<'_>,
     ty: &Type,
@@ -267,13 +284,13 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         Type::String => Value::String(reader.string()?.into_owned()),
         Type::Bytes => Value::Bytes(reader.bytes()?),
         Type::Uuid => Value::Uuid(Uuid::from_bytes(reader.uuid()?)),
-        Type::Timestamp { offset: false } => Value::Timestamp(carried(reader)?),
-        Type::Timestamp { offset: true } => Value::TimestampTz(carried(reader)?),
-        Type::Date => Value::Date(carried(reader)?),
-        Type::Duration => Value::Duration(carried(reader)?),
-        Type::Decimal => Value::Decimal(carried(reader)?),
-        Type::Any => Value::Any(carried(reader)?),
-        Type::Dynamic => Value::Dynamic(carried(reader)?),
+        Type::Timestamp { offset: false } => merged!(Timestamp, old, reader),
+        Type::Timestamp { offset: true } => merged!(TimestampTz, old, reader),
+        Type::Date => merged!(Date, old, reader),
+        Type::Duration => merged!(Duration, old, reader),
+        Type::Decimal => merged!(Decimal, old, reader),
+        Type::Any => merged!(Any, old, reader),
+        Type::Dynamic => merged!(Dynamic, old, reader),
         Type::Array(item, dimensions) => {
             array::read(contract, (item, dimensions), old, reader, left)?
         }
@@ -287,13 +304,6 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         },
         Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),
     })
-}
-
-/// A value of a type that the wire has itself.
-fn carried<'de, T: wire::Value, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<T, DecodeError> {
-    let mut value = T::default();
-    value.read(reader)?;
-    Ok(value)
 }
 
 fn read_container<'de, R: Reader<'de> + ?Sized>(

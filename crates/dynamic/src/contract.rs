@@ -36,7 +36,11 @@ impl<'a> Contract<'a> {
     /// Makes the tables of all types of a schema.
     pub fn new(schema: &'a Schema) -> Self {
         let table = |id: usize| match &schema.types[id].kind {
-            TypeKind::Struct(def) => Some(Table::of_struct(schema, def)),
+            TypeKind::Struct(def) => {
+                let mut table = Table::of_struct(schema, def);
+                table.leave_out_zeros(schema, TypeId(id as u32));
+                Some(table)
+            }
             _ => None,
         };
         Contract {
@@ -133,11 +137,20 @@ impl<'a> Table<'a> {
         table
     }
 
+    /// Notes which fields protobuf leaves out where they are zero.
+    fn leave_out_zeros(&mut self, schema: &Schema, owner: TypeId) {
+        for (row, field) in self.wire.iter_mut().zip(&self.fields) {
+            row.implicit = schema.is_implicit(owner, field);
+        }
+    }
+
     fn push(&mut self, schema: &'a Schema, field: &'a Field) {
         let mut row = wire::Field::new(field.id, &field.name, Kind::Bool);
         row.required = field.presence == Presence::Required;
         row.format = format(field.protobuf.format);
         row.key_format = format(field.protobuf.key_format);
+        row.expanded = field.protobuf.expanded;
+        row.group = field.protobuf.delimited;
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }

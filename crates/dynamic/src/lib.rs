@@ -20,6 +20,7 @@ mod constant;
 mod contract;
 mod describe;
 mod described;
+mod duplicates;
 mod identity;
 mod json;
 mod names;

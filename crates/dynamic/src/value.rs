@@ -54,6 +54,22 @@ pub enum Value {
     Again(u64),
 }
 
+impl Value {
+    /// True for zero and for what is empty, which protobuf leaves out of fields without presence.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Value::Bool(value) => !value,
+            Value::Int(value) => *value == 0,
+            Value::UInt(value) => *value == 0,
+            Value::Float(value) => value.to_bits() == 0,
+            Value::String(value) => value.is_empty(),
+            Value::Bytes(value) => value.is_empty(),
+            Value::Enum(value) => *value == 0,
+            _ => false,
+        }
+    }
+}
+
 /// The fields of a struct, union or exception that are present; also the parameters of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Struct {
@@ -96,6 +112,11 @@ impl Struct {
     /// The fields that are present, by id, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (i32, &Value)> {
         self.fields.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// The values of the fields that are present.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.fields.iter_mut().map(|(_, value)| value)
     }
 
     /// How many fields are present.

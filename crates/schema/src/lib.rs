@@ -140,6 +140,18 @@ impl Schema {
         ty
     }
 
+    /// Whether protobuf leaves the field of a type out where its value is zero or empty: one without presence, in a contract
+    /// in protobuf's language. Containers never leave a trace when they are empty.
+    pub fn is_implicit(&self, owner: TypeId, field: &Field) -> bool {
+        self[self[owner].package].messages
+            && field.presence == Presence::Default
+            && match self.resolve(&field.ty) {
+                Type::List(_) | Type::Set(_) | Type::Map(..) => false,
+                Type::Named(id) => matches!(self[*id].kind, TypeKind::Enum(_)),
+                _ => true,
+            }
+    }
+
     /// Finds a type by `name`, or by `package.name`; an unqualified name is looked up in the root package.
     pub fn find_type(&self, name: &str) -> Option<TypeId> {
         self.find(name, &self.types, |def| (def.package, &def.name))

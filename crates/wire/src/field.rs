@@ -70,6 +70,12 @@ pub struct Field<'a> {
     pub format: IntFormat,
     /// For the keys of a map: how protobuf writes them.
     pub key_format: IntFormat,
+    /// True where protobuf does not write a value that is zero or empty.
+    pub implicit: bool,
+    /// True where protobuf writes the numbers of a list one by one, and not packed.
+    pub expanded: bool,
+    /// True for a message, or a list of messages, that protobuf writes as groups.
+    pub group: bool,
 }
 
 impl<'a> Field<'a> {
@@ -82,6 +88,9 @@ impl<'a> Field<'a> {
             required: false,
             format: IntFormat::Varint,
             key_format: IntFormat::Varint,
+            implicit: false,
+            expanded: false,
+            group: false,
         }
     }
 
@@ -112,6 +121,24 @@ impl<'a> Field<'a> {
     /// Writes the keys of the field's map in protobuf's `fixed` form.
     pub const fn fixed_key(mut self) -> Self {
         self.key_format = IntFormat::Fixed;
+        self
+    }
+
+    /// Leaves the field out in protobuf where its value is zero or empty.
+    pub const fn implicit(mut self) -> Self {
+        self.implicit = true;
+        self
+    }
+
+    /// Writes the numbers of the field's list one by one in protobuf.
+    pub const fn expanded(mut self) -> Self {
+        self.expanded = true;
+        self
+    }
+
+    /// Writes the field's messages as protobuf's groups.
+    pub const fn group(mut self) -> Self {
+        self.group = true;
         self
     }
 }

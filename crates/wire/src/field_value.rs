@@ -129,6 +129,9 @@ impl<T: Value> FieldValue for T {
         field: &Field<'_>,
         writer: &mut W,
     ) -> Result<(), EncodeError> {
+        if field.implicit && writer.leaves_out_defaults() && self.is_zero() {
+            return Ok(());
+        }
         writer.begin_field(field)?;
         self.write(writer)?;
         writer.end_field()

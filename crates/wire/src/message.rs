@@ -1,3 +1,4 @@
+use crate::Kind;
 use crate::description::{Definition, Named, Notes};
 use crate::layout::{Layout, Tagless};
 use crate::{
@@ -175,7 +176,7 @@ fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
             NextField::End => break,
         }
     }
-    seen.check(M::FIELDS)
+    seen.check(M::FIELDS, reader.leaves_out_defaults())
 }
 
 /// Which fields have come: the first 64 in a register, the rest, rarely needed, on the heap.
@@ -205,9 +206,16 @@ impl SeenFields {
     }
 
     #[inline]
-    pub(crate) fn check(&self, fields: &[Field<'_>]) -> Result<(), DecodeError> {
+    pub(crate) fn check(
+        &self,
+        fields: &[Field<'_>],
+        leaves_out_defaults: bool,
+    ) -> Result<(), DecodeError> {
         for (index, field) in fields.iter().enumerate() {
-            if field.required && !self.contains(index) {
+            // An empty container leaves no trace in encodings such as protobuf's.
+            let is_empty =
+                leaves_out_defaults && matches!(field.kind, Kind::List | Kind::Set | Kind::Map);
+            if field.required && !is_empty && !self.contains(index) {
                 return Err(DecodeErrorKind::MissingField {
                     name: field.name.to_owned().into(),
                 }

@@ -240,7 +240,7 @@ macro_rules! tuple {
                     .map_err(|e| e.within(fields[index].name.to_owned()))?;
                     seen.insert(index);
                 }
-                seen.check(fields)
+                seen.check(fields, reader.leaves_out_defaults())
             }
         }
     };

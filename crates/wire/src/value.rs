@@ -23,6 +23,12 @@ pub trait Value: Default {
     /// new value, or one that is to be merged.
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError>;
 
+    /// True for zero and for what is empty, which protobuf leaves out of fields without presence.
+    #[inline]
+    fn is_zero(&self) -> bool {
+        false
+    }
+
     /// The type in the words of a contract. Types that are no more than their `KIND` need not say it.
     fn describe() -> Type<Named> {
         Type::Scalar(<Self as Value>::KIND)
@@ -67,9 +73,38 @@ macro_rules! scalar {
                 Ok(())
             }
 
+            zero!($ty);
             plain!($ty);
         }
     )*};
+}
+
+/// When it is zero; a negative zero is not.
+macro_rules! zero {
+    (bool) => {
+        #[inline]
+        fn is_zero(&self) -> bool {
+            !*self
+        }
+    };
+    (f32) => {
+        zero!(float);
+    };
+    (f64) => {
+        zero!(float);
+    };
+    (float) => {
+        #[inline]
+        fn is_zero(&self) -> bool {
+            self.to_bits() == 0
+        }
+    };
+    ($integer:ident) => {
+        #[inline]
+        fn is_zero(&self) -> bool {
+            *self == 0
+        }
+    };
 }
 
 /// What it takes as a plain value.
@@ -152,6 +187,11 @@ macro_rules! ordered_float {
                 self.0.read(reader)
             }
 
+            #[inline]
+            fn is_zero(&self) -> bool {
+                self.0.is_zero()
+            }
+
             const PLAIN: Plain = <$float as Value>::PLAIN;
 
             #[inline]
@@ -189,6 +229,11 @@ macro_rules! text {
                 self.push_str(&text);
                 Ok(())
             }
+
+            #[inline]
+            fn is_zero(&self) -> bool {
+                self.is_empty()
+            }
         }
     };
 }
@@ -209,6 +254,11 @@ impl Value for Bytes {
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         *self = reader.bytes()?;
         Ok(())
+    }
+
+    #[inline]
+    fn is_zero(&self) -> bool {
+        self.is_empty()
     }
 }
 

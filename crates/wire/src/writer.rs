@@ -188,6 +188,11 @@ pub trait Writer {
         let _ = len;
     }
 
+    /// True where a field without presence is left out if its value is zero or empty, as in protobuf.
+    fn leaves_out_defaults(&self) -> bool {
+        false
+    }
+
     /// True for ids that the encoding can say.
     fn has_id(&self, id: i32) -> bool {
         let _ = id;

@@ -72,9 +72,6 @@ impl Check<'_> {
 
     fn field(&mut self, field: &Field, owner: &str) {
         let at = format!("{owner}, field `{}`", field.name);
-        if field.protobuf.delimited {
-            self.refuse(&at, "a group; make it a field of an ordinary message");
-        }
         self.ty(&field.ty, &at);
     }
 

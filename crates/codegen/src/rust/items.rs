@@ -275,7 +275,8 @@ impl Module<'_> {
         } in rows
         {
             let wire = wire_name(name, &field.name);
-            let attributes = attributes(field);
+            let implicit = self.cx.schema.is_implicit(id, field);
+            let attributes = attributes(field, implicit);
             text.line(&format!("{} {path}{wire}: {ty}{attributes},", field.id));
         }
         text.line(rest);
@@ -357,8 +358,14 @@ pub(super) fn wire_name(rust: &str, contract: &str) -> String {
 }
 
 /// What the table says of a field behind its type: ` [required, zigzag]`.
-fn attributes(field: &Field) -> String {
-    let required = (field.presence == Presence::Required).then_some("required");
+fn attributes(field: &Field, implicit: bool) -> String {
+    let flags = [
+        (field.presence == Presence::Required, "required"),
+        (implicit, "implicit"),
+        (field.protobuf.expanded, "expanded"),
+        (field.protobuf.delimited, "group"),
+    ];
+    let flags = flags.into_iter().filter(|(set, _)| *set);
     let format = match field.protobuf.format {
         IntFormat::Varint => None,
         IntFormat::ZigZag => Some("zigzag"),
@@ -370,7 +377,7 @@ fn attributes(field: &Field) -> String {
         IntFormat::Fixed => Some("fixed_key"),
     };
     let formats = format.into_iter().chain(key_format);
-    let all: Vec<&str> = required.into_iter().chain(formats).collect();
+    let all: Vec<&str> = flags.map(|(_, name)| name).chain(formats).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(" [{}]", all.join(", ")),

@@ -36,6 +36,8 @@ pub(super) fn add(schema: &mut Schema, services: &[(&'static ServiceDescriptor, 
                 if let Some(row) = row {
                     field.protobuf.format = format(row.format);
                     field.protobuf.key_format = format(row.key_format);
+                    field.protobuf.expanded = row.expanded;
+                    field.protobuf.delimited = row.group;
                 }
                 field.default = default(field, &defaults);
             }),

@@ -29,6 +29,17 @@ enum Place {
     EntryEnd,
 }
 
+/// How a struct ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// With the bytes that its length counts.
+    Length,
+    /// With the tag that ends a group.
+    Tag,
+    /// With the last of several occurrences in an entry, which are merged.
+    Occurrences,
+}
+
 /// Where the reader is in one struct or container.
 #[derive(Clone, Copy)]
 struct Level<'de> {
@@ -39,6 +50,9 @@ struct Level<'de> {
     key_format: IntFormat,
     /// The field has come before in this message.
     again: bool,
+    /// The struct has come before, so that all of its fields have.
+    merging: bool,
+    ending: Ending,
     /// The fields are those of a reply, whose numbers are one more than their ids.
     reply: bool,
     /// The field, or the one that is repeated.
@@ -58,6 +72,8 @@ impl Level<'_> {
             format: IntFormat::Varint,
             key_format: IntFormat::Varint,
             again: false,
+            merging: false,
+            ending: Ending::Length,
             reply: false,
             number: 1,
             after: &[],
@@ -84,6 +100,10 @@ struct Container<'de> {
     /// The bytes of an entry from its key on, and from its value on.
     key: Option<&'de [u8]>,
     value: Option<&'de [u8]>,
+    /// The entry has several messages as its value, of which `value` is the first.
+    merged: bool,
+    /// The elements are groups.
+    groups: bool,
 }
 
 impl Container<'_> {
@@ -97,6 +117,8 @@ impl Container<'_> {
         resume: &[],
         key: None,
         value: None,
+        merged: false,
+        groups: false,
     };
 }
 
@@ -167,28 +189,29 @@ impl<'de> Reader<'de> {
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            if self.input.rest().is_empty() {
+        while self.input.rest().is_empty() {
+            if !self.next_part()? {
                 return Ok(self.end());
             }
-            let (number, wire) = self.tag()?;
-            let id = number.cast_signed() - i32::from(self.level.reply);
-            let Some(index) = crate::field::find(fields, cursor.index, id) else {
-                self.level.number = number;
-                self.level.wire_type = wire;
-                self.level.place = Place::Struct;
-                return Ok(NextField::Unknown(id));
-            };
-            let Some(field) = fields.get(index) else {
-                return Err(DecodeError::no_such_field(id));
-            };
-            if fits(field, wire) {
-                self.announce(field, (number, wire), index);
-                cursor.index = index + 1;
-                return Ok(NextField::Known(index));
-            }
-            self.skip(number, wire)?;
         }
+        let (number, wire) = self.tag()?;
+        if wire == END_GROUP && self.ends_group(number) {
+            self.leave();
+            return Ok(NextField::End);
+        }
+        let id = number.cast_signed() - i32::from(self.level.reply);
+        if let Some(index) = crate::field::find(fields, cursor.index, id)
+            && let Some(field) = fields.get(index)
+            && fits(field, wire)
+        {
+            self.announce(field, (number, wire), index);
+            cursor.index = index + 1;
+            return Ok(NextField::Known(index));
+        }
+        self.level.number = number;
+        self.level.wire_type = wire;
+        self.level.place = Place::Struct;
+        Ok(NextField::Unknown(id))
     }
 
     /// The struct has ended.
@@ -197,6 +220,43 @@ impl<'de> Reader<'de> {
         self.input.set_rest(self.level.after);
         self.leave();
         NextField::End
+    }
+
+    /// True where this tag ends the struct.
+    fn ends_group(&self, number: u32) -> bool {
+        let begun = self.outer.last().map(|outer| outer.number);
+        self.level.ending == Ending::Tag && begun == Some(number)
+    }
+
+    /// Goes on with what is merged with the struct, at the end of its bytes. False where nothing is.
+    #[cold]
+    fn next_part(&mut self) -> Result<bool, DecodeError> {
+        match self.level.ending {
+            Ending::Length => return Ok(false),
+            Ending::Tag => return Err(DecodeError::malformed("a group that does not end")),
+            Ending::Occurrences => self.input.set_rest(self.level.after),
+        }
+        while !self.input.rest().is_empty() {
+            let (number, wire_type) = self.tag()?;
+            if (number, wire_type) != (2, DELIMITED) {
+                self.skip(number, wire_type)?;
+                continue;
+            }
+            let len = self.length()?;
+            let message = self.input.take(len)?;
+            self.level.after = self.input.rest();
+            self.input.set_rest(message);
+            self.merge();
+            return Ok(true);
+        }
+        self.level.after = &[];
+        Ok(false)
+    }
+
+    /// From here on all fields of the struct have come before.
+    fn merge(&mut self) {
+        self.level.merging = true;
+        self.level.seen = u64::MAX;
     }
 
     /// Goes to the value of a field, whose tag has been read.
@@ -227,6 +287,9 @@ impl<'de> Reader<'de> {
 
     #[cold]
     fn comes_late(&mut self, index: usize) -> bool {
+        if self.level.merging {
+            return true;
+        }
         let field = (self.outer.len(), index);
         let again = self.late.contains(&field);
         if !again {
@@ -251,7 +314,7 @@ impl<'de> Reader<'de> {
                 self.level.place = Place::EntryEnd;
                 let wanted = [(1, wire_type), (0, 0)];
                 let [found, _] = scan(&self.input, wanted, &mut self.budget)?;
-                found
+                found.map(|found| found.last)
             }
             Place::Key => {
                 self.level.place = Place::Value;
@@ -345,6 +408,7 @@ impl<'de> Reader<'de> {
                 level.format = self.level.format;
                 container.formats = (self.level.key_format, self.level.format);
                 container.pending = true;
+                container.groups = self.level.wire_type == GROUP;
                 self.level.again
             }
             Place::Top => {
@@ -392,6 +456,7 @@ impl<'de> Reader<'de> {
     fn element_type(&self) -> u8 {
         match self.container.map {
             true => DELIMITED,
+            false if self.container.groups => GROUP,
             false => wire_type(self.container.kinds.0, self.level.format),
         }
     }
@@ -399,8 +464,9 @@ impl<'de> Reader<'de> {
     /// True where the occurrence that comes next is one of the container's elements, or a run of them.
     #[inline]
     fn fits(&self) -> bool {
-        // Delimited stands for itself and for a packed run of anything.
-        self.level.wire_type == DELIMITED || self.level.wire_type == self.element_type()
+        // Delimited stands for itself and for a packed run of anything but groups.
+        let found = self.level.wire_type;
+        found == self.element_type() || found == DELIMITED && !self.container.groups
     }
 
     /// True where the occurrence that comes next is a packed run.
@@ -460,9 +526,13 @@ impl<'de> Reader<'de> {
             (1, wire_type(key, key_format)),
             (2, wire_type(value, value_format)),
         ];
-        let [key, value] = scan(&entry, wanted, &mut self.budget)?;
-        self.container.key = key;
-        self.container.value = value;
+        let [key, found] = scan(&entry, wanted, &mut self.budget)?;
+        let merged = found.filter(|found| value == Kind::Struct && found.is_repeated());
+        self.container.key = key.map(|key| key.last);
+        self.container.value = merged
+            .map(|found| found.first)
+            .or(found.map(|found| found.last));
+        self.container.merged = merged.is_some();
         self.container.resume = self.input.rest();
         self.level.place = Place::Key;
         self.level.format = key_format;
@@ -474,6 +544,7 @@ impl<'de> Reader<'de> {
 #[inline]
 fn fits(field: &Field<'_>, wire: u8) -> bool {
     match field.kind {
+        _ if field.group => wire == GROUP,
         // What the elements are is known only where they are read.
         Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
         kind => wire_type(kind, field.format) == wire,
@@ -589,14 +660,26 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     #[inline]
     fn begin_struct(&mut self) -> Result<(), DecodeError> {
         let mut level = Level::new(Place::Struct);
-        if self.level.place == Place::Top {
-            self.level.place = Place::EntryEnd;
-        } else {
-            let message = self.message()?;
-            level.after = self.input.rest();
-            self.input.set_rest(message);
+        let merging = self.level.place == Place::Field && self.level.again;
+        match self.level.place {
+            Place::Top => self.level.place = Place::EntryEnd,
+            Place::Field | Place::Element if self.level.wire_type == GROUP => {
+                level.ending = Ending::Tag;
+            }
+            place => {
+                if place == Place::Value && self.container.merged {
+                    level.ending = Ending::Occurrences;
+                }
+                let message = self.message()?;
+                level.after = self.input.rest();
+                self.input.set_rest(message);
+            }
         }
-        self.enter(level)
+        self.enter(level)?;
+        if merging {
+            self.merge();
+        }
+        Ok(())
     }
 
     fn leaves_out_defaults(&self) -> bool {
@@ -623,7 +706,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             cursor.index += 1;
             return Ok(NextField::Known(index));
         }
-        if self.input.rest().is_empty() {
+        if self.input.rest().is_empty() && self.level.ending == Ending::Length {
             return Ok(self.end());
         }
         self.any_field(fields, cursor)

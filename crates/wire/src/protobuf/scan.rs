@@ -17,18 +17,33 @@ pub(super) fn tag(input: &mut Input<'_>) -> Result<(u32, u8), DecodeError> {
     }
 }
 
-/// Where in a message the values of the wanted numbers and types are; the last one where several are.
+/// The bytes of a message from a value on, which may come several times.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'de> {
+    pub(super) first: &'de [u8],
+    pub(super) last: &'de [u8],
+}
+
+impl Found<'_> {
+    pub(super) fn is_repeated(&self) -> bool {
+        self.first.len() != self.last.len()
+    }
+}
+
+/// Where in a message the values of the wanted numbers and types are.
 pub(super) fn scan<'de>(
     message: &Input<'de>,
     wanted: [(u32, u8); 2],
     budget: &mut Budget,
-) -> Result<[Option<&'de [u8]>; 2], DecodeError> {
+) -> Result<[Option<Found<'de>>; 2], DecodeError> {
     let mut input = message.clone();
     let mut found = [None; 2];
     while !input.rest().is_empty() {
         let tag = tag(&mut input)?;
         for (found, _) in found.iter_mut().zip(wanted).filter(|(_, w)| *w == tag) {
-            *found = Some(input.rest());
+            let last = input.rest();
+            let first = found.map_or(last, |found: Found<'_>| found.first);
+            *found = Some(Found { first, last });
         }
         skip(&mut input, tag.0, tag.1, budget)?;
     }

@@ -34,6 +34,10 @@ struct Level {
     format: IntFormat,
     /// Formats of a map's keys and values; `format` is the one that comes next.
     formats: (IntFormat, IntFormat),
+    /// Numbers of a list are written one by one.
+    expanded: bool,
+    /// Messages are written as groups.
+    group: bool,
     /// True between the fields of a reply, whose numbers are one more than their ids.
     reply: bool,
 }
@@ -91,6 +95,8 @@ impl<'a> Writer<'a> {
                 number: 1,
                 format: IntFormat::Varint,
                 formats: NO_FORMATS,
+                expanded: false,
+                group: false,
                 reply: false,
             },
             outer: Vec::new(),
@@ -327,6 +333,8 @@ impl<'a> Writer<'a> {
             number: 1,
             format: IntFormat::Varint,
             formats: NO_FORMATS,
+            expanded: false,
+            group: false,
             reply: false,
         };
         Ok(match self.level.place {
@@ -335,6 +343,8 @@ impl<'a> Writer<'a> {
                     number: self.level.number,
                     format: self.level.format,
                     formats: self.level.formats,
+                    expanded: self.level.expanded,
+                    group: self.level.group,
                     ..level
                 },
                 None,
@@ -397,7 +407,7 @@ impl crate::Writer for Writer<'_> {
 
     fn begin_list(&mut self, element: Kind, len: usize) -> Result<(), EncodeError> {
         let (mut level, message) = self.container()?;
-        let packed = wire_type(element, level.format) != DELIMITED;
+        let packed = wire_type(element, level.format) != DELIMITED && !level.expanded;
         let mut run = None;
         if packed && len > 0 {
             run = Some(self.open(level.number));
@@ -417,6 +427,7 @@ impl crate::Writer for Writer<'_> {
         let (mut level, message) = self.container()?;
         level.place = Place::Key;
         level.format = level.formats.0;
+        level.group = false;
         self.enter(level, message, None);
         Ok(())
     }
@@ -430,6 +441,10 @@ impl crate::Writer for Writer<'_> {
         self.depth.enter()?;
         let message = match self.level.place {
             Place::Top => None,
+            _ if self.level.group => {
+                self.tag(self.level.number, GROUP);
+                None
+            }
             _ => Some(self.open_value()),
         };
         let level = Level {
@@ -455,6 +470,8 @@ impl crate::Writer for Writer<'_> {
             number: number(field.id.saturating_add(reply.into()))?,
             format: field.format,
             formats: (field.key_format, field.format),
+            expanded: field.expanded,
+            group: field.group,
             reply,
         };
         Ok(())
@@ -468,7 +485,16 @@ impl crate::Writer for Writer<'_> {
 
     #[inline]
     fn end_struct(&mut self) -> Result<(), EncodeError> {
-        self.leave()
+        self.leave()?;
+        // What is around the struct says whether it was a group, as it did at its beginning.
+        if self.level.group {
+            self.tag(self.level.number, END_GROUP);
+        }
+        Ok(())
+    }
+
+    fn leaves_out_defaults(&self) -> bool {
+        true
     }
 
     #[inline]

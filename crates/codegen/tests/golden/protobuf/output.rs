@@ -194,7 +194,7 @@ pub mod shop {
         }
 
         message!(OrderItem as "Order.Item" {
-            1 name: String,
+            1 name: String [implicit],
             2 count: Option<u32>,
             ..unknown_fields
         });

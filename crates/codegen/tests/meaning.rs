@@ -1,0 +1,112 @@
+//! Protobuf's bytes mean what protobuf's own library takes them for, in generated types and in dynamic values: each case of
+//! `meaning/cases.txt` is read, and written as the library for Python (7.35) writes it. `PROTOBUF_PYTHON=python` asks that
+//! library again, in a Python that has `grpcio-tools`.
+
+#![allow(clippy::unwrap_used)]
+
+use dovetail::wire::{Bytes, Encoding, Limits, Value};
+use dovetail_dynamic::{Contract, Typed, TypedSlot};
+use dovetail_idl::{MemoryLoader, compile};
+use dovetail_schema::{Schema, Type};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod meaning {
+    include!("golden/meaning/output.rs");
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/meaning")
+}
+
+fn bytes(hex: &str) -> Bytes {
+    let hex = hex.trim_matches('-');
+    let digits = (0..hex.len()).step_by(2);
+    let bytes: Vec<u8> = digits
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect();
+    bytes.into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    match bytes {
+        [] => "-".to_owned(),
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// The message that a generated type makes of these bytes; `!` where it refuses them.
+fn of_type<T: Value>(given: &Bytes) -> String {
+    match Encoding::Protobuf.from_bytes::<T>(given) {
+        Ok(value) => hex(&Encoding::Protobuf.to_bytes(&value).unwrap()),
+        Err(_) => "!".to_owned(),
+    }
+}
+
+fn generated(name: &str, given: &Bytes) -> String {
+    use meaning::meaning::{Groups, Implicit, Lists, Piece, Pieces};
+    match name {
+        "Implicit" => of_type::<Implicit>(given),
+        "Lists" => of_type::<Lists>(given),
+        "Groups" => of_type::<Groups>(given),
+        "Pieces" => of_type::<Pieces>(given),
+        "Piece" => of_type::<Piece>(given),
+        _ => panic!("{name}"),
+    }
+}
+
+/// The same for a dynamic value.
+fn dynamic(schema: &Schema, name: &str, given: &Bytes) -> String {
+    let contract = Contract::new(schema);
+    let ty = Type::Named(schema.find_type(name).unwrap());
+    let mut slot = TypedSlot {
+        contract: &contract,
+        ty: &ty,
+        value: None,
+    };
+    match Encoding::Protobuf.decode(&mut slot, given, Limits::default()) {
+        Err(_) => "!".to_owned(),
+        Ok(_) => {
+            let value = &slot.value.unwrap();
+            let typed = Typed {
+                contract: &contract,
+                ty: &ty,
+                value,
+            };
+            hex(&Encoding::Protobuf.to_bytes(&typed).unwrap())
+        }
+    }
+}
+
+fn schema() -> Schema {
+    let contract = include_str!("golden/meaning/input.proto");
+    let loader = MemoryLoader::from_iter([("input.proto", contract)]);
+    compile("input.proto", &loader).schema.unwrap()
+}
+
+#[test]
+fn bytes_mean_what_they_mean_to_a_peer() {
+    if let Some(python) = std::env::var_os("PROTOBUF_PYTHON") {
+        let script = folder().join("peer.py");
+        assert!(Command::new(python).arg(script).status().unwrap().success());
+    }
+    let schema = schema();
+    let cases = std::fs::read_to_string(folder().join("cases.txt")).unwrap();
+    let mut wrong = Vec::new();
+    for line in cases.lines().filter(|line| !line.starts_with('#')) {
+        let [name, given, expected] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let input = bytes(given);
+        let found = [
+            ("generated", generated(name, &input)),
+            ("dynamic", dynamic(&schema, name, &input)),
+        ];
+        for (kind, found) in found.iter().filter(|(_, found)| found != expected) {
+            wrong.push(format!(
+                "{kind} {name} {given}\n  is    {found}\n  wants {expected}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
