@@ -6,6 +6,7 @@ mod fuzz;
 mod interop;
 mod peer_idl;
 mod peers;
+mod protobuf;
 mod reference;
 mod stage;
 mod steps;
@@ -44,6 +45,8 @@ enum Command {
     ///
     /// What is missing is installed where that is possible, and named with its fix where not.
     Peers(peers::Options),
+    /// Run protobuf's conformance suite against our messages.
+    Protobuf,
     /// Check the rules of the house (CONTRIBUTING.md lists them).
     Tidy,
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
+        Command::Protobuf => protobuf::run(),
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
     };

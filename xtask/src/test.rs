@@ -22,7 +22,7 @@ const STAGES: &[Stage] = &[
     }),
     ("lint", lint),
     ("unit and integration tests", || {
-        stage::command(&["cargo", "test", "--workspace", "--quiet"])
+        stage::command(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])
     }),
     ("every order of shared accesses", every_order),
     ("reference decoder", crate::reference::stage),
@@ -34,6 +34,7 @@ const STAGES: &[Stage] = &[
         stage::built_tests(&["--test", "peers"])
     }),
     ("Connect's conformance suite", crate::conformance::stage),
+    ("protobuf's conformance suite", crate::protobuf::stage),
     ("a page in a browser", browser),
     // After the peers: they bring Debian's compiler.
     ("IDL that others ship", crate::peer_idl::stage),

@@ -49,6 +49,7 @@ pub(crate) const GO: Tool = elsewhere(
     "go",
     "install Go 1.26 or later from https://go.dev/dl (Debian's is too old)",
 );
+pub(crate) const NPM: Tool = debian("npm", &["npm"]);
 pub(crate) const CARGO: Tool = elsewhere("cargo", "install Rust from https://rustup.rs");
 pub(crate) const CXX: Tool = debian("g++", &["g++"]);
 pub(crate) const LIBTHRIFT: Tool = debian("/usr/include/thrift/TProcessor.h", &["libthrift-dev"]);

@@ -95,8 +95,10 @@ fn both_write_the_same() {
     check(&contract, "Long", &long);
     let mut keys = Keys::default();
     keys.days.insert(Date::constant(2026, 11, 20));
-    keys.by_price
-        .insert(rich::rich::PRICE, vec![SignedDuration::MIN]);
+    keys.by_price.insert(
+        rich::rich::PRICE,
+        vec![SignedDuration::new(-315_576_000_000, -999_999_999)],
+    );
     keys.points.insert([1.5.into(), 2.5.into()]);
     keys.by_local
         .insert(*rich::rich::BERLIN, Array::constant([1, 2], vec![-1, 1]));

@@ -1,10 +1,11 @@
 //! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
 
 use crate::absent;
+use crate::any;
 use crate::contract::Table;
 use crate::identity::{read_named, read_ref, write_named, write_ref};
 use crate::{Contract, MAX_DEPTH, Struct, Value, array, duplicates, positional};
-use dovetail_schema::{Enum, Type, TypeKind};
+use dovetail_schema::{Enum, JsonForm, Type, TypeId, TypeKind};
 use dovetail_wire::{
     self as wire, Begun, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Kind, Names,
     NextField, Reader, Uuid, Value as _, Writer,
@@ -56,7 +57,7 @@ pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
 };
 
 /// What an enum calls its numbers.
-struct EnumNames<'a>(&'a Enum);
+struct EnumNames<'a>(&'a Enum, bool);
 
 impl Names for EnumNames<'_> {
     fn name(&self, number: i32) -> Option<&str> {
@@ -70,6 +71,14 @@ impl Names for EnumNames<'_> {
         let found = values.find(|value| value.name == name);
         found.map(|value| value.number)
     }
+
+    fn is_null(&self) -> bool {
+        self.1
+    }
+}
+
+fn is_null(contract: &Contract<'_>, id: TypeId) -> bool {
+    contract.schema().json_form(id) == JsonForm::Null
 }
 
 fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
@@ -103,7 +112,12 @@ pub(crate) fn write<W: Writer + ?Sized>(
         (Type::Timestamp { offset: true }, Value::TimestampTz(value)) => value.write(writer),
         (Type::Duration, Value::Duration(value)) => value.write(writer),
         (Type::Decimal, Value::Decimal(value)) => value.write(writer),
-        (Type::Any, Value::Any(value)) => value.write(writer),
+        (Type::Any, Value::Any(value)) => {
+            match writer.any_message(value, &any::Types(contract, left))? {
+                true => Ok(()),
+                false => wire::write_message(&**value, writer),
+            }
+        }
         (Type::Dynamic, Value::Dynamic(value)) => value.write(writer),
         (Type::Array(item, dimensions), value) => {
             array::write(contract, (item, dimensions), value, writer, left)
@@ -126,7 +140,9 @@ pub(crate) fn write<W: Writer + ?Sized>(
             writer.end_map()
         }
         (Type::Named(id), Value::Enum(number)) => match &contract.schema()[*id].kind {
-            TypeKind::Enum(def) => writer.enumeration(*number, &EnumNames(def)),
+            TypeKind::Enum(def) => {
+                writer.enumeration(*number, &EnumNames(def, is_null(contract, *id)))
+            }
             _ => Err(MISTYPED),
         },
         (Type::Named(id), value) => write_named(contract, *id, value, false, writer, left),
@@ -202,7 +218,7 @@ pub(crate) fn write_struct<W: Writer + ?Sized>(
     if writer.is_positional() {
         return positional::write_struct(contract, table, value, writer, left);
     }
-    writer.begin_struct()?;
+    writer.begin_message(table.form)?;
     write_fields(contract, table, value, writer, left)?;
     writer.end_struct()
 }
@@ -219,7 +235,11 @@ pub(crate) fn write_fields<W: Writer + ?Sized>(
     let mut written = 0;
     for (index, row) in table.wire().iter().enumerate() {
         match value.get(row.id) {
-            Some(field) if row.implicit && writer.leaves_out_defaults() && field.is_zero() => {
+            Some(field)
+                if (row.implicit || matches!(field, Value::Dynamic(_)))
+                    && writer.leaves_out_defaults()
+                    && field.is_zero() =>
+            {
                 written += 1;
             }
             Some(field) => {
@@ -289,7 +309,17 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         Type::Date => merged!(Date, old, reader),
         Type::Duration => merged!(Duration, old, reader),
         Type::Decimal => merged!(Decimal, old, reader),
-        Type::Any => merged!(Any, old, reader),
+        Type::Any => match reader.any_message(&any::Types(contract, left))? {
+            Some(value) => Value::Any(Box::new(value)),
+            None => {
+                let mut value = match old {
+                    Some(Value::Any(old)) => old,
+                    _ => Default::default(),
+                };
+                wire::read_message(&mut *value, reader)?;
+                Value::Any(value)
+            }
+        },
         Type::Dynamic => merged!(Dynamic, old, reader),
         Type::Array(item, dimensions) => {
             array::read(contract, (item, dimensions), old, reader, left)?
@@ -299,7 +329,9 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
             read_container(contract, ty, old, reader, left)?
         }
         Type::Named(id) => match &contract.schema()[*id].kind {
-            TypeKind::Enum(def) => Value::Enum(reader.enumeration(&EnumNames(def))?),
+            TypeKind::Enum(def) => {
+                Value::Enum(reader.enumeration(&EnumNames(def, is_null(contract, *id)))?)
+            }
             _ => read_named(contract, *id, old, None, reader, left)?,
         },
         Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),
@@ -391,7 +423,7 @@ pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
     if reader.is_positional() {
         return positional::read_struct(contract, table, value, reader, left);
     }
-    reader.begin_struct()?;
+    reader.begin_message(table.form)?;
     read_rest(contract, table, value, Begun::default(), reader, left)
 }
 
@@ -432,6 +464,11 @@ pub(crate) fn read_rest<'de, R: Reader<'de> + ?Sized>(
                 let old = value.take(row.id);
                 if table.union {
                     value.clear();
+                }
+                if row.oneof.is_some() {
+                    // The last one counts.
+                    let others = table.wire().iter().filter(|other| other.oneof == row.oneof);
+                    others.for_each(|other| drop(value.take(other.id)));
                 }
                 let field = read_row(contract, table, index, old, reader, left)?;
                 if let Some(field) = field {

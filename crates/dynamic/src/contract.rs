@@ -1,10 +1,12 @@
 use crate::array;
 use dovetail_schema::{
-    Field, IntFormat, Method, Presence, Schema, Sharing, Struct, StructKind, Type, TypeId, TypeKind,
+    Field, IntFormat, JsonForm, Method, Presence, Schema, Sharing, Struct, StructKind, Type,
+    TypeId, TypeKind,
 };
 use dovetail_wire::description::Logical;
 use dovetail_wire::{self as wire, Kind};
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 /// A schema, with the tables that encodings ask for when they meet a struct.
 pub struct Contract<'a> {
@@ -23,6 +25,8 @@ pub struct Table<'a> {
     pub fields: Vec<&'a Field>,
     /// True for a union: at most one field is present.
     pub union: bool,
+    /// What the struct is in JSON.
+    pub(crate) form: wire::Form,
     /// True for the reply of a method: where fields have no ids, it is a union.
     reply: bool,
     types: Vec<&'a Type>,
@@ -39,6 +43,11 @@ impl<'a> Contract<'a> {
             TypeKind::Struct(def) => {
                 let mut table = Table::of_struct(schema, def);
                 table.leave_out_zeros(schema, TypeId(id as u32));
+                table.form = match schema.json_form(TypeId(id as u32)) {
+                    JsonForm::Bare => wire::Form::Bare,
+                    JsonForm::Mask => wire::Form::Mask,
+                    JsonForm::Fields | JsonForm::Null => wire::Form::Fields,
+                };
                 Some(table)
             }
             _ => None,
@@ -151,6 +160,12 @@ impl<'a> Table<'a> {
         row.key_format = format(field.protobuf.key_format);
         row.expanded = field.protobuf.expanded;
         row.group = field.protobuf.delimited;
+        row.nullable = match schema.resolve(&field.ty) {
+            Type::Dynamic => true,
+            Type::Named(id) => schema.json_form(*id) == JsonForm::Null,
+            _ => false,
+        };
+        row.oneof = self.oneof(field);
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }
@@ -181,6 +196,18 @@ impl<'a> Table<'a> {
     pub(crate) fn is_optional(&self, index: usize) -> bool {
         let own = self.fields.get(index);
         own.is_some_and(|f| f.presence == Presence::Optional && f.sharing == Sharing::Value)
+    }
+
+    /// The number of the field's oneof, before its own row has been made.
+    fn oneof(&self, field: &Field) -> Option<NonZeroU16> {
+        let name = field.protobuf.oneof.as_ref()?;
+        let mut rows = self.fields.iter().zip(&self.wire);
+        let member = rows.find(|(other, _)| other.protobuf.oneof.as_ref() == Some(name));
+        let most = self.wire.iter().filter_map(|row| row.oneof).max();
+        match member {
+            Some((_, row)) => row.oneof,
+            None => NonZeroU16::MIN.checked_add(most.map_or(0, NonZeroU16::get)),
+        }
     }
 
     /// Whether the row with this index is a reference.

@@ -4,8 +4,8 @@ use crate::codec::{MISTYPED, deeper, read_rest, too_deep, write_fields};
 use crate::{Contract, Struct, Value, positional};
 use dovetail_schema::{Type, TypeId};
 use dovetail_wire::{
-    Begun, DecodeError, DecodeErrorKind, EncodeError, NODE_MEMORY, Numbered, Reader, Reference,
-    UnknownValue, Writer, read_reference, reserved, write_reference, write_type,
+    Begun, DecodeError, DecodeErrorKind, EncodeError, Form, NODE_MEMORY, Numbered, Reader,
+    Reference, UnknownValue, Writer, read_reference, reserved, write_reference, write_type,
 };
 
 /// Writes a struct, or one that extends it. `begun` is true for one that has begun already, as a node.
@@ -33,7 +33,7 @@ pub(crate) fn write_named<W: Writer + ?Sized>(
         return positional::write_struct(contract, table, fields, writer, left);
     }
     if !begun {
-        writer.begin_struct()?;
+        writer.begin_message(form(contract, id))?;
     }
     if member != id {
         write_type(&contract.schema()[member].name, writer)?;
@@ -83,6 +83,11 @@ pub(crate) fn write_ref<W: Writer + ?Sized>(
     }
 }
 
+/// What a struct is in JSON.
+fn form(contract: &Contract<'_>, id: TypeId) -> Form {
+    contract.table(id).map_or(Form::Fields, |table| table.form)
+}
+
 /// Reads a struct, or one that extends it. `old` is what the field has so far.
 pub(crate) fn read_named<'de, R: Reader<'de> + ?Sized>(
     contract: &Contract<'_>,
@@ -104,7 +109,7 @@ pub(crate) fn read_named<'de, R: Reader<'de> + ?Sized>(
     let mut begun = match begun {
         Some(begun) => begun,
         None => {
-            reader.begin_struct()?;
+            reader.begin_message(form(contract, id))?;
             Begun::default()
         }
     };

@@ -65,6 +65,9 @@ impl Value {
             Value::String(value) => value.is_empty(),
             Value::Bytes(value) => value.is_empty(),
             Value::Enum(value) => *value == 0,
+            Value::List(items) => items.is_empty(),
+            Value::Map(entries) => entries.is_empty(),
+            Value::Dynamic(Dynamic::Unknown(fields)) => fields.is_empty(),
             _ => false,
         }
     }

@@ -19,7 +19,8 @@ pub use annotation::{Annotation, Annotations, TypedAnnotation};
 pub use service::{Idempotency, Method, Service, Stream};
 pub use types::{
     ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, IntFormat,
-    Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef, TypeKind,
+    JsonForm, Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef,
+    TypeKind,
 };
 pub use value::Value;
 
@@ -141,15 +142,31 @@ impl Schema {
     }
 
     /// Whether protobuf leaves the field of a type out where its value is zero or empty: one without presence, in a contract
-    /// in protobuf's language. Containers never leave a trace when they are empty.
+    /// in protobuf's language.
     pub fn is_implicit(&self, owner: TypeId, field: &Field) -> bool {
         self[self[owner].package].messages
             && field.presence == Presence::Default
             && match self.resolve(&field.ty) {
-                Type::List(_) | Type::Set(_) | Type::Map(..) => false,
                 Type::Named(id) => matches!(self[*id].kind, TypeKind::Enum(_)),
                 _ => true,
             }
+    }
+
+    /// What a type is in protobuf's JSON, if it is one of `google.protobuf` that has a form of its own there.
+    pub fn json_form(&self, id: TypeId) -> JsonForm {
+        let def = &self[id];
+        let package = &self[def.package];
+        if !package.messages || package.name != "google.protobuf" {
+            return JsonForm::Fields;
+        }
+        match def.name.as_str() {
+            "DoubleValue" | "FloatValue" | "Int64Value" | "UInt64Value" | "Int32Value"
+            | "UInt32Value" | "BoolValue" | "StringValue" | "BytesValue" | "Struct"
+            | "ListValue" => JsonForm::Bare,
+            "FieldMask" => JsonForm::Mask,
+            "NullValue" => JsonForm::Null,
+            _ => JsonForm::Fields,
+        }
     }
 
     /// Finds a type by `name`, or by `package.name`; an unqualified name is looked up in the root package.

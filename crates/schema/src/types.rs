@@ -338,3 +338,16 @@ pub struct Reserved {
     /// Names.
     pub names: Vec<String>,
 }
+
+/// What a type is in protobuf's JSON (<https://protobuf.dev/programming-guides/json/>).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonForm {
+    /// A message: an object with its fields; an enum: the name of its value.
+    Fields,
+    /// The value of its one field.
+    Bare,
+    /// The paths in its one field as one text.
+    Mask,
+    /// `null`.
+    Null,
+}

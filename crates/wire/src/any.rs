@@ -1,4 +1,9 @@
-use crate::{DecodeError, EncodeError, Encoding, Message, Value, message};
+use crate::any_types::{self, AnyType, Registered};
+use crate::description::{Logical, Named, Type};
+use crate::{
+    DecodeError, EncodeError, Encoding, Kind, Message, Reader, Value, Writer, message,
+    read_message, write_message,
+};
 use bytes::Bytes;
 use std::fmt;
 
@@ -32,10 +37,36 @@ pub struct Any {
 }
 
 message!(Any [Any] {
-    1 type_name as "type_url": String,
-    2 value: Bytes,
-    3 encoding: i32,
+    1 type_name as "type_url": String [implicit],
+    2 value: Bytes [implicit],
+    3 encoding: i32 [implicit],
 });
+
+/// With the fields of the message in JSON, where its type is known.
+impl Value for Any {
+    const KIND: Kind = Kind::Struct;
+
+    fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        match writer.any_message(self, &Registered)? {
+            true => Ok(()),
+            false => write_message(self, writer),
+        }
+    }
+
+    fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        match reader.any_message(&Registered)? {
+            Some(value) => {
+                *self = value;
+                Ok(())
+            }
+            None => read_message(self, reader),
+        }
+    }
+
+    fn describe() -> Type<Named> {
+        Type::Logical(Logical::Any)
+    }
+}
 
 impl Any {
     /// The encodings that a value can be in, by number: those that say which fields come.
@@ -70,6 +101,28 @@ impl Any {
             value: encoding.to_bytes(message)?.into(),
             encoding: number as i32,
         })
+    }
+
+    /// Makes types known to JSON, which shows a message in an `Any` with its fields: for the whole process, before the first
+    /// call. Without it such a message is base64, and refused where a peer sends its fields.
+    ///
+    /// ```
+    /// use dovetail_wire::{Any, AnyType, Encoding, json, message};
+    ///
+    /// #[derive(Debug, Default, PartialEq)]
+    /// struct Origin {
+    ///     host: String,
+    /// }
+    ///
+    /// message!(Origin { 1 host: String, });
+    ///
+    /// Any::register(&[AnyType::of::<Origin>("shared.Origin")]);
+    /// let any: Any = json::from_bytes(br#"{"@type": "example.com/shared.Origin", "host": "here"}"#)?;
+    /// assert_eq!(any.unpack::<Origin>()?.host, "here");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register(types: &[AnyType]) {
+        any_types::register(types);
     }
 
     /// The name of the type without what stands before the last slash.

@@ -42,6 +42,10 @@ impl<T: Value> Value for Vec<T> {
         }
         Ok(())
     }
+    #[inline]
+    fn is_zero(&self) -> bool {
+        self.is_empty()
+    }
 
     fn describe() -> Type<Named> {
         Type::List(Box::new(<T as Value>::describe()))
@@ -194,6 +198,10 @@ macro_rules! set {
                 }
                 Ok(())
             }
+            #[inline]
+            fn is_zero(&self) -> bool {
+                self.is_empty()
+            }
 
             fn describe() -> Type<Named> {
                 Type::Set(Box::new(<$element as Value>::describe()))
@@ -239,6 +247,10 @@ macro_rules! map {
                     self.insert(key, value);
                 }
                 Ok(())
+            }
+            #[inline]
+            fn is_zero(&self) -> bool {
+                self.is_empty()
             }
 
             fn describe() -> Type<Named> {

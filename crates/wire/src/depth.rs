@@ -28,6 +28,14 @@ impl Depth {
         }
     }
 
+    /// The limits for a message inside this one.
+    pub(crate) fn left(&self) -> Limits {
+        Limits {
+            depth: self.left,
+            ..Limits::default()
+        }
+    }
+
     /// One level up. A caller that leaves more often than it enters gains no depth.
     #[inline]
     pub(crate) fn leave(&mut self) {

@@ -58,6 +58,7 @@ union!(Dynamic [Dynamic] {
 /// Where the encoding says of values what they are, they are written so; else as a union.
 impl Value for Dynamic {
     const KIND: Kind = Kind::Struct;
+    const NULLABLE: bool = true;
 
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         match writer.dynamic(self)? {
@@ -76,6 +77,10 @@ impl Value for Dynamic {
         }
     }
 
+    fn is_zero(&self) -> bool {
+        matches!(self, Self::Unknown(fields) if fields.is_empty())
+    }
+
     fn describe() -> Type<Named> {
         Type::Logical(Logical::Dynamic)
     }
@@ -85,7 +90,7 @@ impl Value for Dynamic {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NullValue(pub i32);
 
-enumeration!(NullValue {
+enumeration!(NullValue json Null {
     /// Nothing.
     NULL_VALUE = 0,
 });
@@ -97,7 +102,7 @@ pub struct DynamicMap {
     pub fields: BTreeMap<String, Dynamic>,
 }
 
-message!(DynamicMap {
+message!(DynamicMap json Bare {
     1 fields: BTreeMap<String, Dynamic>,
 });
 
@@ -108,7 +113,7 @@ pub struct DynamicList {
     pub values: Vec<Dynamic>,
 }
 
-message!(DynamicList {
+message!(DynamicList json Bare {
     1 values: Vec<Dynamic>,
 });
 

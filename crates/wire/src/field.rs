@@ -1,3 +1,5 @@
+use std::num::NonZeroU16;
+
 /// The shape of a value, as far as an encoding needs to know it before it sees the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -76,6 +78,10 @@ pub struct Field<'a> {
     pub expanded: bool,
     /// True for a message, or a list of messages, that protobuf writes as groups.
     pub group: bool,
+    /// True where `null` is a value in JSON, and not the absence of one.
+    pub nullable: bool,
+    /// The oneof that the field belongs to: at most one field of the same number has a value.
+    pub oneof: Option<NonZeroU16>,
 }
 
 impl<'a> Field<'a> {
@@ -91,6 +97,8 @@ impl<'a> Field<'a> {
             implicit: false,
             expanded: false,
             group: false,
+            nullable: false,
+            oneof: None,
         }
     }
 
@@ -124,6 +132,13 @@ impl<'a> Field<'a> {
         self
     }
 
+    /// Takes `null` in JSON for a value.
+    #[doc(hidden)]
+    pub const fn nullable(mut self, nullable: bool) -> Self {
+        self.nullable = nullable;
+        self
+    }
+
     /// Leaves the field out in protobuf where its value is zero or empty.
     pub const fn implicit(mut self) -> Self {
         self.implicit = true;
@@ -152,4 +167,16 @@ pub(crate) fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> 
     behind
         .map(|index| index + before.len())
         .or_else(|| before.iter().position(|field| field.id == id))
+}
+
+/// What a message is in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// An object with a member for each field.
+    #[default]
+    Fields,
+    /// The value of its one field, as `google.protobuf.Int32Value` and `Struct` are.
+    Bare,
+    /// The paths in its one field as one text, as `google.protobuf.FieldMask` is.
+    Mask,
 }

@@ -14,6 +14,9 @@ pub trait FieldValue: Default {
     /// The shape of the value.
     const KIND: Kind;
 
+    /// True where JSON's `null` is one of its values, and not the absence of one.
+    const NULLABLE: bool = false;
+
     /// Writes the field with its header, if there is something to write.
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -122,6 +125,7 @@ impl FieldValue for () {
 
 impl<T: Value> FieldValue for T {
     const KIND: Kind = T::KIND;
+    const NULLABLE: bool = T::NULLABLE;
 
     #[inline]
     fn write_field<W: Writer + ?Sized>(
@@ -129,7 +133,9 @@ impl<T: Value> FieldValue for T {
         field: &Field<'_>,
         writer: &mut W,
     ) -> Result<(), EncodeError> {
-        if field.implicit && writer.leaves_out_defaults() && self.is_zero() {
+        // A `dynamic` that is nothing is not there, either.
+        let implicit = field.implicit || T::NULLABLE && matches!(T::KIND, Kind::Struct);
+        if implicit && writer.leaves_out_defaults() && self.is_zero() {
             return Ok(());
         }
         writer.begin_field(field)?;
@@ -169,6 +175,7 @@ impl<T: Value> FieldValue for T {
 
 impl<T: Value> FieldValue for Option<T> {
     const KIND: Kind = T::KIND;
+    const NULLABLE: bool = T::NULLABLE;
 
     #[inline]
     fn write_field<W: Writer + ?Sized>(

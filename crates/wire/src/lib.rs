@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 
 mod any;
+mod any_types;
 mod array;
 mod blobs;
 #[cfg(feature = "time")]
@@ -58,12 +59,14 @@ pub mod json;
 pub mod layout;
 pub mod msgpack;
 pub mod protobuf;
+mod required;
 pub mod reserved;
 pub mod tagged;
 pub mod tagless;
 pub mod thrift;
 
 pub use any::{Any, UnpackError};
+pub use any_types::{AnyType, AnyTypes, UNREADABLE};
 pub use array::{Array, Fixed, Free, LongArray, Shape, WrongShape};
 #[doc(hidden)]
 pub use array::{check_shape, read_array, write_array, wrong_count};
@@ -79,11 +82,13 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
 #[doc(hidden)]
 pub use family::{Member, check_distinct, write_place, write_type};
-pub use field::{Field, IntFormat, Kind};
+pub use field::{Field, Form, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, SeenFields, read_message, read_rest, write_message};
 pub use names::Names;
+#[doc(hidden)]
+pub use names::Null;
 pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};
@@ -98,6 +103,7 @@ pub use reference::{
 };
 #[doc(hidden)]
 pub use reference::{read_required, write_required};
+pub use required::Required;
 pub use reserved::Begun;
 #[cfg(feature = "time")]
 pub use time::{Date, Offset, SignedDuration, Timestamp, TimestampTz};

@@ -58,6 +58,14 @@ impl Budget {
         self.depth_left += 1;
     }
 
+    /// The limits for a message inside this one.
+    pub fn left(&self) -> Limits {
+        Limits {
+            depth: self.depth_left,
+            allocation: self.allocation_left,
+        }
+    }
+
     /// How deep the decoder is now.
     pub fn depth(&self) -> usize {
         self.limits.depth - self.depth_left

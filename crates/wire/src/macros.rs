@@ -10,7 +10,7 @@
 /// the map's keys. In protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers of a list
 /// one by one, and `[group]` writes messages as groups. `..name` is the field that keeps unknown fields; without it
 /// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
-/// every contract has, see [`Logical`](crate::description::Logical).
+/// every contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
 ///
 /// ```
 /// use dovetail_wire::{Message, UnknownFields, message};
@@ -33,7 +33,7 @@
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? {
+    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? $(json $form:ident)? {
         $($(#[doc = $field_doc:expr])* $id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         $(..$($unknown:ident).+)?
     }) => {
@@ -42,6 +42,7 @@ macro_rules! message {
             const FIELDS: &'static [$crate::Field<'static>] = &[
                 $($crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?)),*
             ];
+            $(const FORM: $crate::Form = $crate::Form::$form;)?
 
             #[inline]
             fn write_fields<W: $crate::Writer + ?Sized>(
@@ -357,7 +358,7 @@ macro_rules! union {
 /// ```
 #[macro_export]
 macro_rules! enumeration {
-    ($type:ident $(as $type_name:literal)? { $($(#[$meta:meta])* $name:ident $(as $wire_name:literal)? = $number:literal,)* }) => {
+    ($type:ident $(as $type_name:literal)? $(json $form:ident)? { $($(#[$meta:meta])* $name:ident $(as $wire_name:literal)? = $number:literal,)* }) => {
         impl $type {
             $($(#[$meta])* pub const $name: Self = Self($number);)*
 
@@ -388,7 +389,7 @@ macro_rules! enumeration {
         }
 
         $crate::enumeration_value!(
-            $type $($type_name)?, $crate::names!($($name $($wire_name)? = $number),*),
+            $type $($type_name)? $(json $form)?, $crate::names!($($name $($wire_name)? = $number),*),
             |value| value.0, |number| Self(number), []
         );
     };
@@ -481,10 +482,17 @@ macro_rules! names {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! enumeration_value {
-    ($type:ident $($type_name:literal)?, $names:expr, |$value:ident| $to:expr, |$number:ident| $from:expr,
+    ($type:ident $($type_name:literal)? json Null, $names:expr, $($rest:tt)*) => {
+        $crate::enumeration_value!($type $($type_name)? [true], $crate::Null($names), $($rest)*);
+    };
+    ($type:ident $($type_name:literal)?, $($rest:tt)*) => {
+        $crate::enumeration_value!($type $($type_name)? [false], $($rest)*);
+    };
+    ($type:ident $($type_name:literal)? [$null:literal], $names:expr, |$value:ident| $to:expr, |$number:ident| $from:expr,
         [$($doc:expr),*] $([$($value_doc:expr),*])*) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Enum;
+            const NULLABLE: bool = $null;
 
             #[inline]
             fn write<W: $crate::Writer + ?Sized>(
@@ -549,8 +557,9 @@ macro_rules! enumeration_value {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message_value {
-    // Has one of its own.
+    // These have one of their own.
     ($type:ident Dynamic) => {};
+    ($type:ident Any) => {};
     ($type:ident $($logical:ident)?) => {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Struct;
@@ -610,7 +619,7 @@ macro_rules! field {
             $id,
             $crate::wire_name!($($field).+ $($name)?),
             <$ty as $crate::FieldValue>::KIND,
-        )$(.$attribute())*
+        ).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute())*
     };
 }
 

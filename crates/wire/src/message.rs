@@ -2,8 +2,8 @@ use crate::Kind;
 use crate::description::{Definition, Named, Notes};
 use crate::layout::{Layout, Tagless};
 use crate::{
-    Begun, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, NextField, Plain, Reader,
-    UnknownFields, Writer, plain,
+    Begun, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Form, NextField, Plain,
+    Reader, UnknownFields, Writer, plain,
 };
 
 /// A struct, union or exception: a table of fields, and how to walk them.
@@ -15,6 +15,9 @@ pub trait Message: Default {
     const NAME: &'static str;
     /// The fields, in order of definition, inherited ones first.
     const FIELDS: &'static [Field<'static>];
+
+    /// What it is in JSON.
+    const FORM: Form = Form::Fields;
 
     /// Writes the fields that have a value, then the unknown ones.
     fn write_fields<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
@@ -86,7 +89,7 @@ pub fn write_message<M: Message, W: Writer + ?Sized>(
     if writer.is_positional() {
         return write_positional(message, writer);
     }
-    writer.begin_struct()?;
+    writer.begin_message(M::FORM)?;
     message.write_fields(writer)?;
     writer.end_struct()
 }
@@ -129,7 +132,7 @@ pub fn read_message<'de, M: Message, R: Reader<'de> + ?Sized>(
     if reader.is_positional() {
         return read_positional(message, reader);
     }
-    reader.begin_struct()?;
+    reader.begin_message(M::FORM)?;
     let (mut begun, mut seen) = (Begun::default(), SeenFields::default());
     message.read_in_order(&mut begun.cursor, &mut seen, reader)?;
     read_others(message, begun, seen, reader)

@@ -5,6 +5,30 @@ pub trait Names {
 
     /// The number with this name.
     fn number(&self, name: &str) -> Option<i32>;
+
+    /// True for `google.protobuf.NullValue`, of which the only value is `null` in JSON.
+    fn is_null(&self) -> bool {
+        false
+    }
+}
+
+/// The names of an enum that is `null` in JSON.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Null<N>(pub N);
+
+impl<N: Names> Names for Null<N> {
+    fn name(&self, number: i32) -> Option<&str> {
+        self.0.name(number)
+    }
+
+    fn number(&self, name: &str) -> Option<i32> {
+        self.0.number(name)
+    }
+
+    fn is_null(&self) -> bool {
+        true
+    }
 }
 
 /// Numbers with their names, in the order of the contract.

@@ -1,7 +1,7 @@
 use crate::layout::BlockLayout;
 use crate::{
-    Budget, DecodeError, DecodeErrorKind, Dynamic, Field, Kind, Names, Numbers, ReadNodes,
-    UnknownValue,
+    AnyTypes, Budget, DecodeError, DecodeErrorKind, Dynamic, Field, Form, Kind, Names, Numbers,
+    ReadNodes, UnknownValue,
 };
 use bytes::Bytes;
 use std::any::Any;
@@ -124,6 +124,17 @@ pub trait Reader<'de> {
     /// of values what they are.
     fn dynamic(&mut self) -> Result<Option<Dynamic>> {
         Ok(None)
+    }
+    /// Reads a message of any type, by the name that the encoding gives it. `None`, and nothing is read, where the carrier
+    /// comes.
+    fn any_message(&mut self, types: &dyn AnyTypes) -> Result<Option<crate::Any>> {
+        let _ = types;
+        Ok(None)
+    }
+    /// Begins a message that has this form in JSON; elsewhere it is a struct like any other.
+    fn begin_message(&mut self, form: Form) -> Result<()> {
+        let _ = form;
+        self.begin_struct()
     }
     /// Begins the parameters of a call.
     fn begin_params(&mut self) -> Result<()> {

@@ -153,8 +153,8 @@ pub(crate) struct Seconds {
 }
 
 message!(Seconds {
-    1 seconds: i64,
-    2 nanos: i32,
+    1 seconds: i64 [implicit],
+    2 nanos: i32 [implicit],
 });
 
 /// The carrier of instants with an offset: that of instants, and one field more.
@@ -166,9 +166,9 @@ pub(crate) struct SecondsAndOffset {
 }
 
 message!(SecondsAndOffset {
-    1 seconds: i64,
-    2 nanos: i32,
-    3 offset: i32,
+    1 seconds: i64 [implicit],
+    2 nanos: i32 [implicit],
+    3 offset: i32 [implicit],
 });
 
 /// Nanoseconds count forward, also before 1970.
@@ -195,14 +195,52 @@ fn out_of_range(what: String) -> DecodeError {
     DecodeError::malformed(what + ", which is out of range")
 }
 
+/// The first second of a timestamp in JSON, 0001-01-01T00:00:00Z, as `google/protobuf/timestamp.proto` says.
+const FIRST_SECOND: i64 = -62_135_596_800;
+
 /// An instant with as many digits behind the point as protobuf's JSON has: none, 3, 6 or 9.
 struct Rfc3339(Timestamp, i32);
 
 impl fmt::Display for Rfc3339 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rfc3339(timestamp, nanos) = self;
+        if timestamp.as_second() < FIRST_SECOND {
+            return Err(fmt::Error);
+        }
         write!(f, "{timestamp:.*}", digits(nanos.unsigned_abs()))
     }
+}
+
+/// An instant in the one form of RFC 3339 that protobuf's JSON has, from the year 1 on: `1972-01-01T10:00:20.021Z`.
+struct Strict(Timestamp);
+
+impl FromStr for Strict {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (date, rest) = text
+            .split_at_checked("1972-01-01T10:00:20".len())
+            .ok_or(())?;
+        let fraction = rest.strip_prefix('.').unwrap_or(rest);
+        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+        let zone = fraction.get(digits..).unwrap_or_default();
+        let whole = looks_like(date, "0000-00-00T00:00:00") && !date.starts_with("0000");
+        let fraction = matches!((rest.starts_with('.'), digits), (false, 0) | (true, 1..=9));
+        let zone = zone == "Z" || looks_like(zone, "+00:00") || looks_like(zone, "-00:00");
+        match whole && fraction && zone {
+            true => text.parse().map(Strict).map_err(drop),
+            false => Err(()),
+        }
+    }
+}
+
+/// True where the text has digits in the places of zeros, and otherwise is the form itself.
+fn looks_like(text: &str, form: &str) -> bool {
+    let fits = |(byte, form): (u8, u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        form => byte == form,
+    };
+    text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
 }
 
 /// A duration as protobuf's JSON has it: `-1.500s`.
@@ -210,6 +248,9 @@ struct InSeconds(SignedDuration);
 
 impl fmt::Display for InSeconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.as_secs().unsigned_abs() > MOST_SECONDS.unsigned_abs() {
+            return Err(fmt::Error);
+        }
         let seconds = self.0.as_secs().unsigned_abs();
         let nanos = self.0.subsec_nanos().unsigned_abs();
         let sign = if self.0.is_negative() { "-" } else { "" };
@@ -223,6 +264,9 @@ impl fmt::Display for InSeconds {
     }
 }
 
+/// The most seconds of a duration in JSON: 10,000 years, as `google/protobuf/duration.proto` says.
+const MOST_SECONDS: i64 = 315_576_000_000;
+
 impl FromStr for InSeconds {
     type Err = ();
 
@@ -234,7 +278,10 @@ impl FromStr for InSeconds {
         }
         let nanos: i32 = format!("{fraction:0<9}").parse().map_err(drop)?;
         let sign = if seconds.starts_with('-') { -1 } else { 1 };
-        let seconds = seconds.parse().map_err(drop)?;
+        let seconds: i64 = seconds.parse().map_err(drop)?;
+        if !(-MOST_SECONDS..=MOST_SECONDS).contains(&seconds) {
+            return Err(());
+        }
         Ok(InSeconds(SignedDuration::new(seconds, sign * nanos)))
     }
 }
@@ -285,7 +332,7 @@ impl Carried for Timestamp {
     #[inline]
     fn read_own<'de, R: Reader<'de> + ?Sized>(reader: &mut R) -> Result<Option<Self>, DecodeError> {
         let Some((seconds, nanos)) = reader.timestamp()? else {
-            return from_text(reader);
+            return Ok(from_text(reader)?.map(|Strict(timestamp)| timestamp));
         };
         // Too many for an `i32` are too many.
         join(seconds, i32::try_from(nanos).unwrap_or(i32::MAX)).map(Some)

@@ -15,6 +15,9 @@ pub trait Value: Default {
     /// Its shape.
     const KIND: Kind;
 
+    /// True where JSON's `null` is one of its values.
+    const NULLABLE: bool = false;
+
     /// Writes the value.
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
@@ -317,6 +320,7 @@ impl<T: Value> Value for Arc<T> {
 
 impl<T: Value> Value for Box<T> {
     const KIND: Kind = T::KIND;
+    const NULLABLE: bool = T::NULLABLE;
 
     #[inline]
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {

@@ -1,5 +1,5 @@
 use crate::layout::BlockLayout;
-use crate::{Dynamic, EncodeError, Field, Kind, Names, Numbers, WrittenNodes};
+use crate::{AnyTypes, Dynamic, EncodeError, Field, Form, Kind, Names, Numbers, WrittenNodes};
 use bytes::Bytes;
 use std::any::Any;
 use std::fmt;
@@ -118,6 +118,21 @@ pub trait Writer {
     fn dynamic(&mut self, value: &Dynamic) -> std::result::Result<bool, EncodeError> {
         let _ = value;
         Ok(false)
+    }
+    /// Writes a message of any type with its fields. False, and nothing is written, where its type is unknown, or the
+    /// encoding is not one for people.
+    fn any_message(
+        &mut self,
+        value: &crate::Any,
+        types: &dyn AnyTypes,
+    ) -> std::result::Result<bool, EncodeError> {
+        let _ = (value, types);
+        Ok(false)
+    }
+    /// Begins a message that has this form in JSON; elsewhere it is a struct like any other.
+    fn begin_message(&mut self, form: Form) -> Result {
+        let _ = form;
+        self.begin_struct()
     }
     /// Begins the parameters of a call, a struct with this table.
     fn begin_params(&mut self, fields: &[Field<'_>]) -> Result {

@@ -112,3 +112,27 @@ fn python() {
         std::fs::write(path, text + "\n").unwrap();
     }
 }
+
+/// Values that are carried everywhere but in JSON, or in protobuf, whose types do not have them.
+#[test]
+fn beyond_what_protobufs_types_have() {
+    fn check<T: Value + Debug + PartialEq>(value: &T, refused: &[&str]) {
+        for encoding in Encoding::BUILT_IN {
+            match encoding.to_bytes(value) {
+                Ok(bytes) => {
+                    assert_eq!(encoding.from_bytes::<T>(&bytes.into()).as_ref(), Ok(value))
+                }
+                Err(_) => assert!(
+                    refused.contains(&encoding.name()),
+                    "{encoding:?}: {value:?}"
+                ),
+            }
+        }
+    }
+    check(&Timestamp::MIN, &["json"]);
+    check(&SignedDuration::MIN, &["json"]);
+    check(&SignedDuration::MAX, &["json"]);
+    check(&Dynamic::from(i64::MAX), &["protobuf"]);
+    check(&Dynamic::from(u64::MAX), &["protobuf"]);
+    check(&Dynamic::from(f64::INFINITY), &["json"]);
+}

@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail_wire::{
-    Bytes, Date, Decimal, Dynamic, Encoding, Limits, Offset, OrderedFloat, SignedDuration,
-    Timestamp, TimestampTz, Uuid, Value, enumeration, json, message,
+    Any, Bytes, Date, Decimal, Dynamic, DynamicMap, Encoding, Limits, Offset, OrderedFloat,
+    SignedDuration, Timestamp, TimestampTz, Uuid, Value, enumeration, json, message,
 };
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -196,8 +196,8 @@ fn forms() {
     );
     check(SignedDuration::new(0, -1), &["\"-0.000000001s\""]);
     check(
-        SignedDuration::MIN,
-        &["\"-9223372036854775808.999999999s\""],
+        SignedDuration::new(-315_576_000_000, -999_999_999),
+        &["\"-315576000000.999999999s\""],
     );
     check(Decimal::new(-1250, 2), &["\"-12.50\""]);
     let nothing: [(&str, Dynamic); 0] = [];
@@ -215,6 +215,66 @@ fn forms() {
     ] {
         check(value, &[text]);
     }
+}
+
+/// Messages of protobuf that are something else in JSON than an object with their fields.
+#[test]
+fn messages_with_a_form_of_their_own() {
+    #[derive(Debug, Default, PartialEq)]
+    struct Wrapped {
+        value: i64,
+    }
+    message!(Wrapped json Bare { 1 value: i64 [implicit], });
+    #[derive(Debug, Default, PartialEq)]
+    struct Paths {
+        paths: Vec<String>,
+    }
+    message!(Paths json Mask { 1 paths: Vec<String> [implicit], });
+    #[derive(Debug, Default, PartialEq)]
+    struct Holder {
+        number: Option<Wrapped>,
+        numbers: Vec<Wrapped>,
+        mask: Option<Paths>,
+        value: Option<Dynamic>,
+        zero: i32,
+    }
+    message!(Holder {
+        1 number: Option<Wrapped>,
+        2 numbers: Vec<Wrapped> [implicit],
+        3 mask: Option<Paths>,
+        4 value: Option<Dynamic>,
+        5 zero: i32 [implicit],
+    });
+
+    check(Holder::default(), &["{}", "{\"number\":null,\"zero\":0}"]);
+    let wrapped = |value| Wrapped { value };
+    let paths = ["foo_bar.baz", "x"].map(str::to_owned);
+    check(
+        Holder {
+            number: Some(wrapped(0)),
+            numbers: vec![wrapped(1), wrapped(-2)],
+            mask: Some(Paths {
+                paths: paths.into(),
+            }),
+            value: Some(Dynamic::NULL),
+            zero: 0,
+        },
+        &[
+            r#"{"number":"0","numbers":["1","-2"],"mask":"fooBar.baz,x","value":null}"#,
+            r#"{"value":null,"mask":"fooBar.baz,x","number":"\u0030","numbers":[1,-2]}"#,
+        ],
+    );
+    check(Paths::default(), &["\"\""]);
+    for path in ["fooBar", "foo__bar", "foo_3_bar"] {
+        let mask = Paths {
+            paths: vec![path.to_owned()],
+        };
+        assert!(json::to_bytes(&mask).is_err(), "{path}");
+    }
+    let nan = Dynamic::from(f64::NAN);
+    assert!(json::to_bytes(&nan).is_err());
+    let all = DynamicMap::default();
+    check(all, &["{}"]);
 }
 
 #[test]
@@ -253,6 +313,35 @@ fn what_is_refused() {
     refused::<Timestamp>(
         "\"yesterday\"",
         "\"yesterday\" is no date or time of the kind that is expected",
+    );
+    for text in [
+        "2026-11-22t13:29:05Z",
+        "2026-11-22T13:29:05z",
+        "2026-11-22 13:29:05Z",
+        "2026-11-22T13:29:05",
+        "2026-11-22T13:29:05.Z",
+        "2026-11-22T13:29:05+0100",
+        "2026-11-22T13:29:05+01",
+        "0000-12-31T23:59:59Z",
+    ] {
+        let expected = format!("{text:?} is no date or time of the kind that is expected");
+        refused::<Timestamp>(&format!("{text:?}"), &expected);
+    }
+    refused::<SignedDuration>(
+        "\"315576000001s\"",
+        "\"315576000001s\" is no date or time of the kind that is expected",
+    );
+    refused::<i8>("\" 1\"", &number(" 1"));
+    refused::<f64>("NaN", &number("NaN"));
+    refused::<BTreeMap<i8, i8>>("{1:1}", "[key]: a key without quotes");
+    refused::<BTreeMap<bool, i8>>("{\"x\":1}", "[key]: a key that is no truth value");
+    refused::<Inner>(
+        "{\"someNumber\":1,\"some_number\":1}",
+        "the member \"some_number\" comes twice",
+    );
+    refused::<Any>(
+        "{\"@type\":\"a/b.C\",\"x\":1}",
+        "an any of the type \"b.C\", which is not registered",
     );
     refused::<Bytes>("\"a\"", "bytes that are not base64");
     refused::<Uuid>("\"07\"", "a uuid that is not one");

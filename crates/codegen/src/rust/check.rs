@@ -2,9 +2,7 @@
 
 use crate::Unsupported;
 use crate::facts::Facts;
-use dovetail_schema::{
-    Dimension, Field, Method, Presence, Schema, Sharing, Type, TypeDef, TypeId, TypeKind,
-};
+use dovetail_schema::{Dimension, Field, Method, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
 
 /// Parameters and declared exceptions that the runtime's tables have room for.
 const MOST: usize = 32;
@@ -60,10 +58,6 @@ impl Check<'_> {
                     if field.sharing == Sharing::Ref && self.facts.keyed(id) {
                         let at = format!("{at}, field `{}`", field.name);
                         self.refuse(&at, "a `ref` cannot be compared, and the struct is a key");
-                    }
-                    if field.presence == Presence::Required && self.facts.endless(id, field) {
-                        let at = format!("{at}, field `{}`", field.name);
-                        self.refuse(&at, "a value would have to contain another one of its type without end; make the field `optional`");
                     }
                 }
             }

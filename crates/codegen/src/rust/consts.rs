@@ -48,6 +48,9 @@ impl Module<'_> {
         if field.sharing == Sharing::Ref {
             return Expr::call(format!("{}::new", self.name("Ref")), expr);
         }
+        if self.is_endless(owner, field) {
+            return Expr::call(format!("{}::from", self.name("Required")), expr);
+        }
         if self.cx.facts.recursive(owner, &field.ty) {
             expr = Expr::call(format!("{}::new", self.name("Box")), expr);
         }

@@ -6,7 +6,8 @@ use super::names::{enum_names, field_names, member_names};
 use super::options::Maps;
 use super::text::Text;
 use dovetail_schema::{
-    Enum, Field, IntFormat, Presence, Struct, StructKind, Type, TypeDef, TypeId, TypeKind, Value,
+    Enum, Field, IntFormat, JsonForm, Presence, Struct, StructKind, Type, TypeDef, TypeId,
+    TypeKind, Value,
 };
 
 /// A field with what Rust makes of it.
@@ -60,7 +61,11 @@ impl Module<'_> {
         text.line(&format!("pub struct {name}(pub i32);"));
         text.gap();
         let enumeration = self.name("enumeration");
-        let head = format!("{enumeration}!({name}{} {{", wire_name(name, &def.name));
+        let form = json_form(self.cx.schema.json_form(id));
+        let head = format!(
+            "{enumeration}!({name}{}{form} {{",
+            wire_name(name, &def.name)
+        );
         if kind.values.is_empty() {
             return text.line(&format!("{head}}});"));
         }
@@ -223,7 +228,7 @@ impl Module<'_> {
     fn starts_at_zero(&self, owner: TypeId, field: &Field) -> bool {
         match &field.default {
             None => true,
-            Some(_) if self.is_optional(owner, field) => false,
+            Some(_) if self.is_optional(owner, field) => self.is_absent(owner),
             Some(Value::Bool(value)) => !value,
             Some(Value::Int(value)) => *value == 0,
             Some(Value::Double(value)) => value.to_bits() == 0,
@@ -240,10 +245,18 @@ impl Module<'_> {
     /// The value of a field in a fresh struct.
     fn initial(&self, owner: TypeId, field: &Field) -> Expr {
         match &field.default {
-            Some(value) => self.field_value(owner, field, value),
-            None if self.is_optional(owner, field) => Expr::atom(self.name("None")),
-            None => self.zero(&field.ty),
+            Some(value) if !(self.is_optional(owner, field) && self.is_absent(owner)) => {
+                self.field_value(owner, field, value)
+            }
+            _ if self.is_optional(owner, field) => Expr::atom(self.name("None")),
+            _ => self.zero(&field.ty),
         }
+    }
+
+    /// True where a fresh message has no value in an optional field with a default: in protobuf, the default is what readers
+    /// take for a field that is absent, and never travels.
+    fn is_absent(&self, owner: TypeId) -> bool {
+        self.cx.schema[self.cx.schema[owner].package].messages
     }
 
     /// The value of a type that nobody has given one.
@@ -260,7 +273,8 @@ impl Module<'_> {
     /// The table from which the encodings are made.
     fn print_table(&self, text: &mut Text, kind: &str, id: TypeId, rows: &[Row<'_>], rest: &str) {
         let name = self.cx.names.of_type(id);
-        let wire = wire_name(name, &self.cx.schema[id].name);
+        let wire =
+            wire_name(name, &self.cx.schema[id].name) + json_form(self.cx.schema.json_form(id));
         let table = self.name(kind);
         text.gap();
         if rows.is_empty() {
@@ -354,6 +368,16 @@ pub(super) fn wire_name(rust: &str, contract: &str) -> String {
         String::new()
     } else {
         format!(" as {contract:?}")
+    }
+}
+
+/// What the table says of a type's JSON behind its name.
+fn json_form(form: JsonForm) -> &'static str {
+    match form {
+        JsonForm::Fields => "",
+        JsonForm::Bare => " json Bare",
+        JsonForm::Mask => " json Mask",
+        JsonForm::Null => " json Null",
     }
 }
 

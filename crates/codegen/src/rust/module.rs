@@ -317,6 +317,9 @@ impl<'a> Module<'a> {
         if field.sharing == Sharing::Ref {
             return self.generic("Ref", &[ty]);
         }
+        if self.is_endless(owner, field) {
+            return self.generic("Required", &[ty]);
+        }
         if self.cx.facts.recursive(owner, &field.ty) {
             ty = self.generic("Box", &[ty]);
         }
@@ -326,13 +329,22 @@ impl<'a> Module<'a> {
         ty
     }
 
-    /// A field that could be filled for ever is optional whatever the contract says of it, and what is
+    /// A field that could be filled for ever is optional unless the contract requires it, and what is
     /// chosen in a union is there.
     pub(super) fn is_optional(&self, owner: TypeId, field: &Field) -> bool {
         let facts = &self.cx.facts;
         !facts.is_union(owner)
             && field.sharing == Sharing::Value
-            && (field.presence == Presence::Optional || facts.endless(owner, field))
+            && match field.presence {
+                Presence::Optional => true,
+                Presence::Default => facts.endless(owner, field),
+                Presence::Required => false,
+            }
+    }
+
+    /// True for a required field that could be filled for ever.
+    pub(super) fn is_endless(&self, owner: TypeId, field: &Field) -> bool {
+        field.presence == Presence::Required && self.cx.facts.endless(owner, field)
     }
 
     /// A parameter as a server takes it.

@@ -108,6 +108,12 @@ impl<'de> Lexer<'de> {
                 Cow::Owned(_) => Err(DecodeError::malformed("an escape in a number")),
             };
         }
+        self.bare_number()
+    }
+
+    /// The characters of a number without quotes.
+    pub(crate) fn bare_number(&mut self) -> Result<&'de str, DecodeError> {
+        self.peek()?;
         let rest = self.input.rest();
         // Letters are for exponents, and for `nan` and `inf`, which Python writes without quotes.
         let numeric = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);

@@ -22,7 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod any;
 pub(crate) mod lexer;
+mod mask;
 mod reader;
 pub(crate) mod text;
 mod writer;

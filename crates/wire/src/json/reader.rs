@@ -1,9 +1,11 @@
+use super::any::{self, Parts};
 use super::lexer::{Lexer, not_a_number};
-use super::{RESERVED, RESULT, camel_case};
+use super::{RESERVED, RESULT, camel_case, mask};
+use crate::any_types;
 use crate::reserved::TYPE;
 use crate::{
-    Budget, Cursor, DecodeError, DecodeErrorKind, Dynamic, DynamicList, DynamicMap, Field, Kind,
-    Limits, Names, NextField, ReadNodes, Sequence, UnknownValue,
+    Any, AnyTypes, Budget, Cursor, DecodeError, DecodeErrorKind, Dynamic, DynamicList, DynamicMap,
+    Field, Form, Kind, Limits, Names, NextField, ReadNodes, SeenFields, Sequence, UnknownValue,
 };
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
@@ -11,9 +13,10 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// With or without padding.
-const LENIENT: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+/// With or without padding, whatever the bits behind the last byte are.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
@@ -45,7 +48,13 @@ enum Place {
     /// In a struct that is the value of its one field, before and after that.
     Bare,
     BareEnd,
+    /// In a field mask, before its one field, and among the paths in it.
+    Mask,
+    Paths,
 }
+
+/// A member of an object: its name, and the text of its value.
+type Member<'de> = (Cow<'de, str>, &'de [u8]);
 
 /// Reads values in JSON.
 pub struct Reader<'de> {
@@ -53,8 +62,12 @@ pub struct Reader<'de> {
     budget: Budget,
     nodes: ReadNodes,
     place: Place,
+    /// Which fields of the struct have come, unless they were `null`.
+    seen: SeenFields,
     /// The places around this one.
-    outer: Vec<Place>,
+    outer: Vec<(Place, SeenFields)>,
+    /// The paths of a field mask that have not been read.
+    paths: Option<std::vec::IntoIter<String>>,
     bare: bool,
     /// Which reserved field comes.
     reserved: i32,
@@ -68,7 +81,9 @@ impl<'de> Reader<'de> {
             budget: Budget::new(limits),
             nodes: ReadNodes::default(),
             place: Place::Alone,
+            seen: SeenFields::default(),
             outer: Vec::new(),
+            paths: None,
             bare: false,
             reserved: TYPE,
         }
@@ -112,49 +127,59 @@ impl<'de> Reader<'de> {
 
     fn enter(&mut self, place: Place) -> Result<(), DecodeError> {
         self.budget.enter()?;
-        self.outer.push(self.place);
+        self.outer
+            .push((self.place, std::mem::take(&mut self.seen)));
         self.place = place;
         Ok(())
     }
 
     fn leave(&mut self) {
         self.budget.leave();
-        self.place = self.outer.pop().unwrap_or(Place::Alone);
+        let outer = self.outer.pop();
+        (self.place, self.seen) = outer.unwrap_or((Place::Alone, SeenFields::default()));
     }
 
     /// The characters of a number, perhaps in quotes.
-    fn number(&mut self) -> Result<&'de str, DecodeError> {
-        self.separate()?;
-        let text = self.lexer.number()?;
-        match is_number(text) {
+    fn number(&mut self) -> Result<Cow<'de, str>, DecodeError> {
+        let (text, _) = self.number_text()?;
+        match is_number(&text) {
             true => Ok(text),
-            false => Err(not_a_number(text)),
+            false => Err(not_a_number(&text)),
+        }
+    }
+
+    /// The characters where a number is expected, and whether they have quotes. Those of a key must have some.
+    fn number_text(&mut self) -> Result<(Cow<'de, str>, bool), DecodeError> {
+        let key = self.separate()?;
+        match self.lexer.peek()? {
+            b'"' => Ok((self.lexer.quoted()?, true)),
+            _ if key => Err(DecodeError::malformed("a key without quotes")),
+            _ => Ok((self.lexer.bare_number()?.into(), false)),
         }
     }
 
     fn integer<T: TryFrom<i128>>(&mut self) -> Result<T, DecodeError> {
         let text = self.number()?;
-        let value = text.parse().ok().or_else(|| whole(text));
+        let value = text.parse().ok().or_else(|| whole(&text));
         let value = value.and_then(|value| T::try_from(value).ok());
-        value.ok_or_else(|| not_a_number(text))
+        value.ok_or_else(|| not_a_number(&text))
     }
 
     fn float<T: FromStr + From<f32> + Into<f64> + Copy>(&mut self) -> Result<T, DecodeError> {
-        self.separate()?;
-        let text = self.lexer.number()?;
-        let named = match text {
-            "NaN" => Some(f32::NAN),
-            "Infinity" => Some(f32::INFINITY),
-            "-Infinity" => Some(f32::NEG_INFINITY),
+        let (text, quoted) = self.number_text()?;
+        let named = match &*text {
+            "NaN" if quoted => Some(f32::NAN),
+            "Infinity" if quoted => Some(f32::INFINITY),
+            "-Infinity" if quoted => Some(f32::NEG_INFINITY),
             _ => None,
         };
         if let Some(value) = named {
             return Ok(value.into());
         }
-        let value: Option<T> = is_number(text).then(|| text.parse().ok()).flatten();
+        let value: Option<T> = is_number(&text).then(|| text.parse().ok()).flatten();
         // Beyond the range, it would become infinite.
         let value = value.filter(|value| (*value).into().is_finite());
-        value.ok_or_else(|| not_a_number(text))
+        value.ok_or_else(|| not_a_number(&text))
     }
 
     fn word<T, const N: usize>(&mut self, words: [(&[u8], T); N]) -> Result<T, DecodeError> {
@@ -213,6 +238,45 @@ impl<'de> Reader<'de> {
         Ok(Some(name))
     }
 
+    /// Notes that a field has a value. Nor may it have come before, nor another one of its oneof.
+    fn note(&mut self, fields: &[Field<'_>], index: usize) -> Result<(), DecodeError> {
+        let Some(field) = fields.get(index) else {
+            return Ok(());
+        };
+        let clashes = |(at, other): &(usize, &Field<'_>)| {
+            let oneof = field.oneof.is_some() && field.oneof == other.oneof;
+            (*at == index || oneof) && self.seen.contains(*at)
+        };
+        let other = match field.oneof {
+            None => self.seen.contains(index).then_some(field),
+            Some(_) => fields
+                .iter()
+                .enumerate()
+                .find(clashes)
+                .map(|(_, other)| other),
+        };
+        if let Some(other) = other {
+            let text = match other.id == field.id {
+                true => format!("the member {:?} comes twice", field.name),
+                false => format!("{:?} beside {:?} of the same oneof", field.name, other.name),
+            };
+            return Err(DecodeError::malformed(text));
+        }
+        self.seen.insert(index);
+        Ok(())
+    }
+
+    /// Reads the text that a field mask is.
+    fn mask(&mut self) -> Result<(), DecodeError> {
+        let text = crate::Reader::string(self)?;
+        let paths = text.split(',').filter(|path| !path.is_empty());
+        let paths: Option<Vec<String>> = paths.map(mask::to_path).collect();
+        let paths = paths.ok_or_else(|| DecodeError::malformed("a field mask with a `_`"))?;
+        self.budget.allocate(paths.len() * size_of::<String>())?;
+        self.paths = Some(paths.into_iter());
+        Ok(())
+    }
+
     /// Passes over a value of any type. Goes no deeper than a reader would.
     fn skip(&mut self) -> Result<(), DecodeError> {
         match self.lexer.peek()? {
@@ -222,13 +286,38 @@ impl<'de> Reader<'de> {
             b'n' => self.null().map(drop),
             b't' | b'f' => self.word([(b"true", ()), (b"false", ())]),
             _ => {
-                let text = self.lexer.number()?;
+                let text = self.lexer.bare_number()?;
                 match is_number(text) {
                     true => Ok(()),
                     false => Err(not_a_number(text)),
                 }
             }
         }
+    }
+
+    /// The text of the next value, of any type.
+    fn raw(&mut self) -> Result<&'de [u8], DecodeError> {
+        self.lexer.peek()?;
+        let rest = self.lexer.input.rest();
+        self.skip()?;
+        let len = rest.len() - self.lexer.input.rest().len();
+        Ok(rest.get(..len).unwrap_or_default())
+    }
+
+    /// The members of the object that is the whole input, each with the text of its value.
+    pub(super) fn members(mut self) -> Result<Vec<Member<'de>>, DecodeError> {
+        let mut members = Vec::new();
+        crate::Reader::begin_struct(&mut self)?;
+        while let Some(name) = self.field_name()? {
+            self.budget.allocate(size_of::<Member<'_>>())?;
+            members.push((name, self.raw()?));
+        }
+        Ok(members)
+    }
+
+    /// The text that is the whole input.
+    pub(super) fn text(mut self) -> Result<String, DecodeError> {
+        crate::Reader::string(&mut self).map(Cow::into_owned)
     }
 
     fn skip_members(&mut self, close: u8) -> Result<(), DecodeError> {
@@ -279,7 +368,7 @@ impl<'de> Reader<'de> {
                 let whole = text.parse::<i64>().map(Dynamic::from);
                 let whole = whole.or_else(|_| text.parse::<u64>().map(Dynamic::from));
                 let number = whole.or_else(|_| text.parse::<f64>().map(Dynamic::from));
-                number.map_err(|_| not_a_number(text))?
+                number.map_err(|_| not_a_number(&text))?
             }
         })
     }
@@ -351,11 +440,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn bool(&mut self) -> Result<bool, DecodeError> {
-        let words: [(&[u8], bool); 2] = match self.separate()? {
-            true => [(b"\"true\"", true), (b"\"false\"", false)],
-            false => [(b"true", true), (b"false", false)],
-        };
-        self.word(words)
+        if !self.separate()? {
+            return self.word([(b"true", true), (b"false", false)]);
+        }
+        match &*self.lexer.quoted()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(DecodeError::malformed("a key that is no truth value")),
+        }
     }
 
     fn i8(&mut self) -> Result<i8, DecodeError> {
@@ -399,6 +491,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
+        if let (Place::Paths, Some(paths)) = (self.place, &mut self.paths) {
+            return Ok(paths.next().unwrap_or_default().into());
+        }
         self.separate()?;
         match self.lexer.peek()? {
             b'"' => {}
@@ -440,6 +535,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     /// Its name, or its number, perhaps as text.
     fn enumeration(&mut self, names: &dyn Names) -> Result<i32, DecodeError> {
         self.behind_key()?;
+        if names.is_null() && self.null()? {
+            return Ok(0);
+        }
         if self.lexer.peek()? != b'"' {
             return self.integer();
         }
@@ -464,11 +562,45 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.any().map(Some)
     }
 
+    fn any_message(&mut self, types: &dyn AnyTypes) -> Result<Option<Any>, DecodeError> {
+        self.behind_key()?;
+        if self.lexer.peek()? != b'{' {
+            return Ok(None);
+        }
+        let rest = self.lexer.input.rest();
+        let object = self.raw()?;
+        self.budget.allocate(object.len())?;
+        self.budget.enter()?;
+        let limits = self.budget.left();
+        let own = |name: &str| {
+            let name = name.rsplit('/').next().unwrap_or(name);
+            types
+                .has_own_form(name)
+                .ok_or_else(|| any_types::unknown(name))
+        };
+        let parts = any::parts(object, limits, own)?;
+        self.budget.leave();
+        let Some(Parts { type_name, message }) = parts else {
+            self.lexer.input.set_rest(rest);
+            return Ok(None);
+        };
+        let name = type_name.rsplit('/').next().unwrap_or(&type_name);
+        let value = types.to_protobuf(name, message.into(), limits)?;
+        Ok(Some(Any {
+            value: value.into(),
+            encoding: 0,
+            type_name,
+        }))
+    }
+
     fn leaves_out_defaults(&self) -> bool {
         true
     }
 
     fn begin_list(&mut self, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+        if self.place == Place::BareEnd && self.paths.is_some() {
+            return self.sequence(Place::Paths, size);
+        }
         self.separate()?;
         match self.lexer.peek()? {
             b'[' => {
@@ -492,6 +624,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
         let (first, next, close) = match self.place {
+            Place::Paths => {
+                let more = self.paths.as_ref().is_some_and(|paths| paths.len() > 0);
+                if !more {
+                    self.paths = None;
+                    self.leave();
+                }
+                return Ok(more);
+            }
             Place::FirstElement => (true, Place::Element, b']'),
             Place::Element => (false, Place::Element, b']'),
             Place::FirstEntry => (true, Place::Key, b'}'),
@@ -522,6 +662,20 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 self.enter(Place::FirstField)
             }
             found => Err(mismatch(Kind::Struct, found)),
+        }
+    }
+
+    fn begin_message(&mut self, form: Form) -> Result<(), DecodeError> {
+        match form {
+            Form::Fields => self.begin_struct(),
+            Form::Bare => {
+                self.separate()?;
+                self.enter(Place::Bare)
+            }
+            Form::Mask => {
+                self.mask()?;
+                self.enter(Place::Mask)
+            }
         }
     }
 
@@ -556,6 +710,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 self.leave();
                 return Ok(NextField::End);
             }
+            (Place::Mask, _) => {
+                self.place = Place::BareEnd;
+                return Ok(NextField::Known(0));
+            }
             (Place::FirstField | Place::Field, _) => {}
             (unread, _) => {
                 return Err(DecodeError::malformed(format!(
@@ -564,11 +722,16 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             }
         }
         while let Some(name) = self.field_name()? {
-            if self.null()? {
+            let known = find(fields, cursor.index, &name);
+            let field = known.and_then(|index| fields.get(index));
+            if !field.is_some_and(|field| field.nullable) && self.null()? {
                 continue;
             }
+            if let Some(index) = known {
+                self.note(fields, index)?;
+            }
             let reserved = RESERVED.iter().find(|(_, known)| *known == name);
-            match (reserved, find(fields, cursor.index, &name)) {
+            match (reserved, known) {
                 (Some((id, _)), _) if !self.is_compound()? => {
                     self.reserved = *id;
                     return Ok(NextField::Unknown(*id));
@@ -598,7 +761,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 let text = self.number()?;
                 let float = || text.parse().map(f64::to_bits).map(UnknownValue::F64);
                 let number = text.parse().map(UnknownValue::I64).or_else(|_| float());
-                number.map_err(|_| not_a_number(text))
+                number.map_err(|_| not_a_number(&text))
             }
         }
     }

@@ -47,6 +47,6 @@ impl fmt::Write for Text<'_> {
 pub(crate) fn write(out: &mut Vec<u8>, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
     let written = Text(out).write_fmt(text);
     written.map_err(|_| EncodeError::Unsupported {
-        what: "a number that cannot be formatted",
+        what: "a date or time beyond the years 1 to 9999, or a duration beyond 10,000 years, in JSON",
     })
 }

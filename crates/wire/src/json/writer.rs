@@ -1,7 +1,7 @@
 use super::text::{quote, write};
-use super::{RESERVED, RESULT, camel_case};
+use super::{RESERVED, RESULT, any, camel_case, mask};
 use crate::depth::Depth;
-use crate::{Dynamic, EncodeError, Field, Kind, Limits, Names, WrittenNodes};
+use crate::{Any, AnyTypes, Dynamic, EncodeError, Field, Form, Kind, Limits, Names, WrittenNodes};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
@@ -30,6 +30,13 @@ enum Place {
     Field,
     /// No value: the field that stands for the whole struct.
     Bare,
+    /// That field has been written.
+    BareEnd,
+    /// No value: the field of a field mask.
+    Mask,
+    /// In a field mask: the first path, or another.
+    FirstPath,
+    Path,
 }
 
 /// Appends values in JSON to a buffer.
@@ -79,6 +86,8 @@ impl<'a> Writer<'a> {
         let (before, next): (&[u8], _) = match self.place {
             Place::FirstElement => (b"", Place::Element),
             Place::Element => (b",", Place::Element),
+            Place::FirstPath => (b"", Place::Path),
+            Place::Path => (b",", Place::Path),
             Place::FirstKey => (b"", Place::Value),
             Place::Key => (b",", Place::Value),
             Place::Value => (b":", Place::Key),
@@ -144,11 +153,24 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// A path of a field mask, in which there is nothing to escape but by accident.
+    fn path(&mut self, path: &str) -> Result<(), EncodeError> {
+        let text = mask::from_path(path).filter(|text| !text.contains(['"', '\\', ',']));
+        let text = text.ok_or(EncodeError::Unsupported {
+            what: "a path of a field mask that is not in `lower_snake_case`, in JSON",
+        })?;
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
     /// A value of any shape; what a newer peer sent in another encoding is nothing here.
     fn any(&mut self, value: &Dynamic) -> Result<(), EncodeError> {
         use crate::Writer as _;
         match value {
             Dynamic::Null(_) | Dynamic::Unknown(_) => self.scalar("null", false),
+            Dynamic::Double(value) if !value.is_finite() => Err(EncodeError::Unsupported {
+                what: "an infinite number or NaN in a dynamic value, in JSON",
+            }),
             Dynamic::Double(value) => self.f64(*value),
             Dynamic::String(value) => self.string(value),
             Dynamic::Bool(value) => self.bool(*value),
@@ -225,6 +247,9 @@ impl crate::Writer for Writer<'_> {
 
     fn string(&mut self, value: &str) -> Result<(), EncodeError> {
         self.separate();
+        if self.place == Place::Path {
+            return self.path(value);
+        }
         quote(value, self.out);
         Ok(())
     }
@@ -247,6 +272,7 @@ impl crate::Writer for Writer<'_> {
 
     fn enumeration(&mut self, value: i32, names: &dyn Names) -> Result<(), EncodeError> {
         match names.name(value) {
+            Some(_) if names.is_null() => self.scalar("null", false),
             Some(name) => self.string(name),
             None => self.i32(value),
         }
@@ -260,7 +286,30 @@ impl crate::Writer for Writer<'_> {
         self.any(value).map(|()| true)
     }
 
+    fn any_message(&mut self, value: &Any, types: &dyn AnyTypes) -> Result<bool, EncodeError> {
+        if *value == Any::default() {
+            self.begin_struct()?;
+            return self.end_struct().map(|()| true);
+        }
+        // Protobuf's libraries, for which this is, have no other encoding.
+        let own = types
+            .has_own_form(value.name())
+            .filter(|_| value.encoding == 0);
+        let Some(own) = own else {
+            return Ok(false);
+        };
+        self.depth.enter()?;
+        let message = types.to_json(value, self.depth.left())?;
+        self.depth.leave();
+        self.separate();
+        any::write(&value.type_name, &message, own, self.out);
+        Ok(true)
+    }
+
     fn begin_list(&mut self, _: Kind, _: usize) -> Result<(), EncodeError> {
+        if self.place == Place::Mask {
+            return self.enter(Place::FirstPath);
+        }
         self.separate();
         self.enter(Place::FirstElement)?;
         self.out.push(b'[');
@@ -268,7 +317,9 @@ impl crate::Writer for Writer<'_> {
     }
 
     fn end_list(&mut self) -> Result<(), EncodeError> {
-        self.out.push(b']');
+        if !matches!(self.place, Place::FirstPath | Place::Path) {
+            self.out.push(b']');
+        }
         self.leave();
         Ok(())
     }
@@ -304,6 +355,26 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
+    fn begin_message(&mut self, form: Form) -> Result<(), EncodeError> {
+        match form {
+            Form::Fields => return self.begin_struct(),
+            Form::Bare => {
+                self.separate();
+                self.enter(Place::Bare)?;
+            }
+            Form::Mask => {
+                self.separate();
+                self.enter(Place::Mask)?;
+                self.out.push(b'"');
+            }
+        }
+        Ok(())
+    }
+
+    fn leaves_out_defaults(&self) -> bool {
+        self.place != Place::Bare
+    }
+
     fn begin_params(&mut self, _: &[Field<'_>]) -> Result<(), EncodeError> {
         self.begin_call()
     }
@@ -318,7 +389,7 @@ impl crate::Writer for Writer<'_> {
             self.replied = Some(field.id);
         }
         match self.place {
-            Place::Bare => {}
+            Place::Bare | Place::Mask => {}
             place => {
                 if place == Place::Field {
                     self.out.push(b',');
@@ -328,11 +399,13 @@ impl crate::Writer for Writer<'_> {
             }
         }
         // Back to this after the field; not a level of the value, so no depth.
-        self.outer.push(match self.place {
-            Place::Bare => Place::Bare,
-            _ => Place::Field,
-        });
-        self.place = Place::Alone;
+        let (inside, behind) = match self.place {
+            Place::Bare => (Place::Alone, Place::BareEnd),
+            Place::Mask => (Place::Mask, Place::Mask),
+            _ => (Place::Alone, Place::Field),
+        };
+        self.outer.push(behind);
+        self.place = inside;
         Ok(())
     }
 
@@ -342,9 +415,14 @@ impl crate::Writer for Writer<'_> {
     }
 
     fn end_struct(&mut self) -> Result<(), EncodeError> {
-        if self.place != Place::Bare {
-            self.out.push(b'}');
-        }
+        let end: &[u8] = match self.place {
+            // Its field has no value.
+            Place::Bare if !self.outer.is_empty() => b"null",
+            Place::Bare | Place::BareEnd => b"",
+            Place::Mask => b"\"",
+            _ => b"}",
+        };
+        self.out.extend_from_slice(end);
         self.leave();
         Ok(())
     }

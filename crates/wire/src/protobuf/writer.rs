@@ -1,8 +1,10 @@
 use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
 use crate::depth::Depth;
 use crate::{
-    EncodeError, Field, IntFormat, Kind, Limits, Names, UnknownValue, WrittenNodes, varint,
+    Dynamic, EncodeError, Field, IntFormat, Kind, Limits, Names, UnknownValue, WrittenNodes,
+    varint, write_message,
 };
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use std::num::NonZeroU8;
 
@@ -405,6 +407,18 @@ impl crate::Writer for Writer<'_> {
         self.blob(value)
     }
 
+    /// As `google.protobuf.Value`, which has no integers, bytes and uuids: as a double and as text.
+    fn dynamic(&mut self, value: &Dynamic) -> Result<bool, EncodeError> {
+        let carried = match value {
+            Dynamic::Int(value) => exact(i128::from(*value))?,
+            Dynamic::UInt(value) => exact(i128::from(*value))?,
+            Dynamic::Bytes(value) => Dynamic::String(BASE64_STANDARD.encode(value)),
+            Dynamic::Uuid(value) => Dynamic::String(value.to_string()),
+            _ => return Ok(false),
+        };
+        write_message(&carried, self).map(|()| true)
+    }
+
     fn begin_list(&mut self, element: Kind, len: usize) -> Result<(), EncodeError> {
         let (mut level, message) = self.container()?;
         let packed = wire_type(element, level.format) != DELIMITED && !level.expanded;
@@ -577,6 +591,17 @@ fn number(id: i32) -> Result<u32, EncodeError> {
         1..=MOST => Ok(id.cast_unsigned()),
         _ => Err(EncodeError::Unsupported {
             what: "a field id below 1 or of more than 29 bits in protobuf",
+        }),
+    }
+}
+
+/// An integer as a double, if that is the same number.
+fn exact(value: i128) -> Result<Dynamic, EncodeError> {
+    let double = value as f64;
+    match double as i128 == value {
+        true => Ok(Dynamic::Double(double)),
+        false => Err(EncodeError::Unsupported {
+            what: "an integer that no double is equal to, in a dynamic value of protobuf",
         }),
     }
 }

@@ -334,10 +334,9 @@ pub fn optionals() -> impl Strategy<Value = Optionals> {
 }
 
 pub fn instant() -> impl Strategy<Value = Timestamp> {
-    let (least, most) = (
-        Timestamp::MIN.as_nanosecond(),
-        Timestamp::MAX.as_nanosecond(),
-    );
+    // From the year 1 on, as JSON has them.
+    let least = Timestamp::constant(-62_135_596_800, 0).as_nanosecond();
+    let most = Timestamp::MAX.as_nanosecond();
     let nanos = prop_oneof![-3_000_000_000..3_000_000_000_i128, least..=most];
     nanos.prop_map(|nanos| Timestamp::from_nanosecond(nanos).unwrap())
 }
@@ -356,7 +355,8 @@ pub fn day() -> impl Strategy<Value = Date> {
 
 pub fn span() -> impl Strategy<Value = SignedDuration> {
     let nanos = any::<i64>().prop_map(SignedDuration::from_nanos);
-    let ends = [SignedDuration::MIN, SignedDuration::MAX];
+    // JSON has no longer ones.
+    let ends = [-1, 1].map(|sign| SignedDuration::new(sign * 315_576_000_000, 0));
     prop_oneof![nanos, prop::sample::select(ends.to_vec())]
 }
 
@@ -371,9 +371,12 @@ pub fn dynamic() -> impl Strategy<Value = Dynamic> {
         Just(Dynamic::NULL),
         Just(Dynamic::default()),
         any::<bool>().prop_map(Dynamic::from),
-        any::<i64>().prop_map(Dynamic::from),
-        any::<u64>().prop_map(Dynamic::from),
-        real().prop_map(Dynamic::from),
+        // Protobuf's doubles are equal to these, and JSON has no others.
+        (-(1_i64 << 53)..=1 << 53).prop_map(Dynamic::from),
+        (0..=1_u64 << 53).prop_map(Dynamic::from),
+        real()
+            .prop_filter("finite", |real| real.is_finite())
+            .prop_map(Dynamic::from),
         text().prop_map(Dynamic::from),
         blob().prop_map(Dynamic::from),
         uuid().prop_map(Dynamic::from),
@@ -548,37 +551,46 @@ pub fn documented(encoding: Encoding, value: Rich) -> Rich {
     let mapped = match encoding {
         Encoding::Msgpack => in_msgpack,
         Encoding::Json => in_json,
+        Encoding::Protobuf => in_protobuf,
         _ => return value,
     };
-    // In a field, `nil` and `null` are absent.
-    let dynamic = match plain(value.dynamic, mapped) {
-        Dynamic::Null(_) => Dynamic::default(),
-        other => other,
+    let dynamic = match (encoding, value.dynamic) {
+        // What is nothing is not there.
+        (_, Dynamic::Unknown(_)) => Dynamic::default(),
+        (Encoding::Msgpack, Dynamic::Null(_)) => Dynamic::default(),
+        (_, value) => each(value, mapped),
     };
     let dynamics = value.dynamics.into_iter();
     Rich {
         dynamic,
-        dynamics: dynamics.map(|value| plain(value, mapped)).collect(),
+        dynamics: dynamics.map(|value| each(value, mapped)).collect(),
         ..value
     }
 }
 
-/// Nothing is `nil` or `null`, there is one kind of integer, and the rest is what `mapped` makes of it.
-fn plain(value: Dynamic, mapped: fn(Dynamic) -> Dynamic) -> Dynamic {
+/// What `mapped` makes of a value, and of all in it.
+fn each(value: Dynamic, mapped: fn(Dynamic) -> Dynamic) -> Dynamic {
     match value {
-        Dynamic::Unknown(_) => Dynamic::NULL,
-        Dynamic::UInt(number) => i64::try_from(number).map_or(number.into(), Dynamic::from),
         Dynamic::List(list) => {
             let values = list.values.into_iter();
-            values.map(|value| plain(value, mapped)).collect()
+            values.map(|value| each(value, mapped)).collect()
         }
         Dynamic::Map(map) => {
             let fields = map.fields.into_iter();
             fields
-                .map(|(name, value)| (name, plain(value, mapped)))
+                .map(|(name, value)| (name, each(value, mapped)))
                 .collect()
         }
         other => mapped(other),
+    }
+}
+
+/// Nothing is `nil` or `null`, and there is one kind of integer.
+fn plain(value: Dynamic) -> Dynamic {
+    match value {
+        Dynamic::Unknown(_) => Dynamic::NULL,
+        Dynamic::UInt(number) => i64::try_from(number).map_or(number.into(), Dynamic::from),
+        other => other,
     }
 }
 
@@ -586,11 +598,21 @@ fn plain(value: Dynamic, mapped: fn(Dynamic) -> Dynamic) -> Dynamic {
 fn in_msgpack(value: Dynamic) -> Dynamic {
     match value {
         Dynamic::Uuid(uuid) => Bytes::copy_from_slice(uuid.as_bytes()).into(),
+        other => plain(other),
+    }
+}
+
+/// Numbers are doubles, and bytes and UUIDs are text.
+fn in_protobuf(value: Dynamic) -> Dynamic {
+    match value {
+        Dynamic::Int(number) => (number as f64).into(),
+        Dynamic::UInt(number) => (number as f64).into(),
+        Dynamic::Bytes(_) | Dynamic::Uuid(_) => in_json(value),
         other => other,
     }
 }
 
-/// A UUID, bytes, and numbers that JSON does not have are the text that stands there for them.
+/// A UUID and bytes are the text that stands there for them.
 fn in_json(value: Dynamic) -> Dynamic {
     fn text<T: dovetail_wire::Value>(value: &T) -> Dynamic {
         let written = Encoding::Json.to_bytes(value).unwrap();
@@ -602,7 +624,6 @@ fn in_json(value: Dynamic) -> Dynamic {
     match value {
         Dynamic::Uuid(uuid) => text(&uuid),
         Dynamic::Bytes(bytes) => text(&bytes),
-        Dynamic::Double(number) if number.is_infinite() => text(&number),
-        other => other,
+        other => plain(other),
     }
 }

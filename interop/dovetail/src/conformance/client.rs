@@ -1,6 +1,6 @@
 //! The client: it calls as each request says, and says what came of it.
 
-use super::{hear, tell, told, wanted};
+use super::{hear, register, tell, told, wanted};
 use crate::Options;
 use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, BidiStreamResponse, Cancel, ClientCompatRequest, ClientCompatResponse,
@@ -31,6 +31,7 @@ const FULL_DUPLEX: i32 = 5;
 
 /// Calls until the suite asks for no more.
 pub(crate) fn call(_: &Options) -> Result<(), Box<dyn Error + Send + Sync>> {
+    register();
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -7,10 +7,13 @@ mod server;
 pub(crate) use client::call;
 pub(crate) use server::serve;
 
-use crate::connectrpc::conformance::v1::Header;
-use dovetail::Bytes;
+use crate::connectrpc::conformance::v1::{
+    BidiStreamRequest, ClientStreamRequest, Header, IdempotentUnaryRequest, RequestInfo,
+    ServerStreamRequest, UnaryRequest,
+};
 use dovetail::protocol::metadata::{InvalidMetadata, decode_value, encode_value};
-use dovetail::wire::{Message, Value, protobuf};
+use dovetail::wire::{AnyType, Message, Value, protobuf};
+use dovetail::{Any, Bytes};
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 
@@ -42,6 +45,19 @@ fn tell<M: Message + Value>(message: &M) -> Result<(), Box<dyn Error + Send + Sy
     output.write_all(&u32::try_from(message.len())?.to_be_bytes())?;
     output.write_all(&message)?;
     Ok(output.flush()?)
+}
+
+/// Tells JSON which types the suite puts into an `Any`.
+fn register() {
+    Any::register(&[
+        AnyType::of::<BidiStreamRequest>("connectrpc.conformance.v1.BidiStreamRequest"),
+        AnyType::of::<ClientStreamRequest>("connectrpc.conformance.v1.ClientStreamRequest"),
+        AnyType::of::<Header>("connectrpc.conformance.v1.Header"),
+        AnyType::of::<IdempotentUnaryRequest>("connectrpc.conformance.v1.IdempotentUnaryRequest"),
+        AnyType::of::<RequestInfo>("connectrpc.conformance.v1.RequestInfo"),
+        AnyType::of::<ServerStreamRequest>("connectrpc.conformance.v1.ServerStreamRequest"),
+        AnyType::of::<UnaryRequest>("connectrpc.conformance.v1.UnaryRequest"),
+    ]);
 }
 
 /// The headers that the suite wants to be said.

@@ -1,6 +1,6 @@
 //! The server: it answers as each request says.
 
-use super::{hear, tell, told, wanted};
+use super::{hear, register, tell, told, wanted};
 use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse,
     ConformancePayload, ConformanceService, ConformanceServiceServer, Error as Wanted, Header,
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Serves as the suite says on the standard input, until it ends the program.
 pub(crate) fn serve(options: &Options) -> Result<(), Box<dyn Error + Send + Sync>> {
+    register();
     let configuration: Option<ServerCompatRequest> = hear(&mut std::io::stdin())?;
     let wanted = configuration.ok_or("no configuration")?;
     let mut limits = ServerLimits::default();
@@ -251,7 +252,7 @@ fn info(cx: &Context, requests: Vec<Any>) -> RequestInfo {
 }
 
 fn failure(wanted: Wanted, info: Option<RequestInfo>) -> Status {
-    let code = |code: &Code| *code as i32 == wanted.code;
+    let code = |code: &Code| *code as i32 == wanted.code.0;
     let code = Code::ALL.into_iter().find(code).unwrap_or(Code::Unknown);
     let info = info.and_then(|info| any("ConformancePayload.RequestInfo", &info).ok());
     let details = wanted.details.into_iter().chain(info).collect();

@@ -37,8 +37,8 @@ pub mod meaning {
         9 level: Level [implicit],
         10 present: Option<i32>,
         11 inner: Option<Box<Implicit>>,
-        12 inners: Vec<Implicit>,
-        13 by_name: BTreeMap<String, Implicit>,
+        12 inners: Vec<Implicit> [implicit],
+        13 by_name: BTreeMap<String, Implicit> [implicit],
         ..unknown_fields
     });
 
@@ -56,13 +56,13 @@ pub mod meaning {
     }
 
     message!(Lists {
-        1 packed: Vec<i32>,
-        2 expanded: Vec<i32> [expanded],
-        3 zigzags: Vec<i32> [expanded, zigzag],
-        4 fixed: Vec<u64> [expanded, fixed],
-        5 levels: Vec<Level> [expanded],
-        6 truths: Vec<bool>,
-        100 wides: Vec<f64> [expanded],
+        1 packed: Vec<i32> [implicit],
+        2 expanded: Vec<i32> [implicit, expanded],
+        3 zigzags: Vec<i32> [implicit, expanded, zigzag],
+        4 fixed: Vec<u64> [implicit, expanded, fixed],
+        5 levels: Vec<Level> [implicit, expanded],
+        6 truths: Vec<bool> [implicit],
+        100 wides: Vec<f64> [implicit, expanded],
         ..unknown_fields
     });
 
@@ -78,7 +78,7 @@ pub mod meaning {
 
     message!(Groups {
         1 one: Option<Inside> [group],
-        2 many: Vec<Inside> [group],
+        2 many: Vec<Inside> [implicit, group],
         3 after: Option<i32>,
         20 at: Option<Timestamp> [group],
         ..unknown_fields
@@ -96,7 +96,7 @@ pub mod meaning {
     message!(Inside {
         1 number: Option<i32>,
         2 deeper: Option<Box<Inside>> [group],
-        3 numbers: Vec<i32>,
+        3 numbers: Vec<i32> [implicit],
         4 text: Option<String>,
         ..unknown_fields
     });
@@ -117,9 +117,9 @@ pub mod meaning {
         1 piece: Option<Piece>,
         2 at: Option<Timestamp>,
         3 time: Option<SignedDuration>,
-        4 by_number: BTreeMap<i32, Piece>,
-        5 numbers: BTreeMap<String, i32>,
-        6 names: BTreeMap<bool, String>,
+        4 by_number: BTreeMap<i32, Piece> [implicit],
+        5 numbers: BTreeMap<String, i32> [implicit],
+        6 names: BTreeMap<bool, String> [implicit],
         ..unknown_fields
     });
 
@@ -137,10 +137,10 @@ pub mod meaning {
     message!(Piece {
         1 number: Option<i32>,
         2 text: Option<String>,
-        3 numbers: Vec<i32>,
+        3 numbers: Vec<i32> [implicit],
         4 deeper: Option<Box<Piece>>,
-        5 map: BTreeMap<i32, i32>,
-        6 texts: Vec<String>,
+        5 map: BTreeMap<i32, i32> [implicit],
+        6 texts: Vec<String> [implicit],
         ..unknown_fields
     });
 

@@ -25,8 +25,8 @@ pub mod google {
             pub unknown_fields: UnknownFields,
         }
 
-        message!(ListValue {
-            1 values: Vec<Dynamic>,
+        message!(ListValue json Bare {
+            1 values: Vec<Dynamic> [implicit],
             ..unknown_fields
         });
 
@@ -36,15 +36,15 @@ pub mod google {
             pub unknown_fields: UnknownFields,
         }
 
-        message!(Struct {
-            1 fields: BTreeMap<String, Dynamic>,
+        message!(Struct json Bare {
+            1 fields: BTreeMap<String, Dynamic> [implicit],
             ..unknown_fields
         });
 
         #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct NullValue(pub i32);
 
-        enumeration!(NullValue {
+        enumeration!(NullValue json Null {
             NULL_VALUE = 0,
         });
     }
@@ -61,21 +61,11 @@ pub mod shop {
     pub mod parts {
         use ::dovetail::{UnknownFields, enumeration, message};
 
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Cash {
             pub cents: i64,
             pub coin: Option<Coin>,
             pub unknown_fields: UnknownFields,
-        }
-
-        impl Default for Cash {
-            fn default() -> Self {
-                Self {
-                    cents: 0,
-                    coin: Some(Coin::EURO),
-                    unknown_fields: UnknownFields::default(),
-                }
-            }
         }
 
         message!(Cash {
@@ -94,7 +84,7 @@ pub mod shop {
     }
 
     /// What protobuf's language says, in Rust.
-    #[allow(clippy::approx_constant, clippy::type_complexity)]
+    #[allow(clippy::type_complexity)]
     pub mod v1 {
         use ::dovetail::{
             Any, Bytes, Call, Context, Dynamic, HandlerFuture, Items, Receiver, Service,
@@ -106,7 +96,7 @@ pub mod shop {
         use ::std::sync::Arc;
 
         /// An order, and what became of it.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Order {
             pub id: u64,
             pub state: Option<OrderState>,
@@ -129,38 +119,13 @@ pub mod shop {
             pub unknown_fields: UnknownFields,
         }
 
-        impl Default for Order {
-            fn default() -> Self {
-                Self {
-                    id: 0,
-                    state: Some(OrderState::STATE_OPEN),
-                    items: Vec::new(),
-                    by_name: Default::default(),
-                    change: None,
-                    deltas: Vec::new(),
-                    created: None,
-                    patience: None,
-                    extra: None,
-                    free: None,
-                    structure: None,
-                    raw: Some(Bytes::from_static(b"\x00\xff")),
-                    limit: Some(f64::INFINITY),
-                    card: None,
-                    cash: None,
-                    parent: None,
-                    old: None,
-                    unknown_fields: UnknownFields::default(),
-                }
-            }
-        }
-
         message!(Order {
             1 id: u64 [required, fixed],
             2 state: Option<OrderState>,
-            3 items: Vec<OrderItem>,
-            4 by_name: BTreeMap<String, OrderItem>,
+            3 items: Vec<OrderItem> [implicit],
+            4 by_name: BTreeMap<String, OrderItem> [implicit],
             5 change: Option<i32> [zigzag],
-            6 deltas: Vec<i32> [fixed],
+            6 deltas: Vec<i32> [implicit, fixed],
             7 created: Option<Timestamp>,
             8 patience: Option<SignedDuration>,
             9 extra: Option<Any>,
@@ -176,21 +141,11 @@ pub mod shop {
         });
 
         /// What is in it.
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct OrderItem {
             pub name: String,
             pub count: Option<u32>,
             pub unknown_fields: UnknownFields,
-        }
-
-        impl Default for OrderItem {
-            fn default() -> Self {
-                Self {
-                    name: String::new(),
-                    count: Some(1),
-                    unknown_fields: UnknownFields::default(),
-                }
-            }
         }
 
         message!(OrderItem as "Order.Item" {
