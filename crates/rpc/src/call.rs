@@ -1,6 +1,6 @@
 use crate::buffers::Gathered;
 use crate::client::code_of;
-use crate::context::{CallInfo, Caller, Compress};
+use crate::context::{CallInfo, Caller, Compress, OpenCall};
 use crate::incoming::{Incoming, Target};
 use crate::objects::{Transfer, Unsent};
 use crate::reply::ReplyBody;
@@ -14,6 +14,7 @@ use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The answer to a call, on its way.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
@@ -44,7 +45,7 @@ impl Reply {
 
 /// A call that has arrived, its parameters not yet decoded.
 pub struct Call {
-    context: Context,
+    context: OpenCall,
     method: &'static Method,
     /// Without what the context has.
     incoming: Box<Incoming>,
@@ -75,11 +76,13 @@ impl Call {
             answer: incoming.reply.answer_headers(),
             compressed: incoming.compressed,
             compress: Compress::default(),
+            over: AtomicBool::new(false),
+            cancellation: incoming.cancellation.take(),
         };
         Call {
-            context: Context {
+            context: OpenCall(Context {
                 call: Arc::new(call),
-            },
+            }),
             method,
             incoming,
             limits,

@@ -1,3 +1,5 @@
+use crate::cancellation::Cancellation;
+use crate::clock;
 use crate::link::Link;
 use crate::objects::Objects;
 use crate::tls::TlsPeer;
@@ -5,7 +7,8 @@ use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -76,6 +79,27 @@ pub(crate) struct CallInfo {
     /// Whether the parameters came compressed.
     pub(crate) compressed: bool,
     pub(crate) compress: Compress,
+    /// The call has been answered, or its handler dropped.
+    pub(crate) over: AtomicBool,
+    /// Where the handler has a thread of its own.
+    pub(crate) cancellation: Option<Arc<Cancellation>>,
+}
+
+/// The context of a call that is not over as long as this exists.
+pub(crate) struct OpenCall(pub(crate) Context);
+
+impl Deref for OpenCall {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        &self.0
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        self.0.call.over.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What a handler has said of compression.
@@ -131,6 +155,21 @@ impl Context {
     /// When the caller stops waiting, where its wire says so: Dovetail's own, gRPC, gRPC-Web, and Connect.
     pub fn deadline(&self) -> Option<Instant> {
         self.call.deadline
+    }
+
+    /// True once nobody waits for the answer: the caller has gone, has given the call up, or its deadline has passed. For
+    /// handlers that block or compute for long, which nothing else can stop: one that waits in `await` is dropped then.
+    ///
+    /// It costs a system call where the handler runs on its connection's thread. A caller over Thrift or msgpack-rpc that
+    /// has closed its sending side alone still waits, unless [`Server::half_closed`](crate::Server::half_closed) says otherwise.
+    pub fn cancelled(&self) -> bool {
+        let call = &*self.call;
+        let cancelled = |cancellation: &Arc<Cancellation>| cancellation.is_cancelled();
+        call.over.load(Ordering::Relaxed)
+            || call
+                .deadline
+                .is_some_and(|deadline| deadline <= clock::now())
+            || call.cancellation.as_ref().is_some_and(cancelled)
     }
 
     /// A header that came with the call, over Dovetail's own wire, THeader, HTTP or gRPC; over

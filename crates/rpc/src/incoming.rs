@@ -1,5 +1,6 @@
 //! A call that has arrived, whatever the wire.
 
+use crate::cancellation::Cancellation;
 use crate::client::Called;
 use crate::link::Link;
 use crate::objects::{Lease, local};
@@ -32,6 +33,8 @@ pub(crate) struct Incoming {
     pub(crate) results: Vec<(u32, u32)>,
     /// Until the parameters are read.
     pub(crate) lease: Option<Lease>,
+    /// Where its handler has a thread of its own.
+    pub(crate) cancellation: Option<Arc<Cancellation>>,
 }
 
 /// What has arrived of the other end's calls.
@@ -127,6 +130,7 @@ impl Incoming {
             objects: None,
             results: Vec::new(),
             lease: None,
+            cancellation: None,
         }
     }
 
@@ -158,6 +162,7 @@ impl Incoming {
             objects: None,
             results,
             lease: link.objects.lease(),
+            cancellation: None,
         })
     }
 }

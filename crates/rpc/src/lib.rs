@@ -6,6 +6,7 @@ mod answer_headers;
 mod block_on;
 mod buffers;
 mod call;
+mod cancellation;
 mod clock;
 mod context;
 mod descriptor;
@@ -70,7 +71,7 @@ pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use mock::Mock;
 pub use objects::ObjectRef;
 pub use reflection::Reflection;
-pub use server::{Counters, Model, Running, Server, ServerLimits};
+pub use server::{Counters, HalfClosed, Model, Running, Server, ServerLimits};
 pub use service::Service;
 #[cfg(feature = "async")]
 pub use streams::{Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload};

@@ -1,7 +1,7 @@
 //! The protocol of a connection, found out from its first byte.
 
-use super::Shared;
 use super::http::{Http, Socket};
+use super::{HalfClosed, Shared};
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
@@ -219,6 +219,15 @@ impl Machine {
     pub(super) fn takes_wholes(&self) -> bool {
         match self {
             Machine::Http(machine) => machine.socket().is_some(),
+            _ => true,
+        }
+    }
+
+    /// True where a peer that has closed its sending side takes no answers.
+    pub(super) fn is_gone_with_half(&self, half_closed: HalfClosed) -> bool {
+        match self {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) => half_closed == HalfClosed::Gone,
+            Machine::Http(_) => half_closed != HalfClosed::Waits,
             _ => true,
         }
     }

@@ -5,6 +5,7 @@ mod entrance;
 #[cfg(feature = "async")]
 mod event_loop;
 mod guests;
+mod half_closed;
 mod http;
 mod limits;
 mod local;
@@ -19,6 +20,7 @@ mod tasks;
 mod threads;
 
 pub use counters::Counters;
+pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
 pub(crate) use running::{cancelled, refusal, too_late};
@@ -120,6 +122,7 @@ pub struct Server {
     reflects: bool,
     tls: Option<ServerTls>,
     plaintext: bool,
+    half_closed: HalfClosed,
     #[cfg(feature = "grpc")]
     keepalive: Option<crate::Keepalive>,
 }
@@ -142,6 +145,7 @@ impl Default for Server {
             reflects: false,
             tls: None,
             plaintext: false,
+            half_closed: HalfClosed::default(),
             #[cfg(feature = "grpc")]
             keepalive: None,
         }
@@ -197,6 +201,12 @@ impl Server {
     /// Changes what peers may cost.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Chooses what a caller is that has closed its sending side while its call runs. Default: gone over HTTP/1.1 alone.
+    pub fn half_closed(mut self, half_closed: HalfClosed) -> Self {
+        self.half_closed = half_closed;
         self
     }
 

@@ -8,6 +8,8 @@ use super::{LINGER, Shared};
 #[cfg(feature = "async")]
 use crate::Reply;
 use crate::buffers::{self, Gathered};
+#[cfg(feature = "async")]
+use crate::cancellation::{Cancellation, CancelsWhenDropped, unless_cancelled};
 use crate::clock;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
@@ -171,15 +173,33 @@ impl<'a> Session<'a> {
             .then(|| crowded(format!("the server has {} calls waiting", limits.calls)))
     }
 
-    /// What a thread that may wait does with a call there is room for.
+    /// The answer of a handler in the pool, for a call there is room for. A handler that waits is dropped where this is.
     #[cfg(feature = "async")]
-    pub(super) fn starter(&self) -> impl FnOnce(Box<Incoming>) -> Reply + Send + use<> {
+    pub(super) fn in_pool(
+        &self,
+        mut call: Box<Incoming>,
+    ) -> impl Future<Output = Gathered> + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
-        move |call| {
+        let cancellation = Arc::<Cancellation>::default();
+        call.cancellation = Some(cancellation.clone());
+        let gone = CancelsWhenDropped(cancellation.clone());
+        let answer = move || {
             let mut running = shared.start(call, caller, Vec::new());
             // Its caller may have gone when it is done.
-            crate::block_on::block_on(poll_fn(|context| running.poll_reply(context)))
+            let answer = poll_fn(|context| running.poll_reply(context));
+            crate::block_on::block_on(unless_cancelled(&cancellation, answer))
+        };
+        async move {
+            let answer = tokio::task::spawn_blocking(answer).await;
+            drop(gone);
+            // Fails only when the runtime is going down, and nobody is there to be answered.
+            answer.ok().flatten().map(Reply::sent).unwrap_or_default()
         }
+    }
+
+    /// True where a caller that has closed its sending side takes no answers.
+    pub(super) fn is_gone_with_half(&self) -> bool {
+        self.machine.is_gone_with_half(self.shared.half_closed)
     }
 
     /// True where no further call is taken.

@@ -3,7 +3,7 @@
 use super::counters::SharedCounters;
 use super::guests::Seat;
 use super::router::Router;
-use super::{Server, ServerLimits};
+use super::{HalfClosed, Server, ServerLimits};
 use crate::reflection::Described;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
@@ -34,6 +34,7 @@ pub(super) struct Shared {
     pub(super) polling: Polling,
     /// Where clients on the same machine find it by shared memory.
     pub(super) meeting: Option<u128>,
+    pub(super) half_closed: HalfClosed,
     pub(super) draining: AtomicBool,
     /// Those who accept connections.
     pub(super) accepting: AtomicUsize,
@@ -76,6 +77,7 @@ impl Server {
             waiting: AtomicUsize::new(0),
             polling: self.polling,
             meeting,
+            half_closed: self.half_closed,
             draining: AtomicBool::new(false),
             accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),

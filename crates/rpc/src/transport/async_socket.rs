@@ -1,5 +1,6 @@
 //! A socket on an event loop: of a server's connections, and of async clients.
 
+use super::presence::gone;
 use super::shm::{AsyncMemory, admits};
 use super::socket::ports;
 use super::{AsyncTls, Experience, MemoryStream, PIECE, Stream as _, Wait};
@@ -237,6 +238,18 @@ impl AsyncSocket {
                 Ok(())
             }
             AsyncSocket::Tls(tls) => tls.writable().await,
+        }
+    }
+
+    /// Waits until the peer has gone, whatever of its bytes has not been received; `half` where one has that has closed its
+    /// sending side.
+    pub(crate) async fn gone(&self, half: bool) {
+        match self {
+            AsyncSocket::Tcp(stream) => gone!(stream, half),
+            AsyncSocket::Unix { socket, .. } => gone!(socket, half),
+            AsyncSocket::Memory(memory) => memory.gone(half).await,
+            AsyncSocket::Process(stream) => stream.gone(half).await,
+            AsyncSocket::Tls(tls) => tls.gone(half).await,
         }
     }
 

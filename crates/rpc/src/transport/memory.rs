@@ -1,6 +1,6 @@
 //! Client and server in one process: two bounded queues of bytes.
 
-use super::{Connector, Listener, Stream, Wait};
+use super::{Connector, Listener, Presence, Stream, Wait};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,6 +47,10 @@ impl Direction {
     fn close(&self) {
         self.lock().closed = true;
         self.notify();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     fn notify(&self) {
@@ -128,6 +132,14 @@ impl MemoryStream {
         self.outgoing.until(ready).await;
     }
 
+    /// Waits until the peer has gone; `half` where one has that has closed its sending side.
+    pub(crate) async fn gone(&self, half: bool) {
+        self.incoming.until(|queue| queue.closed).await;
+        if !half {
+            self.outgoing.until(|queue| queue.closed).await;
+        }
+    }
+
     /// Sends as much as there is room for.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.send(bytes, Wait::Poll)
@@ -177,6 +189,14 @@ impl Stream for MemoryStream {
     fn shutdown(&self) {
         self.incoming.close();
         self.outgoing.close();
+    }
+
+    fn presence(&self) -> Presence {
+        match (self.incoming.is_closed(), self.outgoing.is_closed()) {
+            (true, true) => Presence::Gone,
+            (true, false) => Presence::HalfClosed,
+            (false, _) => Presence::There,
+        }
     }
 
     fn peer(&self) -> String {

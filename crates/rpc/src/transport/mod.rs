@@ -8,6 +8,7 @@ mod pipe;
 mod poll;
 #[cfg(feature = "grpc")]
 mod prefixed;
+mod presence;
 mod program;
 mod ready;
 mod receiver;
@@ -25,6 +26,7 @@ pub(crate) use poll::Experience;
 pub use poll::{Poller, Polling};
 #[cfg(feature = "grpc")]
 pub(crate) use prefixed::Prefixed;
+pub use presence::Presence;
 pub use program::Program;
 pub(crate) use receiver::Receiver;
 pub(crate) use shm::meet;
@@ -105,6 +107,12 @@ pub trait Stream: Send + Sync {
 
     /// Ends both directions.
     fn shutdown(&self);
+
+    /// Whether the peer is still there, at once, and without receiving anything: how a server finds out, while a handler
+    /// runs, that its caller has gone. A transport that does not say leaves the handler alone.
+    fn presence(&self) -> Presence {
+        Presence::There
+    }
 
     /// The other end, for people.
     fn peer(&self) -> String;

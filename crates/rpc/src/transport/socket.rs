@@ -1,4 +1,4 @@
-use super::{Connector, Listener, Stream, TlsConnector, Wait, ready, shm, spare};
+use super::{Connector, Listener, Presence, Stream, TlsConnector, Wait, ready, shm, spare};
 use crate::Address;
 use crate::tls::ClientTls;
 use bytes::BytesMut;
@@ -161,6 +161,10 @@ impl Stream for Socket {
 
     fn shutdown(&self) {
         let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
+    }
+
+    fn presence(&self) -> Presence {
+        Presence::of(&self.fd)
     }
 
     fn peer(&self) -> String {

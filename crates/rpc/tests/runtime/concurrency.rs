@@ -133,10 +133,10 @@ fn what_a_one_way_call_did_is_seen_by_the_next_call() {
 
 #[test]
 fn pipelined_http_requests_are_answered_in_order() {
-    let request = |seqid, method, params: &[i32]| {
+    let request = |seqid, method, params: &[i32], connection| {
         let body = message(1, method, seqid, params);
         let head = format!(
-            "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-thrift\r\nContent-Length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\nContent-Type: application/x-thrift\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         [head.as_bytes(), &body].concat()
@@ -145,10 +145,10 @@ fn pipelined_http_requests_are_answered_in_order() {
         let probe = Probe::default();
         let running = start(&probe, *model, ServerLimits::default());
         let mut raw = Raw::connect(&running);
-        raw.send(&[request(1, "wait", &[1]), request(2, "noted", &[])].concat());
+        let first = request(1, "wait", &[1], "keep-alive");
+        raw.send(&[first, request(2, "noted", &[], "close")].concat());
         assert!(raw.is_silent(), "{model:?}");
         probe.open(1);
-        raw.0.shutdown(std::net::Shutdown::Write).unwrap();
         let text = String::from_utf8_lossy(&raw.rest().unwrap()).into_owned();
         let (wait, noted) = (text.find("wait"), text.find("noted"));
         assert!(wait.is_some() && wait < noted, "{model:?}: {text:?}");

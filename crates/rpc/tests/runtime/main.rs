@@ -25,6 +25,7 @@ mod drain;
 ))]
 mod every_wire;
 mod functions;
+mod gone;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(feature = "grpc")]

@@ -1,12 +1,11 @@
 //! One connection on a loop: receives, starts calls, and sends their answers, all at the same time.
 
-use super::flight::Flight;
+use super::flight::{Flight, Waits};
 #[cfg(feature = "grpc")]
 use super::http2;
 use super::spares;
 use super::spread::Seat;
 use super::{Phase, Site, entrance};
-use crate::Reply;
 use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
@@ -68,12 +67,14 @@ pub(super) async fn serve(
         experience: Experience::new(site.shared.polling),
         turns: 0,
     };
-    connection.run().await?;
+    let served = connection.run().await;
     #[cfg(feature = "grpc")]
-    if connection.session.is_http2() {
+    if served.is_ok() && connection.session.is_http2() {
         return connection.serve_http2().await;
     }
-    Ok(())
+    // Nobody waits for one-way calls, so that it is all the same to them that their caller has gone.
+    connection.into_flight().finish_oneway().await;
+    served
 }
 
 /// True for a call that must not run beside others of its connection: the answer has to keep its place, so
@@ -122,7 +123,7 @@ enum Event {
     Room(Result<io::Result<()>, Elapsed>),
     /// Something is queued to be sent.
     Queued,
-    /// The caller of a call with streams has gone.
+    /// The caller has gone, and takes no answers.
     Gone,
     Answer(Gathered),
     Received(Result<io::Result<Came>, Elapsed>),
@@ -149,6 +150,11 @@ impl<'a> Connection<'a> {
             seat: &self.seat,
         };
         http2::serve(site, self.stream, received, self.told).await
+    }
+
+    /// Closes the connection, and leaves the calls that run.
+    fn into_flight(self) -> Flight<'a> {
+        self.flight
     }
 
     async fn run(&mut self) -> io::Result<()> {
@@ -252,14 +258,9 @@ impl<'a> Connection<'a> {
             return self.out.put(crate::block_on::block_on(refused));
         }
         if self.pooled && self.session.no_room().is_none() {
-            let (answer, deadline, reply) =
-                (self.session.starter(), call.deadline, call.reply.clone());
-            let answer = async move {
-                let answer = tokio::task::spawn_blocking(|| answer(call)).await;
-                // Fails only when the runtime is going down, and nobody is there to be answered.
-                answer.map(Reply::sent).unwrap_or_default()
-            };
-            return self.flight.join(self.shared, answer, reply, deadline);
+            let waiting = Waits::new(&call);
+            let answer = self.session.in_pool(call);
+            return self.flight.join(self.shared, answer, waiting);
         }
         if self.out.is_new() {
             self.out = spares::outbox();
@@ -267,12 +268,12 @@ impl<'a> Connection<'a> {
         if let Some(large) = spares::large() {
             self.out.lend(large);
         }
-        let (deadline, reply) = (call.deadline, call.reply.clone());
+        let waiting = Waits::new(&call);
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => self.out.put(answer),
-            Poll::Pending => self.flight.join(self.shared, running, reply, deadline),
+            Poll::Pending => self.flight.join(self.shared, running, waiting),
         }
     }
 
@@ -302,6 +303,7 @@ impl<'a> Connection<'a> {
         let drains = !self.session.ends()
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
+        let half = self.session.is_gone_with_half();
         let (needs, crowded) = (self.session.needs(), self.is_crowded());
         let (stream, input) = (&self.stream, &mut self.session.input);
         let leaving = self.leaving.as_ref().map(|leaving| leaving.deadline);
@@ -317,14 +319,17 @@ impl<'a> Connection<'a> {
             Some(streams) if full && streams.has_room(context) => Poll::Ready(()),
             _ => Poll::Pending,
         });
+        let listens = receives || watches;
+        let waits = !self.flight.is_empty();
         let event = tokio::select! {
             biased;
             room = room, if leaving.is_some() => Event::Room(room),
             () = self.queued.0.notified() => Event::Queued,
             () = queued => Event::Queued,
             Some(answer) = self.flight.next(), if !crowded => Event::Answer(answer),
-            received = timeout(patience, receive), if receives || watches => match received {
-                Ok(Ok(Came::Bytes(0))) if watches => Event::Gone,
+            () = stream.gone(half), if waits && !listens => Event::Gone,
+            received = timeout(patience, receive), if listens => match received {
+                Ok(Ok(Came::Bytes(0))) if watches || (waits && half) => Event::Gone,
                 received => Event::Received(received),
             },
             _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,

@@ -1,7 +1,7 @@
 //! The calls of a connection whose handlers wait.
 
 use crate::buffers::Gathered;
-use crate::incoming::{Incoming, ReplyTo};
+use crate::incoming::Incoming;
 use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::running::{Waiting, outcome};
@@ -11,11 +11,37 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
 use tokio::task::unconstrained;
 
 /// An answer that is being made, and the number under which its caller may cancel it.
-type Answer<'a> = Pin<Box<dyn Future<Output = (Option<u32>, Gathered)> + 'a>>;
+pub(super) struct Answer<'a> {
+    oneway: bool,
+    answer: Pin<Box<dyn Future<Output = (Option<u32>, Gathered)> + 'a>>,
+}
+
+impl Future for Answer<'_> {
+    type Output = (Option<u32>, Gathered);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.answer.as_mut().poll(context)
+    }
+}
+
+/// What is known of a call whose handler waits.
+pub(super) struct Waits {
+    oneway: bool,
+    waiting: Waiting,
+}
+
+impl Waits {
+    pub(super) fn new(call: &Incoming) -> Self {
+        let (reply, deadline) = (call.reply.clone(), call.deadline);
+        Waits {
+            oneway: call.oneway,
+            waiting: Waiting { reply, deadline },
+        }
+    }
+}
 
 /// The calls of a connection whose handlers wait.
 #[derive(Default)]
@@ -42,25 +68,24 @@ impl<'a> Flight<'a> {
         &mut self,
         shared: &'a Shared,
         answer: impl Future<Output = Gathered> + 'a,
-        reply: ReplyTo,
-        deadline: Option<Instant>,
+        Waits { oneway, waiting }: Waits,
     ) {
         let place = Place::take(&shared.waiting);
-        let call = reply.cancelled_as();
+        let call = waiting.reply.cancelled_as();
         let (answer, cancel) = abortable(answer);
         if let Some(call) = call {
             self.cancels.insert(call, cancel);
         }
-        let waiting = Waiting { reply, deadline };
         let unanswered = Unanswered(Some(&shared.counters.cancelled_calls));
         // Not counted against the budget of the connection's task: once that is used up, tokio would let every
         // one of these wake itself without end until the task has been left.
-        self.running.push(Box::pin(unconstrained(async move {
+        let answer = Box::pin(unconstrained(async move {
             let answer = outcome(shared, answer, waiting).await;
             unanswered.answered();
             drop(place);
             (call, answer)
-        })));
+        }));
+        self.running.push(Answer { oneway, answer });
     }
 
     /// The caller of a call has gone: its handler is dropped.
@@ -68,6 +93,13 @@ impl<'a> Flight<'a> {
         if let Some(cancel) = self.cancels.remove(&call) {
             cancel.abort();
         }
+    }
+
+    /// Waits for the one-way calls, and gives up all others: their caller has gone.
+    pub(super) async fn finish_oneway(self) {
+        let running = self.running.into_iter();
+        let mut oneway: FuturesUnordered<_> = running.filter(|answer| answer.oneway).collect();
+        while oneway.next().await.is_some() {}
     }
 
     /// The next answer; `None` where no call runs.

@@ -41,6 +41,10 @@ impl AsyncMemory {
         Ok(None)
     }
 
+    pub(crate) async fn gone(&self, _: bool) {
+        match self.0 {}
+    }
+
     pub(crate) fn try_read(&self, _: &mut [u8]) -> io::Result<usize> {
         match self.0 {}
     }

@@ -1,6 +1,7 @@
 //! Shared memory on an event loop.
 
 use super::stream::{Choice, choice, lock, look, refused, trust};
+use crate::transport::presence::gone;
 use crate::transport::spare;
 use bytes::BytesMut;
 use dovetail_shm::{Connection, Error, Handshake, Progress, Receiver, Sender, Settings};
@@ -137,6 +138,11 @@ impl AsyncMemory {
     /// Waits until it is worth while to try to write again.
     pub(crate) async fn writable(&self) -> io::Result<()> {
         self.sender.woken(Sender::arm, Sender::disarm).await
+    }
+
+    /// Waits until the peer has gone: it has let go of the socket, or closed it in one direction with `half`.
+    pub(crate) async fn gone(&self, half: bool) {
+        gone!(&self.receiver.line, half);
     }
 
     /// Ends sending: the peer receives what was sent, then the end.

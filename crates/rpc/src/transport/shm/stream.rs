@@ -1,7 +1,7 @@
 //! Shared memory for threads that block.
 
 use super::meeting;
-use crate::transport::{Socket, Stream, Wait, spare};
+use crate::transport::{Presence, Socket, Stream, Wait, spare};
 use bytes::BytesMut;
 use dovetail_shm::{
     Connection, Error, Handshake, MAGIC, Progress, Receiver, Sender, Settings, Shutdown,
@@ -167,6 +167,14 @@ impl Stream for Memory {
         self.shutdown.send();
     }
 
+    fn presence(&self) -> Presence {
+        match self.receiver.try_lock() {
+            Ok(receiver) => Presence::of(&receiver.as_fd()),
+            // Who receives finds it out.
+            Err(_) => Presence::There,
+        }
+    }
+
     fn peer(&self) -> String {
         "shm".to_owned()
     }
@@ -252,6 +260,10 @@ impl Stream for Visitor {
 
     fn shutdown(&self) {
         self.stream().shutdown();
+    }
+
+    fn presence(&self) -> Presence {
+        self.stream().presence()
     }
 
     fn peer(&self) -> String {

@@ -37,6 +37,10 @@ mod unreachable {
             match self.0 {}
         }
 
+        pub(crate) async fn gone(&self, _: bool) {
+            match self.0 {}
+        }
+
         pub(crate) fn try_receive(&self, _: &mut [u8], _: &mut BytesMut) -> io::Result<usize> {
             match self.0 {}
         }

@@ -5,6 +5,7 @@ use crate::buffers;
 use crate::tls::{Session, TlsPeer};
 use crate::transport::AsyncSocket;
 use crate::transport::async_socket::with_scratch;
+use crate::transport::presence::gone;
 use bytes::BytesMut;
 use rustix::net::Shutdown;
 use std::io::{self, IoSlice};
@@ -157,6 +158,11 @@ impl AsyncTls {
 
     pub(crate) async fn writable(&self) -> io::Result<()> {
         on!(&self.socket, socket => socket.writable().await)
+    }
+
+    /// See [`AsyncSocket::gone`].
+    pub(crate) async fn gone(&self, half: bool) {
+        on!(&self.socket, socket => gone!(socket, half));
     }
 
     /// Receives records, and does not look into them.

@@ -3,7 +3,7 @@
 use super::records::{RECORD, Records, broken_off, refused};
 use crate::buffers;
 use crate::tls::{Session, TlsPeer};
-use crate::transport::{Stream, Wait};
+use crate::transport::{Presence, Stream, Wait};
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -195,6 +195,10 @@ impl Stream for TlsStream {
     fn shutdown(&self) {
         self.say_goodbye();
         self.stream.shutdown();
+    }
+
+    fn presence(&self) -> Presence {
+        self.stream.presence()
     }
 
     fn peer(&self) -> String {

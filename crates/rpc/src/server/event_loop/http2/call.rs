@@ -13,7 +13,7 @@ use crate::server::counters::count;
 use crate::server::http::{Ask, Parameters};
 use crate::server::running::{Waiting, cancelled, outcome};
 use crate::web::{Answer, Exchange, Plain, Protocol, ReplyTo};
-use crate::{Code, Execution, Method, Reply};
+use crate::{Code, Execution, Method};
 use bytes::Bytes;
 use dovetail_protocol::http::Response;
 use futures_util::future::abortable;
@@ -277,8 +277,5 @@ async fn run(place: &Place<'_>, call: Box<Incoming>) -> Gathered {
         return running.await;
     }
     let _place = flight::Place::take(&shared.waiting);
-    let start = session.starter();
-    let answer = tokio::task::spawn_blocking(|| start(call)).await;
-    // Fails only when the runtime is going down, and nobody is there to be answered.
-    answer.map(Reply::sent).unwrap_or_default()
+    session.in_pool(call).await
 }
