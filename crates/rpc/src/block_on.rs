@@ -2,6 +2,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 /// Runs a future on this thread, sleeping while it waits.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
@@ -17,6 +18,61 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         thread::park();
+    }
+}
+
+/// The same as long as it is worth while, which is asked now and then; `None` where it no longer is.
+pub(crate) fn block_on_while<F: Future>(
+    future: F,
+    worth_while: impl Fn() -> bool,
+) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let waker = waker();
+    let mut looks = Looks::default();
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        if looks.is_due() && !worth_while() {
+            return None;
+        }
+        thread::park_timeout(looks.pause());
+    }
+}
+
+/// When a thread that waits looks at something that does not wake it: soon, then less and less often.
+pub(crate) struct Looks {
+    next: Instant,
+    pause: Duration,
+}
+
+impl Looks {
+    const FIRST: Duration = Duration::from_millis(1);
+    const LONGEST: Duration = Duration::from_millis(100);
+
+    /// True where it is time to look again.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let due = now >= self.next;
+        if due {
+            self.pause = (self.pause * 2).min(Self::LONGEST);
+            self.next = now + self.pause;
+        }
+        due
+    }
+
+    /// How long to wait at most.
+    pub(crate) fn pause(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
+    }
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Looks {
+            next: Instant::now() + Self::FIRST,
+            pause: Self::FIRST,
+        }
     }
 }
 

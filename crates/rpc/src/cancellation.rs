@@ -36,7 +36,20 @@ impl Cancellation {
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::SeqCst) || self.look.as_ref().is_some_and(|look| look())
+        self.was_cancelled() || self.finds_out()
+    }
+
+    /// The same without looking.
+    pub(crate) fn was_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    fn finds_out(&self) -> bool {
+        let gone = self.look.as_ref().is_some_and(|look| look());
+        if gone {
+            self.cancel();
+        }
+        gone
     }
 
     /// True where it has been cancelled; else who asks is woken then.
@@ -44,7 +57,7 @@ impl Cancellation {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting = Some(context.waker().clone());
         drop(waiting);
-        self.cancelled.load(Ordering::SeqCst)
+        self.was_cancelled()
     }
 }
 

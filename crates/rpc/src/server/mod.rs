@@ -1,5 +1,6 @@
 //! Servers: any number of contracts behind any number of addresses, every wire on each.
 
+mod aside;
 mod counters;
 mod entrance;
 #[cfg(feature = "async")]

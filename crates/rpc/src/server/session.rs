@@ -1,5 +1,6 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
+use super::aside::Waiter;
 use super::counters::count;
 use super::http::Socket;
 use super::machine::{Fault, Machine};
@@ -8,8 +9,9 @@ use super::{LINGER, Shared};
 #[cfg(feature = "async")]
 use crate::Reply;
 use crate::buffers::{self, Gathered};
+use crate::cancellation::Cancellation;
 #[cfg(feature = "async")]
-use crate::cancellation::{Cancellation, CancelsWhenDropped, unless_cancelled};
+use crate::cancellation::{CancelsWhenDropped, unless_cancelled};
 use crate::clock;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
@@ -411,14 +413,23 @@ pub(super) struct Released<'a> {
 }
 
 impl<'a> Released<'a> {
-    /// Starts the next one, if there is any, and says how it is answered.
-    pub(super) fn next(&self) -> Option<RunningCall<'a>> {
+    /// The next one, if there is any.
+    pub(super) fn next(&self) -> Option<Box<Incoming>> {
         loop {
             let called = self.link.lock().ready()?;
             if let Arrival::Call(call) = Arrival::over(called, &self.link) {
-                return Some(self.shared.start(call, self.caller.clone(), Vec::new()));
+                return Some(call);
             }
         }
+    }
+
+    /// Starts one, and says how it is given up.
+    pub(super) fn start(&self, mut call: Box<Incoming>) -> (RunningCall<'a>, Waiter) {
+        let cancellation = Arc::<Cancellation>::default();
+        call.cancellation = Some(cancellation.clone());
+        let waiter = Waiter::new(&call, cancellation);
+        let running = self.shared.start(call, self.caller.clone(), Vec::new());
+        (running, waiter)
     }
 }
 

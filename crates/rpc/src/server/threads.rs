@@ -1,14 +1,16 @@
 //! The blocking driver: one thread for each connection, no async runtime. Sockets under
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
 
+use super::aside::{Aside, Line, Waiter, Waiters};
 use super::counters::count;
 use super::running::{RunningCall, refusal};
-use super::session::{Outbox, Released, Session};
+use super::session::{Outbox, Session};
 use super::{Door, Entered, Guest, LINGER, Shared, entrance};
-use crate::block_on::block_on;
+use crate::block_on::{block_on, block_on_while};
 use crate::buffers::Gathered;
+use crate::cancellation::Cancellation;
 use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming, ReplyTo};
+use crate::incoming::{Arrival, Incoming};
 use crate::link::{Flush, Link};
 use crate::transport::{Listener, Receiver, Stream, Wait};
 use crate::{Code, Execution, Status, web};
@@ -19,7 +21,7 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Accepts until the listener is closed.
@@ -80,6 +82,7 @@ pub(super) fn serve(
         stream: stream.clone(),
         shared: shared.clone(),
         sending: Mutex::new(()),
+        waiters: Waiters::default(),
     });
     let mut session = Session::new(shared, caller, standing, sender.clone());
     session.input = received;
@@ -89,18 +92,17 @@ pub(super) fn serve(
         sender: &sender,
         receiver: Receiver::new(shared.polling),
         out: Outbox::default(),
+        cancellation: None,
     };
     thread::scope(|scope| {
-        let mut aside = Aside {
-            scope,
-            threads: Vec::new(),
-        };
+        let mut aside = Aside::new(scope, &sender);
         let served = connection.serve(&mut aside);
         if served.is_err() {
             // Nobody is left to be waited for.
             connection.session.lost();
+            sender.waiters.lost();
         }
-        aside.wait();
+        aside.wait(&connection.line());
         served
     })?;
     let lingers = connection
@@ -121,6 +123,8 @@ struct Connection<'a> {
     sender: &'a Sender,
     receiver: Receiver,
     out: Outbox,
+    /// What the handler of the call before could find out by that its caller had gone.
+    cancellation: Option<Arc<Cancellation>>,
 }
 
 /// How often a connection whose handlers wait looks whether they still do.
@@ -137,14 +141,17 @@ impl<'a> Connection<'a> {
         }
         loop {
             while let Some(arrival) = self.session.next(&mut self.out.waiting.bytes) {
-                let Arrival::Call(call) = arrival else {
-                    // A thread that is in a handler cannot be stopped.
-                    continue;
+                let call = match arrival {
+                    Arrival::Call(call) => call,
+                    Arrival::Cancelled(call) => {
+                        self.sender.waiters.cancel(call);
+                        continue;
+                    }
                 };
                 if self.session.greets() {
                     self.sender.send(&mut self.out)?;
                 }
-                self.start(call, aside);
+                self.start(call, aside)?;
                 if self.out.is_full() {
                     self.sender.send(&mut self.out)?;
                 }
@@ -166,7 +173,11 @@ impl<'a> Connection<'a> {
 
     /// Runs a handler in place; one that waits gets a thread where the peer tells answers apart, so that this
     /// one can receive what it may wait for.
-    fn start<'scope>(&mut self, call: Box<Incoming>, aside: &mut Aside<'scope, '_>)
+    fn start<'scope>(
+        &mut self,
+        mut call: Box<Incoming>,
+        aside: &mut Aside<'scope, '_>,
+    ) -> io::Result<()>
     where
         'a: 'scope,
     {
@@ -174,39 +185,79 @@ impl<'a> Connection<'a> {
         let aside_too = self.session.is_multiplexed()
             || self.session.is_socket()
             || (self.session.tells_apart() && !call.oneway);
+        let cancellation = self.cancellation();
+        call.cancellation = Some(cancellation.clone());
+        let waiter = Waiter::new(&call, cancellation.clone());
+        let oneway = call.oneway;
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
         let most = self.shared.limits.calls_per_connection;
         let answer = match Pin::new(&mut running).poll(&mut now) {
+            Poll::Ready(_) if cancellation.was_cancelled() && !oneway => return Err(self.gone()),
             Poll::Ready(answer) => answer,
             Poll::Pending if aside_too && aside.len() < most => {
                 let reply = running.reply().clone();
                 let released = self.session.released(&reply);
-                match aside.run(running, self.sender, released) {
-                    Ok(()) => return,
+                match aside.run(running, waiter, released) {
+                    Ok(()) => return Ok(()),
                     Err(error) => refusal(&reply, &no_thread(&error), Vec::new()),
                 }
             }
-            Poll::Pending => match self.session.streaming() {
-                Some(reply) => {
-                    let reply = reply.clone();
-                    self.stream(running, &reply)
-                }
-                None => block_on(running),
-            },
+            Poll::Pending if oneway => block_on(running),
+            Poll::Pending => {
+                let reply = self.session.streaming().cloned();
+                let answer = match reply {
+                    Some(reply) => self.stream(running, &reply),
+                    None => self.wait(running),
+                };
+                answer.ok_or_else(|| self.gone())?
+            }
         };
         self.out.put(answer);
+        Ok(())
     }
 
-    /// Runs a handler in place that has items to send. One that waits for its caller finds out that this has gone when it
-    /// next sends something.
-    fn stream(&mut self, running: RunningCall<'a>, reply: &web::ReplyTo) -> Gathered {
-        block_on(stream(running, reply, |items| {
+    /// The connection, for those who look at it.
+    fn line(&self) -> Line {
+        Line {
+            stream: Arc::downgrade(&self.sender.stream),
+            shared: self.shared.clone(),
+            half: self.session.is_gone_with_half(),
+        }
+    }
+
+    /// What a handler finds out by that its caller has gone: that of the call before, where nobody has it any longer.
+    fn cancellation(&mut self) -> Arc<Cancellation> {
+        let last = self.cancellation.as_mut().and_then(Arc::get_mut);
+        if last.is_none_or(|last| last.was_cancelled()) {
+            let line = self.line();
+            self.cancellation = Some(Arc::new(Cancellation::looking(move || line.is_gone())));
+        }
+        self.cancellation.clone().unwrap_or_default()
+    }
+
+    /// The caller of the call that ran has gone, and nobody takes its answer.
+    fn gone(&self) -> io::Error {
+        count(&self.shared.counters.cancelled_calls);
+        io::ErrorKind::ConnectionAborted.into()
+    }
+
+    /// Waits for a handler in place; `None` where its caller goes before.
+    fn wait(&self, running: RunningCall<'a>) -> Option<Gathered> {
+        let line = self.line();
+        block_on_while(running, || !line.is_gone())
+    }
+
+    /// The same for one that has items to send.
+    fn stream(&mut self, running: RunningCall<'a>, reply: &web::ReplyTo) -> Option<Gathered> {
+        let line = self.line();
+        let answer = stream(running, reply, |items| {
             self.out.put(items.into());
             if self.sender.send(&mut self.out).is_err() {
                 self.session.lost();
             }
-        }))
+        });
+        block_on_while(answer, || !line.is_gone())
     }
 
     /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
@@ -223,12 +274,14 @@ impl<'a> Connection<'a> {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             });
-            block_on(room);
-            return Ok(());
+            let line = self.line();
+            let room = block_on_while(room, || !line.is_gone());
+            return room.ok_or_else(|| io::ErrorKind::ConnectionAborted.into());
         }
         self.receiver.relax(&mut self.session.input);
         // It is this end that makes the peer wait where handlers do.
-        let waits_for_peer = aside.is_empty() || !self.session.is_idle();
+        let waits = !aside.is_empty();
+        let waits_for_peer = !waits || !self.session.is_idle();
         let patience = match waits_for_peer {
             true => self.session.patience(),
             false => ASIDE,
@@ -240,6 +293,9 @@ impl<'a> Connection<'a> {
         match self.receiver.receive(stream, input, needs, deadline) {
             // The receiving side was shut down to wake this thread; what comes can still be read.
             Ok(0) if self.session.is_leaving() => self.receive_late(),
+            Ok(0) if waits && self.line().is_gone() => {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
             Ok(0) => self.session.closed(),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
@@ -254,7 +310,7 @@ impl<'a> Connection<'a> {
 }
 
 /// The answer of a handler, whose items are sent as it makes them.
-async fn stream(
+pub(super) async fn stream(
     mut running: RunningCall<'_>,
     reply: &web::ReplyTo,
     mut send: impl FnMut(Vec<u8>),
@@ -290,73 +346,6 @@ pub(super) fn receive_late(stream: &dyn Stream, input: &mut BytesMut) {
     }
 }
 
-/// The handlers of a connection that wait, each on a thread.
-struct Aside<'scope, 'env> {
-    scope: &'scope Scope<'scope, 'env>,
-    threads: Vec<ScopedJoinHandle<'scope, ()>>,
-}
-
-impl<'scope> Aside<'scope, '_> {
-    /// Goes on with a call.
-    fn run(
-        &mut self,
-        running: RunningCall<'scope>,
-        sender: &'scope Sender,
-        released: Option<Released<'scope>>,
-    ) -> io::Result<()> {
-        let scope = self.scope;
-        let run = move || finish(running, sender, released, scope);
-        let thread = thread::Builder::new().name("dovetail call".to_owned());
-        self.threads.push(thread.spawn_scoped(scope, run)?);
-        Ok(())
-    }
-
-    /// How many still wait.
-    fn len(&mut self) -> usize {
-        self.threads.retain(|thread| !thread.is_finished());
-        self.threads.len()
-    }
-
-    fn is_empty(&mut self) -> bool {
-        self.len() == 0
-    }
-
-    fn wait(self) {
-        for thread in self.threads {
-            // It has answered for its panic.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Ends a call; those that have waited for its answer get a thread each.
-fn finish<'scope>(
-    running: RunningCall<'scope>,
-    sender: &'scope Sender,
-    released: Option<Released<'scope>>,
-    scope: &'scope Scope<'scope, '_>,
-) {
-    let answer = match running.reply().clone() {
-        ReplyTo::Web(reply) => block_on(stream(running, &reply, |items| {
-            sender.send_or_shut_down(&items.into());
-        })),
-        _ => block_on(running),
-    };
-    sender.send_or_shut_down(&answer);
-    let Some(released) = released else {
-        return;
-    };
-    while let Some(running) = released.next() {
-        let more = running.reply().promised_to().map(|_| released.clone());
-        let reply = running.reply().clone();
-        let run = move || finish(running, sender, more, scope);
-        let thread = thread::Builder::new().name("dovetail call".to_owned());
-        if let Err(error) = thread.spawn_scoped(scope, run) {
-            sender.send_or_shut_down(&refusal(&reply, &no_thread(&error), Vec::new()));
-        }
-    }
-}
-
 /// Lets the peer read what it was told last; see [`LINGER`].
 pub(super) fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
     stream.shutdown_send();
@@ -373,11 +362,13 @@ pub(crate) fn no_thread(error: &io::Error) -> Status {
 }
 
 /// The sending side of a connection, which its calls share.
-struct Sender {
+pub(super) struct Sender {
     stream: Arc<dyn Stream>,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// Held by who sends.
     sending: Mutex<()>,
+    /// Its calls on threads of their own.
+    pub(super) waiters: Waiters,
 }
 
 impl Sender {
@@ -397,7 +388,7 @@ impl Sender {
     }
 
     /// For threads beside the one of the connection.
-    fn send_or_shut_down(&self, answer: &Gathered) {
+    pub(super) fn send_or_shut_down(&self, answer: &Gathered) {
         if !answer.is_empty() {
             let sending = self.lock();
             let sent = self.send_gathered(answer);

@@ -1,6 +1,7 @@
 //! Callers that go while the handlers of their calls wait.
 
 use crate::fixture::*;
+use crate::hostile::frame;
 use dovetail::{
     Call, Context, HalfClosed, HandlerFuture, Model, Running, Server, Service, ServiceDescriptor,
     Status, descriptor,
@@ -160,6 +161,19 @@ fn msgpack(method: &str) -> Vec<u8> {
     call
 }
 
+/// On Dovetail's own wire: the preface, HELLO, BIND, CALL.
+fn own(method: &str) -> Vec<u8> {
+    let method = [&[method.len() as u8], method.as_bytes()].concat();
+    let bind = [b"\0\x06Waiter", &method[..], &[0; 16]].concat();
+    [
+        b"\xd7DVT".to_vec(),
+        frame(1, 0, &[1]),
+        frame(2, 0, &bind),
+        frame(0x45, 1, &[0, 0]),
+    ]
+    .concat()
+}
+
 /// How a method is called on a wire, and whether a FIN of the caller means that it has gone, with each setting.
 struct Row {
     name: &'static str,
@@ -209,6 +223,11 @@ const ROWS: &[Row] = &[
         call: msgpack,
         gone: ONLY_GONE,
     },
+    Row {
+        name: "Dovetail's own wire",
+        call: own,
+        gone: [HalfClosed::Waits, HalfClosed::Gone],
+    },
 ];
 
 /// A caller that goes in this way: its handler ends, and its connection is closed, at once.
@@ -234,7 +253,7 @@ fn check(row: &Row, method: &str, goes: Goes, half_closed: HalfClosed, model: Mo
 
 #[test]
 fn a_reset_ends_the_call_whatever_the_wire() {
-    for model in &MODELS[1..] {
+    for model in MODELS {
         for row in ROWS {
             for method in ["wait", "block"] {
                 check(row, method, Goes::Reset, HalfClosed::Waits, *model);
@@ -246,7 +265,7 @@ fn a_reset_ends_the_call_whatever_the_wire() {
 
 #[test]
 fn a_half_closed_caller_has_gone_where_the_server_says_so() {
-    for model in &MODELS[1..] {
+    for model in MODELS {
         for row in ROWS {
             for (method, half_closed) in ["wait", "block"].into_iter().zip(row.gone) {
                 check(row, method, Goes::HalfClosed, half_closed, *model);
@@ -256,10 +275,28 @@ fn a_half_closed_caller_has_gone_where_the_server_says_so() {
     }
 }
 
+/// A caller that gives a call up, and stays: a handler that waits is dropped, whatever thread it has.
+#[test]
+fn a_cancelled_call_ends_in_every_model() {
+    for model in MODELS {
+        let waiter = Waiter::default();
+        let running = start(&waiter, *model, HalfClosed::Waits);
+        let mut raw = Raw::connect(&running);
+        raw.send(&own("wait"));
+        until("it started", || waiter.started() == 1);
+        raw.send(&frame(8, 1, &[]));
+        until("it ended", || waiter.ended() == 1);
+        until("it is counted", || running.counters().cancelled_calls == 1);
+        assert_eq!(running.connections(), 1, "{model:?}");
+        drop(raw);
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
 /// Nobody waits for a one-way call, so that it runs to its end when its caller has gone.
 #[test]
 fn a_one_way_call_outlives_its_caller() {
-    for model in &MODELS[1..] {
+    for model in MODELS {
         for how in [Goes::HalfClosed, Goes::Reset] {
             let waiter = Waiter::default();
             let running = start(&waiter, *model, HalfClosed::Gone);

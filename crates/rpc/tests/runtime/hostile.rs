@@ -72,7 +72,7 @@ const ROWS: &[(&str, &[u8], &str)] = &[
 ];
 
 /// A frame of Dovetail's own wire.
-fn frame(kind_and_flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(kind_and_flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_le_bytes();
     [
         &length[..3],
