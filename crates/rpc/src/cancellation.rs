@@ -84,8 +84,10 @@ pub(crate) async fn unless_cancelled<F: Future>(
 }
 
 /// Cancels when it is dropped.
+#[cfg(feature = "async")]
 pub(crate) struct CancelsWhenDropped(pub(crate) Arc<Cancellation>);
 
+#[cfg(feature = "async")]
 impl Drop for CancelsWhenDropped {
     fn drop(&mut self) {
         self.0.cancel();
