@@ -54,6 +54,11 @@ impl Caller {
         Caller { tls, ..self }
     }
 
+    /// True where it may be anybody on a network: it came by TCP.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.ports.is_some() || self.tls.is_some()
+    }
+
     /// What the two ends of the connection have of each other.
     pub(crate) fn objects(&self) -> Option<Arc<Objects>> {
         let link = self.link.get()?.upgrade()?;

@@ -4,6 +4,7 @@ use super::ProtocolError;
 use super::frame::{Flags, Frame, Kind};
 use bytes::BytesMut;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The messages of which frames are missing.
 #[derive(Default)]
@@ -11,9 +12,13 @@ pub(super) struct Reassembly {
     partial: HashMap<(Kind, u32), Partial>,
     /// Of all of them.
     bytes: usize,
+    /// How many messages have begun in several frames.
+    begun: u64,
 }
 
 struct Partial {
+    /// How many had begun before it.
+    number: u64,
     flags: Flags,
     payload: BytesMut,
     /// It grew too large: its frames are thrown away.
@@ -52,10 +57,16 @@ impl Reassembly {
             let what = "extras behind the beginning of a message";
             return Err(ProtocolError::malformed(what));
         }
-        let partial = self.partial.entry(key).or_insert_with(|| Partial {
-            flags: Flags(frame.flags.0 & !Flags::MORE.0),
-            payload: BytesMut::new(),
-            dropped: false,
+        let begun = &mut self.begun;
+        let partial = self.partial.entry(key).or_insert_with(|| {
+            let number = *begun;
+            *begun += 1;
+            Partial {
+                number,
+                flags: Flags(frame.flags.0 & !Flags::MORE.0),
+                payload: BytesMut::new(),
+                dropped: false,
+            }
         });
         let length = partial.payload.len() + frame.payload.len();
         let too_large = length > most || self.bytes + frame.payload.len() > 2 * most;
@@ -92,6 +103,12 @@ impl Reassembly {
             self.partial.remove(&key);
         }
         Ok(outcome)
+    }
+
+    /// The number of the oldest message of which frames are missing, and how many have begun; `None` where all are whole.
+    pub(super) fn unfinished(&self) -> Option<Range<u64>> {
+        let oldest = self.partial.values().map(|partial| partial.number).min()?;
+        Some(oldest..self.begun)
     }
 
     /// True where the frames so far of such a message are here.

@@ -83,6 +83,11 @@ impl ServerConnection {
         error
     }
 
+    /// True where the head of a request has been taken in, but not all of its body.
+    pub fn is_within(&self) -> bool {
+        self.reader.is_within()
+    }
+
     /// How many more bytes the current request surely needs, after `receive` said `None`. At least one, and never
     /// much more than the peer has sent already.
     pub fn needs(&self) -> usize {

@@ -60,6 +60,11 @@ impl Reader {
         std::mem::take(&mut self.must_continue)
     }
 
+    /// True where a head has been taken in, but not all of its body.
+    pub(crate) fn is_within(&self) -> bool {
+        !matches!(self.state, State::Head)
+    }
+
     /// The next complete message.
     pub(crate) fn next(
         &mut self,

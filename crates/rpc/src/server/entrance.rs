@@ -1,8 +1,8 @@
 //! Whether a peer speaks TLS, found out from its first bytes. Servers without TLS do not look.
 
+use super::Shared;
 use super::counters::{SharedCounters, count};
 use super::threads::{linger, receive_late};
-use super::{Guest, Shared};
 use crate::tls::TlsPeer;
 use crate::transport::{Polling, Receiver, Stream, Wait, shake};
 use bytes::BytesMut;
@@ -57,14 +57,14 @@ pub(super) fn note<T>(shaken: &io::Result<T>, counters: &SharedCounters) {
 pub(super) fn enter(
     stream: &Arc<dyn Stream>,
     shared: &Shared,
-    guest: &Guest,
 ) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
     let Some(tls) = &shared.tls else {
         return Ok(Some(Entered::plain(stream.clone())));
     };
     let mut received = BytesMut::new();
-    let idle = Instant::now() + guest.idle_limit(&shared.limits);
-    match stream.recv_behind(&mut received, FIRST, Wait::Until(Some(idle))) {
+    let silence = shared.limits.silence(stream.ports().is_some());
+    let silent = Instant::now() + silence;
+    match stream.recv_behind(&mut received, FIRST, Wait::Until(Some(silent))) {
         // The receiving side was shut down to wake this thread; what comes can still be read.
         Ok(0) if shared.draining.load(Ordering::SeqCst) => {
             receive_late(&**stream, &mut received);

@@ -1,13 +1,12 @@
 //! The connections of a server, counted.
 
+use super::Shared;
 use super::counters::count;
 use super::session::Standing;
-use super::{ServerLimits, Shared};
 use crate::Address;
 use crate::transport::Stream;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// How many connections too many are told so at a time.
 const TURNED_AWAY: usize = 1_000;
@@ -107,14 +106,6 @@ impl Guest {
             false => Standing::Crowded,
             true if door == Door::Secure && !over_tls => Standing::Insecure,
             true => Standing::Welcome,
-        }
-    }
-
-    /// How long it may be silent before its first call.
-    pub(super) fn idle_limit(&self, limits: &ServerLimits) -> Duration {
-        match self.welcome {
-            true => limits.idle,
-            false => limits.handshake,
         }
     }
 }

@@ -20,17 +20,34 @@ pub struct ServerLimits {
     pub calls_per_connection: usize,
     /// How long a connection may be silent between two calls. Default 10 minutes.
     pub idle: Duration,
-    /// How long a peer may take from its first byte until its wire is known. Default 10 seconds.
+    /// How long a peer may take from when it has connected, or has shaken hands over TLS, until it says something (by TCP alone:
+    /// others have as long as between two calls), and from then until its wire is known. Clients that connect long before
+    /// they call need more. Default 10 seconds.
     pub handshake: Duration,
-    /// How long a peer may take to send one message, or to take the answers that wait for it. Default 60
-    /// seconds.
+    /// How long a peer may take to send one message, whatever it comes in (frames, fragments, chunks), or to take
+    /// the answers that wait for it. Default 60 seconds.
     pub transfer: Duration,
+    /// How many bytes a second a peer has to send at least, on average, of a message that has taken longer than `rate_grace`;
+    /// 0 for any number. Default 256.
+    pub rate: u32,
+    /// How long a message may take, however slowly it comes. Default 10 seconds.
+    pub rate_grace: Duration,
     /// How long a connection of HTTP/2 may last: then its client is told by GOAWAY to make another one, and what it has
     /// called goes on. So clients spread over servers that have come later. Up to a tenth less, so that clients that came
     /// together do not return together. `None`, the default: for ever.
     pub connection_age: Option<Duration>,
     /// How long calls on a connection of that age may go on; then it is cut. `None`, the default: for ever.
     pub connection_grace: Option<Duration>,
+}
+
+impl ServerLimits {
+    /// How long a peer may be silent that has said nothing yet.
+    pub(super) fn silence(&self, remote: bool) -> Duration {
+        match remote {
+            true => self.handshake,
+            false => self.idle,
+        }
+    }
 }
 
 impl Default for ServerLimits {
@@ -44,6 +61,8 @@ impl Default for ServerLimits {
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(600),
             transfer: Duration::from_secs(60),
+            rate: 256,
+            rate_grace: Duration::from_secs(10),
             connection_age: None,
             connection_grace: None,
         }

@@ -1,6 +1,7 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::http::{Http, Socket};
+use super::pace::Parts;
 use super::{HalfClosed, Shared};
 use crate::client::Table;
 use crate::context::Caller;
@@ -214,12 +215,19 @@ impl Machine {
         matches!(self, Machine::Dovetail(_))
     }
 
-    /// True where what has been taken off the input had come as a whole: a message or a frame. Of HTTP/1.1 it may be a piece
-    /// of a body, all of which has to come in time.
-    pub(super) fn takes_wholes(&self) -> bool {
+    /// The messages of which a part has been taken off the input, where that is not always whole messages.
+    pub(super) fn parts(&self) -> Option<Parts> {
         match self {
-            Machine::Http(machine) => machine.socket().is_some(),
-            _ => true,
+            Machine::Http(machine) => machine.parts(),
+            Machine::Dovetail(link) => {
+                let unfinished = own(link, |machine| machine.unfinished())??;
+                Some(Parts {
+                    oldest: unfinished.start,
+                    begun: unfinished.end,
+                    headed: false,
+                })
+            }
+            _ => None,
         }
     }
 

@@ -11,6 +11,7 @@ mod http;
 mod limits;
 mod local;
 mod machine;
+mod pace;
 mod router;
 mod running;
 mod session;

@@ -4,6 +4,7 @@ use super::aside::Waiter;
 use super::counters::count;
 use super::http::Socket;
 use super::machine::{Fault, Machine};
+use super::pace::{Pace, Parts};
 use super::running::{RunningCall, crowded};
 use super::{LINGER, Shared};
 #[cfg(feature = "async")]
@@ -39,8 +40,10 @@ pub(super) struct Session<'a> {
     machine: Machine,
     driver: Arc<dyn Flush>,
     pub(super) input: BytesMut,
-    /// When the message that is in `input`, incomplete, began to arrive.
-    message_began: Option<Instant>,
+    pace: Pace,
+    /// Messages of which the machine has a part.
+    parts: Option<Parts>,
+    connected: Instant,
     end: Option<End>,
 }
 
@@ -85,7 +88,9 @@ impl<'a> Session<'a> {
             machine: Machine::Detecting,
             driver,
             input: BytesMut::new(),
-            message_began: None,
+            pace: Pace::default(),
+            parts: None,
+            connected: clock::now(),
             end: None,
         }
     }
@@ -96,7 +101,8 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
-        let waiting = self.input.len();
+        let empty = self.input.is_empty();
+        self.pace.received(self.input.len());
         let received = self.machine.receive(
             &mut self.input,
             self.shared,
@@ -108,9 +114,10 @@ impl<'a> Session<'a> {
             // A peer whose wire has just become known can be told.
             self.drain();
         }
-        if self.input.len() < waiting && self.machine.takes_wholes() {
-            // Items, answers, and what is about the connection do not come here.
-            self.message_began = None;
+        self.pace.taken(self.input.len());
+        // Without input nothing begins.
+        if !empty || self.parts.is_some() {
+            self.parts = self.machine.parts();
         }
         if self.machine.socket().is_some_and(Socket::is_over) {
             self.end.get_or_insert(End::LastCall);
@@ -118,7 +125,7 @@ impl<'a> Session<'a> {
         match received {
             Ok(arrival) => {
                 let arrival = arrival?;
-                self.message_began = None;
+                self.pace.arrived();
                 if let Arrival::Call(call) = &arrival
                     && (call.reply.closes() || !self.is_welcome())
                 {
@@ -216,7 +223,7 @@ impl<'a> Session<'a> {
 
     /// True where nothing has arrived that waits to be a call.
     pub(super) fn is_idle(&self) -> bool {
-        self.input.is_empty() && !self.machine.socket().is_some_and(Socket::is_within)
+        self.input.is_empty() && self.parts.is_none()
     }
 
     /// True for a connection with one call, whose items come and go while it runs.
@@ -278,12 +285,26 @@ impl<'a> Session<'a> {
         if self.is_leaving() {
             return LINGER;
         }
-        if self.is_idle() {
-            return self.idle_limit();
+        self.pace.waits(self.parts);
+        match (self.is_idle(), &self.machine) {
+            (true, Machine::Detecting) => {
+                let silent = clock::now().saturating_duration_since(self.connected);
+                let remote = self.caller.is_remote() || !self.is_welcome();
+                self.shared.limits.silence(remote).saturating_sub(silent)
+            }
+            (true, _) => self.idle_limit(),
+            (false, _) => self.allowed().1,
         }
-        let began = *self.message_began.get_or_insert_with(clock::now);
-        self.message_limit()
-            .saturating_sub(clock::now().saturating_duration_since(began))
+    }
+
+    /// The driver does not receive: that a message is incomplete is not its sender's fault.
+    pub(super) fn hold(&mut self) {
+        self.pace.hold();
+    }
+
+    /// How long what is incomplete may take, and how much of that is left.
+    fn allowed(&self) -> (Duration, Duration) {
+        self.pace.allowed(self.message_limit(), &self.shared.limits)
     }
 
     /// How long a connection may be silent between two calls.
@@ -334,7 +355,7 @@ impl<'a> Session<'a> {
             }
             false => {
                 count(&counters.transfer_timeouts);
-                let limit = self.message_limit();
+                let limit = self.allowed().0;
                 let fault = self.machine.too_slow(limit, &self.input);
                 self.end = Some(End::Broken(fault));
             }

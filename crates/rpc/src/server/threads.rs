@@ -66,7 +66,7 @@ pub(super) fn serve(
     guest: &Guest,
     door: Door,
 ) -> io::Result<()> {
-    let Some(entered) = entrance::enter(stream, shared, guest)? else {
+    let Some(entered) = entrance::enter(stream, shared)? else {
         return Ok(());
     };
     let standing = guest.standing(door, entered.tls.is_some());

@@ -4,7 +4,12 @@ use crate::fixture::*;
 use crate::streams::{self, Flow};
 use dovetail::blocking::Channel;
 use dovetail::{ServerLimits, Status};
+use std::io::Write;
 use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What a peer sends before it closes its side, and what part of the answer tells it why.
 const ROWS: &[(&str, &[u8], &str)] = &[
@@ -138,4 +143,148 @@ fn every_model_survives_every_row() {
         }
         assert!(running.shutdown(LONG), "{model:?}");
     }
+}
+
+/// A peer that never ends what it has begun: how it begins, what it sends again and again, and what it is told.
+struct Endless {
+    name: &'static str,
+    begins: Vec<u8>,
+    again: Vec<u8>,
+    told: &'static str,
+}
+
+fn endless() -> Vec<Endless> {
+    let row = |name, begins: &[u8], again: &[u8], told| Endless {
+        name,
+        begins: begins.to_vec(),
+        again: again.to_vec(),
+        told,
+    };
+    let own = |again: &[u8]| {
+        let bind = [b"\x00\x05Probe\x04take".as_slice(), &[0; 16]].concat();
+        let greeting = [
+            b"\xd7DVT".as_slice(),
+            &frame(1, 0, &[1]),
+            &frame(2, 0, &bind),
+        ];
+        [greeting.concat(), again.to_vec()].concat()
+    };
+    let more = frame(0x65, 1, &[0]);
+    let late = "100ms";
+    vec![
+        row("silence", b"", b"", ""),
+        row("part of a preface", b"PRI * H", b"", ""),
+        row(
+            "half an unframed message, byte by byte",
+            b"\x80\x01\x00\x01\x00\x00\x04\x00",
+            b"a",
+            late,
+        ),
+        row(
+            "half a message of msgpack-rpc, byte by byte",
+            b"\x94\x00\x2a\xa4take\x91\xc5\x40\x00",
+            b"a",
+            late,
+        ),
+        row(
+            "chunks",
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"1\r\na\r\n",
+            "HTTP/1.1 408",
+        ),
+        row(
+            "a body that does not come",
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n",
+            b"",
+            "HTTP/1.1 408",
+        ),
+        row(
+            "headers",
+            b"POST / HTTP/1.1\r\nHost: localhost\r\n",
+            b"A: b\r\n",
+            "HTTP/1.1 408",
+        ),
+        row(
+            "fragments of a WebSocket's message, and pings between them",
+            b"GET /Probe/echo HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\x01\x81\0\0\0\0{",
+            b"\x89\x80\0\0\0\0\x00\x81\0\0\0\0 ",
+            late,
+        ),
+        row(
+            "frames of one message",
+            &own(&more),
+            &frame(0x25, 1, b"a"),
+            late,
+        ),
+        row(
+            "frames of one message, and pings between them",
+            &own(&more),
+            &[frame(12, 0, &[0; 8]), frame(0x25, 1, b"a")].concat(),
+            late,
+        ),
+    ]
+}
+
+/// Sends a row until the server closes, or for too long; gives what the server said, and how long it took.
+fn send_endless(row: &Endless, running: &dovetail::Running) -> (String, Duration) {
+    let mut raw = Raw::connect(running);
+    let start = Instant::now();
+    raw.send(&row.begins);
+    let (mut again, bytes) = (raw.0.try_clone().unwrap(), row.again.clone());
+    let done = Arc::new(AtomicBool::new(false));
+    let closed = done.clone();
+    let sender = thread::spawn(move || {
+        while !closed.load(Ordering::SeqCst) && again.write_all(&bytes).is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    raw.0.set_read_timeout(Some(LONG / 4)).unwrap();
+    let said = raw.rest();
+    let took = start.elapsed();
+    done.store(true, Ordering::SeqCst);
+    raw.0.shutdown(Shutdown::Both).ok();
+    sender.join().unwrap();
+    // A peer that still sends may find its connection reset behind what it was told.
+    (
+        String::from_utf8_lossy(&said.unwrap_or_default()).into_owned(),
+        took,
+    )
+}
+
+/// Peers of whom each piece comes in time, but never the last one, in all models.
+#[track_caller]
+fn check_endless(limits: ServerLimits, rows: &[Endless]) {
+    for model in MODELS {
+        let running = start(&Probe::default(), *model, limits);
+        for row in rows {
+            let (told, took) = send_endless(row, &running);
+            let what = format!("{}, {model:?}: {took:?}, {told:?}", row.name);
+            assert!(took < LONG / 10, "{what}");
+            assert!(told.contains(row.told), "{what}");
+            until(&what, || running.connections() == 0);
+        }
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+#[test]
+fn a_limit_of_time_is_for_the_whole_message() {
+    let limits = ServerLimits {
+        handshake: Duration::from_millis(100),
+        transfer: Duration::from_millis(100),
+        ..ServerLimits::default()
+    };
+    check_endless(limits, &endless());
+}
+
+#[test]
+fn a_message_comes_at_a_rate() {
+    let limits = ServerLimits {
+        handshake: Duration::from_millis(100),
+        rate: 10_000,
+        rate_grace: Duration::from_millis(100),
+        ..ServerLimits::default()
+    };
+    check_endless(limits, &endless());
 }

@@ -17,6 +17,7 @@ use crate::dovetail::{ProtocolError, status};
 use crate::limits::credible;
 use crate::{Execution, Headers, Status};
 use bytes::BytesMut;
+use std::ops::Range;
 
 impl Connection {
     /// What happened next, as far as `input` tells; `None` where more must be received first. Methods that
@@ -50,6 +51,12 @@ impl Connection {
             self.opening = Opening::Failed(error.clone());
         }
         received
+    }
+
+    /// The messages of which frames are missing: the number of the oldest, and how many have begun in several frames so far.
+    /// `None` where all are whole.
+    pub fn unfinished(&self) -> Option<Range<u64>> {
+        self.partial.unfinished()
     }
 
     /// The other end has closed its side: an error where that is in the middle of a frame.

@@ -36,7 +36,7 @@ pub(super) async fn serve(
     let entered = match &site.shared.tls {
         None => Entered::plain(stream),
         // On the heap: other servers' connections do not need the room.
-        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls, &guest)).await? {
+        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls)).await? {
             Some(entered) => entered,
             None => return Ok(()),
         },
@@ -292,12 +292,15 @@ impl<'a> Connection<'a> {
         let streams = streams.filter(|_| !self.flight.is_empty());
         let full = self.session.full().is_some();
         let items = self.session.expects_items();
+        let receives = (!self.session.ends() || self.session.drains()) && self.has_room() && !full;
+        if !receives {
+            self.session.hold();
+        }
         let patience = match (self.session.is_idle() && !idle) || (streams.is_some() && !items) {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
             false => self.session.patience(),
         };
-        let receives = (!self.session.ends() || self.session.drains()) && self.has_room() && !full;
         // Of a caller who only listens nothing is expected but that it goes.
         let watches = streams.is_some() && self.session.input.len() < AHEAD;
         let drains = !self.session.ends()

@@ -3,7 +3,7 @@
 use super::{Phase, Site};
 use crate::server::counters::count;
 use crate::server::entrance::{begins_tls, note};
-use crate::server::{Entered, Guest, LINGER};
+use crate::server::{Entered, LINGER};
 use crate::tls::ServerTls;
 use crate::transport::{AsyncSocket, AsyncTls, Experience, Polling};
 use bytes::BytesMut;
@@ -16,10 +16,10 @@ pub(super) async fn enter(
     site: &Site,
     mut stream: AsyncSocket,
     tls: &ServerTls,
-    guest: &Guest,
 ) -> io::Result<Option<Entered<AsyncSocket>>> {
     let (limits, counters) = (&site.shared.limits, &site.shared.counters);
     let mut received = BytesMut::new();
+    let silence = limits.silence(stream.ports().is_some());
     let first = async {
         if let Some(choice) = stream.choice().await? {
             stream.choose(choice);
@@ -28,7 +28,7 @@ pub(super) async fn enter(
     };
     tokio::select! {
         first = first => drop(first?),
-        () = too_late(site, guest.idle_limit(limits)) => {
+        () = too_late(site, silence) => {
             count(&counters.idle_timeouts);
             return Ok(None);
         }
@@ -75,10 +75,10 @@ fn never() -> Experience {
 }
 
 /// Ends when a peer that says nothing has had its time: less where the server goes down.
-async fn too_late(site: &Site, idle: Duration) {
+async fn too_late(site: &Site, silent: Duration) {
     let mut told = site.told.clone();
     tokio::select! {
-        () = sleep(idle) => {}
+        () = sleep(silent) => {}
         _ = told.wait_for(|phase| *phase != Phase::Serving) => sleep(LINGER).await,
     }
 }

@@ -10,6 +10,7 @@ pub(super) use socket::Socket;
 
 use super::Shared;
 use super::machine::Fault;
+use super::pace::Parts;
 use super::running::cancelled;
 use crate::incoming::{self, Incoming, Target};
 use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
@@ -29,6 +30,8 @@ pub(super) struct Http {
     thrift: thrift::ServerConnection,
     /// The last request, of which the body may not have come, is not Thrift's.
     claimed: bool,
+    /// How many requests have come.
+    requests: u64,
     /// How the last request is answered, where that is a call with streams.
     streaming: Option<ReplyTo>,
     /// What the connection has become.
@@ -41,6 +44,7 @@ impl Http {
             connection: ServerConnection::new(shared.limits.connection),
             thrift: thrift::ServerConnection::new(shared.options.clone()),
             claimed: false,
+            requests: 0,
             streaming: None,
             socket: None,
         }
@@ -66,6 +70,7 @@ impl Http {
         let Some(request) = request else {
             return Ok(None);
         };
+        self.requests += 1;
         if websocket::asks(&request) {
             return match upgrade(request, shared) {
                 Ok(socket) => Ok(self.socket.insert(socket).receive(input, shared)?),
@@ -112,6 +117,20 @@ impl Http {
     /// What the connection has become, where it is a WebSocket.
     pub(super) fn socket(&self) -> Option<&Socket> {
         self.socket.as_deref()
+    }
+
+    /// The request, or the message of a socket, of which a part has been taken in.
+    pub(super) fn parts(&self) -> Option<Parts> {
+        match &self.socket {
+            Some(socket) => socket.parts(),
+            None => {
+                let within = self.connection.is_within();
+                within.then(|| Parts {
+                    headed: true,
+                    ..Parts::one(self.requests)
+                })
+            }
+        }
     }
 
     /// The server goes down, or has waited for too long. False where the peer cannot be told.

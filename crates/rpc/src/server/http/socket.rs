@@ -4,6 +4,7 @@ use super::Ask;
 use crate::incoming::Incoming;
 use crate::server::Shared;
 use crate::server::counters::count;
+use crate::server::pace::Parts;
 use crate::server::running::cancelled;
 use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
 use crate::{Code, Execution, Method, Status};
@@ -21,6 +22,8 @@ const STYLE: Style = Style::new(Protocol::WebSocket, Codec::Json);
 
 pub(in crate::server) struct Socket {
     reader: Reader,
+    /// How many whole messages have come.
+    messages: u64,
     stage: Stage,
     /// What the wire itself has to say.
     out: Vec<u8>,
@@ -49,6 +52,7 @@ impl Socket {
     pub(super) fn new(request: http::Request, accepted: Vec<u8>, shared: &Shared) -> Self {
         Socket {
             reader: Reader::new(&shared.limits.connection),
+            messages: 0,
             stage: Stage::Before(Box::new(request), false),
             out: accepted,
         }
@@ -64,6 +68,7 @@ impl Socket {
             match self.reader.receive(input)? {
                 None => return Ok(None),
                 Some(Message::Text(message)) => {
+                    self.messages += 1;
                     if let Some(call) = self.said(message, shared)? {
                         return Ok(Some(call));
                     }
@@ -164,9 +169,10 @@ impl Socket {
         }
     }
 
-    /// True where a part of a message has been taken in.
-    pub(in crate::server) fn is_within(&self) -> bool {
-        self.reader.is_within()
+    /// The message of which a part has been taken in.
+    pub(super) fn parts(&self) -> Option<Parts> {
+        let within = self.reader.is_within();
+        within.then(|| Parts::one(self.messages))
     }
 
     pub(super) fn needs(&self) -> usize {
@@ -206,7 +212,7 @@ impl Socket {
 
     /// The connection has ended.
     pub(super) fn end(&self, input: &BytesMut) -> Result<(), Error> {
-        match input.is_empty() && !self.is_within() {
+        match input.is_empty() && !self.reader.is_within() {
             true => Ok(()),
             false => Err(Error::Truncated),
         }
