@@ -2,6 +2,7 @@
 
 use crate::{Contract, MAX_DEPTH, Value};
 use dovetail_schema::{self as schema, Type};
+use dovetail_wire::{SignedDuration, Timestamp};
 
 /// A value as a constant of a contract; `None` for one of a type that has no constants, for a struct, and for one without
 /// end.
@@ -29,9 +30,15 @@ fn constant(
         (_, Value::Bytes(bytes)) => schema::Value::Bytes(bytes.to_vec()),
         (_, Value::Uuid(uuid)) => schema::Value::Uuid(uuid.into_bytes()),
         (Type::Named(id), Value::Enum(number)) => schema::Value::Enum(*id, *number),
-        (_, Value::Timestamp(at)) => schema::Value::String(at.to_string()),
+        (_, Value::Timestamp(at)) => {
+            let at = Timestamp::try_from(*at).ok()?;
+            schema::Value::String(at.to_string())
+        }
         (_, Value::Date(day)) => schema::Value::String(day.to_string()),
-        (_, Value::Duration(span)) => schema::Value::String(span.to_string()),
+        (_, Value::Duration(span)) => {
+            let span = SignedDuration::try_from(*span).ok()?;
+            schema::Value::String(span.to_string())
+        }
         (_, Value::Decimal(number)) => schema::Value::String(number.to_string()),
         (Type::List(item) | Type::Set(item), Value::List(items)) => all(item, items)?,
         (Type::Map(key, item), Value::Map(entries)) => {

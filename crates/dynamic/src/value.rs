@@ -1,6 +1,6 @@
 use dovetail_schema::TypeId;
 use dovetail_wire::{
-    Any, Bytes, Date, Decimal, Dynamic, SignedDuration, Timestamp, TimestampTz, UnknownFields, Uuid,
+    Any, Bytes, Date, Decimal, Dynamic, TimestampTz, UnknownFields, Uuid, protobuf,
 };
 
 /// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
@@ -24,13 +24,13 @@ pub enum Value {
     /// The number of an enum's value, named or not.
     Enum(i32),
     /// An instant.
-    Timestamp(Timestamp),
+    Timestamp(protobuf::Timestamp),
     /// An instant with its offset from UTC.
     TimestampTz(TimestampTz),
     /// A day.
     Date(Date),
     /// A span of time.
-    Duration(SignedDuration),
+    Duration(protobuf::Duration),
     /// A decimal number.
     Decimal(Decimal),
     /// A message with the name of its type.

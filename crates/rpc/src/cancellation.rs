@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::pin::pin;
+#[cfg(feature = "async")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// Whether a call has been given up by its caller, or with its connection.

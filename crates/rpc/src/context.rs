@@ -27,7 +27,6 @@ pub(crate) struct Caller {
     /// The server's port and the caller's, over TCP.
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
-    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "there is none"))]
     pub(crate) tls: Option<TlsPeer>,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,

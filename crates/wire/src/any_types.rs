@@ -75,9 +75,9 @@ const WELL_KNOWN: &[AnyType] = &[
     AnyType::of::<DynamicList>("google.protobuf.ListValue"),
     AnyType::of::<DynamicMap>("google.protobuf.Struct"),
     #[cfg(feature = "time")]
-    AnyType::with_form::<crate::SignedDuration>("google.protobuf.Duration", true),
+    AnyType::with_form::<crate::protobuf::Duration>("google.protobuf.Duration", true),
     #[cfg(feature = "time")]
-    AnyType::with_form::<crate::Timestamp>("google.protobuf.Timestamp", true),
+    AnyType::with_form::<crate::protobuf::Timestamp>("google.protobuf.Timestamp", true),
 ];
 
 static REGISTERED: RwLock<BTreeMap<&'static str, AnyType>> = RwLock::new(BTreeMap::new());

@@ -247,9 +247,13 @@ impl<'a> Module<'a> {
                 }
                 map
             }
+            Type::Timestamp { offset: false } if self.is_protobuf() => {
+                self.runtime("wire::protobuf::Timestamp")
+            }
             Type::Timestamp { offset: false } => name("Timestamp"),
             Type::Timestamp { offset: true } => name("TimestampTz"),
             Type::Date => name("Date"),
+            Type::Duration if self.is_protobuf() => self.runtime("wire::protobuf::Duration"),
             Type::Duration => name("SignedDuration"),
             Type::Decimal => name("Decimal"),
             Type::Any => name("Any"),
@@ -327,6 +331,15 @@ impl<'a> Module<'a> {
             ty = self.generic("Option", &[ty]);
         }
         ty
+    }
+
+    /// True for a contract in protobuf's language, in which a time can be anything.
+    fn is_protobuf(&self) -> bool {
+        self.cx
+            .schema
+            .packages
+            .iter()
+            .all(|package| package.messages)
     }
 
     /// A field that could be filled for ever is optional unless the contract requires it, and what is

@@ -2,16 +2,23 @@
 
 use crate::Value;
 use dovetail_schema::{Type, text};
-use dovetail_wire::{SignedDuration, parse_decimal};
+use dovetail_wire::{SignedDuration, Timestamp, parse_decimal, protobuf};
 
 /// The text of a value; `None` for those that have other forms.
 pub(super) fn to_text(value: &Value) -> Option<String> {
     Some(match value {
         Value::Uuid(value) => value.to_string(),
-        Value::Timestamp(value) => value.to_string(),
+        Value::Timestamp(value) => match Timestamp::try_from(*value) {
+            Ok(value) => value.to_string(),
+            // The last day of the year 9999, or none.
+            Err(_) => value.to_string(),
+        },
         Value::TimestampTz(value) => value.to_string(),
         Value::Date(value) => value.to_string(),
-        Value::Duration(value) => value.to_string(),
+        Value::Duration(value) => match SignedDuration::try_from(*value) {
+            Ok(value) => value.to_string(),
+            Err(_) => value.to_string(),
+        },
         Value::Decimal(value) => value.to_string(),
         _ => return None,
     })
@@ -21,13 +28,19 @@ pub(super) fn to_text(value: &Value) -> Option<String> {
 pub(super) fn from_text(ty: &Type, text: &str) -> Option<Value> {
     Some(match ty {
         Type::Uuid => Value::Uuid(text.parse().ok()?),
-        Type::Timestamp { offset: false } => Value::Timestamp(text.parse().ok()?),
+        Type::Timestamp { offset: false } => Value::Timestamp(instant(text)?),
         Type::Timestamp { offset: true } => Value::TimestampTz(text.parse().ok()?),
         Type::Date => Value::Date(text.parse().ok()?),
-        Type::Duration => Value::Duration(duration(text)?),
+        Type::Duration => Value::Duration(duration(text)?.into()),
         Type::Decimal => Value::Decimal(parse_decimal(text)?),
         _ => return None,
     })
+}
+
+/// In any form of RFC 3339, and also on the last day of the year 9999.
+fn instant(text: &str) -> Option<protobuf::Timestamp> {
+    let known = text.parse::<Timestamp>().map(Into::into).ok();
+    known.or_else(|| text.parse().ok())
 }
 
 /// As a contract writes it, with days and weeks of one length, or in the words of people (`1h 30m`).

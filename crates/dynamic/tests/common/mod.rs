@@ -273,7 +273,9 @@ pub fn any_value(schema: &'static Schema, ty: &Type, depth: usize) -> BoxedStrat
         Type::Uuid => any::<u128>()
             .prop_map(|v| Value::Uuid(Uuid::from_u128(v)))
             .boxed(),
-        Type::Timestamp { offset: false } => any_instant().prop_map(Value::Timestamp).boxed(),
+        Type::Timestamp { offset: false } => any_instant()
+            .prop_map(|instant| Value::Timestamp(instant.into()))
+            .boxed(),
         Type::Timestamp { offset: true } => (any_instant(), -1439..=1439)
             .prop_map(|(timestamp, minutes)| {
                 let offset = Offset::from_seconds(60 * minutes).expect("an offset");
@@ -285,10 +287,8 @@ pub fn any_value(schema: &'static Schema, ty: &Type, depth: usize) -> BoxedStrat
             .boxed(),
         Type::Duration => (any::<i64>(), 0..1_000_000_000)
             .prop_map(|(seconds, nanos)| {
-                Value::Duration(SignedDuration::new(
-                    seconds,
-                    nanos * seconds.signum() as i32,
-                ))
+                let duration = SignedDuration::new(seconds, nanos * seconds.signum() as i32);
+                Value::Duration(duration.into())
             })
             .boxed(),
         Type::Decimal => (any::<i64>(), 0..=28_u32)

@@ -156,7 +156,7 @@ fn is_zero(value: &Value) -> bool {
         Value::Enum(number) => *number == 0,
         Value::Timestamp(at) => *at == Default::default(),
         Value::Date(day) => *day == Default::default(),
-        Value::Duration(span) => span.is_zero(),
+        Value::Duration(span) => *span == Default::default(),
         Value::Decimal(number) => number.is_zero(),
         Value::List(items) => items.is_empty(),
         Value::Map(entries) => entries.is_empty(),

@@ -298,6 +298,7 @@ impl<'a> Session<'a> {
     }
 
     /// The driver does not receive: that a message is incomplete is not its sender's fault.
+    #[cfg(feature = "async")]
     pub(super) fn hold(&mut self) {
         self.pace.hold();
     }

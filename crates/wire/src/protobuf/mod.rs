@@ -39,9 +39,13 @@
 
 mod reader;
 mod scan;
+#[cfg(feature = "time")]
+pub(crate) mod time;
 mod writer;
 
 pub use reader::Reader;
+#[cfg(feature = "time")]
+pub use time::{Duration, OutOfRange, Timestamp};
 pub use writer::Writer;
 
 use crate::{DecodeError, EncodeError, IntFormat, Kind, Limits, Value};

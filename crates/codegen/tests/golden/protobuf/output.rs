@@ -88,8 +88,7 @@ pub mod shop {
     pub mod v1 {
         use ::dovetail::{
             Any, Bytes, Call, Context, Dynamic, HandlerFuture, Items, Receiver, Service,
-            ServiceDescriptor, SignedDuration, Status, Timestamp, UnknownFields, descriptor,
-            enumeration, if_async, message,
+            ServiceDescriptor, Status, UnknownFields, descriptor, enumeration, if_async, message,
         };
         use ::std::collections::BTreeMap;
         use ::std::future::Future;
@@ -104,8 +103,8 @@ pub mod shop {
             pub by_name: BTreeMap<String, OrderItem>,
             pub change: Option<i32>,
             pub deltas: Vec<i32>,
-            pub created: Option<Timestamp>,
-            pub patience: Option<SignedDuration>,
+            pub created: Option<::dovetail::wire::protobuf::Timestamp>,
+            pub patience: Option<::dovetail::wire::protobuf::Duration>,
             pub extra: Option<Any>,
             pub free: Option<Dynamic>,
             pub structure: Option<super::super::google::protobuf::Struct>,
@@ -126,8 +125,8 @@ pub mod shop {
             4 by_name: BTreeMap<String, OrderItem> [implicit],
             5 change: Option<i32> [zigzag],
             6 deltas: Vec<i32> [implicit, fixed],
-            7 created: Option<Timestamp>,
-            8 patience: Option<SignedDuration>,
+            7 created: Option<::dovetail::wire::protobuf::Timestamp>,
+            8 patience: Option<::dovetail::wire::protobuf::Duration>,
             9 extra: Option<Any>,
             10 free: Option<Dynamic>,
             11 structure: Option<super::super::google::protobuf::Struct>,
