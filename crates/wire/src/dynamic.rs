@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 /// A value that brings its own shape. Up to `List` it is `google.protobuf.Value`; the others, which JSON does
-/// not have, are fields that protobuf's libraries skip.
+/// not have, become numbers and text there.
 ///
 /// ```
 /// use dovetail_wire::Dynamic;
@@ -48,10 +48,10 @@ union!(Dynamic [Dynamic] {
     4 Bool as "bool_value": bool,
     5 Map as "struct_value": DynamicMap,
     6 List as "list_value": DynamicList,
-    7 Int as "int_value": i64,
-    8 UInt as "uint_value": u64,
-    9 Bytes as "bytes_value": Bytes,
-    10 Uuid as "uuid_value": Uuid,
+    7 Int as "int_value": i64 [native],
+    8 UInt as "uint_value": u64 [native],
+    9 Bytes as "bytes_value": Bytes [native],
+    10 Uuid as "uuid_value": Uuid [native],
     ..Unknown
 });
 

@@ -78,6 +78,8 @@ pub struct Field<'a> {
     pub expanded: bool,
     /// True for a message, or a list of messages, that protobuf writes as groups.
     pub group: bool,
+    /// True for a field that protobuf's own definition of the message lacks: its reader takes it for an unknown one.
+    pub native: bool,
     /// True where `null` is a value in JSON, and not the absence of one.
     pub nullable: bool,
     /// The oneof that the field belongs to: at most one field of the same number has a value.
@@ -97,6 +99,7 @@ impl<'a> Field<'a> {
             implicit: false,
             expanded: false,
             group: false,
+            native: false,
             nullable: false,
             oneof: None,
         }
@@ -154,6 +157,12 @@ impl<'a> Field<'a> {
     /// Writes the field's messages as protobuf's groups.
     pub const fn group(mut self) -> Self {
         self.group = true;
+        self
+    }
+
+    /// Leaves the field to the encodings that are not protobuf's.
+    pub const fn native(mut self) -> Self {
+        self.native = true;
         self
     }
 }

@@ -107,7 +107,8 @@ async def lengths(connect):
         await say(client, params())
         for length in (0, 30, 1000, 70_000, 3_000_000):
             await say(client, {"item": {"text": "x" * length}})
-            check((await client.hear())["item"]["text"], "x" * length)
+            # An empty text is left out, as protobuf's JSON has it.
+            check((await client.hear())["item"].get("text", ""), "x" * length)
         await say(client, {"end": {}})
         check([await client.hear() for _ in FINE], FINE)
 

@@ -544,6 +544,7 @@ impl<'de> Reader<'de> {
 #[inline]
 fn fits(field: &Field<'_>, wire: u8) -> bool {
     match field.kind {
+        _ if field.native => false,
         _ if field.group => wire == GROUP,
         // What the elements are is known only where they are read.
         Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
