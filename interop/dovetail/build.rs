@@ -4,6 +4,7 @@ fn main() -> Result<(), dovetail_build::Error> {
     dovetail_build::compile("../contract/calls.proto")?;
     dovetail_build::descriptors("../contract/calls.proto")?;
     dovetail_build::compile("../contract/conformance.proto")?;
+    dovetail_build::compile("../contract/hostile.thrift")?;
     dovetail_build::compile("../contract/interop.thrift")?;
     dovetail_build::compile("../contract/mapped.thrift")?;
     dovetail_build::compile("../contract/neovim.thrift")?;

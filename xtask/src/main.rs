@@ -3,6 +3,7 @@
 mod bench;
 mod conformance;
 mod fuzz;
+mod hostile;
 mod interop;
 mod peer_idl;
 mod peers;
@@ -39,6 +40,8 @@ enum Command {
     FetchPeerIdl,
     /// Fuzz every codec, machine and front end, on the stable compiler.
     Fuzz(fuzz::Options),
+    /// Attack a running server of ours on every wire, in every model.
+    Hostile(hostile::Options),
     /// Run Dovetail against every real peer, in both directions.
     Interop(interop::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Conformance => conformance::run(),
         Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),
+        Command::Hostile(options) => hostile::run(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Protobuf => protobuf::run(),

@@ -28,6 +28,7 @@ const STAGES: &[Stage] = &[
     ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
+    ("hostile peers", crate::hostile::stage),
     ("interop with real peers", crate::interop::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {

@@ -12,6 +12,7 @@ mod descriptions;
 mod editor;
 mod grpc;
 mod handler;
+mod hostile;
 mod objects;
 mod streams;
 mod testing;
@@ -21,6 +22,7 @@ mod values;
 
 dovetail::include_contract!("calls.v1");
 dovetail::include_contract!("connectrpc.conformance.v1");
+dovetail::include_contract!("hostile");
 dovetail::include_contract!("interop");
 dovetail::include_contract!("mapped");
 dovetail::include_contract!("neovim");
@@ -31,7 +33,7 @@ dovetail::include_contract!("uuid");
 use case::{Case, Failure};
 use connector::{Connector, Kind};
 use dovetail::protocol::ConnectionLimits;
-use dovetail::{Health, Model, Reflection, Server, ServiceDescriptor, Wire};
+use dovetail::{Health, Model, Reflection, Server, ServerLimits, ServiceDescriptor, Wire};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;
@@ -41,12 +43,12 @@ use tls::TLS;
 use tokio::runtime;
 
 const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
-       dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single]
+       dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single] [--limit NAME=NUMBER]
        dovetail-peer http2 server FLAGS --model bare
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
        dovetail-peer conformance server [--model M] | client, for Connect's conformance suite
-CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | streams | objects; the last two have cases for capture alone
+CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | streams | objects | hostile; streams and objects have cases for capture alone, hostile none
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
@@ -96,7 +98,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 9] = [
+const CONTRACTS: [Contract; 10] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -181,6 +183,17 @@ const CONTRACTS: [Contract; 9] = [
         cases: objects::all,
         serve: |server| server.service(things::CountersServer::new(objects::Handler)),
     },
+    Contract {
+        name: "hostile",
+        services: &[&targets::TARGET],
+        // Its peers are attackers: interop/hostile.
+        cases: Vec::new,
+        serve: |server| {
+            server
+                .service(targets::TargetServer::new(hostile::Handler))
+                .service(things::CountersServer::new(objects::Handler))
+        },
+    },
 ];
 
 #[derive(Default)]
@@ -192,6 +205,7 @@ struct Options {
     only: Option<String>,
     model: Option<String>,
     client: Option<String>,
+    limits: ServerLimits,
 }
 
 impl Options {
@@ -244,6 +258,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<d
             "--case" => options.only = Some(value),
             "--model" => options.model = Some(value),
             "--client" => options.client = Some(value),
+            "--limit" => hostile::limit(&mut options.limits, &value)?,
             _ => return Err(format!("no such flag: {flag}\n{USAGE}").into()),
         }
     }
@@ -353,7 +368,9 @@ fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {
     if options.model.as_deref() == Some("bare") {
         return bare::serve(&options.address);
     }
-    let server = (contract.serve)(Server::new()).model(pick(&MODELS, options.model.as_deref())?);
+    let server = (contract.serve)(Server::new())
+        .model(pick(&MODELS, options.model.as_deref())?)
+        .limits(options.limits);
     let server = match options.transport.as_str() {
         TLS => server.tls(&tls::server()?).listen(&options.secured())?,
         _ => server.listen(&options.address)?,
