@@ -6,6 +6,7 @@
 mod codecs;
 mod connect;
 mod contracts;
+mod conversation;
 mod grpc;
 mod machines;
 mod msgpack_rpc;
@@ -47,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     ("grpc-text", grpc::text),
     ("own-server", own_wire::server),
     ("own-client", own_wire::client),
+    ("conversation", conversation::conversation),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
     ("proto-idl", contracts::proto),

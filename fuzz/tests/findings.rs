@@ -22,6 +22,18 @@ fn findings() {
     assert!(count > 0);
 }
 
+/// What stock clients say, and a client of the own wire: `fuzz/conversations`. Nothing of it ends the server.
+#[test]
+fn conversations() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conversations");
+    let target = dovetail_fuzz::find("conversation").unwrap();
+    for file in fs::read_dir(folder).unwrap() {
+        let bytes = from_hex(&fs::read_to_string(file.unwrap().path()).unwrap());
+        // Whole, and cut at every place.
+        (0..=bytes.len()).for_each(|end| target(&bytes[..end]));
+    }
+}
+
 fn from_hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
     let byte = |pair: &[u32]| (pair[0] * 16 + pair[1]) as u8;

@@ -18,8 +18,9 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
 /// The flags are for the fuzzer alone, not for build scripts: that needs the triple named.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The golden files (hex) from which a target starts, by folder in `interop/golden`.
-const SEEDS: &[(&str, &[&str])] = &[
+/// The golden files (hex) from which a target starts, by folder in `interop/golden`. These targets choose a type by
+/// their first byte: a seed for each.
+const GOLDENS: &[(&str, &[&str])] = &[
     ("binary", &["python/binary"]),
     ("compact", &["python/compact", "rust/compact"]),
     ("json", &["python/json", "cpp/json", "java/json", "go/json"]),
@@ -27,8 +28,11 @@ const SEEDS: &[(&str, &[&str])] = &[
     ("relay", &["python/binary", "python/compact", "python/json"]),
 ];
 
-/// The targets of the codecs choose a type by their first byte: a seed for each.
+/// How many types such a target has a seed for.
 const FIRST_BYTES: u8 = 16;
+
+/// The conversations of stock clients, which are whole inputs of this target.
+const CONVERSATIONS: (&str, &str) = ("conversation", "fuzz/conversations");
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -137,26 +141,31 @@ fn run_one(fuzzer: &Path, name: &str, seconds: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts the golden files into the corpus; those that are there already are left alone.
+/// Puts golden files, conversations and what once failed into the corpus.
 fn seed(name: &str, corpus: &Path) -> Result<(), String> {
-    let folders = SEEDS.iter().filter(|(target, _)| *target == name);
-    for folder in folders.flat_map(|(_, folders)| *folders) {
-        let dir = stage::root().join("interop/golden").join(folder);
-        let Ok(entries) = fs::read_dir(&dir) else {
-            continue;
-        };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            for first in 0..FIRST_BYTES {
-                let file = corpus.join(format!("{}-{stem}-{first}", folder.replace('/', "-")));
-                if file.exists() {
-                    continue;
-                }
-                let mut bytes = vec![first];
-                bytes.extend(from_hex(&text));
-                fs::write(&file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
-            }
+    let goldens = GOLDENS.iter().filter(|(target, _)| *target == name);
+    for folder in goldens.flat_map(|(_, folders)| *folders) {
+        let firsts: Vec<Vec<u8>> = (0..FIRST_BYTES).map(|first| vec![first]).collect();
+        seed_from(&format!("interop/golden/{folder}"), &firsts, corpus)?;
+    }
+    if name == CONVERSATIONS.0 {
+        seed_from(CONVERSATIONS.1, &[Vec::new()], corpus)?;
+    }
+    seed_from(&format!("fuzz/findings/{name}"), &[Vec::new()], corpus)
+}
+
+/// A seed for each file (hex) of the folder, if there is one, behind each of these beginnings.
+fn seed_from(folder: &str, beginnings: &[Vec<u8>], corpus: &Path) -> Result<(), String> {
+    let Ok(entries) = fs::read_dir(stage::root().join(folder)) else {
+        return Ok(());
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let bytes = from_hex(&fs::read_to_string(&path).unwrap_or_default());
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        for (place, beginning) in beginnings.iter().enumerate() {
+            let file = corpus.join(format!("{}-{stem}-{place}", folder.replace('/', "-")));
+            fs::write(&file, [&beginning[..], &bytes].concat())
+                .map_err(|problem| format!("{}: {problem}", file.display()))?;
         }
     }
     Ok(())
