@@ -46,16 +46,22 @@ pub(crate) struct Options {
 
 /// Fuzzes as the options say.
 pub(crate) fn run_options(options: &Options) -> Result<(), String> {
-    run(&options.only, options.seconds)
+    run(&options.only, options.seconds).map(drop)
 }
 
 /// The stage of the tests: a short run of every target.
 pub(crate) fn stage() -> Outcome {
-    run(&[], 5).map_or_else(Outcome::Failed, |()| Outcome::Passed)
+    run(&[], 5).map_or_else(Outcome::Failed, |_| Outcome::Passed)
 }
 
-/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each, one on each core.
-fn run(targets: &[String], seconds: u64) -> Result<(), String> {
+/// A long run of these targets, or of all; returns a line for each.
+pub(crate) fn soak(targets: &[String], minutes: f64) -> Result<Vec<String>, String> {
+    run(targets, (60.0 * minutes) as u64)
+}
+
+/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each, one on each core. Returns a
+/// line for each.
+fn run(targets: &[String], seconds: u64) -> Result<Vec<String>, String> {
     let fuzzer = build()?;
     let known = list(&fuzzer)?;
     if let Some(name) = targets.iter().find(|name| !known.contains(name)) {
@@ -98,7 +104,7 @@ fn list(fuzzer: &Path) -> Result<Vec<String>, String> {
     Ok(names.lines().map(str::to_owned).collect())
 }
 
-fn run_one(fuzzer: &Path, name: &str, seconds: u64) -> Result<(), String> {
+fn run_one(fuzzer: &Path, name: &str, seconds: u64) -> Result<String, String> {
     let corpus = target_dir().join("corpus").join(name);
     let failures = target_dir().join("failures").join(name);
     for dir in [&corpus, &failures] {
@@ -134,11 +140,10 @@ fn run_one(fuzzer: &Path, name: &str, seconds: u64) -> Result<(), String> {
     let runs = text
         .lines()
         .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
-    println!(
-        "fuzz target {name}: {} runs, no failure",
-        runs.unwrap_or("?").trim()
-    );
-    Ok(())
+    let runs = runs.unwrap_or("?").trim();
+    let line = format!("fuzz target {name}: {runs} runs in {seconds} s, no failure");
+    println!("{line}");
+    Ok(line)
 }
 
 /// Puts golden files, conversations and what once failed into the corpus.

@@ -9,6 +9,7 @@ mod peer_idl;
 mod peers;
 mod protobuf;
 mod reference;
+mod soak;
 mod stage;
 mod steps;
 mod test;
@@ -50,6 +51,8 @@ enum Command {
     Peers(peers::Options),
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
+    /// Run what takes too long for every test run, and record it in docs/soak.md.
+    Soak(soak::Options),
     /// Check the rules of the house (CONTRIBUTING.md lists them).
     Tidy,
 }
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Protobuf => protobuf::run(),
+        Command::Soak(options) => soak::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
     };

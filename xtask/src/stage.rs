@@ -16,6 +16,16 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
+impl Outcome {
+    /// Why the stage did not pass; empty where it did.
+    pub(crate) fn problem(self) -> String {
+        match self {
+            Outcome::Passed => String::new(),
+            Outcome::Skipped(why) | Outcome::Failed(why) => why,
+        }
+    }
+}
+
 /// What a stage is called, how it ended, and how long it took.
 pub(crate) struct Report {
     pub(crate) name: &'static str,

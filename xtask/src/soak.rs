@@ -1,0 +1,129 @@
+//! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into docs/soak.md.
+
+use crate::stage::{self, Outcome};
+use crate::{fuzz, hostile};
+use clap::{Args, ValueEnum};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::Command;
+use std::time::Instant;
+
+/// The page with the record.
+const RECORD: &str = "docs/soak.md";
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these parts, with commas between them.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Minutes for each fuzz target.
+    #[arg(long, default_value_t = 30.0)]
+    fuzz: f64,
+    /// Only these fuzz targets, with commas between them.
+    #[arg(long, value_delimiter = ',')]
+    targets: Vec<String>,
+    /// Minutes beside attackers, for each model.
+    #[arg(long, default_value_t = 15.0)]
+    attackers: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Polite callers beside 64 attackers.
+    Attackers,
+    /// The peer that scribbles over shared memory, under the address sanitizer.
+    Sanitizer,
+    /// Every fuzz target.
+    Fuzz,
+}
+
+/// Runs the parts one after another, and goes on where one fails.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let parts = Part::value_variants().iter();
+    let wanted = parts.filter(|part| options.only.is_empty() || options.only.contains(part));
+    let failed: Vec<String> = wanted
+        .filter_map(|part| run_part(*part, options).err())
+        .collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("\n")),
+    }
+}
+
+fn run_part(part: Part, options: &Options) -> Result<(), String> {
+    let start = Instant::now();
+    let ran = match part {
+        Part::Attackers => hostile::soak(options.attackers),
+        Part::Sanitizer => sanitizer(),
+        Part::Fuzz => fuzz::soak(&options.targets, options.fuzz),
+    };
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    let lines = match &ran {
+        Ok(lines) => lines.clone(),
+        Err(problem) => vec![format!("**failed**: {}", first_line(problem))],
+    };
+    record(&lines, minutes)?;
+    ran.map(drop)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Appends rows: the day, the revision, what ran and how it went.
+fn record(lines: &[String], minutes: f64) -> Result<(), String> {
+    let day = output("date", &["+%Y-%m-%d"])?;
+    let revision = output("git", &["rev-parse", "--short", "HEAD"])?;
+    let rows = lines
+        .iter()
+        .map(|line| format!("| {day} | `{revision}` | {minutes:.0} min | {line} |\n"));
+    let path = stage::root().join(RECORD);
+    let problem = |problem| format!("{}: {problem}", path.display());
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .map_err(problem)?;
+    file.write_all(rows.collect::<String>().as_bytes())
+        .map_err(problem)
+}
+
+fn output(program: &str, words: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(words)
+        .current_dir(stage::root())
+        .output()
+        .map_err(|problem| format!("cannot run `{program}`: {problem}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The tests of hostile shared memory, with the compiler that the repository uses.
+fn sanitizer() -> Result<Vec<String>, String> {
+    const PROGRAMS: [&[&str]; 2] = [
+        &["dovetail-shm", "--test", "hostile"],
+        &["dovetail-rpc", "--test", "processes", "--", "hostile"],
+    ];
+    for program in PROGRAMS {
+        let words = [
+            &[
+                "env",
+                "RUSTC_BOOTSTRAP=1",
+                "RUSTFLAGS=-Zsanitizer=address",
+                "CARGO_TARGET_DIR=target/sanitizer",
+                "cargo",
+                "test",
+                "--quiet",
+                "--target",
+                "x86_64-unknown-linux-gnu",
+                "--package",
+            ],
+            program,
+        ]
+        .concat();
+        if let Outcome::Failed(why) | Outcome::Skipped(why) = stage::command(&words) {
+            return Err(why);
+        }
+    }
+    Ok(vec![
+        "address sanitizer: hostile shared memory, no finding".to_owned(),
+    ])
+}
