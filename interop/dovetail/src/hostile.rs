@@ -64,7 +64,7 @@ fn blob(size: i32) -> Bytes {
     pattern(size.try_into().unwrap_or(0))
 }
 
-/// The limits that the attacks need to be other than the defaults: `NAME=NUMBER`, times in milliseconds.
+/// The limits that the attacks need to be other than the defaults: `NAME=NUMBER`, times in milliseconds, memory in MiB.
 pub(crate) fn limit(limits: &mut ServerLimits, setting: &str) -> Result<(), String> {
     let (name, number) = setting.split_once('=').ok_or("a limit is NAME=NUMBER")?;
     let number: u32 = number
@@ -72,6 +72,7 @@ pub(crate) fn limit(limits: &mut ServerLimits, setting: &str) -> Result<(), Stri
         .map_err(|problem| format!("{setting}: {problem}"))?;
     let time = Duration::from_millis(number.into());
     match name {
+        "memory" => limits.memory = Some((number as usize) << 20),
         "connections" => limits.connections = number as usize,
         "handshake" => limits.handshake = time,
         "idle" => limits.idle = time,
