@@ -57,6 +57,10 @@ pub trait Reader<'de> {
     fn begin_list(&mut self, element: Kind, element_size: usize) -> Result<Sequence>;
     /// Begins a map whose entries take `entry_size` bytes of memory each.
     fn begin_map(&mut self, key: Kind, value: Kind, entry_size: usize) -> Result<Sequence>;
+    /// How many bytes of [`Limits::allocation`](crate::Limits) are left; `None` where the reader does not say.
+    fn allocation_left(&self) -> Option<usize> {
+        None
+    }
     /// True where another element (or entry) follows. Must be asked until it says no.
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.

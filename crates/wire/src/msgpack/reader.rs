@@ -362,6 +362,10 @@ fn mismatch(expected: Kind, found: Head) -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn allocation_left(&self) -> Option<usize> {
+        Some(self.budget.left().allocation)
+    }
+
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)

@@ -558,6 +558,10 @@ fn too_large() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn allocation_left(&self) -> Option<usize> {
+        Some(self.budget.left().allocation)
+    }
+
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)

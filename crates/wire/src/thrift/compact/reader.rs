@@ -306,6 +306,10 @@ const fn least_size(kind: Kind) -> usize {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn allocation_left(&self) -> Option<usize> {
+        Some(self.budget.left().allocation)
+    }
+
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)

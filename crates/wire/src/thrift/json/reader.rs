@@ -302,6 +302,10 @@ fn check(expected: Kind, found: Kind, count: usize) -> Result<(), DecodeError> {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    fn allocation_left(&self) -> Option<usize> {
+        Some(self.budget.left().allocation)
+    }
+
     fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
         self.budget.allocate(memory)?;
         Ok(&mut self.nodes)
