@@ -13,7 +13,7 @@ use crate::link::Queued;
 use crate::server::counters::count;
 use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Door, Entered, Guest, LINGER, Shared};
+use crate::server::{Charge, Door, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
 use std::future::poll_fn;
 use std::io;
@@ -53,6 +53,7 @@ pub(super) async fn serve(
     let queued = Arc::new(Queued::default());
     let mut session = Session::new(&site.shared, caller, standing, queued.clone());
     session.input = received;
+    let unsent = session.share().cloned();
     let mut connection = Connection {
         shared: &site.shared,
         pooled: site.pooled,
@@ -64,6 +65,7 @@ pub(super) async fn serve(
         flight: Flight::default(),
         out: Outbox::default(),
         leaving: None,
+        unsent: Charge::new(unsent.as_ref()),
         experience: Experience::new(site.shared.polling),
         turns: 0,
     };
@@ -95,6 +97,8 @@ struct Connection<'a> {
     flight: Flight<'a>,
     out: Outbox,
     leaving: Option<Leaving>,
+    /// What waits for the peer to make room.
+    unsent: Charge,
     experience: Experience,
     /// How often it has waited since the others had their turn.
     turns: u32,
@@ -142,7 +146,7 @@ impl<'a> Connection<'a> {
     /// Hands the connection over, with what has been received of it.
     #[cfg(feature = "grpc")]
     async fn serve_http2(mut self) -> io::Result<()> {
-        let received = std::mem::take(&mut self.session.input);
+        let received = self.session.take_input();
         let site = http2::Place {
             shared: self.shared,
             session: &self.session,
@@ -267,6 +271,13 @@ impl<'a> Connection<'a> {
                 .flight
                 .join(self.shared, answer, waiting, self.session.share());
         }
+        if self.session.is_long(&call) && self.session.no_room().is_none() {
+            let waiting = Waits::new(&call);
+            let answer = self.session.decoded_aside(call);
+            return self
+                .flight
+                .join(self.shared, answer, waiting, self.session.share());
+        }
         if self.out.is_new() {
             self.out = spares::outbox();
         }
@@ -287,6 +298,13 @@ impl<'a> Connection<'a> {
 
     /// Waits until something happens: an answer is ready, something is received, somebody wants to close.
     async fn wait(&mut self) -> io::Result<()> {
+        if let Some(leaving) = &self.leaving {
+            let bytes = leaving.message.len() + self.out.waiting.len();
+            // Where that is too much, no further call is taken.
+            let _ = self.unsent.follow(bytes);
+        } else if !self.unsent.is_empty() {
+            let _ = self.unsent.follow(0);
+        }
         let idle = self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none();
         if idle {
             // An idle connection keeps nothing.

@@ -52,7 +52,7 @@ enum Sending {
 
 impl<'a> Call<'a> {
     pub(super) fn new(place: &'a Place<'a>, respond: SendResponse<Bytes>) -> Self {
-        let respond = Respond::new(respond, place.shared);
+        let respond = Respond::new(respond, place.shared, place.session.share());
         Call { place, respond }
     }
 
@@ -274,6 +274,10 @@ async fn run(place: &Place<'_>, mut call: Box<Incoming>) -> Gathered {
         pooled,
         ..
     } = *place;
+    if !pooled && session.is_long(&call) && session.no_room().is_none() {
+        let _place = flight::Place::take(&shared.waiting);
+        return session.decoded_aside(call).await;
+    }
     if !pooled || session.no_room().is_some() || !session.charge(&mut call) {
         let running = session.start(call, Vec::new());
         let _place = flight::Place::take(&shared.waiting);
