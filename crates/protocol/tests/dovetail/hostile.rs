@@ -560,7 +560,7 @@ fn a_body_that_is_not_what_was_announced_concerns_its_call() {
         let payload = [&[0, 2, 1][..], &varint(size), &zstd_zeros(1)].concat();
         let (said, calls) = answers(&[bound(), frame(0xc5, 1, &payload)].concat());
         assert!(
-            said.contains("a message of more than 67108864 bytes"),
+            said.contains("a message of more than 1048576 bytes"),
             "{said}"
         );
         assert!(calls.is_empty());

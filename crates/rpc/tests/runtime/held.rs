@@ -171,7 +171,7 @@ fn what_is_compressed_is_charged_for_what_it_becomes() {
         // Too much for so few bytes.
         (64 * MIB - 64, 0, "`decompression_ratio`"),
         (
-            MIB - 4096,
+            MIB - (16 << 10),
             4,
             "the server holds 4194304 bytes for this connection at most",
         ),
