@@ -264,19 +264,21 @@ impl<'a> Connection<'a> {
                 .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }
-        if self.pooled && self.session.no_room().is_none() && self.session.charge(&mut call) {
+        let leaves = self.pooled || self.session.is_long(&call);
+        // One that is refused is answered at once.
+        if leaves && self.session.no_room().is_none() && self.session.charge(&mut call) {
             let waiting = Waits::new(&call);
-            let answer = self.session.in_pool(call);
-            return self
-                .flight
-                .join(self.shared, answer, waiting, self.session.share());
-        }
-        if self.session.is_long(&call) && self.session.no_room().is_none() {
-            let waiting = Waits::new(&call);
-            let answer = self.session.decoded_aside(call);
-            return self
-                .flight
-                .join(self.shared, answer, waiting, self.session.share());
+            let (shared, share) = (self.shared, self.session.share());
+            return match self.pooled {
+                true => {
+                    let answer = self.session.in_pool(call);
+                    self.flight.join(shared, answer, waiting, share);
+                }
+                false => {
+                    let answer = self.session.decoded_aside(call);
+                    self.flight.join(shared, answer, waiting, share);
+                }
+            };
         }
         if self.out.is_new() {
             self.out = spares::outbox();

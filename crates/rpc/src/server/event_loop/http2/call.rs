@@ -274,7 +274,8 @@ async fn run(place: &Place<'_>, mut call: Box<Incoming>) -> Gathered {
         pooled,
         ..
     } = *place;
-    if !pooled && session.is_long(&call) && session.no_room().is_none() {
+    if !pooled && session.is_long(&call) && session.no_room().is_none() && session.charge(&mut call)
+    {
         let _place = flight::Place::take(&shared.waiting);
         return session.decoded_aside(call).await;
     }
