@@ -380,7 +380,10 @@ fn read_container<'de, R: Reader<'de> + ?Sized>(
     };
     items.reserve(sequence.reserve);
     while reader.next_element(&mut sequence)? {
-        items.push(read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?);
+        let value = read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?;
+        if !leaves_out(&value, reader) {
+            items.push(value);
+        }
     }
     Ok(Value::List(items))
 }
@@ -407,7 +410,9 @@ fn read_map<'de, R: Reader<'de> + ?Sized>(
     while reader.next_element(&mut sequence)? {
         let k = read(contract, key, None, reader, left).map_err(|e| e.within("[key]"))?;
         let v = read(contract, item, None, reader, left).map_err(|e| e.within("[value]"))?;
-        entries.push((k, v));
+        if !leaves_out(&v, reader) {
+            entries.push((k, v));
+        }
     }
     Ok(Value::Map(entries))
 }
@@ -441,7 +446,13 @@ pub(crate) fn read_row<'de, R: Reader<'de> + ?Sized>(
         true => read_ref(contract, table.ty(index), reader, left),
         false => read(contract, table.ty(index), old, reader, left).map(Some),
     };
-    value.map_err(|e| e.within(row.name.to_owned()))
+    let value = value.map_err(|e| e.within(row.name.to_owned()))?;
+    Ok(value.filter(|value| !leaves_out(value, reader)))
+}
+
+/// Whether the value that was read last has a name that the contract does not have, and is to be left out for that.
+fn leaves_out<'de, R: Reader<'de> + ?Sized>(value: &Value, reader: &R) -> bool {
+    matches!(value, Value::Enum(_)) && reader.is_left_out()
 }
 
 /// Reads the rest of a struct that has begun.

@@ -1,6 +1,7 @@
 //! Lists, sets and maps.
 
 use crate::description::{Named, Type};
+use crate::field_value::leaves_out;
 use crate::layout::{BlockLayout, Layout, ThriftBinary, ThriftCompact};
 use crate::{DecodeError, EncodeError, Kind, Reader, Sequence, Value, Writer, plain};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -38,6 +39,9 @@ impl<T: Value> Value for Vec<T> {
                     item
                 }
             };
+            if leaves_out::<T, R>(reader) {
+                continue;
+            }
             self.push(item);
         }
         Ok(())
@@ -194,6 +198,9 @@ macro_rules! set {
                 while reader.next_element(&mut sequence)? {
                     let mut item = $element::default();
                     item.read(reader).map_err(|e| e.within("[]"))?;
+                    if leaves_out::<$element, R>(reader) {
+                        continue;
+                    }
                     self.insert(item);
                 }
                 Ok(())
@@ -244,7 +251,9 @@ macro_rules! map {
                     let (mut key, mut value) = ($key::default(), V::default());
                     key.read(reader).map_err(|e| e.within("[key]"))?;
                     value.read(reader).map_err(|e| e.within("[value]"))?;
-                    self.insert(key, value);
+                    if !leaves_out::<V, R>(reader) {
+                        self.insert(key, value);
+                    }
                 }
                 Ok(())
             }

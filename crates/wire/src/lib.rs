@@ -82,7 +82,7 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
 #[doc(hidden)]
 pub use family::{Member, check_distinct, write_place, write_type};
-pub use field::{Field, Form, IntFormat, Kind};
+pub use field::{Field, Form, IntFormat, Kind, has_oneof, oneof_of};
 pub use field_value::FieldValue;
 pub use limits::{Budget, Limits};
 pub use message::{Message, SeenFields, read_message, read_rest, write_message};
