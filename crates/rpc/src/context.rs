@@ -28,6 +28,8 @@ pub(crate) struct Caller {
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
     pub(crate) tls: Option<TlsPeer>,
+    /// Its requests may name known hosts alone.
+    pub(crate) checks_hosts: bool,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,
 }
@@ -39,6 +41,7 @@ impl Caller {
             may_block,
             ports: None,
             tls: None,
+            checks_hosts: false,
             link: OnceLock::new(),
         }
     }
@@ -51,6 +54,14 @@ impl Caller {
     /// The same with what TLS says of it.
     pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
         Caller { tls, ..self }
+    }
+
+    /// The same; whether the hosts are checked that its requests name.
+    pub(crate) fn with_hosts_checked(self, checks_hosts: bool) -> Self {
+        Caller {
+            checks_hosts,
+            ..self
+        }
     }
 
     /// True where it may be anybody on a network: it came by TCP.

@@ -2,6 +2,7 @@
 
 use super::counters::SharedCounters;
 use super::guests::Seat;
+use super::hosts::Hosts;
 use super::router::Router;
 use super::{HalfClosed, Server, ServerLimits};
 use crate::reflection::Described;
@@ -27,6 +28,8 @@ pub(super) struct Shared {
     pub(super) limits: ServerLimits,
     pub(super) compression: Option<Compression>,
     pub(super) cors: Option<Cors>,
+    /// Those that requests may name; see `hosts.rs` for where there are none.
+    pub(super) hosts: Option<Hosts>,
     pub(super) openapi: Option<Bytes>,
     pub(super) counters: SharedCounters,
     /// Calls whose handlers wait.
@@ -72,6 +75,7 @@ impl Server {
             limits: self.limits,
             compression: self.compression,
             cors: self.cors,
+            hosts: self.hosts,
             openapi: self.openapi,
             counters: SharedCounters::default(),
             waiting: AtomicUsize::new(0),
