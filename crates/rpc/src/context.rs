@@ -2,6 +2,7 @@ use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::link::Link;
 use crate::objects::Objects;
+use crate::server::Proxies;
 use crate::tls::TlsPeer;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
@@ -28,6 +29,8 @@ pub(crate) struct Caller {
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
     pub(crate) tls: Option<TlsPeer>,
+    /// What is believed of a caller's headers, where it is a proxy.
+    pub(crate) proxies: Option<Arc<Proxies>>,
     /// Its requests may name known hosts alone.
     pub(crate) checks_hosts: bool,
     /// The connection, where its wire can be called back on.
@@ -41,6 +44,7 @@ impl Caller {
             may_block,
             ports: None,
             tls: None,
+            proxies: None,
             checks_hosts: false,
             link: OnceLock::new(),
         }
@@ -54,6 +58,15 @@ impl Caller {
     /// The same with what TLS says of it.
     pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
         Caller { tls, ..self }
+    }
+
+    /// The same; it may be one of these proxies.
+    pub(crate) fn with_proxies(self, proxies: Option<&Arc<Proxies>>) -> Self {
+        let proxies = proxies.filter(|proxies| proxies.knows(&self.peer));
+        Caller {
+            proxies: proxies.cloned(),
+            ..self
+        }
     }
 
     /// The same; whether the hosts are checked that its requests name.
@@ -141,9 +154,18 @@ impl Compress {
 }
 
 impl Context {
-    /// The caller's address; `unix` or `in-process` where it has none.
+    /// The caller's address; `unix` or `in-process` where it has none. Behind [proxies](crate::Server::proxies) it is what they say;
+    /// as their headers have it, an address may be without a port.
     pub fn peer(&self) -> &str {
-        &self.call.caller.peer
+        let CallInfo {
+            caller,
+            wire,
+            headers,
+            ..
+        } = &*self.call;
+        let proxies = caller.proxies.as_ref();
+        let forwarded = proxies.and_then(|proxies| proxies.forwarded(*wire, headers));
+        forwarded.unwrap_or(&caller.peer)
     }
 
     /// Who calls, over TLS: the certificate that it has shown. `None` where the connection is without TLS.
