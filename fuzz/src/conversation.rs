@@ -14,10 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Sends the bytes to the server that runs all the while, and takes what it answers. The server ends the connection, closes
 /// it on its side as well, and no handler panics.
 pub(crate) fn conversation(input: &[u8]) {
-    static SERVER: OnceLock<Option<Running>> = OnceLock::new();
-    let Some(server) = SERVER.get_or_init(|| serve().ok()) else {
-        panic!("the server does not start");
-    };
+    static SERVER: OnceLock<Running> = OnceLock::new();
+    let server = SERVER.get_or_init(|| match serve() {
+        Ok(running) => running,
+        Err(problem) => panic!("the server does not start: {problem}"),
+    });
     let Some(Address::Tcp(address)) = server.addresses().first() else {
         panic!("the server has no address");
     };

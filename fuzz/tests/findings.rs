@@ -22,14 +22,14 @@ fn findings() {
     assert!(count > 0);
 }
 
-/// What stock clients say, and a client of the own wire: `fuzz/conversations`. Nothing of it ends the server.
+/// Conversations of stock clients and of the own wire, `fuzz/conversations`, leave the server running.
 #[test]
 fn conversations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conversations");
     let target = dovetail_fuzz::find("conversation").unwrap();
     for file in fs::read_dir(folder).unwrap() {
         let bytes = from_hex(&fs::read_to_string(file.unwrap().path()).unwrap());
-        // Whole, and cut at every place.
+        // Every prefix is a connection that was cut; the last one is the whole conversation.
         (0..=bytes.len()).for_each(|end| target(&bytes[..end]));
     }
 }

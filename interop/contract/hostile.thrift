@@ -33,12 +33,6 @@ service Target {
   /** Waits until its caller has gone. */
   void wait()
 
-  /** So many bytes. */
-  binary make(1: i32 size)
-
   /** Takes items and never reads them. */
   sink<binary, i64> ignore()
-
-  /** Items of that size without end. */
-  stream<binary> pour(1: i32 size)
 }

@@ -43,9 +43,9 @@ def run(program, attack, model):
 
 
 def measure(target, attack, result):
-    caller = Caller(target)
+    caller = Caller(target.address)
     caller.call()
-    caller.slowest = 0.0
+    caller.times.clear()
     descriptors, memory, cpu = target.descriptors(), target.memory(), target.cpu()
     target.forget_peak()
     caller.start()
@@ -58,7 +58,7 @@ def measure(target, attack, result):
         result.memory = max(0.0, target.peak() - memory) if target.alive() else float("inf")
         result.cpu = target.cpu() - cpu if target.alive() else float("inf")
         caller.stop()
-        result.delay = caller.slowest
+        result.delay = max(caller.times, default=0.0)
     if not target.alive():
         raise AssertionError(f"the server has ended: {target.log[-400:].decode(errors='replace')}")
     if caller.failed:
@@ -77,7 +77,7 @@ def measure(target, attack, result):
 
 
 def table(results):
-    """Bounds and what was sent: these do not change from run to run, unlike what was measured."""
+    """The table of docs/security.md: the worst figure of all models, and its bound."""
     lines = ["| attack | wire | bytes sent | memory | CPU | others wait |", "|---|---|---|---|---|---|"]
     for attack in ATTACKS:
         rows = [result for result in results if result.attack is attack]
@@ -107,7 +107,7 @@ def write(path, results):
 
 
 def missing(path):
-    """The attacks that the page's table does not have with these bounds."""
+    """Returns the attacks that the page lacks, or has with other bounds."""
     with open(path) as file:
         rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in file if line.startswith("| ")]
     known = [(row[0], row[1], *(cell.rsplit(" ", 1)[-1] for cell in row[3:])) for row in rows if len(row) == 6]

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
+from target import Peer
 from wires import http, http2, msgpack, own, thrift, varint
 
 ALL = ("loops", "threads", "pool", "single")
@@ -56,6 +57,19 @@ def until(holds, what, seconds=3.0):
         time.sleep(0.01)
 
 
+def callers_go(target, request, leave):
+    """Starts 20 calls whose handlers wait, and expects each descriptor to be closed once its caller leaves."""
+    before = target.descriptors()
+    peers = [target.connect() for _ in range(20)]
+    for peer in peers:
+        peer.send(request)
+    until(lambda: target.descriptors() >= before + 20, "all are accepted")
+    time.sleep(0.1)
+    for peer in peers:
+        leave(peer)
+    until(lambda: target.descriptors() <= before, "their descriptors are closed")
+
+
 # ----- Dovetail's own wire
 
 def breaks_ids(target, *calls, says):
@@ -104,7 +118,17 @@ def unknown_frames(target):
 def pings(target):
     peer = target.connect()
     peer.sock.settimeout(1)
-    peer.send(own.greeting(), own.frame(12, 0, bytes(8)) * 20_000)
+    peer.send(own.greeting(), own.frame(own.PING, 0, bytes(8)) * 20_000)
+
+
+@attack("2 KB of zstd that are 60 MB", "own", memory=160)
+def zstd_zeros(target):
+    size = 60 * 1000 * 1000
+    peer = target.connect()
+    peer.send(own.greeting(), own.bind(b"size"), own.zstd_call(1, b"\x2d" + varint(size), 0, size, b"\0"))
+    # REPLY to call 1, or STATUS.
+    peer.read(lambda data: b"\x46\x01\0\0\0" in data or b"\x07\x01\0\0\0" in data, 3)
+    assert not peer.over, "the connection ended"
 
 
 # ----- Thrift
@@ -132,30 +156,14 @@ def deep_structs(target):
 
 @attack("20 callers that reset while their handlers wait", "thrift")
 def reset_callers(target):
-    before = target.descriptors()
-    peers = [target.connect() for _ in range(20)]
-    for peer in peers:
-        peer.send(thrift.call(b"wait"))
-    until(lambda: target.descriptors() >= before + 20, "all are accepted")
-    time.sleep(0.1)
-    for peer in peers:
-        peer.reset()
-    until(lambda: target.descriptors() <= before, "their descriptors are closed")
+    callers_go(target, thrift.call(b"wait"), Peer.reset)
 
 
 # ----- HTTP/1.1
 
 @attack("20 callers that close while their handlers wait", "http")
 def closed_callers(target):
-    before = target.descriptors()
-    peers = [target.connect() for _ in range(20)]
-    for peer in peers:
-        peer.send(http.post("/Target/wait"))
-    until(lambda: target.descriptors() >= before + 20, "all are accepted")
-    time.sleep(0.1)
-    for peer in peers:
-        peer.close()
-    until(lambda: target.descriptors() <= before, "their descriptors are closed")
+    callers_go(target, http.post("/Target/wait"), Peer.close)
 
 
 @attack("heads with two meanings", "http")
@@ -241,15 +249,7 @@ def rapid_reset(target):
 
 @attack("20 callers that reset while their handlers wait", "msgpack-rpc")
 def reset_msgpack(target):
-    before = target.descriptors()
-    peers = [target.connect() for _ in range(20)]
-    for peer in peers:
-        peer.send(msgpack.request(1, b"wait"))
-    until(lambda: target.descriptors() >= before + 20, "all are accepted")
-    time.sleep(0.1)
-    for peer in peers:
-        peer.reset()
-    until(lambda: target.descriptors() <= before, "their descriptors are closed")
+    callers_go(target, msgpack.request(1, b"wait"), Peer.reset)
 
 
 @attack("arrays nested a million deep", "msgpack-rpc")

@@ -1,5 +1,6 @@
 """A server under attack: its process, what the kernel says of it, and a polite caller beside the attacker."""
 
+import os
 import socket
 import subprocess
 import threading
@@ -59,30 +60,13 @@ class Peer:
         self.sock.close()
 
 
-class Target:
-    """A server of ours in a process of its own."""
+class Server:
+    """A running server: the connections to it, and the kernel's figures for its process."""
 
-    def __init__(self, program, model, limits):
-        flags = [word for limit in limits for word in ("--limit", limit)]
-        self.process = subprocess.Popen(
-            [program, "hostile", "server", "--protocol", "binary", "--transport", "buffered",
-             "--address", "tcp://127.0.0.1:0", "--model", model, *flags],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        ready = self.process.stdout.readline().decode().split()
-        if ready[:1] != ["READY"]:
-            raise RuntimeError(self.process.stderr.read().decode())
-        host, port = ready[1].rsplit(":", 1)
-        self.address = (host, int(port))
-        self.sent = 0
-        self.peers = []
-        self.log = b""
-        threading.Thread(target=self._drain, daemon=True).start()
+    def __init__(self, address, pid):
+        self.address, self.pid, self.sent, self.peers = address, pid, 0, []
 
-    def _drain(self):
-        for line in self.process.stderr:
-            self.log += line
-
-    def connect(self, port=None):
+    def connect(self):
         peer = Peer(self, socket.create_connection(self.address, PATIENCE))
         self.peers.append(peer)
         return peer
@@ -93,7 +77,7 @@ class Target:
         self.peers.clear()
 
     def proc(self, name):
-        with open(f"/proc/{self.process.pid}/{name}") as file:
+        with open(f"/proc/{self.pid}/{name}") as file:
             return file.read()
 
     def status(self, key):
@@ -101,11 +85,7 @@ class Target:
         return int(line.split()[1])
 
     def descriptors(self):
-        import os
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def threads(self):
-        return self.status("Threads")
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def cpu(self):
         """Seconds of CPU so far."""
@@ -121,8 +101,30 @@ class Target:
         return self.status("VmHWM") / 1024
 
     def forget_peak(self):
-        with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
+        with open(f"/proc/{self.pid}/clear_refs", "w") as file:
             file.write("5")
+
+
+class Target(Server):
+    """A server of ours in a process of its own."""
+
+    def __init__(self, program, model, limits):
+        flags = [word for limit in limits for word in ("--limit", limit)]
+        self.process = subprocess.Popen(
+            [program, "hostile", "server", "--protocol", "binary", "--transport", "buffered",
+             "--address", "tcp://127.0.0.1:0", "--model", model, *flags],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ready = self.process.stdout.readline().decode().split()
+        if ready[:1] != ["READY"]:
+            raise RuntimeError(self.process.stderr.read().decode())
+        host, port = ready[1].rsplit(":", 1)
+        super().__init__((host, int(port)), self.process.pid)
+        self.log = b""
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _drain(self):
+        for line in self.process.stderr:
+            self.log += line
 
     def alive(self):
         return self.process.poll() is None
@@ -138,12 +140,12 @@ class Target:
 
 
 class Caller(threading.Thread):
-    """A polite caller: one call at a time, every 10 ms, on a connection of its own."""
+    """A polite caller: one call at a time on a connection of its own, with a pause between calls."""
 
-    def __init__(self, target):
+    def __init__(self, address, pause=0.01, done=None):
         super().__init__(daemon=True)
-        self.address, self.done, self.slowest, self.calls, self.failed = target.address, threading.Event(), 0.0, 0, None
-        self.sock = socket.create_connection(self.address, PATIENCE)
+        self.pause, self.done, self.times, self.failed = pause, done or threading.Event(), [], None
+        self.sock = socket.create_connection(address, PATIENCE)
         self.sock.settimeout(PATIENCE)
 
     def call(self):
@@ -155,12 +157,11 @@ class Caller(threading.Thread):
             if not more:
                 raise OSError(f"the connection of the polite caller ended after {answer!r}")
             answer += more
-        self.slowest = max(self.slowest, time.monotonic() - start)
-        self.calls += 1
+        self.times.append(time.monotonic() - start)
 
     def run(self):
         try:
-            while not self.done.wait(0.01):
+            while not self.done.wait(self.pause):
                 self.call()
         except OSError as problem:
             self.failed = problem

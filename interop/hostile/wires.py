@@ -26,9 +26,9 @@ def zstd_of(byte, size):
 class own:
     """Dovetail's own wire: docs/spec/wire.md, and tagged values: docs/spec/encoding.md."""
 
-    HELLO, BIND, CALL, ITEM, CREDIT = 1, 2, 5, 9, 11
+    HELLO, BIND, CALL, PING = 1, 2, 5, 12
     TAGGED, EXTRAS = 0x40, 0x80
-    SINK, STREAM = 2, 4
+    SINK = 2
 
     @staticmethod
     def frame(kind, number, payload):

@@ -64,10 +64,7 @@ pub(crate) fn run() -> Result<(), String> {
             peer,
             "conformance",
         ];
-        match stage::command(&[&suite, words].concat()) {
-            Outcome::Passed => {}
-            Outcome::Skipped(why) | Outcome::Failed(why) => return Err(why),
-        }
+        stage::command(&[&suite, words].concat()).into_result()?;
     }
     Ok(())
 }

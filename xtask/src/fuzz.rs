@@ -169,6 +169,9 @@ fn seed_from(folder: &str, beginnings: &[Vec<u8>], corpus: &Path) -> Result<(), 
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         for (place, beginning) in beginnings.iter().enumerate() {
             let file = corpus.join(format!("{}-{stem}-{place}", folder.replace('/', "-")));
+            if file.exists() {
+                continue;
+            }
             fs::write(&file, [&beginning[..], &bytes].concat())
                 .map_err(|problem| format!("{}: {problem}", file.display()))?;
         }

@@ -11,9 +11,6 @@ const PAGE: &str = "docs/security.md";
 /// As optimized as a release, and built in half the time: no attack is about the last per cent.
 const PROFILE: &str = "attacked";
 
-/// The models of a server, as our peer names them.
-const MODELS: [&str; 4] = ["loops", "threads", "pool", "single"];
-
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only attacks whose title, wire or function has this text.
@@ -32,10 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if options.write {
         words.extend(["--write", PAGE]);
     }
-    match attack(&words) {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
-    }
+    attack(&words).into_result()
 }
 
 /// The stage of the tests: every attack in every model, and each has its row in the table.
@@ -43,20 +37,12 @@ pub(crate) fn stage() -> Outcome {
     attack(&["--check", PAGE])
 }
 
-/// Polite callers beside attackers, for so many minutes in each model; returns a line for each.
+/// Measures polite callers beside attackers, for so many minutes in each model; returns a line for each.
 pub(crate) fn soak(minutes: f64) -> Result<Vec<String>, String> {
-    let peer = build().map_err(Outcome::problem)?;
-    let minutes = minutes.to_string();
-    MODELS
-        .iter()
-        .map(|model| beside_attackers(&peer, model, &minutes))
-        .collect()
-}
-
-fn beside_attackers(peer: &str, model: &str, minutes: &str) -> Result<String, String> {
+    tools::install(&[PYTHON])?;
     let output = Command::new("python3")
-        .args(["interop/hostile/soak.py", peer, "--model", model])
-        .args(["--minutes", minutes])
+        .args(["interop/hostile/soak.py", &build()?])
+        .args(["--minutes", &minutes.to_string()])
         .current_dir(stage::root())
         .output()
         .map_err(|problem| format!("cannot run python3: {problem}"))?;
@@ -65,26 +51,25 @@ fn beside_attackers(peer: &str, model: &str, minutes: &str) -> Result<String, St
         .to_owned();
     println!("{said}");
     match output.status.success() {
-        true => Ok(said),
+        true => Ok(said.lines().map(str::to_owned).collect()),
         false => Err(said),
     }
 }
 
 fn attack(words: &[&str]) -> Outcome {
+    if let Err(missing) = tools::install(&[PYTHON]) {
+        return Outcome::Skipped(missing);
+    }
     match build() {
         Ok(peer) => stage::command(&[&["python3", "interop/hostile", &peer][..], words].concat()),
-        Err(other) => other,
+        Err(why) => Outcome::Failed(why),
     }
 }
 
 /// Builds the server that is attacked.
-fn build() -> Result<String, Outcome> {
-    tools::install(&[PYTHON]).map_err(Outcome::Skipped)?;
+fn build() -> Result<String, String> {
     let package = ["--package", "dovetail-peer", "--profile", PROFILE];
-    match stage::command(&[&["cargo", "build", "--quiet"][..], &package].concat()) {
-        Outcome::Passed => {}
-        other => return Err(other),
-    }
+    stage::command(&[&["cargo", "build", "--quiet"][..], &package].concat()).into_result()?;
     let peer = stage::target().join(PROFILE).join("dovetail-peer");
     Ok(peer.to_string_lossy().into_owned())
 }

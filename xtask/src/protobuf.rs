@@ -23,10 +23,7 @@ const TEST: [&str; 4] = ["--test", "suite", "--", "--ignored"];
 
 /// Runs the suite, in some ten seconds.
 pub(crate) fn run() -> Result<(), String> {
-    match stage() {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
-    }
+    stage().into_result()
 }
 
 /// The stage of the tests.

@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into docs/soak.md.
 
-use crate::stage::{self, Outcome};
+use crate::stage;
 use crate::{fuzz, hostile};
 use clap::{Args, ValueEnum};
 use std::fs::OpenOptions;
@@ -119,9 +119,7 @@ fn sanitizer() -> Result<Vec<String>, String> {
             program,
         ]
         .concat();
-        if let Outcome::Failed(why) | Outcome::Skipped(why) = stage::command(&words) {
-            return Err(why);
-        }
+        stage::command(&words).into_result()?;
     }
     Ok(vec![
         "address sanitizer: hostile shared memory, no finding".to_owned(),

@@ -17,11 +17,11 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Why the stage did not pass; empty where it did.
-    pub(crate) fn problem(self) -> String {
+    /// Returns the reason as an error unless the stage passed.
+    pub(crate) fn into_result(self) -> Result<(), String> {
         match self {
-            Outcome::Passed => String::new(),
-            Outcome::Skipped(why) | Outcome::Failed(why) => why,
+            Outcome::Passed => Ok(()),
+            Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
         }
     }
 }
@@ -89,10 +89,8 @@ pub(crate) fn built_tests(words: &[&str]) -> Outcome {
 /// Our program of the interop peers, built as it is beside its own tests, so that debug assertions are on. With its
 /// package alone, its dependencies would have other features here as well.
 pub(crate) fn our_peer() -> Result<PathBuf, String> {
-    match built_tests(&["--test", "command_line", "--no-run"]) {
-        Outcome::Passed => Ok(target().join("debug/dovetail-peer")),
-        Outcome::Skipped(why) | Outcome::Failed(why) => Err(why),
-    }
+    built_tests(&["--test", "command_line", "--no-run"]).into_result()?;
+    Ok(target().join("debug/dovetail-peer"))
 }
 
 /// Where cargo builds.

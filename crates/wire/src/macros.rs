@@ -7,7 +7,7 @@
 /// `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
 /// choose how protobuf writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it for
-/// the map's keys. In protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers of a list
+/// the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers of a list
 /// one by one, and `[group]` writes messages as groups. `..name` is the field that keeps unknown fields; without it
 /// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
 /// every contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.

@@ -1,8 +1,7 @@
 //! hostile.thrift: the server that interop/hostile attacks.
 
 use crate::targets::{Entry, Link, Target};
-use crate::values::pattern;
-use dovetail::{Bytes, Context, Dynamic, Items, Receiver, Ref, ServerLimits, Status};
+use dovetail::{Bytes, Context, Dynamic, Receiver, Ref, ServerLimits, Status};
 use std::future::pending;
 use std::time::Duration;
 
@@ -39,20 +38,8 @@ impl Target for Handler {
         pending().await
     }
 
-    async fn make(&self, _: Context, size: i32) -> Result<Bytes, Status> {
-        Ok(blob(size))
-    }
-
     async fn ignore(&self, _: Context, _items: Receiver<Bytes>) -> Result<i64, Status> {
         pending().await
-    }
-
-    async fn pour(&self, _: Context, size: i32) -> Result<Items<'_, Bytes>, Status> {
-        Ok(Items::with(move |mut out| async move {
-            loop {
-                out.send(blob(size)).await;
-            }
-        }))
     }
 }
 
@@ -60,19 +47,16 @@ fn count(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX)
 }
 
-fn blob(size: i32) -> Bytes {
-    pattern(size.try_into().unwrap_or(0))
-}
-
-/// The limits that the attacks need to be other than the defaults: `NAME=NUMBER`, times in milliseconds.
+/// Sets a limit of time that an attack needs to be shorter than its default: `NAME=MILLISECONDS`.
 pub(crate) fn limit(limits: &mut ServerLimits, setting: &str) -> Result<(), String> {
-    let (name, number) = setting.split_once('=').ok_or("a limit is NAME=NUMBER")?;
-    let number: u32 = number
+    let (name, time) = setting
+        .split_once('=')
+        .ok_or("a limit is NAME=MILLISECONDS")?;
+    let time = time
         .parse()
         .map_err(|problem| format!("{setting}: {problem}"))?;
-    let time = Duration::from_millis(number.into());
+    let time = Duration::from_millis(time);
     match name {
-        "connections" => limits.connections = number as usize,
         "handshake" => limits.handshake = time,
         "idle" => limits.idle = time,
         "transfer" => limits.transfer = time,
