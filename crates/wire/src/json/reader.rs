@@ -388,8 +388,10 @@ impl<'de> Reader<'de> {
                 let text = self.number()?;
                 let whole = text.parse::<i64>().map(Dynamic::from);
                 let whole = whole.or_else(|_| text.parse::<u64>().map(Dynamic::from));
-                let number = whole.or_else(|_| text.parse::<f64>().map(Dynamic::from));
-                number.map_err(|_| not_a_number(&text))?
+                match whole {
+                    Ok(number) => number,
+                    Err(_) => finite(&text)?.into(),
+                }
             }
         })
     }
@@ -412,6 +414,12 @@ fn is_number(text: &str) -> bool {
         && (whole.len() == 1 || !whole.starts_with('0'))
         && fraction.is_none_or(digits)
         && exponent.is_none_or(digits)
+}
+
+/// A number that is not whole. Beyond the range of a double it is refused: it would become infinite.
+fn finite(text: &str) -> Result<f64, DecodeError> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| not_a_number(text))
 }
 
 /// A whole number that is written with a point or an exponent.
@@ -797,9 +805,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             b't' | b'f' => self.bool().map(UnknownValue::Bool),
             _ => {
                 let text = self.number()?;
-                let float = || text.parse().map(f64::to_bits).map(UnknownValue::F64);
-                let number = text.parse().map(UnknownValue::I64).or_else(|_| float());
-                number.map_err(|_| not_a_number(&text))
+                match text.parse() {
+                    Ok(number) => Ok(UnknownValue::I64(number)),
+                    Err(_) => finite(&text).map(|number| UnknownValue::F64(number.to_bits())),
+                }
             }
         }
     }
