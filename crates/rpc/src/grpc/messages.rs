@@ -20,7 +20,7 @@ pub(crate) struct Messages {
     coding: Option<Bytes>,
     /// Where the body is base64.
     text: Option<Text>,
-    /// Of one message, before and after decompression.
+    /// Maximum bytes of one message, before and after decompression.
     most: usize,
     /// What has come and is not looked at.
     piece: Bytes,
@@ -68,7 +68,7 @@ impl From<InvalidText> for Broken {
 }
 
 impl Messages {
-    /// Of a body, with messages of at most so many bytes, compressed by `coding` where they are.
+    /// Reads a body whose messages have at most `most` bytes each. Compressed ones are decompressed by `coding`.
     pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, most: usize) -> Self {
         Messages {
             body,

@@ -27,8 +27,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a stream may bring before somebody takes it, and all streams of a connection together.
+/// Bytes that a server may send on a stream before the caller reads them.
 const STREAM_WINDOW: u32 = 2 << 20;
+
+/// Bytes that a server may send on all streams of a connection before callers read them.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes in one frame need not be

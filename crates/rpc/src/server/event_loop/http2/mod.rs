@@ -25,9 +25,11 @@ use tokio::sync::watch;
 use tokio::task::unconstrained;
 use tokio::time::{sleep, timeout};
 
-/// What a stream may bring before somebody takes it, and all streams of a connection together: so that some whose
-/// handlers take nothing do not hold up the others.
+/// Bytes that a client may send on a stream before the handler reads them.
 const STREAM_WINDOW: u32 = 256 << 10;
+
+/// Bytes that a client may send on all streams of a connection before handlers read them: enough for 64 full streams,
+/// so that handlers that read nothing do not hold up the others.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// What the library takes of an answer before the client does: a frame of the longest that our own clients ask for.
