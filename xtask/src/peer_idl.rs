@@ -5,6 +5,7 @@
 //! package's own registry, through that registry's own client.
 
 use crate::stage::{self, Outcome};
+use crate::steps::output;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -190,19 +191,6 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
                 .map(Path::to_owned)
                 .ok_or_else(|| "no .thrift files in it".to_owned())
         }
-    }
-}
-
-fn output(command: &mut Command, directory: &Path) -> Result<String, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.current_dir(directory).output();
-    let output = output.map_err(|problem| format!("cannot run `{program}`: {problem}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!(
-            "`{program}` failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
     }
 }
 

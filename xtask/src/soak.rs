@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into docs/soak.md.
 
 use crate::stage;
+use crate::steps::output;
 use crate::{fuzz, hostile};
 use clap::{Args, ValueEnum};
 use std::fs::OpenOptions;
@@ -72,12 +73,15 @@ fn first_line(text: &str) -> &str {
 
 /// Appends rows: the day, the revision, what ran and how it went.
 fn record(lines: &[String], minutes: f64) -> Result<(), String> {
-    let day = output("date", &["+%Y-%m-%d"])?;
-    let revision = output("git", &["rev-parse", "--short", "HEAD"])?;
+    let root = stage::root();
+    let day = output(Command::new("date").arg("+%Y-%m-%d"), &root)?;
+    let revision = ["rev-parse", "--short", "HEAD"];
+    let revision = output(Command::new("git").args(revision), &root)?;
+    let (day, revision) = (day.trim(), revision.trim());
     let rows = lines
         .iter()
         .map(|line| format!("| {day} | `{revision}` | {minutes:.0} min | {line} |\n"));
-    let path = stage::root().join(RECORD);
+    let path = root.join(RECORD);
     let problem = |problem| format!("{}: {problem}", path.display());
     let mut file = OpenOptions::new()
         .append(true)
@@ -85,15 +89,6 @@ fn record(lines: &[String], minutes: f64) -> Result<(), String> {
         .map_err(problem)?;
     file.write_all(rows.collect::<String>().as_bytes())
         .map_err(problem)
-}
-
-fn output(program: &str, words: &[&str]) -> Result<String, String> {
-    let output = Command::new(program)
-        .args(words)
-        .current_dir(stage::root())
-        .output()
-        .map_err(|problem| format!("cannot run `{program}`: {problem}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The tests of hostile shared memory, with the compiler that the repository uses.

@@ -33,6 +33,20 @@ pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
     ))
 }
 
+/// Runs a command in this directory, and returns its standard output; the error holds its standard error.
+pub(crate) fn output(command: &mut Command, directory: &Path) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.current_dir(directory).output();
+    let output = output.map_err(|problem| format!("cannot run `{program}`: {problem}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!(
+            "`{program}` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
 /// Does the same work for all of these, so many at a time, and gives what came of each, in their order.
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     workers: usize,
