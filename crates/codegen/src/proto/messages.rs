@@ -1,13 +1,10 @@
 //! Messages and enums.
 
 use super::dialect::Dialect;
-use super::{DEPRECATED, Writer, block, comment};
-use crate::case::screaming;
+use super::{Writer, block, comment, deprecated};
 use crate::export::quoted;
 use crate::scope::Scope;
-use dovetail_schema::{
-    Enum, EnumValue, Field, RESERVED_IDS, Reserved, Struct, StructKind, TypeDef, TypeId, TypeKind,
-};
+use dovetail_schema::{Field, RESERVED_IDS, Reserved, Struct, StructKind, TypeId, TypeKind};
 use std::collections::HashSet;
 
 impl Writer<'_> {
@@ -28,21 +25,18 @@ impl Writer<'_> {
             return Some(block("message", name, &body, indent));
         };
         let mut notes = Vec::new();
-        let (word, body) = match &def.kind {
+        let body = match &def.kind {
             TypeKind::Alias(_) => return None,
-            TypeKind::Enum(values) => ("enum", self.enumeration(def, values, &inside)),
+            TypeKind::Enum(values) => return Some(self.enumeration(id, values, indent)),
             TypeKind::Struct(fields) => {
                 let base = fields.extends.map(|base| &self.schema[base].name);
                 notes.extend(base.map(|base| format!("Extends {base}, whose fields come first.")));
-                ("message", self.structure(id, full, fields, &inside))
+                self.structure(id, full, fields, &inside)
             }
         };
         let before = comment(def.doc.as_deref(), &notes, indent);
-        let deprecated = match def.deprecated {
-            Some(_) => format!("{inside}{DEPRECATED}"),
-            None => String::new(),
-        };
-        Some(before + &block(word, name, &(deprecated + &body), indent))
+        let deprecated = deprecated(def, &inside);
+        Some(before + &block("message", name, &(deprecated + &body), indent))
     }
 
     fn structure(&self, id: TypeId, name: &str, def: &Struct, indent: &str) -> String {
@@ -113,7 +107,7 @@ impl Writer<'_> {
         reserved
     }
 
-    fn reserved(&self, reserved: &Reserved, indent: &str) -> String {
+    pub(super) fn reserved(&self, reserved: &Reserved, indent: &str) -> String {
         let ids = reserved
             .ids
             .iter()
@@ -131,86 +125,6 @@ impl Writer<'_> {
         };
         statement(ids.collect()) + &statement(names.collect())
     }
-
-    fn enumeration(&self, def: &TypeDef, values: &Enum, indent: &str) -> String {
-        let mut text = String::new();
-        let mut option = |option: &str| text += &format!("{indent}option {option};\n");
-        if values.closed && self.dialect == Dialect::Edition2023 {
-            option("features.enum_type = CLOSED");
-        }
-        let mut numbers = HashSet::new();
-        if !values
-            .values
-            .iter()
-            .all(|value| numbers.insert(value.number))
-        {
-            option("allow_alias = true");
-        }
-        match clash(def, values) {
-            // Compilers take that in proto2, if the enum says so.
-            Some(_) if self.package.messages && self.dialect == Dialect::Proto2 => {
-                option("deprecated_legacy_json_field_conflicts = true");
-            }
-            Some(name) if !self.package.messages => self.refuse(
-                "two values have the same name in other languages; rename one",
-                name,
-            ),
-            _ => {}
-        }
-        text += &self.reserved(&values.reserved, indent);
-        let prefix = screaming(&def.name);
-        if self.dialect == Dialect::Proto3 && !numbers.contains(&0) {
-            let name = self
-                .scope
-                .borrow_mut()
-                .claim(&format!("{prefix}_UNSPECIFIED"));
-            text += &format!(
-                "{indent}// Not in the contract: what is left out is 0.\n{indent}{name} = 0;\n"
-            );
-        }
-        let mut sorted: Vec<&EnumValue> = values.values.iter().collect();
-        if self.dialect == Dialect::Proto3 {
-            // The first one is 0.
-            sorted.sort_by_key(|value| value.number != 0);
-        }
-        text.extend(
-            sorted
-                .into_iter()
-                .map(|value| self.value(def, &prefix, value, indent)),
-        );
-        text
-    }
-
-    fn value(&self, def: &TypeDef, prefix: &str, value: &EnumValue, indent: &str) -> String {
-        self.identifier(&value.name);
-        let mut scope = self.scope.borrow_mut();
-        // Values are names of what is around the enum.
-        let name = match def.name.contains('.') {
-            true => value.name.clone(),
-            false if scope.contains(&value.name) => {
-                scope.claim(&format!("{prefix}_{}", value.name))
-            }
-            false => scope.claim(&value.name),
-        };
-        let before = comment(value.doc.as_deref(), &[], indent);
-        let options = match value.deprecated {
-            Some(_) => " [deprecated = true]",
-            None => "",
-        };
-        format!("{before}{indent}{name} = {}{options};\n", value.number)
-    }
-}
-
-/// A value whose name differs from that of another one by case and by the name of the enum alone: compilers refuse it.
-fn clash<'a>(def: &TypeDef, values: &'a Enum) -> Option<&'a str> {
-    let letters = |name: &str| name.replace('_', "").to_lowercase();
-    let prefix = letters(&def.name);
-    let mut known = HashSet::new();
-    let clashing = values.values.iter().find(|value| {
-        let name = letters(&value.name);
-        !known.insert(name.strip_prefix(&prefix).unwrap_or(&name).to_owned())
-    });
-    clashing.map(|value| value.name.as_str())
 }
 
 /// A field whose name in JSON another one has.

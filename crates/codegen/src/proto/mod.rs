@@ -5,6 +5,7 @@
 //! annotations, which are not, are left out.
 
 mod dialect;
+mod enums;
 mod fields;
 mod messages;
 mod names;
@@ -15,7 +16,7 @@ use crate::export::{Problems, file_name, files};
 use crate::scope::Scope;
 use crate::{File, Unsupported};
 use dialect::Dialect;
-use dovetail_schema::{Package, PackageId, Schema, ServiceId, TypeId};
+use dovetail_schema::{Package, PackageId, Schema, ServiceId, TypeDef, TypeId};
 use names::Names;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,8 @@ struct Writer<'a> {
     problems: &'a Problems,
     dialect: Dialect,
     names: Names<'a>,
+    /// Enums that stand in a message of their own.
+    enclosed: BTreeSet<TypeId>,
     /// Structs that others extend, and these.
     extended: BTreeSet<TypeId>,
     /// The names of the file's own definitions.
@@ -75,6 +78,7 @@ impl<'a> Writer<'a> {
             problems,
             dialect: Dialect::of(schema, id),
             names: Names::new(schema, id),
+            enclosed: enums::enclosed(schema),
             extended: schema.families().into_values().flatten().collect(),
             scope: RefCell::default(),
             imports: RefCell::default(),
@@ -106,7 +110,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What is on the wire keeps its name: services, and messages, by which gRPC tells exceptions apart.
+    /// What is on the wire keeps its name: services, messages, by which gRPC tells exceptions apart, and values of enums,
+    /// which JSON names.
     fn claim_names(&self) {
         let services = self.schema.services.iter();
         let services = services.filter(|service| service.package == self.id);
@@ -116,6 +121,9 @@ impl<'a> Writer<'a> {
                 self.refuse("types and services have different names in protobuf", name);
             }
             self.scope.borrow_mut().claim(name);
+        }
+        for name in self.open_values() {
+            self.scope.borrow_mut().claim(&name);
         }
     }
 
@@ -186,3 +194,11 @@ fn comment(doc: Option<&str>, notes: &[String], indent: &str) -> String {
 }
 
 const DEPRECATED: &str = "option deprecated = true;\n";
+
+/// The option of a type that is deprecated.
+fn deprecated(def: &TypeDef, indent: &str) -> String {
+    match def.deprecated {
+        Some(_) => format!("{indent}{DEPRECATED}"),
+        None => String::new(),
+    }
+}

@@ -93,7 +93,7 @@ impl Writer<'_> {
                 };
                 FieldType {
                     form,
-                    name: self.names.used(&package.name, &def.name),
+                    name: self.names.used(&package.name, &self.written_name(*id)),
                 }
             }
             Type::Object(id) => {

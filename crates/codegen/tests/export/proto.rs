@@ -2,7 +2,7 @@ use crate::{Below, contracts, read, texts, written};
 use dovetail::wire::Encoding;
 use dovetail_codegen::proto::write;
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, Value, to_json};
-use dovetail_idl::compile;
+use dovetail_idl::{MemoryLoader, compile};
 use dovetail_schema::{Schema, Type, TypeId, TypeKind};
 use std::fs;
 use std::path::Path;
@@ -156,6 +156,76 @@ fn decoded(contract: &Contract<'_>, ty: &Type, bytes: &[u8]) -> Value {
         .decode(&mut slot, &bytes.to_vec().into(), Default::default())
         .unwrap();
     slot.value.unwrap()
+}
+
+/// Values of enums have the names that JSON has, whatever else has them, and no order of declarations changes that.
+#[test]
+fn values_of_enums_keep_their_names() {
+    let own = "message A { enum Value {";
+    let rows: &[(&[&str], &[&str])] = &[
+        (
+            &["enum A { ONLY = 0 }", "enum B { ONLY = 0, OTHER = 1 }"],
+            &[own, "message B { enum Value { ONLY = 0; OTHER = 1;"],
+        ),
+        // One that meets nothing stays as it is.
+        (
+            &["enum A { ONLY = 0 }", "enum B { OTHER = 0 }"],
+            &["enum A { ONLY = 0;", "enum B { OTHER = 0;"],
+        ),
+        // What meets it is a message, a service, or another enum's zero, which the contract does not have.
+        (&["enum A { B = 0 }", "struct B {}"], &[own]),
+        (&["enum A { B = 0 }", "service B {}"], &[own]),
+        (
+            &["enum A { B_UNSPECIFIED = 0 }", "enum B { ONE = 1 }"],
+            &[
+                own,
+                "message B { enum Value {",
+                "B_UNSPECIFIED = 0; ONE = 1;",
+            ],
+        ),
+        // Messages that the contract does not have give way.
+        (
+            &["enum A { AddRequest = 0 }", "service S { void add() }"],
+            &["enum A { AddRequest = 0;", "message SAddRequest {}"],
+        ),
+        (
+            &[
+                "enum A { Int32List = 0 }",
+                "struct B { 1: list<list<i32>> x }",
+            ],
+            &["enum A { Int32List = 0;", "message Int32List_ {"],
+        ),
+        // References lead to it.
+        (
+            &[
+                "enum A { ONLY = 0 }",
+                "enum B { ONLY = 0 }",
+                "struct C { 1: A a, 2: list<B> b, 3: map<i32, A> c }",
+            ],
+            &[
+                "A.Value a = 1;",
+                "repeated B.Value b = 2;",
+                "map<int32, A.Value> c = 3;",
+            ],
+        ),
+    ];
+    for (declarations, expected) in rows {
+        for turn in 0..declarations.len() {
+            let mut declarations = declarations.to_vec();
+            declarations.rotate_left(turn);
+            let loader: MemoryLoader = [("input.thrift".to_owned(), declarations.join("\n"))]
+                .into_iter()
+                .collect();
+            let schema = compile("input.thrift", &loader).schema.unwrap();
+            let files = texts(write(&schema).unwrap());
+            read(&files);
+            let words: Vec<&str> = files[0].1.split_whitespace().collect();
+            let text = words.join(" ");
+            for expected in *expected {
+                assert!(text.contains(expected), "{expected} in {text}");
+            }
+        }
+    }
 }
 
 /// gRPC's own programs in `interop/peers` are made of this file, and speak with ours, which is made of the contract.
