@@ -1,6 +1,6 @@
 //! What a command says when it fails, and the exit code.
 
-use crate::output::count;
+use crate::output::{count, tell};
 use crate::paint::{Stream, Style};
 use dovetail_codegen::Unsupported;
 use std::fmt::Display;
@@ -72,9 +72,13 @@ impl Failure {
             return;
         }
         let paint = Stream::Stderr.paint();
-        eprintln!("{}: {}", paint.text(Style::Error, "error"), self.message);
+        tell(&format!(
+            "{}: {}",
+            paint.text(Style::Error, "error"),
+            self.message
+        ));
         for help in &self.help {
-            eprintln!("  {}: {help}", paint.text(Style::Help, "help"));
+            tell(&format!("  {}: {help}", paint.text(Style::Help, "help")));
         }
     }
 }

@@ -3,9 +3,11 @@
 use crate::output;
 use crate::paint::{Paint, Stream, Style};
 use crate::values::shown_arguments;
+use dovetail::wire::visible_json;
 use dovetail::{Context, Status};
 use dovetail_dynamic::{Contract, Reply, Struct, to_json, type_name};
 use dovetail_schema::{Method, ServiceId};
+use serde_json::Value as Json;
 use std::time::Duration;
 
 /// Writes down the calls of a service.
@@ -34,12 +36,12 @@ impl Journal {
         time: Duration,
     ) {
         let paint = self.paint;
-        let arguments = shown_arguments(self.contract, self.service, method, params).to_string();
+        let arguments = shown_arguments(self.contract, self.service, method, params);
         let outcome = match reply {
             Err(status) => paint.text(Style::Error, &status.code().to_string()),
             Ok(_) if method.oneway => paint.text(Style::Faint, "one-way"),
             Ok(Reply::Result(value)) => match method.result.as_ref().zip(value.as_ref()) {
-                Some((ty, value)) => shorten(&to_json(self.contract, ty, value).to_string()),
+                Some((ty, value)) => shorten(&to_json(self.contract, ty, value)),
                 None => paint.text(Style::Faint, "void"),
             },
             Ok(Reply::Exception { index, .. }) => {
@@ -56,10 +58,11 @@ impl Journal {
 }
 
 /// Short enough for a line of a log.
-fn shorten(text: &str) -> String {
+fn shorten(json: &Json) -> String {
     const MOST: usize = 72;
+    let text = visible_json(&json.to_string()).to_string();
     match text.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
+        None => text,
     }
 }

@@ -1,11 +1,50 @@
 //! Standard output, whose reader may go away.
 
 use crate::failure::{Exit, Failure, Result};
+use crate::paint;
+use dovetail::wire::{is_hidden, visible, visible_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no error.
+/// Writes to standard output, for people. What comes from a peer in it cannot command their terminal, or hide.
 pub(crate) fn write(text: &str) -> Result {
+    document(&shown(text))
+}
+
+/// Writes JSON to standard output: one document, whatever it holds.
+pub(crate) fn json(text: &str) -> Result {
+    document(&format!("{}\n", visible_json(text)))
+}
+
+/// Writes to standard error, for people.
+pub(crate) fn tell(text: &str) {
+    eprintln!("{}", shown(text));
+}
+
+/// Text with all escaped that does not show, but for lines and what [`Paint`](crate::paint::Paint) makes.
+fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_hidden) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let kept = match rest.starts_with(['\n', '\t']) {
+            true => 1,
+            false => paint::sequence(rest),
+        };
+        let length = kept.max(rest.chars().next().map_or(0, char::len_utf8));
+        let (this, behind) = rest.split_at(length);
+        match kept {
+            0 => out.push_str(&visible(this).to_string()),
+            _ => out.push_str(this),
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
+/// Writes a file to standard output as it is. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn document(text: &str) -> Result {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
@@ -56,4 +95,23 @@ pub(crate) fn program() -> String {
         .unwrap_or(&path)
         .display()
         .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_of_our_own_reach_a_terminal() {
+        for (text, expected) in [
+            ("a\n\tb\n", "a\n\tb\n"),
+            ("\x1b[1;31merror\x1b[0m: x", "\x1b[1;31merror\x1b[0m: x"),
+            ("\x1b[2Jx\x1b]0;title\x07", r"\u{1b}[2Jx\u{1b}]0;title\u{7}"),
+            ("exe.\u{202e}txt", r"exe.\u{202e}txt"),
+            ("a\rb\u{200b}c\u{9b}1m", r"a\rb\u{200b}c\u{9b}1m"),
+            ("grün 你好", "grün 你好"),
+        ] {
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
 }

@@ -20,6 +20,24 @@ pub(crate) enum Style {
     Faint,
 }
 
+/// What styles begin with, in their order, and end with.
+const CODES: [&str; 6] = [
+    "\x1b[1;31m",
+    "\x1b[1;33m",
+    "\x1b[32m",
+    "\x1b[1;36m",
+    "\x1b[1m",
+    "\x1b[2m",
+];
+const END: &str = "\x1b[0m";
+
+/// How many bytes the text begins with that begin or end a style.
+pub(crate) fn sequence(text: &str) -> usize {
+    let mut known = CODES.iter().chain([&END]);
+    let known = known.find(|known| text.starts_with(**known));
+    known.map_or(0, |known| known.len())
+}
+
 /// Colours text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
@@ -42,16 +60,9 @@ impl Stream {
 
 impl Paint {
     pub(crate) fn text(self, style: Style, text: &str) -> String {
-        let code = match style {
-            Style::Error => "1;31",
-            Style::Warning => "1;33",
-            Style::Good => "32",
-            Style::Help => "1;36",
-            Style::Strong => "1",
-            Style::Faint => "2",
-        };
+        let begin = CODES[style as usize];
         match self.colours && !text.is_empty() {
-            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            true => format!("{begin}{text}{END}"),
             false => text.to_owned(),
         }
     }

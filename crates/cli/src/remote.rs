@@ -3,6 +3,7 @@
 use crate::address::Target;
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
+use crate::output::tell;
 use crate::values::usual_wire;
 use dovetail::reflection::{ServiceDescription, describe_services, descriptors, list_services};
 use dovetail::{Channel, Code, Status, Wire};
@@ -80,7 +81,7 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
         match block_on(ask_over(target, *tried, limit))? {
             Ok(known) => {
                 for what in &known.omitted {
-                    eprintln!("left out: {what}");
+                    tell(&format!("left out: {what}"));
                 }
                 return Ok(known);
             }

@@ -257,7 +257,7 @@ fn lines() -> Receiver<String> {
 }
 
 fn print(item: &Json) -> Result {
-    output::write(&format!("{item}\n"))
+    output::json(&item.to_string())
 }
 
 #[cfg(test)]

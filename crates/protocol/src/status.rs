@@ -1,4 +1,4 @@
-use dovetail_wire::Any;
+use dovetail_wire::{Any, visible};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -221,7 +221,7 @@ impl fmt::Display for Status {
             Origin::Local => "",
             Origin::Peer => ", says the peer",
         };
-        write!(f, "{code}: {message} ({execution}{by})")
+        write!(f, "{code}: {} ({execution}{by})", visible(message))
     }
 }
 

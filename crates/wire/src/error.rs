@@ -1,4 +1,4 @@
-use crate::Kind;
+use crate::{Kind, visible};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -156,7 +156,7 @@ impl fmt::Display for DecodeErrorKind {
             Self::InvalidUtf8 => write!(f, "a string that is not UTF-8"),
             Self::InvalidType { found } => write!(f, "{found} is no type of this encoding"),
             Self::TypeMismatch { expected, found } => {
-                write!(f, "expected {expected:?}, the peer sent {found}")
+                write!(f, "expected {expected:?}, the peer sent {}", visible(found))
             }
             Self::MissingField { name } => write!(f, "the required field `{name}` is absent"),
             Self::BadReference { number, problem } => {
@@ -167,7 +167,7 @@ impl fmt::Display for DecodeErrorKind {
                 f,
                 "the connection has {limit} objects already; `ConnectionLimits::objects` allows more"
             ),
-            Self::Malformed { what } => f.write_str(what),
+            Self::Malformed { what } => write!(f, "{}", visible(what)),
         }
     }
 }
@@ -176,7 +176,7 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path();
         if !path.is_empty() {
-            write!(f, "{path}: ")?;
+            write!(f, "{}: ", visible(&path))?;
         }
         fmt::Display::fmt(&self.0.kind, f)
     }

@@ -52,6 +52,7 @@ mod time;
 mod unknown;
 mod value;
 mod varint;
+mod visible;
 mod writer;
 
 pub mod description;
@@ -110,4 +111,5 @@ pub use time::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use unknown::{UnknownFields, UnknownValue};
 pub use uuid::Uuid;
 pub use value::Value;
+pub use visible::{Visible, is_hidden, visible, visible_json};
 pub use writer::Writer;

@@ -3,7 +3,7 @@ use crate::caller::{Caller, Way};
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::link::Cost;
-use crate::output;
+use crate::output::{self, tell};
 use crate::paint::{Stream, Style};
 use crate::remote::{self, full_name};
 use crate::streams::{End, Streamed};
@@ -325,7 +325,7 @@ fn bad_json(text: &str, origin: &str, problem: &serde_json::Error) -> Failure {
 
 fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Duration) {
     let paint = Stream::Stderr.paint();
-    let faint = |text: String| eprintln!("{}", paint.text(Style::Faint, &text));
+    let faint = |text: String| tell(&paint.text(Style::Faint, &text));
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let (name, address, sent) = (&method.name, &target.address, cost.sent());
     if wire.is_http2() {
@@ -348,10 +348,10 @@ fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Durat
 fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Result {
     match (reply, &method.result) {
         (None, _) => {
-            eprintln!(
+            tell(&format!(
                 "sent; `{}` is one-way: no answer comes, not even an error",
                 method.name
-            );
+            ));
             Ok(())
         }
         (Some(Reply::Result(Some(value))), Some(ty)) => print(&to_json(contract, ty, &value)),
@@ -360,15 +360,15 @@ fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Resul
             let ty = &method.throws[index].ty;
             let name = type_name(contract.schema(), ty);
             print(&json!({ &name: to_json(contract, ty, &value) }))?;
-            eprintln!(
+            tell(&format!(
                 "`{}` answered with the exception {name}, which its contract declares",
                 method.name
-            );
+            ));
             Err(Failure::silent(Exit::Exception))
         }
     }
 }
 
 fn print(json: &Json) -> Result {
-    output::write(&format!("{json:#}\n"))
+    output::json(&format!("{json:#}"))
 }

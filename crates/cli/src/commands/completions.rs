@@ -24,6 +24,6 @@ impl Completions {
             "dovetail",
             &mut script,
         );
-        crate::output::write(&String::from_utf8_lossy(&script))
+        crate::output::document(&String::from_utf8_lossy(&script))
     }
 }

@@ -52,7 +52,7 @@ impl Export {
             check(&files)?;
         }
         match (&self.output, files.as_slice()) {
-            (None, [file]) => output::write(&file.text),
+            (None, [file]) => output::document(&file.text),
             (None, _) => Err(Failure::new(
                 Exit::Usage,
                 format!("the contract has {}", count(files.len(), "file")),

@@ -1,3 +1,4 @@
+use dovetail_wire::visible;
 use std::fmt;
 
 /// Why JSON is no value of the type that the contract says, and where.
@@ -58,11 +59,11 @@ impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path();
         if !path.is_empty() {
-            write!(f, "{path}: ")?;
+            write!(f, "{}: ", visible(&path))?;
         }
-        f.write_str(&self.problem)?;
+        write!(f, "{}", visible(&self.problem))?;
         match &self.help {
-            Some(help) => write!(f, "; {help}"),
+            Some(help) => write!(f, "; {}", visible(help)),
             None => Ok(()),
         }
     }

@@ -1,3 +1,4 @@
+use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -103,8 +104,10 @@ impl fmt::Display for ProtocolError {
                 )
             }
             Self::Truncated { what } => write!(f, "{what} ends in the middle"),
-            Self::Malformed { what } => f.write_str(what),
-            Self::Goodbye { why } => write!(f, "the peer gave the connection up: {why}"),
+            Self::Malformed { what } => write!(f, "{}", visible(what)),
+            Self::Goodbye { why } => {
+                write!(f, "the peer gave the connection up: {}", visible(why))
+            }
         }
     }
 }

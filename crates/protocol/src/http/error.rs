@@ -1,3 +1,4 @@
+use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -60,7 +61,7 @@ impl fmt::Display for Error {
                 write!(f, "headers of more than the limit of {limit} bytes")
             }
             Error::Truncated => f.write_str("an HTTP message ends too early"),
-            Error::Malformed { what } => f.write_str(what),
+            Error::Malformed { what } => write!(f, "{}", visible(what)),
         }
     }
 }

@@ -1,3 +1,4 @@
+use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -76,7 +77,9 @@ impl fmt::Display for ProtocolError {
             ),
             Self::Truncated => f.write_str("the connection ends in the middle of a message"),
             Self::TooSlow { limit } => write!(f, "a message takes longer than {limit:?} to arrive"),
-            Self::Malformed { what } => write!(f, "no message of msgpack-rpc: {what}"),
+            Self::Malformed { what } => {
+                write!(f, "no message of msgpack-rpc: {}", visible(what))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::MessageKind;
 use crate::Name;
 use crate::http;
+use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -221,18 +222,20 @@ impl fmt::Display for ProtocolError {
                     "a message that is not complete after {limit:?}, the limit"
                 )
             }
-            Self::Malformed { what } => f.write_str(what),
+            Self::Malformed { what } => write!(f, "{}", visible(what)),
             Self::Http { status, what } => write!(f, "{what} (HTTP status {status})"),
             Self::UnknownReply { seqid, method } => {
                 write!(
                     f,
-                    "a reply to `{method}` with the number {seqid}, which no call has"
+                    "a reply to `{}` with the number {seqid}, which no call has",
+                    visible(method)
                 )
             }
             Self::WrongMethod { expected, found } => {
                 write!(
                     f,
-                    "a reply to `{found}` with the number of a call of `{expected}`"
+                    "a reply to `{}` with the number of a call of `{expected}`",
+                    visible(found)
                 )
             }
         }?;

@@ -1,3 +1,4 @@
+use dovetail_wire::visible;
 use std::fmt;
 use std::time::Duration;
 
@@ -84,7 +85,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Frame { what } | Error::Message { what } => f.write_str(what),
+            Error::Frame { what } | Error::Message { what } => write!(f, "{}", visible(what)),
             Error::NotText => f.write_str("text that is no UTF-8"),
             Error::Binary => f.write_str("a binary message: calls are text messages, in JSON"),
             Error::TooLarge { size, limit } => {

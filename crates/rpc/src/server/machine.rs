@@ -8,6 +8,7 @@ use crate::context::Caller;
 use crate::incoming::Arrival;
 use crate::link::{Flush, Link};
 use crate::objects::{ObjectDirectory, Objects};
+use crate::tls::TlsPeer;
 use crate::{Code, Execution, Status, Wire, web};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
@@ -24,6 +25,9 @@ const GOING_DOWN: &str = "the server is shutting down";
 
 /// What peers are told that have not called for too long, where that can be said.
 const IDLE: &str = "nothing was called for too long";
+
+/// What peers are told that speak HTTP/1.1 after another protocol was agreed on.
+const NOT_AGREED: &str = "HTTP/1.1 is not the protocol that was agreed on by ALPN";
 
 /// What peers are told that speak HTTP/2 to a thread.
 #[cfg(feature = "grpc")]
@@ -90,7 +94,7 @@ impl Machine {
                 None => return Ok(None),
                 Some(true) => {
                     *self = Machine::Http2;
-                    return Ok(None);
+                    return self.check_agreed(caller, input).map(|()| None);
                 }
             }
             *self = match http::detects(input) {
@@ -98,6 +102,7 @@ impl Machine {
                 Some(true) => Machine::Http(Box::new(Http::new(shared))),
                 Some(false) => Self::detect(*first, shared, caller, driver),
             };
+            self.check_agreed(caller, input)?;
         }
         match self {
             Machine::Detecting => Ok(None),
@@ -127,6 +132,28 @@ impl Machine {
                 let called = called.map_err(|_| Fault::Known)?;
                 Ok(called.map(|called| Arrival::over(called, link)))
             }
+        }
+    }
+
+    /// Refuses what is not spoken as both ends have agreed, over TLS: a proxy before this server may have looked at that alone.
+    fn check_agreed(&mut self, caller: &Caller, input: &[u8]) -> Result<(), Fault> {
+        let agreed = caller.tls.as_ref().and_then(TlsPeer::agreed);
+        let found: (&[u8], &str) = match self {
+            Machine::Http(_) => (b"http/1.1", "HTTP/1.1"),
+            #[cfg(feature = "grpc")]
+            Machine::Http2 => (b"h2", "HTTP/2"),
+            Machine::Dovetail(_) => (b"dovetail/1", "Dovetail's own wire"),
+            _ => (b"", "another protocol"),
+        };
+        match agreed {
+            Some(agreed) if agreed != found.0 => Err(self.refuse(
+                ProtocolError::WrongProtocol {
+                    expected: "what was agreed on by ALPN",
+                    found: found.1,
+                },
+                input,
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -308,6 +335,8 @@ impl Machine {
                 rpc(link, |machine| machine.goodbye(out));
             }
             #[cfg(feature = "grpc")]
+            (Machine::Http2, Fault::Thrift(error)) => grpc::refuse(&error.to_string(), out),
+            #[cfg(feature = "grpc")]
             (Machine::Http2, _) => grpc::refuse(NO_HTTP2, out),
             _ => {}
         }
@@ -334,27 +363,43 @@ impl Machine {
 
     /// A message takes the peer too long.
     pub(super) fn too_slow(&mut self, limit: Duration, input: &[u8]) -> Fault {
-        let error = ProtocolError::TooSlow { limit };
         match self {
-            Machine::Detecting => Fault::Thrift(error),
-            #[cfg(feature = "grpc")]
-            Machine::Http2 => Fault::Known,
-            Machine::Thrift(machine) => {
-                machine.fail(error.clone(), input);
-                Fault::Thrift(error)
-            }
             Machine::Http(machine) => machine.too_slow(limit),
+            _ => self.refuse(ProtocolError::TooSlow { limit }, input),
+        }
+    }
+
+    /// The connection cannot go on because of this, whatever is spoken.
+    fn refuse(&mut self, error: ProtocolError, input: &[u8]) -> Fault {
+        match self {
+            Machine::Http(_) => {
+                let (status, what) = (421, NOT_AGREED);
+                return Fault::Http(http::Error::Refused { status, what });
+            }
+            Machine::Thrift(machine) => machine.fail(error.clone(), input),
             Machine::MsgpackRpc(link) => {
-                let error = msgpack_rpc::ProtocolError::TooSlow { limit };
+                let error = match error {
+                    ProtocolError::TooSlow { limit } => {
+                        msgpack_rpc::ProtocolError::TooSlow { limit }
+                    }
+                    error => msgpack_rpc::ProtocolError::Malformed {
+                        what: error.to_string().into(),
+                    },
+                };
                 rpc(link, |machine| machine.fail(error, input));
-                Fault::Known
+                return Fault::Known;
             }
             Machine::Dovetail(link) => {
-                let why = error.to_string();
-                own(link, |machine| machine.fail(Code::DeadlineExceeded, &why));
-                Fault::Known
+                let code = match error {
+                    ProtocolError::TooSlow { .. } => Code::DeadlineExceeded,
+                    _ => Code::FailedPrecondition,
+                };
+                own(link, |machine| machine.fail(code, &error.to_string()));
+                return Fault::Known;
             }
+            _ => {}
         }
+        Fault::Thrift(error)
     }
 
     /// The peer has gone: handlers that wait for it need not.

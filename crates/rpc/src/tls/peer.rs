@@ -8,6 +8,8 @@ use webpki::EndEntityCert;
 #[derive(Clone)]
 pub struct TlsPeer {
     chain: Arc<[CertificateDer<'static>]>,
+    /// The protocol that both ends have agreed on, by ALPN.
+    agreed: Option<Arc<[u8]>>,
 }
 
 impl TlsPeer {
@@ -15,7 +17,13 @@ impl TlsPeer {
     pub(crate) fn of(session: &Session) -> Self {
         TlsPeer {
             chain: session.peer_certificates().unwrap_or_default().into(),
+            agreed: session.alpn_protocol().map(Into::into),
         }
+    }
+
+    /// What is to be spoken, where the peer has named protocols.
+    pub(crate) fn agreed(&self) -> Option<&[u8]> {
+        self.agreed.as_deref()
     }
 
     /// The certificates that it has shown, in DER (ITU-T X.690), its own first. They are verified. None where it has

@@ -398,13 +398,19 @@ fn spoken(running: &Running, authority: &Authority) -> (rustls::ClientConnection
 }
 
 fn client_hello(authority: &Authority) -> rustls::ClientConnection {
+    naming(authority, &[])
+}
+
+/// A client that names these protocols (ALPN).
+fn naming(authority: &Authority, protocols: &[&[u8]]) -> rustls::ClientConnection {
     let mut roots = rustls::RootCertStore::empty();
     let root = rustls::pki_types::CertificateDer::from_pem_slice(&authority.root);
     roots.add(root.unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider);
     let config = config.with_safe_default_protocol_versions().unwrap();
-    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let name = ServerName::try_from("localhost").unwrap();
     rustls::ClientConnection::new(Arc::new(config), name).unwrap()
 }
@@ -545,6 +551,64 @@ fn both_ends_say_goodbye_and_a_server_takes_an_end_without() {
         // Otherwise it were an error: what came could lack its end.
         assert_eq!(end.unwrap(), 0, "{model:?}");
         assert_eq!(running.counters().protocol_errors, 0, "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+/// What a client has named, what it speaks then, and what it is told; a refusal is counted.
+const AGREED: &[(&[u8], &[u8], &str, bool)] = &[
+    (b"http/1.1", BY_HTTP, "HTTP/1.1 204", false),
+    (b"h2", THRIFT, "agreed on by ALPN", true),
+    (b"http/1.1", THRIFT, "agreed on by ALPN", true),
+    (b"dovetail/1", THRIFT, "agreed on by ALPN", true),
+    (b"dovetail/1", BY_HTTP, "HTTP/1.1 421", true),
+    (b"h2", BY_HTTP, "HTTP/1.1 421", true),
+    (
+        b"h2",
+        b"\xd7DVT\x01\0\0\x01\0\0\0\0\x01",
+        "agreed on by ALPN",
+        true,
+    ),
+    (b"h2", b"\x94\x00\x01\xa4echo\x91\xa2on", "", true),
+    #[cfg(feature = "grpc")]
+    (b"http/1.1", PREFACE, "agreed on by ALPN", true),
+    #[cfg(feature = "grpc")]
+    (b"dovetail/1", PREFACE, "agreed on by ALPN", true),
+];
+
+const THRIFT: &[u8] = b"\x80\x01\x00\x01\0\0\0\x04echo\0\0\0\x01\x0b\0\x01\0\0\0\x02on\0";
+
+#[cfg(feature = "grpc")]
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+const BY_HTTP: &[u8] =
+    b"OPTIONS /Probe/echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+#[test]
+fn only_what_was_agreed_on_is_spoken() {
+    let authority = Authority::new();
+    let tls = authority.sign(NAMES).server();
+    for model in MODELS {
+        let running = start(*model, &tls);
+        let mut refused = 0;
+        for (agreed, said, told, refuses) in AGREED {
+            let what = format!(
+                "{}, {}, {model:?}",
+                agreed.escape_ascii(),
+                said.escape_ascii()
+            );
+            let stream = TcpStream::connect(place(&running)).unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let client = naming(&authority, &[agreed]);
+            let mut peer = rustls::StreamOwned::new(client, stream);
+            peer.write_all(said).unwrap();
+            let mut answer = Vec::new();
+            peer.read_to_end(&mut answer).expect(&what);
+            let answer = String::from_utf8_lossy(&answer);
+            assert!(answer.contains(told), "{what}: {answer:?}");
+            refused += u64::from(*refuses);
+            assert_eq!(running.counters().protocol_errors, refused, "{what}");
+        }
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }

@@ -2,7 +2,7 @@ use super::parse::{Parsed, parse};
 use super::{
     CLIENT_STREAM, Definition, FieldPresence, FieldType, ONE_WAY, SERVER_STREAM, Signature, Type,
 };
-use crate::{DecodeError, Kind};
+use crate::{DecodeError, Kind, visible};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -460,12 +460,9 @@ fn word(kind: Kind) -> &'static str {
 
 /// A peer's word, fit for a message.
 fn show(name: &str) -> String {
-    let mut shown: String = name
-        .chars()
-        .take(SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
-    if name.chars().nth(SHOWN).is_some() {
+    let end = name.char_indices().nth(SHOWN);
+    let mut shown = visible(&name[..end.map_or(name.len(), |(at, _)| at)]).to_string();
+    if end.is_some() {
         shown.push('…');
     }
     shown

@@ -84,7 +84,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 impl Demo {
     pub(crate) fn run(self) -> Result {
         if self.contract {
-            return output::write(CONTRACT);
+            return output::document(CONTRACT);
         }
         let stand = Stand::start(self.port, &self.tls)?;
         let rows = stand.rows();
@@ -100,7 +100,7 @@ impl Demo {
             paint.text(Style::Strong, &heading)
         ))?;
         let problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
-        problems.iter().for_each(|problem| eprintln!("{problem}"));
+        problems.iter().for_each(|problem| output::tell(problem));
         if self.once {
             return stand.verdict(&problems);
         }
