@@ -5,11 +5,16 @@ use crate::contract::Table;
 use crate::json::array;
 use crate::{Contract, Struct, Value};
 use dovetail_schema::{self as schema, Presence, Type, TypeKind};
-use dovetail_wire::Uuid;
+use dovetail_wire::{Any, Budget, DecodeError, Uuid};
 
 /// Gives the fields that are always sent, and have not come, the contract's default, or zero. Structs stay absent, and
 /// so does what has a default that takes memory.
-pub(crate) fn fill(contract: &Contract<'_>, table: &Table<'_>, value: &mut Struct) {
+pub(crate) fn fill(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    value: &mut Struct,
+    budget: &mut Budget,
+) -> Result<(), DecodeError> {
     for field in &table.fields {
         // An empty container leaves no trace, even where the field is required.
         let is_container = matches!(
@@ -33,23 +38,18 @@ pub(crate) fn fill(contract: &Contract<'_>, table: &Table<'_>, value: &mut Struc
             None if is_array(contract, &field.ty) => None,
             None => zero(contract, &field.ty).or_else(|| first(contract, &field.ty)),
         };
+        if let Some(Value::Any(_)) = filled {
+            budget.block(size_of::<Any>())?;
+        }
         if let Some(filled) = filled {
-            value.set(field.id, filled);
+            value.put(field.id, filled, budget)?;
         }
     }
+    Ok(())
 }
 
 fn is_array(contract: &Contract<'_>, ty: &Type) -> bool {
     matches!(contract.schema().resolve(ty), Type::Array(..))
-}
-
-/// What the fields of a value of this type may take that nobody has sent.
-pub(crate) fn memory(contract: &Contract<'_>, ty: &Type) -> usize {
-    let Type::Named(id) = contract.schema().resolve(ty) else {
-        return 0;
-    };
-    let fields = contract.table(*id).map_or(0, |table| table.fields.len());
-    fields * size_of::<(i32, Value)>()
 }
 
 fn integer(contract: &Contract<'_>, ty: &Type, number: i128) -> Option<Value> {

@@ -101,7 +101,7 @@ impl Encode for Nested<'_> {
 impl Decode for Nested<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         let mut value = codec::read(self.contract, self.ty, None, reader, self.left)?;
-        duplicates::remove_in(&mut value);
+        duplicates::remove_in(&mut value, reader.budget())?;
         self.value = Some(value);
         Ok(())
     }

@@ -120,12 +120,15 @@ fn read_fixed<'de, R: Reader<'de> + ?Sized>(
     left: usize,
 ) -> Result<Vec<Value>, DecodeError> {
     let kind = kind_of(contract, inside).ok_or_else(shapeless)?;
-    let mut sequence = reader.begin_array(kind, extent, size_of::<Value>())?;
+    let mut sequence = reader.begin_array(kind, extent)?;
     let mut items = Vec::new();
+    let expected = sequence.reserve.min(extent);
+    reader.budget().reserve(&mut items, expected)?;
     while reader.next_element(&mut sequence)? {
         if items.len() == extent {
             return Err(wrong_count(extent, extent + 1));
         }
+        reader.budget().room(&mut items)?;
         let one = read(contract, inside, None, reader, left);
         items.push(one.map_err(|e| e.within("[]"))?);
     }
@@ -143,12 +146,13 @@ fn read_list<'de, R: Reader<'de> + ?Sized>(
     left: usize,
 ) -> Result<(), DecodeError> {
     let kind = kind_of(contract, inside).ok_or_else(shapeless)?;
-    let mut sequence = reader.begin_list(kind, size_of::<Value>())?;
+    let mut sequence = reader.begin_list(kind)?;
     if !sequence.append {
         items.clear();
     }
-    items.reserve(sequence.reserve);
+    reader.budget().reserve(items, sequence.reserve)?;
     while reader.next_element(&mut sequence)? {
+        reader.budget().room(items)?;
         let one = read(contract, inside, None, reader, left);
         items.push(one.map_err(|e| e.within("[]"))?);
     }

@@ -109,7 +109,7 @@ impl Decode for ParamsSlot<'_> {
             reader.begin_params()?;
             read_rest(contract, table, values, Begun::default(), reader, MAX_DEPTH)?;
         }
-        duplicates::remove(values);
+        duplicates::remove(values, reader.budget())?;
         Ok(())
     }
 }
@@ -246,7 +246,7 @@ impl Decode for ReplySlot<'_> {
             })
         };
         read.map_err(|e| e.within("reply"))?;
-        duplicates::remove(fields);
+        duplicates::remove(fields, reader.budget())?;
         // Nothing at all is a result that is zero, unless it is an exception that only others know.
         let nothing = fields.is_empty() && fields.unknown_fields.is_empty();
         if nothing && reader.leaves_out_defaults() {

@@ -42,7 +42,7 @@ impl Decode for TypedSlot<'_> {
     fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         let old = self.value.take();
         let mut value = read(self.contract, self.ty, old, reader, MAX_DEPTH)?;
-        duplicates::remove_in(&mut value);
+        duplicates::remove_in(&mut value, reader.budget())?;
         self.value = Some(value);
         Ok(())
     }
@@ -310,8 +310,12 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
         Type::Duration => merged!(Duration, old, reader),
         Type::Decimal => merged!(Decimal, old, reader),
         Type::Any => match reader.any_message(&any::Types(contract, left))? {
-            Some(value) => Value::Any(Box::new(value)),
+            Some(value) => {
+                reader.budget().block(size_of::<wire::Any>())?;
+                Value::Any(Box::new(value))
+            }
             None => {
+                reader.budget().block(size_of::<wire::Any>())?;
                 let mut value = match old {
                     Some(Value::Any(old)) => old,
                     _ => Default::default(),
@@ -350,18 +354,9 @@ fn read_container<'de, R: Reader<'de> + ?Sized>(
             .kind(ty)
             .ok_or_else(|| DecodeError::malformed(SHAPELESS.to_string()))
     };
-    let memory = |item: &Type, filled: bool| {
-        let filled = if filled {
-            absent::memory(contract, item)
-        } else {
-            0
-        };
-        size_of::<Value>() + filled
-    };
-    let filled = reader.leaves_out_defaults();
     let (item, mut sequence) = match ty {
-        Type::List(item) => (item, reader.begin_list(kind(item)?, memory(item, filled))?),
-        Type::Set(item) => (item, reader.begin_set(kind(item)?, memory(item, filled))?),
+        Type::List(item) => (item, reader.begin_list(kind(item)?)?),
+        Type::Set(item) => (item, reader.begin_set(kind(item)?)?),
         Type::Map(key, item) => {
             return read_map(
                 contract,
@@ -378,8 +373,9 @@ fn read_container<'de, R: Reader<'de> + ?Sized>(
         Some(Value::List(old)) if sequence.append => old,
         _ => Vec::new(),
     };
-    items.reserve(sequence.reserve);
+    reader.budget().reserve(&mut items, sequence.reserve)?;
     while reader.next_element(&mut sequence)? {
+        reader.budget().room(&mut items)?;
         items.push(read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?);
     }
     Ok(Value::List(items))
@@ -393,18 +389,14 @@ fn read_map<'de, R: Reader<'de> + ?Sized>(
     reader: &mut R,
     left: usize,
 ) -> Result<Value, DecodeError> {
-    let filled = match reader.leaves_out_defaults() {
-        true => absent::memory(contract, key) + absent::memory(contract, item),
-        false => 0,
-    };
-    let memory = size_of::<(Value, Value)>() + filled;
-    let mut sequence = reader.begin_map(key_kind, item_kind, memory)?;
+    let mut sequence = reader.begin_map(key_kind, item_kind)?;
     let mut entries = match old {
         Some(Value::Map(old)) if sequence.append => old,
         _ => Vec::new(),
     };
-    entries.reserve(sequence.reserve);
+    reader.budget().reserve(&mut entries, sequence.reserve)?;
     while reader.next_element(&mut sequence)? {
+        reader.budget().room(&mut entries)?;
         let k = read(contract, key, None, reader, left).map_err(|e| e.within("[key]"))?;
         let v = read(contract, item, None, reader, left).map_err(|e| e.within("[value]"))?;
         entries.push((k, v));
@@ -472,15 +464,18 @@ pub(crate) fn read_rest<'de, R: Reader<'de> + ?Sized>(
                 }
                 let field = read_row(contract, table, index, old, reader, left)?;
                 if let Some(field) = field {
-                    value.set(row.id, field);
+                    value.put(row.id, field, reader.budget())?;
                 }
             }
-            NextField::Unknown(id) => value.unknown_fields.push(id, reader.unknown_value()?),
+            NextField::Unknown(id) => {
+                let unknown = reader.unknown_value()?;
+                value.unknown_fields.keep(id, unknown, reader.budget())?;
+            }
             NextField::End => break,
         }
     }
     if reader.leaves_out_defaults() && !table.is_choice() {
-        absent::fill(contract, table, value);
+        absent::fill(contract, table, value, reader.budget())?;
     }
     check_required(table, value)
 }

@@ -2,40 +2,48 @@
 //! pieces, between which there may be anything, so this is done once a message has been read.
 
 use crate::{Struct, Value};
+use dovetail_wire::{Budget, DecodeError};
 use std::cmp::Ordering;
 
-/// Keeps one entry for each key, in all maps in a struct.
-pub(crate) fn remove(fields: &mut Struct) {
-    fields.values_mut().for_each(remove_in);
+/// Keeps one entry for each key, in all maps in a struct. The budget pays for what that takes for a while.
+pub(crate) fn remove(fields: &mut Struct, budget: &mut Budget) -> Result<(), DecodeError> {
+    let mut values = fields.values_mut();
+    values.try_for_each(|value| remove_in(value, budget))
 }
 
-/// The same in a value.
-pub(crate) fn remove_in(value: &mut Value) {
+/// Keeps one entry for each key, in all maps in a value.
+pub(crate) fn remove_in(value: &mut Value, budget: &mut Budget) -> Result<(), DecodeError> {
     match value {
-        Value::List(items) | Value::Array(_, items) => items.iter_mut().for_each(remove_in),
-        Value::Struct(fields) | Value::Derived(_, fields) => remove(fields),
-        Value::Node(_, value) => remove_in(value),
+        Value::List(items) | Value::Array(_, items) => items
+            .iter_mut()
+            .try_for_each(|item| remove_in(item, budget)),
+        Value::Struct(fields) | Value::Derived(_, fields) => remove(fields, budget),
+        Value::Node(_, value) => remove_in(value, budget),
         Value::Map(entries) => {
-            remove_of(entries);
-            for (key, value) in entries {
-                remove_in(key);
-                remove_in(value);
-            }
+            remove_of(entries, budget)?;
+            entries.iter_mut().try_for_each(|(key, value)| {
+                remove_in(key, budget)?;
+                remove_in(value, budget)
+            })
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 
-fn remove_of(entries: &mut Vec<(Value, Value)>) {
+fn remove_of(entries: &mut Vec<(Value, Value)>, budget: &mut Budget) -> Result<(), DecodeError> {
     let ascending = |pair: &[(Value, Value)]| match pair {
         [(one, _), (next, _)] => compare(one, next) == Some(Ordering::Less),
         _ => true,
     };
     // Most senders sort the keys, or send few. Keys of other types than protobuf's have no order here, and stay.
     if entries.windows(2).all(ascending) || !entries.iter().all(|(key, _)| has_order(key)) {
-        return;
+        return Ok(());
     }
-    let mut order: Vec<usize> = (0..entries.len()).collect();
+    // One list of all places, and another one while they are sorted.
+    let mut order = Vec::new();
+    budget.block(size_of::<usize>().saturating_mul(entries.len()))?;
+    budget.reserve(&mut order, entries.len())?;
+    order.extend(0..entries.len());
     let key = |at: usize| entries.get(at).map(|(key, _)| key);
     order.sort_by(|one, next| match (key(*one), key(*next)) {
         (Some(one), Some(next)) => compare(one, next).unwrap_or(Ordering::Equal),
@@ -43,10 +51,12 @@ fn remove_of(entries: &mut Vec<(Value, Value)>) {
     });
     // The sort is stable: the places of a key stand one after the other, the first of them first.
     let same = |one: &usize, next: &usize| key(*one) == key(*next);
+    budget.block(entries.len())?;
     let mut gone = vec![false; entries.len()];
     let mut moves = Vec::new();
     for places in order.chunk_by(same) {
         if let [first, .., last] = places {
+            budget.room(&mut moves)?;
             moves.push((*first, *last));
             for place in places.iter().skip(1) {
                 if let Some(gone) = gone.get_mut(*place) {
@@ -60,6 +70,7 @@ fn remove_of(entries: &mut Vec<(Value, Value)>) {
     }
     let mut gone = gone.into_iter();
     entries.retain(|_| gone.next() != Some(true));
+    Ok(())
 }
 
 fn has_order(key: &Value) -> bool {

@@ -5,7 +5,7 @@ use crate::{Contract, Struct, Value, positional};
 use dovetail_schema::{Type, TypeId};
 use dovetail_wire::{
     Begun, DecodeError, DecodeErrorKind, EncodeError, Form, NODE_MEMORY, Numbered, Reader,
-    Reference, UnknownValue, Writer, read_reference, reserved, write_reference, write_type,
+    Reference, UnknownValue, Writer, block, read_reference, reserved, write_reference, write_type,
 };
 
 /// Writes a struct, or one that extends it. `begun` is true for one that has begun already, as a node.
@@ -120,7 +120,8 @@ pub(crate) fn read_named<'de, R: Reader<'de> + ?Sized>(
         _ => Struct::new(),
     };
     if let Some(unknown) = unknown {
-        value.unknown_fields.push(reserved::TYPE, unknown);
+        let budget = reader.budget();
+        value.unknown_fields.keep(reserved::TYPE, unknown, budget)?;
     }
     if let Some(table) = contract.table(member) {
         read_rest(contract, table, &mut value, begun, reader, left)?;
@@ -184,7 +185,7 @@ pub(crate) fn read_ref<'de, R: Reader<'de> + ?Sized>(
     let fields = contract.table(*id).map_or(&[][..], |table| table.wire());
     match read_reference(fields, reader)? {
         Reference::Null => Ok(None),
-        Reference::Again(number) => match reader.nodes(0)?.get::<TypeId>(number)? == *id {
+        Reference::Again(number) => match reader.nodes()?.get::<TypeId>(number)? == *id {
             true => Ok(Some(Value::Again(number))),
             false => Err(DecodeErrorKind::BadReference {
                 number,
@@ -193,9 +194,10 @@ pub(crate) fn read_ref<'de, R: Reader<'de> + ?Sized>(
             .into()),
         },
         Reference::New { number, begun } => {
-            let nodes = reader.nodes(size_of::<Value>() + NODE_MEMORY)?;
+            let memory = block(size_of::<Value>()) + NODE_MEMORY;
+            reader.budget().allocate(memory)?;
             if let Some(number) = number {
-                nodes.insert(number, *id)?;
+                reader.nodes()?.insert(number, *id)?;
             }
             let value = read_named(contract, *id, None, begun, reader, left)?;
             Ok(Some(match number {

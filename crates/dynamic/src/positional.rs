@@ -81,7 +81,7 @@ pub(crate) fn read_struct<'de, R: Reader<'de> + ?Sized>(
     let mut read = |index: usize, reader: &mut R| {
         let field = read_row(contract, table, index, None, reader, left)?;
         if let Some(field) = field {
-            value.set(table.wire()[index].id, field);
+            value.put(table.wire()[index].id, field, reader.budget())?;
         }
         Ok::<_, DecodeError>(())
     };

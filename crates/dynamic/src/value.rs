@@ -1,6 +1,7 @@
 use dovetail_schema::TypeId;
 use dovetail_wire::{
-    Any, Bytes, Date, Decimal, Dynamic, TimestampTz, UnknownFields, Uuid, protobuf,
+    Any, Budget, Bytes, Date, Decimal, DecodeError, Dynamic, TimestampTz, UnknownFields, Uuid,
+    protobuf,
 };
 
 /// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
@@ -99,6 +100,18 @@ impl Struct {
             Some((_, slot)) => *slot = value,
             None => self.fields.push((id, value)),
         }
+    }
+
+    /// Sets the field with this id, once the budget has paid for its place.
+    pub(crate) fn put(
+        &mut self,
+        id: i32,
+        value: Value,
+        budget: &mut Budget,
+    ) -> Result<(), DecodeError> {
+        budget.room(&mut self.fields)?;
+        self.set(id, value);
+        Ok(())
     }
 
     /// Takes the field with this id out.

@@ -17,19 +17,22 @@ impl<T: Value> Value for Vec<T> {
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
         if let Some(size) = T::PLAIN.tagless
-            && let Some(bytes) = reader.plain_list(size, size_of::<T>())?
+            && let Some(bytes) = reader.plain_list(size)?
         {
+            let more = (bytes.len() / size).saturating_sub(self.len());
+            reader.budget().reserve(self, more)?;
             return plain::read(self, size, bytes);
         }
-        let mut sequence = reader.begin_list(T::KIND, size_of::<T>())?;
+        let mut sequence = reader.begin_list(T::KIND)?;
         if reader.is_positional() {
             return read_over(self, sequence, reader);
         }
         if !sequence.append {
             self.clear();
         }
-        self.reserve(sequence.reserve);
+        reader.budget().reserve(self, sequence.reserve)?;
         while reader.next_element(&mut sequence)? {
+            reader.budget().room(self)?;
             let item = match read_block(reader) {
                 Some(item) => item,
                 None => {
@@ -152,12 +155,14 @@ fn read_over<'de, T: Value, R: Reader<'de> + ?Sized>(
     mut sequence: Sequence,
     reader: &mut R,
 ) -> Result<(), DecodeError> {
-    items.reserve(sequence.reserve.saturating_sub(items.len()));
+    let more = sequence.reserve.saturating_sub(items.len());
+    reader.budget().reserve(items, more)?;
     let mut len = 0;
     while reader.next_element(&mut sequence)? {
         match items.get_mut(len) {
             Some(item) => item.read(reader).map_err(|e| e.within("[]"))?,
             None => {
+                reader.budget().room(items)?;
                 let mut item = T::default();
                 item.read(reader).map_err(|e| e.within("[]"))?;
                 items.push(item);
@@ -187,13 +192,15 @@ macro_rules! set {
                 &mut self,
                 reader: &mut R,
             ) -> Result<(), DecodeError> {
-                let mut sequence = reader.begin_set($element::KIND, size_of::<$element>())?;
+                let mut sequence = reader.begin_set($element::KIND)?;
                 if !sequence.append {
                     self.clear();
                 }
+                reader.budget().reserve(self, sequence.reserve)?;
                 while reader.next_element(&mut sequence)? {
                     let mut item = $element::default();
                     item.read(reader).map_err(|e| e.within("[]"))?;
+                    reader.budget().room(self)?;
                     self.insert(item);
                 }
                 Ok(())
@@ -235,15 +242,16 @@ macro_rules! map {
                 &mut self,
                 reader: &mut R,
             ) -> Result<(), DecodeError> {
-                let size = size_of::<($key, V)>();
-                let mut sequence = reader.begin_map($key::KIND, V::KIND, size)?;
+                let mut sequence = reader.begin_map($key::KIND, V::KIND)?;
                 if !sequence.append {
                     self.clear();
                 }
+                reader.budget().reserve(self, sequence.reserve)?;
                 while reader.next_element(&mut sequence)? {
                     let (mut key, mut value) = ($key::default(), V::default());
                     key.read(reader).map_err(|e| e.within("[key]"))?;
                     value.read(reader).map_err(|e| e.within("[value]"))?;
+                    reader.budget().room(self)?;
                     self.insert(key, value);
                 }
                 Ok(())

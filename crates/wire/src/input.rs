@@ -1,13 +1,16 @@
 //! What the decoders share: a cursor over the input that never reads past its end.
 
 use crate::text::text;
-use crate::{Budget, DecodeError, DecodeErrorKind};
+use crate::{Budget, DecodeError, DecodeErrorKind, block};
 use bytes::Bytes;
 use std::borrow::Cow;
 
 /// From this length on, bytes share the input instead of being copied. A smaller blob that outlives its
 /// message would pin a receive buffer many times its size.
 pub(crate) const SHARE_FROM: usize = 4096;
+
+/// What bytes take that were made from a vector with room for more.
+pub(crate) const SHARED: usize = block(24);
 
 /// Unread input. Every access is checked; nothing is consumed by an access that fails.
 #[derive(Clone)]
@@ -98,7 +101,7 @@ impl<'de> Input<'de> {
         budget: &mut Budget,
     ) -> Result<Cow<'de, str>, DecodeError> {
         let bytes = self.take(len)?;
-        budget.allocate(len)?;
+        budget.block(len)?;
         match text(bytes) {
             Some(text) => Ok(Cow::Borrowed(text)),
             None => Err(DecodeErrorKind::InvalidUtf8.into()),
@@ -114,25 +117,17 @@ impl<'de> Input<'de> {
         {
             return Ok(owner.slice_ref(bytes));
         }
-        budget.allocate(len)?;
+        budget.block(len)?;
         Ok(Bytes::copy_from_slice(bytes))
     }
 
-    /// Checks a count of elements that take at least `wire_size` bytes of input and exactly `memory_size`
-    /// bytes of memory each, before anything is allocated for them.
+    /// Checks a count of elements that take at least `wire_size` bytes of input, before anything is allocated for them.
     #[inline]
-    pub(crate) fn count(
-        &self,
-        count: usize,
-        wire_size: usize,
-        memory_size: usize,
-        budget: &mut Budget,
-    ) -> Result<(), DecodeError> {
+    pub(crate) fn count(&self, count: usize, wire_size: usize) -> Result<(), DecodeError> {
         match count.checked_mul(wire_size) {
-            Some(bytes) if bytes <= self.rest.len() => {}
-            _ => return Err(beyond_input(count as u64, self.rest.len())),
+            Some(bytes) if bytes <= self.rest.len() => Ok(()),
+            _ => Err(beyond_input(count as u64, self.rest.len())),
         }
-        budget.allocate(count.saturating_mul(memory_size))
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::grow::{Grow, block};
 use crate::{DecodeError, DecodeErrorKind};
 
 /// What decoding one message may cost. The message's own size is limited where it is framed, not here.
@@ -5,7 +6,7 @@ use crate::{DecodeError, DecodeErrorKind};
 pub struct Limits {
     /// Structs and containers inside one another. Default 64.
     pub depth: usize,
-    /// Bytes allocated for the decoded value. Default 128 MiB.
+    /// Bytes that the allocator gives for the decoded value at any time. Default 128 MiB.
     pub allocation: usize,
 }
 
@@ -71,7 +72,8 @@ impl Budget {
         self.limits.depth - self.depth_left
     }
 
-    /// Takes `bytes` from what may still be allocated. Call it *before* allocating.
+    /// Takes `bytes` from what may still be allocated. Call it *before* allocating. For one block of memory,
+    /// [`block`](Self::block) counts what the allocator adds.
     #[inline]
     pub fn allocate(&mut self, bytes: usize) -> Result<(), DecodeError> {
         match self.allocation_left.checked_sub(bytes) {
@@ -84,5 +86,30 @@ impl Budget {
             }
         }
         Ok(())
+    }
+
+    /// Takes what the allocator gives for a block of so many bytes, which is more than they are.
+    #[inline]
+    pub fn block(&mut self, bytes: usize) -> Result<(), DecodeError> {
+        self.allocate(block(bytes))
+    }
+
+    /// Makes room for `count` more elements, of which the input has said that they follow.
+    #[inline]
+    pub fn reserve<C: Grow>(&mut self, container: &mut C, count: usize) -> Result<(), DecodeError> {
+        container.reserve_within(count, self)
+    }
+
+    /// Makes room for one more element.
+    #[inline]
+    pub fn room<C: Grow>(&mut self, container: &mut C) -> Result<(), DecodeError> {
+        container.room_within(self)
+    }
+
+    /// Gives back what was taken for memory that has been freed.
+    #[inline]
+    pub(crate) fn release(&mut self, bytes: usize) {
+        let left = self.allocation_left.saturating_add(bytes);
+        self.allocation_left = left.min(self.limits.allocation);
     }
 }

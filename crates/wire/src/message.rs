@@ -173,7 +173,7 @@ fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
             NextField::Unknown(id) => {
                 let value = reader.unknown_value()?;
                 if let Some(unknown) = message.unknown_fields() {
-                    unknown.push(id, value);
+                    unknown.keep(id, value, reader.budget())?;
                 }
             }
             NextField::End => break,

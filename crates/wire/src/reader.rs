@@ -34,6 +34,9 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// `next_field`, as Apache Thrift does. After an error the reader must not be used again.
 /// The trait is object safe.
 pub trait Reader<'de> {
+    /// What decoding may still cost. Whoever makes a container of what the reader gives lets it pay for the memory first.
+    fn budget(&mut self) -> &mut Budget;
+
     /// Reads a truth value.
     fn bool(&mut self) -> Result<bool>;
     /// Reads a signed 8-bit integer.
@@ -53,10 +56,10 @@ pub trait Reader<'de> {
     /// Reads the 16 bytes of a UUID, in network order.
     fn uuid(&mut self) -> Result<[u8; 16]>;
 
-    /// Begins a list whose elements take `element_size` bytes of memory each.
-    fn begin_list(&mut self, element: Kind, element_size: usize) -> Result<Sequence>;
-    /// Begins a map whose entries take `entry_size` bytes of memory each.
-    fn begin_map(&mut self, key: Kind, value: Kind, entry_size: usize) -> Result<Sequence>;
+    /// Begins a list.
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence>;
+    /// Begins a map.
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence>;
     /// True where another element (or entry) follows. Must be asked until it says no.
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.
@@ -71,18 +74,17 @@ pub trait Reader<'de> {
         let _ = (field, index, cursor);
         false
     }
-    /// Reads the value of the field that `next_field` just called unknown.
+    /// Reads the value of the field that `next_field` just called unknown. Charges the budget for what is in it.
     fn unknown_value(&mut self) -> Result<UnknownValue>;
 
-    /// Begins a set whose elements take `element_size` bytes of memory each.
-    fn begin_set(&mut self, element: Kind, element_size: usize) -> Result<Sequence> {
-        self.begin_list(element, element_size)
+    /// Begins a set.
+    fn begin_set(&mut self, element: Kind) -> Result<Sequence> {
+        self.begin_list(element)
     }
-    /// Begins an array of `len` elements, as the contract says, which take `element_size` bytes of memory
-    /// each beyond those of the array. The peer may have sent another number of them.
-    fn begin_array(&mut self, element: Kind, len: usize, element_size: usize) -> Result<Sequence> {
+    /// Begins an array of `len` elements, as the contract says. The peer may have sent another number of them.
+    fn begin_array(&mut self, element: Kind, len: usize) -> Result<Sequence> {
         let _ = len;
-        self.begin_list(element, element_size)
+        self.begin_list(element)
     }
     /// Reads an enum's number, or the name that stands for it.
     fn enumeration(&mut self, names: &dyn Names) -> Result<i32> {
@@ -149,9 +151,8 @@ pub trait Reader<'de> {
         self.begin_struct()
     }
 
-    /// The nodes that references can lead to, once `memory` bytes have been charged for another one.
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes> {
-        let _ = memory;
+    /// The nodes that references can lead to.
+    fn nodes(&mut self) -> Result<&mut ReadNodes> {
         Err(DecodeError::malformed(
             "a reference, in an encoding that has none",
         ))
@@ -189,10 +190,9 @@ pub trait Reader<'de> {
         let _ = len;
         Ok(None)
     }
-    /// The bytes of a whole list of plain elements that take `size` bytes of input and `element_size` bytes
-    /// of memory each.
-    fn plain_list(&mut self, size: usize, element_size: usize) -> Result<Option<&'de [u8]>> {
-        let _ = (size, element_size);
+    /// The bytes of a whole list of plain elements that take `size` bytes of input each.
+    fn plain_list(&mut self, size: usize) -> Result<Option<&'de [u8]>> {
+        let _ = size;
         Ok(None)
     }
     /// How [blocks](Reader::block) stand in this encoding; `None` where it has none.
@@ -239,7 +239,7 @@ pub enum NextField {
 /// A list, set or map while it is being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequence {
-    /// How many elements to make room for. Never more than the input and the budget allow.
+    /// How many elements to make room for, where the [budget](Reader::budget) allows. Never more than the input can have.
     pub reserve: usize,
     /// True where the elements go behind those that the field has already (protobuf's repeated fields).
     pub append: bool,
@@ -248,7 +248,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Of so many elements, for an encoding that says that before the first one. The input and the budget allow them.
+    /// Of so many elements, for an encoding that says that before the first one. The input has bytes for them.
     #[inline]
     #[must_use]
     pub const fn counted(count: usize) -> Self {

@@ -1,6 +1,6 @@
 use crate::names::NO_NAMES;
 use crate::reserved::{AGAIN, NODE, is_reserved};
-use crate::{EncodeError, Kind, Writer};
+use crate::{Budget, DecodeError, EncodeError, Kind, Writer};
 use bytes::Bytes;
 use std::fmt;
 
@@ -71,6 +71,22 @@ impl UnknownFields {
     /// Keeps a field.
     pub fn push(&mut self, id: i32, value: UnknownValue) {
         self.0.get_or_insert_default().push((id, value));
+    }
+
+    /// Keeps a field that has been read, once the budget has paid for its place.
+    pub fn keep(
+        &mut self,
+        id: i32,
+        value: UnknownValue,
+        budget: &mut Budget,
+    ) -> Result<(), DecodeError> {
+        if self.0.is_none() {
+            budget.block(size_of::<Vec<(i32, UnknownValue)>>())?;
+        }
+        let fields = self.0.get_or_insert_default();
+        budget.room(&mut **fields)?;
+        fields.push((id, value));
+        Ok(())
     }
 
     /// The fields, in the order in which they came.

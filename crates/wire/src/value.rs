@@ -3,6 +3,7 @@ use crate::layout::{self, Layout};
 use crate::{DecodeError, EncodeError, Kind, Plain, Reader, Writer};
 use bytes::Bytes;
 use ordered_float::OrderedFloat;
+use std::borrow::Cow;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -227,9 +228,13 @@ macro_rules! text {
                 &mut self,
                 reader: &mut R,
             ) -> Result<(), DecodeError> {
-                let text = reader.string()?;
-                self.clear();
-                self.push_str(&text);
+                match reader.string()? {
+                    Cow::Borrowed(text) if text.len() <= self.capacity() => {
+                        self.clear();
+                        self.push_str(text);
+                    }
+                    text => *self = text.into(),
+                }
                 Ok(())
             }
 
@@ -304,6 +309,8 @@ impl<T: Value> Value for Arc<T> {
 
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        let counters = 2 * size_of::<usize>();
+        reader.budget().block(counters + size_of::<T>())?;
         if let Some(value) = Arc::get_mut(self) {
             return value.read(reader);
         }
@@ -329,6 +336,7 @@ impl<T: Value> Value for Box<T> {
 
     #[inline]
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        reader.budget().block(size_of::<T>())?;
         T::read(self, reader)
     }
 

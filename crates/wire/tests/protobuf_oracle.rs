@@ -456,13 +456,13 @@ fn lists_behind_many_fields_are_continued() {
     let mut cursor = Cursor::default();
     let next = reader.next_field(&table, &mut cursor).unwrap();
     assert_eq!(next, NextField::Known(0));
-    let mut structs = reader.begin_list(Kind::Struct, 1).unwrap();
+    let mut structs = reader.begin_list(Kind::Struct).unwrap();
     while reader.next_element(&mut structs).unwrap() {
         reader.begin_struct().unwrap();
         let mut cursor = Cursor::default();
         let mut found = Vec::new();
         while let NextField::Known(index) = reader.next_field(&table, &mut cursor).unwrap() {
-            let mut list = reader.begin_list(Kind::I32, 4).unwrap();
+            let mut list = reader.begin_list(Kind::I32).unwrap();
             while reader.next_element(&mut list).unwrap() {
                 found.push((index, list.append, reader.i32().unwrap()));
             }

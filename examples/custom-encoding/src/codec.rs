@@ -334,7 +334,7 @@ impl<'de> CborReader<'de> {
     }
 
     /// A count of elements, each of which takes a byte at least.
-    fn count(&mut self, count: u64, size: usize) -> Result<Sequence, DecodeError> {
+    fn count(&mut self, count: u64) -> Result<Sequence, DecodeError> {
         let left = self.input.len() - self.at;
         let count = usize::try_from(count)
             .ok()
@@ -344,7 +344,6 @@ impl<'de> CborReader<'de> {
                 left,
             })?;
         self.budget.enter()?;
-        self.budget.allocate(count.saturating_mul(size))?;
         Ok(Sequence::counted(count))
     }
 
@@ -356,8 +355,9 @@ impl<'de> CborReader<'de> {
             TEXT | BYTES => UnknownValue::Bytes(self.bytes()?),
             TAG => UnknownValue::Uuid(self.uuid()?),
             ARRAY => {
-                let mut sequence = self.begin_list(Kind::Bytes, size_of::<UnknownValue>())?;
+                let mut sequence = self.begin_list(Kind::Bytes)?;
                 let mut items = Vec::new();
+                self.budget.reserve(&mut items, sequence.reserve)?;
                 while self.next_element(&mut sequence)? {
                     items.push(self.any()?);
                 }
@@ -367,15 +367,15 @@ impl<'de> CborReader<'de> {
                 self.begin_struct()?;
                 let (mut fields, mut cursor) = (Vec::new(), Cursor::default());
                 while let NextField::Unknown(id) = self.next_field(&[], &mut cursor)? {
-                    self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+                    self.budget.room(&mut fields)?;
                     fields.push((id, self.any()?));
                 }
                 UnknownValue::Struct(fields)
             }
             MAP => {
-                let size = size_of::<(UnknownValue, UnknownValue)>();
-                let mut sequence = self.begin_map(Kind::Bytes, Kind::Bytes, size)?;
+                let mut sequence = self.begin_map(Kind::Bytes, Kind::Bytes)?;
                 let mut entries = Vec::new();
+                self.budget.reserve(&mut entries, sequence.reserve)?;
                 while self.next_element(&mut sequence)? {
                     entries.push((self.any()?, self.any()?));
                 }
@@ -393,8 +393,11 @@ impl<'de> CborReader<'de> {
 }
 
 impl<'de> Reader<'de> for CborReader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -434,12 +437,15 @@ impl<'de> Reader<'de> for CborReader<'de> {
 
     fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         let text = self.octets(Kind::String)?;
+        self.budget.block(text.len())?;
         let text = std::str::from_utf8(text).map_err(|_| DecodeErrorKind::InvalidUtf8)?;
         Ok(Cow::Borrowed(text))
     }
 
     fn bytes(&mut self) -> Result<Bytes, DecodeError> {
-        Ok(Bytes::copy_from_slice(self.octets(Kind::Bytes)?))
+        let bytes = self.octets(Kind::Bytes)?;
+        self.budget.block(bytes.len())?;
+        Ok(Bytes::copy_from_slice(bytes))
     }
 
     fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
@@ -451,14 +457,14 @@ impl<'de> Reader<'de> for CborReader<'de> {
         }
     }
 
-    fn begin_list(&mut self, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, _: Kind) -> Result<Sequence, DecodeError> {
         let count = self.expect(ARRAY, Kind::List)?;
-        self.count(count, size)
+        self.count(count)
     }
 
-    fn begin_map(&mut self, _: Kind, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, _: Kind, _: Kind) -> Result<Sequence, DecodeError> {
         let count = self.expect(MAP, Kind::Map)?;
-        self.count(count, size)
+        self.count(count)
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {

@@ -9,7 +9,7 @@ use dovetail_protocol::thrift::{
     Scan, Scanned, Transport, Wire,
 };
 use dovetail_wire::{
-    Bytes, Codec, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Reader,
+    Budget, Bytes, Codec, Cursor, DecodeError, EncodeError, Field, Kind, Limits, NextField, Reader,
     Sequence, UnknownValue, Writer,
 };
 use std::borrow::Cow;
@@ -109,10 +109,10 @@ impl Codec for Numbers {
     fn decode(
         &self,
         input: &Bytes,
-        _: Limits,
+        limits: Limits,
         body: &mut dyn FnMut(&mut dyn Reader<'_>) -> Result<(), DecodeError>,
     ) -> Result<usize, DecodeError> {
-        let mut reader = In(input);
+        let mut reader = In(input, Budget::new(limits));
         body(&mut reader)?;
         Ok(input.len() - reader.0.len())
     }
@@ -189,7 +189,7 @@ impl Writer for Out<'_> {
     }
 }
 
-struct In<'de>(&'de [u8]);
+struct In<'de>(&'de [u8], Budget);
 
 type Got<T> = Result<T, DecodeError>;
 
@@ -206,6 +206,9 @@ impl<'de> In<'de> {
 }
 
 impl<'de> Reader<'de> for In<'de> {
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.1
+    }
     fn bool(&mut self) -> Got<bool> {
         Ok(self.i64()? != 0)
     }
@@ -242,7 +245,7 @@ impl<'de> Reader<'de> for In<'de> {
             .copied()
             .ok_or_else(|| DecodeError::malformed("too short"))
     }
-    fn begin_list(&mut self, _: Kind, _: usize) -> Got<Sequence> {
+    fn begin_list(&mut self, _: Kind) -> Got<Sequence> {
         let state = self.i64()? as usize;
         Ok(Sequence {
             reserve: 0,
@@ -250,8 +253,8 @@ impl<'de> Reader<'de> for In<'de> {
             state,
         })
     }
-    fn begin_map(&mut self, key: Kind, _: Kind, size: usize) -> Got<Sequence> {
-        self.begin_list(key, size)
+    fn begin_map(&mut self, key: Kind, _: Kind) -> Got<Sequence> {
+        self.begin_list(key)
     }
     fn next_element(&mut self, sequence: &mut Sequence) -> Got<bool> {
         let left = sequence.state.checked_sub(1);

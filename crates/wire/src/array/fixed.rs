@@ -35,7 +35,7 @@ where
             return plain::check(self.read_plain::<Tagless>(&mut bytes));
         }
         // Whatever contains the array has paid for the memory of its elements.
-        let mut sequence = reader.begin_array(T::KIND, N, 0)?;
+        let mut sequence = reader.begin_array(T::KIND, N)?;
         let mut items = self.iter_mut();
         let mut len = 0;
         while reader.next_element(&mut sequence)? {

@@ -148,12 +148,14 @@ impl<T: Value, const N: usize> LongArray<T, N> {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
-        let mut sequence = reader.begin_array(T::KIND, N, size_of::<T>())?;
-        self.elements.reserve_exact(sequence.reserve.min(N));
+        let mut sequence = reader.begin_array(T::KIND, N)?;
+        let expected = sequence.reserve.min(N);
+        reader.budget().reserve(&mut self.elements, expected)?;
         while reader.next_element(&mut sequence)? {
             if self.elements.len() == N {
                 return Err(wrong_count(N, N + 1));
             }
+            reader.budget().room(&mut self.elements)?;
             let mut item = T::default();
             item.read(reader).map_err(|e| e.within("[]"))?;
             self.elements.push(item);

@@ -26,13 +26,12 @@ pub(super) fn parts(
     own: impl FnOnce(&str) -> Result<bool, DecodeError>,
 ) -> Result<Option<Parts>, DecodeError> {
     let mut type_name = None;
-    let mut members = Vec::new();
-    for (name, value) in Reader::new(object, limits).members()? {
-        match &*name {
-            TYPE if type_name.is_some() => return Err(DecodeError::malformed("two `@type`s")),
-            TYPE => type_name = Some(Reader::new(value, limits).text()?),
-            _ => members.push((name, value)),
+    let mut members = Reader::new(object, limits).members()?;
+    for (_, value) in members.extract_if(.., |(name, _)| name == TYPE) {
+        if type_name.is_some() {
+            return Err(DecodeError::malformed("two `@type`s"));
         }
+        type_name = Some(Reader::new(value, limits).text()?);
     }
     let Some(type_name) = type_name else {
         return Ok(None);
@@ -46,15 +45,16 @@ pub(super) fn parts(
             }
         },
         false => {
-            let mut object = vec![b'{'];
+            let mut message = Vec::with_capacity(object.len());
+            message.push(b'{');
             for (name, value) in members {
-                comma(&mut object, b'{');
-                quote(&name, &mut object);
-                object.push(b':');
-                object.extend_from_slice(value);
+                comma(&mut message, b'{');
+                quote(&name, &mut message);
+                message.push(b':');
+                message.extend_from_slice(value);
             }
-            object.push(b'}');
-            object
+            message.push(b'}');
+            message
         }
     };
     Ok(Some(Parts { type_name, message }))

@@ -1,7 +1,7 @@
 //! The tokens of JSON, as Thrift's JSON and the plain one have them.
 
-use crate::input::{Input, truncated};
-use crate::{DecodeError, DecodeErrorKind};
+use crate::input::{Input, SHARED, truncated};
+use crate::{Budget, DecodeError, DecodeErrorKind, block};
 use std::borrow::Cow;
 
 /// Unread JSON, of which tokens are taken off the front.
@@ -39,8 +39,17 @@ impl<'de> Lexer<'de> {
         Ok(comes)
     }
 
-    /// A string, as it stands in the input where nothing in it is escaped.
-    pub(crate) fn quoted(&mut self) -> Result<Cow<'de, str>, DecodeError> {
+    /// A string of which the caller is going to make a copy, where it is none; the budget pays for that.
+    pub(crate) fn text(&mut self, budget: &mut Budget) -> Result<Cow<'de, str>, DecodeError> {
+        let text = self.quoted(budget)?;
+        if let Cow::Borrowed(text) = text {
+            budget.block(text.len())?;
+        }
+        Ok(text)
+    }
+
+    /// A string, as it stands in the input where nothing in it is escaped. Where something is, the budget pays for the copy.
+    pub(crate) fn quoted(&mut self, budget: &mut Budget) -> Result<Cow<'de, str>, DecodeError> {
         self.expect(b'"')?;
         let rest = self.input.rest();
         let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
@@ -49,7 +58,11 @@ impl<'de> Lexer<'de> {
         if self.input.byte()? == b'"' {
             return Ok(Cow::Borrowed(plain));
         }
-        let mut text = plain.to_owned();
+        // What is escaped takes more bytes in the input than in the text.
+        let len = plain.len() + escaped_len(self.input.rest())?;
+        budget.allocate(block(len) + SHARED)?;
+        let mut text = String::with_capacity(len);
+        text.push_str(plain);
         loop {
             // After a backslash.
             text.push(self.escape()?);
@@ -101,9 +114,9 @@ impl<'de> Lexer<'de> {
     }
 
     /// The characters of a number, from inside the quotes where it has some.
-    pub(crate) fn number(&mut self) -> Result<&'de str, DecodeError> {
+    pub(crate) fn number(&mut self, budget: &mut Budget) -> Result<&'de str, DecodeError> {
         if self.peek()? == b'"' {
-            return match self.quoted()? {
+            return match self.quoted(budget)? {
                 Cow::Borrowed(text) => Ok(text.trim_ascii()),
                 Cow::Owned(_) => Err(DecodeError::malformed("an escape in a number")),
             };
@@ -120,6 +133,17 @@ impl<'de> Lexer<'de> {
         let len = rest.iter().take_while(|byte| numeric(byte)).count();
         utf8(self.input.take(len)?)
     }
+}
+
+/// How many bytes of a string follow behind a backslash.
+fn escaped_len(rest: &[u8]) -> Result<usize, DecodeError> {
+    let mut escaped = true;
+    let end = rest.iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    });
+    end.ok_or_else(truncated)
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {

@@ -2,10 +2,12 @@ use super::any::{self, Parts};
 use super::lexer::{Lexer, not_a_number};
 use super::{RESERVED, RESULT, camel_case, mask};
 use crate::any_types;
+use crate::input::SHARED;
 use crate::reserved::TYPE;
 use crate::{
     Any, AnyTypes, Budget, Cursor, DecodeError, DecodeErrorKind, Dynamic, DynamicList, DynamicMap,
     Field, Form, Kind, Limits, Names, NextField, ReadNodes, SeenFields, Sequence, UnknownValue,
+    block,
 };
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
@@ -19,6 +21,9 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// A message in an [`Any`] is there twice: decoded, and in protobuf, which takes up to four times as much while it grows.
+const ANY_SHARE: usize = 5;
 
 /// What comes before the next value or field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +157,7 @@ impl<'de> Reader<'de> {
     fn number_text(&mut self) -> Result<(Cow<'de, str>, bool), DecodeError> {
         let key = self.separate()?;
         match self.lexer.peek()? {
-            b'"' => Ok((self.lexer.quoted()?, true)),
+            b'"' => Ok((self.lexer.quoted(&mut self.budget)?, true)),
             _ if key => Err(DecodeError::malformed("a key without quotes")),
             _ => Ok((self.lexer.bare_number()?.into(), false)),
         }
@@ -200,14 +205,10 @@ impl<'de> Reader<'de> {
         self.word([(b"null", true)])
     }
 
-    /// Begins a list or a map. Elements are charged one by one: nothing says how many there are.
-    fn sequence(&mut self, place: Place, size: usize) -> Result<Sequence, DecodeError> {
+    /// Begins a list or a map. Nothing says how many elements it has.
+    fn sequence(&mut self, place: Place) -> Result<Sequence, DecodeError> {
         self.enter(place)?;
-        Ok(Sequence {
-            reserve: 0,
-            append: false,
-            state: size,
-        })
+        Ok(Sequence::counted(0))
     }
 
     /// Reads up to the next member of what ends with `close`, or past its end. `first`: no comma stands before it.
@@ -232,7 +233,7 @@ impl<'de> Reader<'de> {
         if !self.step(first, b'}')? {
             return Ok(None);
         }
-        let name = self.lexer.quoted()?;
+        let name = self.lexer.quoted(&mut self.budget)?;
         self.lexer.expect(b':')?;
         self.place = Place::Field;
         Ok(Some(name))
@@ -270,17 +271,22 @@ impl<'de> Reader<'de> {
     fn mask(&mut self) -> Result<(), DecodeError> {
         let text = crate::Reader::string(self)?;
         let paths = text.split(',').filter(|path| !path.is_empty());
-        let paths: Option<Vec<String>> = paths.map(mask::to_path).collect();
-        let paths = paths.ok_or_else(|| DecodeError::malformed("a field mask with a `_`"))?;
-        self.budget.allocate(paths.len() * size_of::<String>())?;
-        self.paths = Some(paths.into_iter());
+        let mut read = Vec::new();
+        for path in paths {
+            // Each capital letter gets a `_`.
+            self.budget.block(4 * path.len())?;
+            self.budget.room(&mut read)?;
+            let path = mask::to_path(path);
+            read.push(path.ok_or_else(|| DecodeError::malformed("a field mask with a `_`"))?);
+        }
+        self.paths = Some(read.into_iter());
         Ok(())
     }
 
     /// Passes over a value of any type. Goes no deeper than a reader would.
     fn skip(&mut self) -> Result<(), DecodeError> {
         match self.lexer.peek()? {
-            b'"' => self.lexer.quoted().map(drop),
+            b'"' => self.lexer.quoted(&mut self.budget).map(drop),
             b'{' => self.skip_members(b'}'),
             b'[' => self.skip_members(b']'),
             b'n' => self.null().map(drop),
@@ -309,7 +315,7 @@ impl<'de> Reader<'de> {
         let mut members = Vec::new();
         crate::Reader::begin_struct(&mut self)?;
         while let Some(name) = self.field_name()? {
-            self.budget.allocate(size_of::<Member<'_>>())?;
+            self.budget.room(&mut members)?;
             members.push((name, self.raw()?));
         }
         Ok(members)
@@ -327,7 +333,7 @@ impl<'de> Reader<'de> {
         while self.step(first, close)? {
             first = false;
             if close == b'}' {
-                self.lexer.quoted()?;
+                self.lexer.quoted(&mut self.budget)?;
                 self.lexer.expect(b':')?;
             }
             self.skip()?;
@@ -342,18 +348,19 @@ impl<'de> Reader<'de> {
         Ok(match self.lexer.peek()? {
             b'"' => self.string()?.into_owned().into(),
             b'[' => {
-                let mut sequence = self.begin_list(Kind::Struct, size_of::<Dynamic>())?;
+                let mut sequence = self.begin_list(Kind::Struct)?;
                 let mut values = Vec::new();
                 while self.next_element(&mut sequence)? {
+                    self.budget.room(&mut values)?;
                     values.push(self.any()?);
                 }
                 DynamicList { values }.into()
             }
             b'{' => {
-                let size = size_of::<(String, Dynamic)>();
-                let mut sequence = self.begin_map(Kind::String, Kind::Struct, size)?;
+                let mut sequence = self.begin_map(Kind::String, Kind::Struct)?;
                 let mut map = DynamicMap::default();
                 while self.next_element(&mut sequence)? {
+                    self.budget.room(&mut map.fields)?;
                     map.insert(self.string()?.into_owned(), self.any()?);
                 }
                 map.into()
@@ -443,8 +450,12 @@ fn mismatch(expected: Kind, found: u8) -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -452,7 +463,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         if !self.separate()? {
             return self.word([(b"true", true), (b"false", false)]);
         }
-        match &*self.lexer.quoted()? {
+        match &*self.lexer.quoted(&mut self.budget)? {
             "true" => Ok(true),
             "false" => Ok(false),
             _ => Err(DecodeError::malformed("a key that is no truth value")),
@@ -508,15 +519,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             b'"' => {}
             found => return Err(mismatch(Kind::String, found)),
         }
-        let text = self.lexer.quoted()?;
-        self.budget.allocate(text.len())?;
-        Ok(text)
+        self.lexer.text(&mut self.budget)
     }
 
     fn bytes(&mut self) -> Result<Bytes, DecodeError> {
         self.separate()?;
-        let text = self.lexer.quoted()?;
-        self.budget.allocate(text.len() / 4 * 3 + 3)?;
+        let text = self.lexer.quoted(&mut self.budget)?;
+        self.budget
+            .allocate(block(text.len() / 4 * 3 + 3) + SHARED)?;
         let engine = match text.contains(['-', '_']) {
             true => URL_SAFE,
             false => STANDARD,
@@ -530,7 +540,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     /// Its text, or the base64 of its bytes, which is what peers send whose contract says `bytes`.
     fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
         self.separate()?;
-        let text = self.lexer.quoted()?;
+        let text = self.lexer.quoted(&mut self.budget)?;
         let bytes = match text.len() {
             22 | 24 => STANDARD.decode(text.as_bytes()).ok(),
             _ => uuid::Uuid::parse_str(&text)
@@ -551,7 +561,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             return self.integer();
         }
         self.separate()?;
-        let name = self.lexer.quoted()?;
+        let name = self.lexer.quoted(&mut self.budget)?;
         let number = names.number(&name).or_else(|| name.parse().ok());
         number.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
@@ -578,7 +588,8 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }
         let rest = self.lexer.input.rest();
         let object = self.raw()?;
-        self.budget.allocate(object.len())?;
+        // The name and the other members are copied once.
+        self.budget.block(object.len())?;
         self.budget.enter()?;
         let limits = self.budget.left();
         let own = |name: &str| {
@@ -594,7 +605,12 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             return Ok(None);
         };
         let name = type_name.rsplit('/').next().unwrap_or(&type_name);
+        let limits = Limits {
+            allocation: self.budget.left().allocation / ANY_SHARE,
+            ..limits
+        };
         let value = types.to_protobuf(name, message.into(), limits)?;
+        self.budget.allocate(block(value.capacity()) + SHARED)?;
         Ok(Some(Any {
             value: value.into(),
             encoding: 0,
@@ -606,21 +622,21 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         true
     }
 
-    fn begin_list(&mut self, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, _: Kind) -> Result<Sequence, DecodeError> {
         if self.place == Place::BareEnd && self.paths.is_some() {
-            return self.sequence(Place::Paths, size);
+            return self.sequence(Place::Paths);
         }
         self.separate()?;
         match self.lexer.peek()? {
             b'[' => {
                 self.lexer.input.byte()?;
-                self.sequence(Place::FirstElement, size)
+                self.sequence(Place::FirstElement)
             }
             found => Err(mismatch(Kind::List, found)),
         }
     }
 
-    fn begin_map(&mut self, _: Kind, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, _: Kind, _: Kind) -> Result<Sequence, DecodeError> {
         self.separate()?;
         let place = match self.lexer.peek()? {
             b'{' => Place::FirstEntry,
@@ -628,10 +644,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             found => return Err(mismatch(Kind::Map, found)),
         };
         self.lexer.input.byte()?;
-        self.sequence(place, size)
+        self.sequence(place)
     }
 
-    fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
+    fn next_element(&mut self, _: &mut Sequence) -> Result<bool, DecodeError> {
         let (first, next, close) = match self.place {
             Place::Paths => {
                 let more = self.paths.as_ref().is_some_and(|paths| paths.len() > 0);
@@ -659,7 +675,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         if next == Place::First {
             self.lexer.expect(b'[')?;
         }
-        self.budget.allocate(sequence.state)?;
         Ok(true)
     }
 
@@ -757,7 +772,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     /// The value of a reserved member. In a struct to which it means nothing it can have any type.
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         match self.lexer.peek()? {
             b'"' => {
                 let text = self.string()?;

@@ -106,7 +106,7 @@ impl<'de> Reader<'de> {
     }
 
     fn enter(&mut self, form: Form, values: u32, left: u32) -> Result<(), DecodeError> {
-        self.input.count(values as usize, 1, 0, &mut self.budget)?;
+        self.input.count(values as usize, 1)?;
         self.budget.enter()?;
         let frame = Frame { form, left, at: 0 };
         self.outer.push(std::mem::replace(&mut self.frame, frame));
@@ -119,14 +119,9 @@ impl<'de> Reader<'de> {
         NextField::End
     }
 
-    fn sequence(
-        &mut self,
-        count: u32,
-        least: usize,
-        memory: usize,
-    ) -> Result<Sequence, DecodeError> {
+    fn sequence(&mut self, count: u32, least: usize) -> Result<Sequence, DecodeError> {
         let count = count as usize;
-        self.input.count(count, least, memory, &mut self.budget)?;
+        self.input.count(count, least)?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
@@ -274,17 +269,24 @@ impl<'de> Reader<'de> {
             Head::Map(_) => self.any_map()?,
             Head::Ext(kind, len) => {
                 self.head()?;
-                self.budget.allocate(2 * size_of::<(String, Dynamic)>())?;
                 let data = self.input.blob(len as usize, &mut self.budget)?;
-                Dynamic::from_iter([("type", Dynamic::Int(kind.into())), ("data", data.into())])
+                let entries = [("type", Dynamic::Int(kind.into())), ("data", data.into())];
+                let mut map = DynamicMap::default();
+                for (name, value) in entries {
+                    self.budget.block(name.len())?;
+                    self.budget.room(&mut map.fields)?;
+                    map.insert(name.to_owned(), value);
+                }
+                map.into()
             }
         })
     }
 
     fn any_list(&mut self) -> Result<Dynamic, DecodeError> {
         use crate::Reader as _;
-        let mut sequence = self.begin_list(Kind::Struct, size_of::<Dynamic>())?;
-        let mut values = Vec::with_capacity(sequence.reserve);
+        let mut sequence = self.begin_list(Kind::Struct)?;
+        let mut values = Vec::new();
+        self.budget.reserve(&mut values, sequence.reserve)?;
         while self.next_element(&mut sequence)? {
             values.push(self.any()?);
         }
@@ -293,20 +295,27 @@ impl<'de> Reader<'de> {
 
     fn any_map(&mut self) -> Result<Dynamic, DecodeError> {
         use crate::Reader as _;
-        let size = size_of::<(String, Dynamic)>();
-        let mut sequence = self.begin_map(Kind::String, Kind::Struct, size)?;
+        let mut sequence = self.begin_map(Kind::String, Kind::Struct)?;
         let mut map = DynamicMap::default();
         while self.next_element(&mut sequence)? {
-            let name = match self.peek()? {
+            let head = self.peek()?;
+            if let Head::Signed(_) | Head::Unsigned(_) = head {
+                self.budget.block(MOST_DIGITS)?;
+            }
+            let name = match head {
                 Head::Signed(_) => self.i64()?.to_string(),
                 Head::Unsigned(_) => self.u64()?.to_string(),
                 _ => self.string()?.into_owned(),
             };
+            self.budget.room(&mut map.fields)?;
             map.insert(name, self.any()?);
         }
         Ok(map.into())
     }
 }
+
+/// Of a number of 64 bits, with its sign.
+const MOST_DIGITS: usize = 20;
 
 fn known_or_not(fields: &[Field<'_>], cursor: &mut Cursor, id: i32) -> NextField {
     match find(fields, cursor.index, id) {
@@ -362,8 +371,12 @@ fn mismatch(expected: Kind, found: Head) -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -470,19 +483,19 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.any().map(Some)
     }
 
-    fn begin_list(&mut self, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, _: Kind) -> Result<Sequence, DecodeError> {
         match self.head()? {
-            Head::Array(count) => self.sequence(count, 1, size),
+            Head::Array(count) => self.sequence(count, 1),
             // Lua does not tell an empty list from an empty map.
-            Head::Map(0) => self.sequence(0, 1, size),
+            Head::Map(0) => self.sequence(0, 1),
             found => Err(mismatch(Kind::List, found)),
         }
     }
 
-    fn begin_map(&mut self, _: Kind, _: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, _: Kind, _: Kind) -> Result<Sequence, DecodeError> {
         match self.head()? {
-            Head::Map(count) => self.sequence(count, 2, size),
-            Head::Array(0) => self.sequence(0, 2, size),
+            Head::Map(count) => self.sequence(count, 2),
+            Head::Array(0) => self.sequence(0, 2),
             found => Err(mismatch(Kind::Map, found)),
         }
     }
@@ -524,7 +537,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         Ok(match self.peek()? {
             Head::Bool(_) => UnknownValue::Bool(self.bool()?),
             Head::Signed(_) => UnknownValue::I64(self.i64()?),

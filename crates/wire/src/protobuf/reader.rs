@@ -93,8 +93,6 @@ struct Container<'de> {
     kinds: (Kind, Kind),
     /// Formats of a map's keys and values.
     formats: (IntFormat, IntFormat),
-    /// Memory that an element takes.
-    size: usize,
     /// What follows the packed run or the entry.
     resume: &'de [u8],
     /// The bytes of an entry from its key on, and from its value on.
@@ -113,7 +111,6 @@ impl Container<'_> {
         pending: false,
         kinds: (Kind::Struct, Kind::Struct),
         formats: (IntFormat::Varint, IntFormat::Varint),
-        size: 0,
         resume: &[],
         key: None,
         value: None,
@@ -388,17 +385,11 @@ impl<'de> Reader<'de> {
         skip(&mut self.input, number, wire_type, &mut self.budget)
     }
 
-    fn container(
-        &mut self,
-        kinds: (Kind, Kind),
-        size: usize,
-        map: bool,
-    ) -> Result<Sequence, DecodeError> {
+    fn container(&mut self, kinds: (Kind, Kind), map: bool) -> Result<Sequence, DecodeError> {
         let mut level = Level::new(Place::Element);
         let mut container = Container {
             map,
             kinds,
-            size,
             ..Container::NONE
         };
         let append = match self.level.place {
@@ -485,8 +476,6 @@ impl<'de> Reader<'de> {
             // Each varint ends with the one byte that has no continuation bit.
             _ => run.iter().map(|byte| usize::from(*byte < 0x80)).sum(),
         };
-        self.budget
-            .allocate(count.saturating_mul(self.container.size))?;
         self.container.resume = self.input.rest();
         self.level.place = Place::Packed;
         self.input.set_rest(run);
@@ -558,8 +547,12 @@ fn too_large() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -621,12 +614,12 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }
     }
 
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.container((element, element), size, false)
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
+        self.container((element, element), false)
     }
 
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.container((key, value), size, true)
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
+        self.container((key, value), true)
     }
 
     #[inline]
@@ -650,7 +643,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 self.begin_run()?;
                 continue;
             }
-            self.budget.allocate(self.container.size)?;
             if self.container.map {
                 self.begin_entry()?;
             }
@@ -730,7 +722,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         Ok(match self.level.wire_type {
             VARINT => UnknownValue::Varint(varint::read(&mut self.input)?),
             FIXED32 => UnknownValue::Fixed32(u32::from_le_bytes(self.input.array()?)),

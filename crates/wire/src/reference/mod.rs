@@ -8,7 +8,7 @@ pub use nodes::{Numbered, ReadNodes, WrittenNodes};
 use crate::description::{Named, Type};
 use crate::reserved::{AGAIN, AGAIN_FIELD, Begun, NODE, NODE_FIELD};
 use crate::{
-    DecodeError, DecodeErrorKind, EncodeError, Field, FieldValue, Kind, Node, Reader, Writer,
+    DecodeError, DecodeErrorKind, EncodeError, Field, FieldValue, Kind, Node, Reader, Writer, block,
 };
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -151,7 +151,7 @@ const NULL: usize = 0;
 const NEW: usize = 1;
 const AGAIN_FROM: usize = 2;
 
-/// What a node takes besides its value: counters, and what the reader keeps to find it again.
+/// What a node takes besides its value: what the reader keeps to find it again.
 pub const NODE_MEMORY: usize = 128;
 
 impl<T: Node> Ref<T> {
@@ -161,13 +161,16 @@ impl<T: Node> Ref<T> {
         begun: Option<Begun>,
         reader: &mut R,
     ) -> Result<Self, DecodeError> {
-        reader.nodes(size_of::<T>() + NODE_MEMORY)?;
+        let counters = 2 * size_of::<usize>();
+        reader
+            .budget()
+            .allocate(block(counters + size_of::<T>()) + NODE_MEMORY)?;
         let mut result = Ok(());
         let node = Arc::new_cyclic(|node| {
             let mut value = T::default();
             let kept = match number {
                 Some(number) => reader
-                    .nodes(0)
+                    .nodes()
                     .and_then(|nodes| nodes.insert(number, Self::from(node))),
                 None => Ok(()),
             };
@@ -179,7 +182,7 @@ impl<T: Node> Ref<T> {
         });
         result?;
         if let Some(number) = number {
-            reader.nodes(0)?.complete(number, Self::from(node.clone()));
+            reader.nodes()?.complete(number, Self::from(node.clone()));
         }
         Ok(node.into())
     }
@@ -230,7 +233,7 @@ impl<T: Node> FieldValue for Ref<T> {
     ) -> Result<(), DecodeError> {
         *self = match read_reference(T::FIELDS, reader)? {
             Reference::Null => Self::null(),
-            Reference::Again(number) => reader.nodes(0)?.get(number)?,
+            Reference::Again(number) => reader.nodes()?.get(number)?,
             Reference::New { number, begun } => Self::read_new(number, begun, reader)?,
         };
         Ok(())
@@ -293,7 +296,7 @@ pub fn read_reference<'de, R: Reader<'de> + ?Sized>(
         return Ok(match code {
             NULL => Reference::Null,
             NEW => Reference::New {
-                number: Some(reader.nodes(0)?.count()),
+                number: Some(reader.nodes()?.count()),
                 begun: None,
             },
             again => Reference::Again((again - AGAIN_FROM) as u64),

@@ -74,24 +74,20 @@ impl<'de> Reader<'de> {
         Ok((kinds, count))
     }
 
-    /// Checks a count of elements of these types, which take so much memory each, and goes inside.
-    fn enter(&mut self, kinds: &[Kind], count: usize, memory: usize) -> Result<(), DecodeError> {
+    /// Checks a count of elements of these types, and goes inside.
+    fn enter(&mut self, kinds: &[Kind], count: usize) -> Result<(), DecodeError> {
         let size = kinds.iter().map(|kind| least_size(*kind)).sum();
-        self.input.count(count, size, memory, &mut self.budget)?;
+        self.input.count(count, size)?;
         self.budget.enter()
     }
 
-    fn begin<const N: usize>(
-        &mut self,
-        expected: [Kind; N],
-        memory: usize,
-    ) -> Result<Sequence, DecodeError> {
+    fn begin<const N: usize>(&mut self, expected: [Kind; N]) -> Result<Sequence, DecodeError> {
         let (found, count) = self.header::<N>()?;
         if count > 0 {
             let mut pairs = expected.into_iter().zip(found);
             pairs.try_for_each(|(expected, found)| check(expected, found))?;
         }
-        self.enter(&found, count, memory)?;
+        self.enter(&found, count)?;
         Ok(Sequence::counted(count))
     }
 
@@ -152,7 +148,7 @@ impl<'de> Reader<'de> {
         let mut last = 0;
         while let Some((kind, id)) = self.field_header(last)? {
             last = id;
-            self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+            self.budget.room(&mut fields)?;
             fields.push((id, self.value(kind)?));
         }
         self.budget.leave();
@@ -161,8 +157,9 @@ impl<'de> Reader<'de> {
 
     fn items(&mut self) -> Result<(Kind, Vec<UnknownValue>), DecodeError> {
         let ([kind], count) = self.header()?;
-        self.enter(&[kind], count, size_of::<UnknownValue>())?;
-        let mut items = Vec::with_capacity(count);
+        self.enter(&[kind], count)?;
+        let mut items = Vec::new();
+        self.budget.reserve(&mut items, count)?;
         for _ in 0..count {
             items.push(self.value(kind)?);
         }
@@ -172,12 +169,9 @@ impl<'de> Reader<'de> {
 
     fn entries(&mut self) -> Result<UnknownValue, DecodeError> {
         let ([key, value], count) = self.header()?;
-        self.enter(
-            &[key, value],
-            count,
-            size_of::<(UnknownValue, UnknownValue)>(),
-        )?;
-        let mut entries = Vec::with_capacity(count);
+        self.enter(&[key, value], count)?;
+        let mut entries = Vec::new();
+        self.budget.reserve(&mut entries, count)?;
         for _ in 0..count {
             entries.push((self.value(key)?, self.value(value)?));
         }
@@ -211,8 +205,12 @@ fn no_such_id() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -283,12 +281,12 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.input.array()
     }
 
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.begin([element], size)
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
+        self.begin([element])
     }
 
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.begin([key, value], size)
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
+        self.begin([key, value])
     }
 
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool, DecodeError> {
@@ -320,7 +318,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         self.value(self.unknown)
     }
 }

@@ -59,23 +59,17 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the count of elements of these sizes on the wire and in memory, and checks it.
+    /// Reads the count of elements of this size, and checks it.
     #[inline]
-    fn begin(&mut self, wire_size: usize, memory_size: usize) -> Result<Sequence, DecodeError> {
+    fn begin(&mut self, wire_size: usize) -> Result<Sequence, DecodeError> {
         let count = self.length()?;
-        self.enter(count, wire_size, memory_size)
+        self.enter(count, wire_size)
     }
 
-    /// Checks a count of elements of these sizes, and goes inside.
+    /// Checks a count of elements of this size, and goes inside.
     #[inline]
-    fn enter(
-        &mut self,
-        count: usize,
-        wire_size: usize,
-        memory_size: usize,
-    ) -> Result<Sequence, DecodeError> {
-        self.input
-            .count(count, wire_size, memory_size, &mut self.budget)?;
+    fn enter(&mut self, count: usize, wire_size: usize) -> Result<Sequence, DecodeError> {
+        self.input.count(count, wire_size)?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
@@ -87,8 +81,12 @@ fn no_ids() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -160,23 +158,18 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.begin(wire_size(element), size)
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
+        self.begin(wire_size(element))
     }
 
     #[inline]
-    fn begin_array(
-        &mut self,
-        element: Kind,
-        len: usize,
-        size: usize,
-    ) -> Result<Sequence, DecodeError> {
-        self.enter(len, wire_size(element), size)
+    fn begin_array(&mut self, element: Kind, len: usize) -> Result<Sequence, DecodeError> {
+        self.enter(len, wire_size(element))
     }
 
     #[inline]
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
-        self.begin(wire_size(key) + wire_size(value), size)
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
+        self.begin(wire_size(key) + wire_size(value))
     }
 
     #[inline]
@@ -226,12 +219,8 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn plain_list(
-        &mut self,
-        size: usize,
-        element_size: usize,
-    ) -> Result<Option<&'de [u8]>, DecodeError> {
-        let sequence = self.begin(size, element_size)?;
+    fn plain_list(&mut self, size: usize) -> Result<Option<&'de [u8]>, DecodeError> {
+        let sequence = self.begin(size)?;
         self.budget.leave();
         self.part(sequence.reserve.saturating_mul(size)).map(Some)
     }

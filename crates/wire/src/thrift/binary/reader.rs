@@ -131,7 +131,7 @@ impl<'de> Reader<'de> {
         let (size, fixed) = sizes.fold((0, true), |(sum, all), (size, fixed)| {
             (sum + size, all && fixed)
         });
-        self.input.count(count, size, 0, &mut self.budget)?;
+        self.input.count(count, size)?;
         if fixed {
             self.input.take(count * size)?;
         } else {
@@ -164,7 +164,7 @@ impl<'de> Reader<'de> {
                         break;
                     }
                     let id = i16::from_be_bytes(self.input.array()?);
-                    self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+                    self.budget.room(&mut fields)?;
                     fields.push((id.into(), self.value(code)?));
                 }
                 self.budget.leave();
@@ -173,11 +173,10 @@ impl<'de> Reader<'de> {
             LIST | SET => {
                 let element = self.input.byte()?;
                 let count = self.length()?;
-                let item = size_of::<UnknownValue>();
-                self.input
-                    .count(count, wire_size(element).0, item, &mut self.budget)?;
+                self.input.count(count, wire_size(element).0)?;
                 self.budget.enter()?;
-                let mut items = Vec::with_capacity(count);
+                let mut items = Vec::new();
+                self.budget.reserve(&mut items, count)?;
                 for _ in 0..count {
                     items.push(self.value(element)?);
                 }
@@ -193,10 +192,10 @@ impl<'de> Reader<'de> {
                 let [key, value] = self.input.array()?;
                 let count = self.length()?;
                 let size = wire_size(key).0 + wire_size(value).0;
-                let entry = size_of::<(UnknownValue, UnknownValue)>();
-                self.input.count(count, size, entry, &mut self.budget)?;
+                self.input.count(count, size)?;
                 self.budget.enter()?;
-                let mut entries = Vec::with_capacity(count);
+                let mut entries = Vec::new();
+                self.budget.reserve(&mut entries, count)?;
                 for _ in 0..count {
                     entries.push((self.value(key)?, self.value(value)?));
                 }
@@ -221,8 +220,12 @@ fn element_kind(code: u8, count: usize) -> Result<Kind, DecodeError> {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -275,24 +278,24 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
         let found = self.input.byte()?;
         let count = self.length()?;
         Self::check(element, found, count)?;
         let wire = least_size(element);
-        self.input.count(count, wire, size, &mut self.budget)?;
+        self.input.count(count, wire)?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
 
     #[inline]
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
         let [found_key, found_value] = self.input.array()?;
         let count = self.length()?;
         Self::check(key, found_key, count)?;
         Self::check(value, found_value, count)?;
         let wire = least_size(key) + least_size(value);
-        self.input.count(count, wire, size, &mut self.budget)?;
+        self.input.count(count, wire)?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
@@ -369,7 +372,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         self.value(self.unknown)
     }
 }

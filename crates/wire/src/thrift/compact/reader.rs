@@ -197,7 +197,7 @@ impl<'de> Reader<'de> {
         let (size, fixed) = sizes.fold((0, true), |(sum, all), (size, fixed)| {
             (sum + size, all && fixed)
         });
-        self.input.count(count, size, 0, &mut self.budget)?;
+        self.input.count(count, size)?;
         if fixed {
             self.input.take(count * size)?;
         } else {
@@ -227,7 +227,7 @@ impl<'de> Reader<'de> {
                 let mut last = 0;
                 while let Some((code, id)) = self.field_header(last)? {
                     last = id;
-                    self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+                    self.budget.room(&mut fields)?;
                     fields.push((id.into(), self.field_value(code)?));
                 }
                 self.budget.leave();
@@ -235,11 +235,10 @@ impl<'de> Reader<'de> {
             }
             LIST | SET => {
                 let (element, count) = self.list_header()?;
-                let item = size_of::<UnknownValue>();
-                self.input
-                    .count(count, wire_size(element).0, item, &mut self.budget)?;
+                self.input.count(count, wire_size(element).0)?;
                 self.budget.enter()?;
-                let mut items = Vec::with_capacity(count);
+                let mut items = Vec::new();
+                self.budget.reserve(&mut items, count)?;
                 for _ in 0..count {
                     items.push(self.value(element)?);
                 }
@@ -253,10 +252,10 @@ impl<'de> Reader<'de> {
             MAP => {
                 let (key, value, count) = self.map_header()?;
                 let size = wire_size(key).0 + wire_size(value).0;
-                let entry = size_of::<(UnknownValue, UnknownValue)>();
-                self.input.count(count, size, entry, &mut self.budget)?;
+                self.input.count(count, size)?;
                 self.budget.enter()?;
-                let mut entries = Vec::with_capacity(count);
+                let mut entries = Vec::new();
+                self.budget.reserve(&mut entries, count)?;
                 for _ in 0..count {
                     entries.push((self.value(key)?, self.value(value)?));
                 }
@@ -306,8 +305,12 @@ const fn least_size(kind: Kind) -> usize {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -367,22 +370,21 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     #[inline]
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
         let (found, count) = self.list_header()?;
         Self::check(element, found, count)?;
-        self.input
-            .count(count, least_size(element), size, &mut self.budget)?;
+        self.input.count(count, least_size(element))?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
 
     #[inline]
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
         let (found_key, found_value, count) = self.map_header()?;
         Self::check(key, found_key, count)?;
         Self::check(value, found_value, count)?;
         let wire = least_size(key) + least_size(value);
-        self.input.count(count, wire, size, &mut self.budget)?;
+        self.input.count(count, wire)?;
         self.budget.enter()?;
         Ok(Sequence::counted(count))
     }
@@ -451,7 +453,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         self.field_value(self.unknown)
     }
 }

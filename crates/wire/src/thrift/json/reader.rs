@@ -1,9 +1,10 @@
 use super::{BASE64, kind, type_name};
-use crate::input::negative;
+use crate::input::{SHARED, negative};
 use crate::json::lexer::{Lexer, not_a_number};
 use crate::thrift::{find, mismatch};
 use crate::{
     Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
+    block,
 };
 use base64::Engine as _;
 use bytes::Bytes;
@@ -96,7 +97,7 @@ impl<'de> Reader<'de> {
     /// The characters of a number, from inside the quotes where it has some.
     fn number(&mut self) -> Result<&'de str, DecodeError> {
         self.separate()?;
-        self.lexer.number()
+        self.lexer.number(&mut self.budget)
     }
 
     fn integer<T: TryFrom<i64>>(&mut self) -> Result<T, DecodeError> {
@@ -116,7 +117,7 @@ impl<'de> Reader<'de> {
         self.separate()?;
         self.enter(Place::Alone)?;
         self.lexer.expect(b'[')?;
-        let element = kind(&self.lexer.quoted()?)?;
+        let element = kind(&self.lexer.quoted(&mut self.budget)?)?;
         let count = self.count()?;
         self.place = Place::List;
         Ok((element, count))
@@ -127,9 +128,9 @@ impl<'de> Reader<'de> {
         self.separate()?;
         self.enter(Place::Alone)?;
         self.lexer.expect(b'[')?;
-        let key = kind(&self.lexer.quoted()?)?;
+        let key = kind(&self.lexer.quoted(&mut self.budget)?)?;
         self.lexer.expect(b',')?;
-        let value = kind(&self.lexer.quoted()?)?;
+        let value = kind(&self.lexer.quoted(&mut self.budget)?)?;
         let count = self.count()?;
         self.lexer.expect(b',')?;
         self.lexer.expect(b'{')?;
@@ -179,11 +180,11 @@ impl<'de> Reader<'de> {
         if !first {
             self.lexer.expect(b',')?;
         }
-        let id = self.lexer.quoted()?;
+        let id = self.lexer.quoted(&mut self.budget)?;
         let id = id.parse::<i16>().map_err(|_| not_a_number(&id))?;
         self.colon()?;
         self.lexer.expect(b'{')?;
-        let kind = kind(&self.lexer.quoted()?)?;
+        let kind = kind(&self.lexer.quoted(&mut self.budget)?)?;
         self.colon()?;
         self.place = Place::Field;
         Ok(Some((id, kind)))
@@ -196,7 +197,7 @@ impl<'de> Reader<'de> {
         loop {
             match self.lexer.peek()? {
                 b'"' => {
-                    self.lexer.quoted()?;
+                    self.lexer.quoted(&mut self.budget)?;
                 }
                 b'{' | b'[' => {
                     depth += 1;
@@ -244,18 +245,16 @@ impl<'de> Reader<'de> {
                 self.begin_struct()?;
                 let mut fields = Vec::new();
                 while let Some((id, kind)) = self.field_header()? {
-                    self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
+                    self.budget.room(&mut fields)?;
                     fields.push((id.into(), self.value(kind)?));
                 }
                 UnknownValue::Struct(fields)
             }
             Kind::List | Kind::Set => {
                 let (element, count) = self.list_header()?;
-                let item = size_of::<UnknownValue>();
-                self.lexer
-                    .input
-                    .count(count, ELEMENT, item, &mut self.budget)?;
-                let mut items = Vec::with_capacity(count);
+                self.lexer.input.count(count, ELEMENT)?;
+                let mut items = Vec::new();
+                self.budget.reserve(&mut items, count)?;
                 for _ in 0..count {
                     self.step(true)?;
                     items.push(self.value(element)?);
@@ -268,11 +267,9 @@ impl<'de> Reader<'de> {
             }
             _ => {
                 let (key, value, count) = self.map_header()?;
-                let entry = size_of::<(UnknownValue, UnknownValue)>();
-                self.lexer
-                    .input
-                    .count(count, ENTRY, entry, &mut self.budget)?;
-                let mut entries = Vec::with_capacity(count);
+                self.lexer.input.count(count, ENTRY)?;
+                let mut entries = Vec::new();
+                self.budget.reserve(&mut entries, count)?;
                 for _ in 0..count {
                     self.step(true)?;
                     entries.push((self.value(key)?, self.value(value)?));
@@ -302,8 +299,12 @@ fn check(expected: Kind, found: Kind, count: usize) -> Result<(), DecodeError> {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
-    fn nodes(&mut self, memory: usize) -> Result<&mut ReadNodes, DecodeError> {
-        self.budget.allocate(memory)?;
+    #[inline]
+    fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn nodes(&mut self) -> Result<&mut ReadNodes, DecodeError> {
         Ok(&mut self.nodes)
     }
 
@@ -340,15 +341,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     fn string(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         self.separate()?;
-        let text = self.lexer.quoted()?;
-        self.budget.allocate(text.len())?;
-        Ok(text)
+        self.lexer.text(&mut self.budget)
     }
 
     fn bytes(&mut self) -> Result<Bytes, DecodeError> {
         self.separate()?;
-        let text = self.lexer.quoted()?;
-        self.budget.allocate(text.len() / 4 * 3 + 3)?;
+        let text = self.lexer.quoted(&mut self.budget)?;
+        self.budget
+            .allocate(block(text.len() / 4 * 3 + 3) + SHARED)?;
         match BASE64.decode(text.as_bytes()) {
             Ok(bytes) => Ok(bytes.into()),
             Err(_) => Err(DecodeError::malformed("bytes that are not base64")),
@@ -357,29 +357,25 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
 
     fn uuid(&mut self) -> Result<[u8; 16], DecodeError> {
         self.separate()?;
-        let text = self.lexer.quoted()?;
+        let text = self.lexer.quoted(&mut self.budget)?;
         match uuid::Uuid::parse_str(&text) {
             Ok(uuid) => Ok(uuid.into_bytes()),
             Err(_) => Err(DecodeError::malformed("a uuid that is not one")),
         }
     }
 
-    fn begin_list(&mut self, element: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_list(&mut self, element: Kind) -> Result<Sequence, DecodeError> {
         let (found, count) = self.list_header()?;
         check(element, found, count)?;
-        self.lexer
-            .input
-            .count(count, ELEMENT, size, &mut self.budget)?;
+        self.lexer.input.count(count, ELEMENT)?;
         Ok(Sequence::counted(count))
     }
 
-    fn begin_map(&mut self, key: Kind, value: Kind, size: usize) -> Result<Sequence, DecodeError> {
+    fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence, DecodeError> {
         let (found_key, found_value, count) = self.map_header()?;
         check(key, found_key, count)?;
         check(value, found_value, count)?;
-        self.lexer
-            .input
-            .count(count, ENTRY, size, &mut self.budget)?;
+        self.lexer.input.count(count, ENTRY)?;
         Ok(Sequence::counted(count))
     }
 
@@ -420,7 +416,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
-        self.budget.allocate(size_of::<(i32, UnknownValue)>())?;
         self.value(self.unknown)
     }
 }
