@@ -137,6 +137,7 @@ fn wide() -> Limits {
     Limits {
         depth: 2 * Limits::default().depth,
         allocation: 16 << 20,
+        ..Limits::default()
     }
 }
 

@@ -1,44 +1,53 @@
 //! The writers' half of the depth limit.
 
+use crate::limits::Stack;
 use crate::{EncodeError, Limits};
 
 /// How deep a writer is, and how deep it may go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Depth {
     left: usize,
-    limit: usize,
+    limits: Limits,
+    stack: Stack,
 }
 
 impl Depth {
     pub(crate) fn new(limits: Limits) -> Self {
         Depth {
             left: limits.depth,
-            limit: limits.depth,
+            limits,
+            stack: Stack::new(limits),
         }
     }
 
     #[inline]
     pub(crate) fn enter(&mut self) -> Result<(), EncodeError> {
         match self.left.checked_sub(1) {
-            Some(left) => {
+            Some(left) if !self.stack.ends(left) => {
                 self.left = left;
                 Ok(())
             }
-            None => Err(EncodeError::TooDeep { limit: self.limit }),
+            _ => Err(self.too_deep()),
         }
+    }
+
+    #[cold]
+    fn too_deep(&self) -> EncodeError {
+        let limit = self.limits.depth - self.left;
+        EncodeError::TooDeep { limit }
     }
 
     /// The limits for a message inside this one.
     pub(crate) fn left(&self) -> Limits {
         Limits {
             depth: self.left,
-            ..Limits::default()
+            ..self.limits
         }
     }
 
     /// One level up. A caller that leaves more often than it enters gains no depth.
     #[inline]
     pub(crate) fn leave(&mut self) {
-        self.left = self.limit.min(self.left + 1);
+        self.left = self.limits.depth.min(self.left + 1);
     }
 }

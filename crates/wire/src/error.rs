@@ -38,7 +38,8 @@ pub enum DecodeErrorKind {
         /// Bytes that are left.
         left: usize,
     },
-    /// Structs and containers nested deeper than [`Limits::depth`](crate::Limits::depth).
+    /// Structs and containers nested deeper than [`Limits::depth`](crate::Limits::depth), or than there is
+    /// [stack](crate::Limits::stack) for.
     TooDeep {
         /// The limit.
         limit: usize,

@@ -4,8 +4,11 @@ use crate::{DecodeError, DecodeErrorKind};
 /// What decoding one message may cost. The message's own size is limited where it is framed, not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Structs and containers inside one another. Default 64.
+    /// Structs and containers inside one another. Default 64. Decoding and encoding take stack in proportion.
     pub depth: usize,
+    /// Bytes of the thread's stack that values inside one another may take, with which a raised `depth` does not end the
+    /// process. Default 512 KiB, a quarter of what threads of Rust have: raise both where a thread has more.
+    pub stack: usize,
     /// Bytes that the allocator gives for the decoded value at any time. Default 128 MiB.
     pub allocation: usize,
 }
@@ -14,6 +17,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             depth: 64,
+            stack: 512 << 10,
             allocation: 128 << 20,
         }
     }
@@ -25,6 +29,45 @@ pub struct Budget {
     limits: Limits,
     depth_left: usize,
     allocation_left: usize,
+    stack: Stack,
+}
+
+/// Where the stack was when a walk through a value began, and how much of it the walk may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stack {
+    begin: usize,
+    limit: usize,
+}
+
+/// The stack is looked at on every so many levels.
+const STEP: usize = 16;
+
+impl Stack {
+    #[inline]
+    pub(crate) fn new(limits: Limits) -> Self {
+        Stack {
+            begin: here(),
+            limit: limits.stack,
+        }
+    }
+
+    /// True on a level on which there is no stack left for more of them.
+    #[inline]
+    pub(crate) fn ends(&self, level: usize) -> bool {
+        level.is_multiple_of(STEP) && self.used() > self.limit
+    }
+
+    #[cold]
+    fn used(&self) -> usize {
+        here().abs_diff(self.begin)
+    }
+}
+
+/// About where the top of the stack is.
+#[inline]
+fn here() -> usize {
+    let local = 0_u8;
+    std::hint::black_box(&raw const local).addr()
 }
 
 impl Budget {
@@ -34,6 +77,7 @@ impl Budget {
             limits,
             depth_left: limits.depth,
             allocation_left: limits.allocation,
+            stack: Stack::new(limits),
         }
     }
 
@@ -42,15 +86,21 @@ impl Budget {
     #[inline]
     pub fn enter(&mut self) -> Result<(), DecodeError> {
         match self.depth_left.checked_sub(1) {
-            Some(left) => self.depth_left = left,
-            None => {
-                return Err(DecodeErrorKind::TooDeep {
-                    limit: self.limits.depth,
-                }
-                .into());
+            Some(left) if !self.stack.ends(left) => {
+                self.depth_left = left;
+                Ok(())
             }
+            _ => Err(self.too_deep()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> DecodeError {
+        let limit = match self.depth_left {
+            0 => self.limits.depth,
+            _ => self.depth(),
+        };
+        DecodeErrorKind::TooDeep { limit }.into()
     }
 
     /// One level up again.
@@ -64,6 +114,7 @@ impl Budget {
         Limits {
             depth: self.depth_left,
             allocation: self.allocation_left,
+            stack: self.stack.limit.saturating_sub(self.stack.used()),
         }
     }
 

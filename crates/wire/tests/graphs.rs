@@ -178,6 +178,53 @@ fn depth_is_limited_where_it_is_read() {
     }
 }
 
+/// On a thread with so much stack.
+fn with_stack<R: Send>(bytes: usize, act: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(bytes);
+        builder.spawn_scoped(scope, act).unwrap().join().unwrap()
+    })
+}
+
+/// A raised limit of depth ends no process: where the stack ends, that is said. Where there is stack, so is the value.
+#[test]
+fn raised_limits_of_depth() {
+    const STACK: usize = 256 << 20;
+    const LENGTH: usize = 10_000;
+    let raised = Limits {
+        depth: 10 * LENGTH,
+        ..Limits::default()
+    };
+    let roomy = Limits {
+        stack: STACK - (1 << 20),
+        ..raised
+    };
+    for encoding in Encoding::BUILT_IN {
+        let bytes = with_stack(STACK, || {
+            let (mut out, line) = (Vec::new(), line(LENGTH));
+            encoding.encode(&line, &mut out, roomy).unwrap();
+            let (bytes, mut back) = (Bytes::from(out), Person::default());
+            encoding.decode(&mut back, &bytes, roomy).unwrap();
+            assert!(back == line, "{encoding:?}");
+            bytes
+        });
+        with_stack(2 << 20, || {
+            let mut out = Vec::new();
+            let written = encoding.encode(&line(LENGTH), &mut out, raised);
+            assert!(
+                matches!(written, Err(EncodeError::TooDeep { .. })),
+                "{encoding:?}"
+            );
+            let read = encoding.decode(&mut Person::default(), &bytes, raised);
+            let kind = read.unwrap_err().kind().clone();
+            let expected = matches!(kind, DecodeErrorKind::TooDeep { limit: 64..LENGTH });
+            assert!(expected, "{encoding:?}: {kind:?}");
+            // What nobody knows is passed over or kept, and that ends as well.
+            let _ = encoding.decode(&mut Empty::default(), &bytes, raised);
+        });
+    }
+}
+
 #[test]
 fn circles_are_shown_once() {
     let text = format!("{:?}", narcissus());

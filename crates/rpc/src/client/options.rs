@@ -274,7 +274,8 @@ macro_rules! settings {
             self
         }
 
-        /// What the server's messages may cost: their bytes, and what decoding them allocates.
+        /// What messages may cost: the bytes of the server's, what decoding them allocates, and how deep values inside one
+        /// another may be, the client's own as well.
         pub fn limits(
             mut self,
             connection: dovetail_protocol::ConnectionLimits,
@@ -282,6 +283,7 @@ macro_rules! settings {
         ) -> Self {
             self.options.client.limits = connection;
             self.options.decoding = decoding;
+            self.options.client.encoding = decoding;
             self
         }
 
