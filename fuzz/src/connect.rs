@@ -12,6 +12,7 @@ use dovetail_protocol::{ConnectionLimits, Failure};
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 4 << 10,
+    decompression_ratio: 16,
     frame_bytes: 0,
     header_bytes: 1 << 10,
     name_bytes: 64,

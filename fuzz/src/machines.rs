@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 4 << 10,
+    decompression_ratio: 16,
     frame_bytes: 1 << 20,
     header_bytes: 512,
     name_bytes: 64,

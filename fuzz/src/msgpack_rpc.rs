@@ -8,6 +8,7 @@ use dovetail_wire::{Encode, EncodeError, Writer};
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 4 << 10,
+    decompression_ratio: 16,
     frame_bytes: 1 << 20,
     header_bytes: 512,
     name_bytes: 64,

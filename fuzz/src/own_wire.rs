@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
     message_bytes: 300,
+    decompression_ratio: 16,
     frame_bytes: 1 << 20,
     header_bytes: 512,
     name_bytes: 64,
@@ -152,26 +153,27 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
             connection.transmit(&mut out);
             match received {
                 Ok(Some(Event::Call(call))) => {
-                    assert!(call.body.len() <= LIMITS.message_bytes);
+                    assert!(call.body.size() <= LIMITS.message_bytes);
+                    let said = call.body.clone().decompress().unwrap_or_default();
                     let (number, object) = (call.reply.call(), call.object());
                     events.push(format!(
                         "{number} {:?} {object:?} {:?} {:?}",
                         call.kind,
                         call.results(),
-                        call.body
+                        said
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());
                     if call.promises() {
                         let nothing = || Status::new(Code::NotFound, "nothing");
-                        let returned = (!body_ends(&call.body)).then_some(7);
+                        let returned = (!body_ends(&said)).then_some(7);
                         let outcome = returned.ok_or_else(nothing);
                         connection.returned(call.reply.call(), outcome);
                     }
                     if call.kind.server_streams() {
                         let number = call.reply.call();
                         let _ = connection.item(number, &body, &mut out);
-                        if body_ends(&call.body) {
+                        if body_ends(&said) {
                             connection.end(number, &mut out);
                         }
                     }

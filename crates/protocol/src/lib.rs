@@ -32,7 +32,7 @@ pub use codec::Codec;
 pub use coding::Coding;
 pub use failure::Failure;
 pub use headers::Headers;
-pub use limits::ConnectionLimits;
+pub use limits::{ConnectionLimits, repays};
 pub use name::Name;
 pub use status::{Code, Execution, Origin, Status};
 pub use terms::Terms;

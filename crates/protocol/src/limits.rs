@@ -4,6 +4,9 @@ pub struct ConnectionLimits {
     /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that the
     /// wire itself allows.
     pub message_bytes: usize,
+    /// How many times as long as a compressed message what it decompresses to may be, beyond 1 MiB, which every
+    /// message may. Default 256; ends of Dovetail's do not compress messages beyond that.
+    pub decompression_ratio: usize,
     /// One frame on Dovetail's own wire; longer messages come in several, which takes longer. Default, and the most that
     /// the wire allows, 16 MiB less a byte; the least is 16 KiB.
     pub frame_bytes: usize,
@@ -22,10 +25,26 @@ pub struct ConnectionLimits {
 /// The longest frame that detection can tell from other first bytes, as fbthrift and Apache have it.
 pub(crate) const MAX_FRAME: usize = 0x3fff_ffff;
 
+/// The default of [`ConnectionLimits::decompression_ratio`].
+const RATIO: usize = 256;
+
+/// To so much every message may decompress.
+const ANY_RATIO: usize = 1 << 20;
+
+fn within_ratio(compressed: usize, ratio: usize) -> usize {
+    compressed.saturating_mul(ratio).max(ANY_RATIO)
+}
+
+/// True where a message is sent compressed: it gets smaller, and not so much that its receiver would refuse it.
+pub fn repays(compressed: usize, plain: usize) -> bool {
+    compressed < plain && plain <= within_ratio(compressed, RATIO)
+}
+
 impl Default for ConnectionLimits {
     fn default() -> Self {
         ConnectionLimits {
             message_bytes: 64 << 20,
+            decompression_ratio: RATIO,
             frame_bytes: (16 << 20) - 1,
             header_bytes: 16 << 10,
             name_bytes: 1 << 10,
@@ -39,6 +58,11 @@ impl ConnectionLimits {
     /// The limit of a message, as far as the wire goes.
     pub(crate) fn message(&self) -> usize {
         self.message_bytes.min(MAX_FRAME)
+    }
+
+    /// The most bytes that a message may have which came compressed, in so many.
+    pub fn decompressed(&self, compressed: usize) -> usize {
+        within_ratio(compressed, self.decompression_ratio).min(self.message_bytes)
     }
 }
 

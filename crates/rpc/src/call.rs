@@ -4,11 +4,12 @@ use crate::context::{CallInfo, Caller, Compress, OpenCall};
 use crate::incoming::{Incoming, Target};
 use crate::objects::{Transfer, Unsent};
 use crate::reply::ReplyBody;
+use crate::server::{Charge, SMALL};
 use crate::streams::{Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, Status};
 use dovetail_wire::{
-    Blobs, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits, ObjectNumbers, Out,
-    ReadParams, WithObjects,
+    Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits,
+    ObjectNumbers, Out, ReadParams, Reader, WithObjects,
 };
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -296,7 +297,12 @@ impl Call {
 
     /// The parameters, decoded over `initial`. The body is given back afterwards: ask once.
     fn params<P: ReadParams>(&mut self, mut initial: P) -> Result<P, Status> {
-        let body = std::mem::take(&mut self.incoming.body);
+        let body = std::mem::replace(&mut self.incoming.body, Bytes::new().into());
+        let body = body.decompress();
+        let body = body.map_err(|error| {
+            let why = Status::new(Code::InvalidArgument, error.to_string());
+            why.with_execution(Execution::NotStarted)
+        })?;
         let lease = self.incoming.lease.take();
         let results = std::mem::take(&mut self.incoming.results);
         let transfer = self
@@ -304,12 +310,16 @@ impl Call {
             .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
         let objects = transfer.or(self.incoming.objects.clone());
         let mut params = (&mut initial, self.method.params);
-        let mut params = WithObjects::new(&mut params, objects.clone());
-        let read = self
-            .incoming
-            .encoding
-            .decode(&mut params, &body, self.limits);
+        let mut params = Counted {
+            value: WithObjects::new(&mut params, objects.clone()),
+            left: None,
+        };
+        let limits = self.affordable(body.len());
+        let read = self.incoming.encoding.decode(&mut params, &body, limits);
         drop(lease);
+        if let Some(left) = params.left {
+            self.hold(limits.allocation.saturating_sub(left));
+        }
         let error = match read {
             Ok(read) if read == body.len() => return Ok(initial),
             Ok(read) => DecodeErrorKind::TrailingBytes {
@@ -321,7 +331,46 @@ impl Call {
         if let Some(objects) = objects {
             objects.undo();
         }
-        Err(self.undecodable(&error))
+        match is_for_memory(&error) && limits != self.limits {
+            true => Err(self.unaffordable()),
+            false => Err(self.undecodable(&error)),
+        }
+    }
+
+    /// What decoding so many bytes may cost: no more than there is room for on the caller's account.
+    fn affordable(&self, length: usize) -> Limits {
+        let share = &self.context.call.caller.share;
+        let Some(share) = share.as_ref().filter(|_| length >= SMALL) else {
+            return self.limits;
+        };
+        Limits {
+            allocation: self.limits.allocation.min(share.room()),
+            ..self.limits
+        }
+    }
+
+    /// Charges the caller for what its parameters take, until the call has been answered.
+    fn hold(&mut self, decoded: usize) {
+        if decoded < SMALL {
+            return;
+        }
+        let charge = &mut self.incoming.charge;
+        if charge.is_empty() {
+            *charge = Charge::new(self.context.call.caller.share.as_ref());
+        }
+        charge.add(decoded);
+    }
+
+    /// The parameters take more than there is room for on the caller's account.
+    #[cold]
+    fn unaffordable(&self) -> Status {
+        let share = &self.context.call.caller.share;
+        share.iter().for_each(|share| share.refused());
+        let method = self.method.name;
+        let what = format!(
+            "the server holds too much for its callers to decode the parameters of `{method}`"
+        );
+        Status::new(Code::ResourceExhausted, what).with_execution(Execution::NotStarted)
     }
 
     #[cold]
@@ -394,6 +443,25 @@ impl Call {
         }
         Reply::new(self.out)
     }
+}
+
+/// What is decoded, and how much of the limit of memory was left then.
+struct Counted<D> {
+    value: D,
+    left: Option<usize>,
+}
+
+impl<D: Decode> Decode for Counted<D> {
+    #[inline]
+    fn decode<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError> {
+        self.value.decode(reader)?;
+        self.left = Some(reader.budget().left().allocation);
+        Ok(())
+    }
+}
+
+fn is_for_memory(error: &DecodeError) -> bool {
+    matches!(error.kind(), DecodeErrorKind::AllocationLimit { .. })
 }
 
 #[cold]

@@ -2,6 +2,7 @@ use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::link::Link;
 use crate::objects::Objects;
+use crate::server::Share;
 use crate::tls::TlsPeer;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
@@ -28,6 +29,8 @@ pub(crate) struct Caller {
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
     pub(crate) tls: Option<TlsPeer>,
+    /// What the server may hold for it; nothing that counts within a process.
+    pub(crate) share: Option<Arc<Share>>,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,
 }
@@ -39,6 +42,7 @@ impl Caller {
             may_block,
             ports: None,
             tls: None,
+            share: None,
             link: OnceLock::new(),
         }
     }
@@ -51,6 +55,12 @@ impl Caller {
     /// The same with what TLS says of it.
     pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
         Caller { tls, ..self }
+    }
+
+    /// The same with what the server may hold for it.
+    pub(crate) fn with_share(self, share: Arc<Share>) -> Self {
+        let share = Some(share);
+        Caller { share, ..self }
     }
 
     /// True where it may be anybody on a network: it came by TCP.

@@ -2,13 +2,16 @@
 
 use crate::cancellation::Cancellation;
 use crate::client::Called;
+use crate::context::Caller;
 use crate::link::Link;
 use crate::objects::{Lease, local};
 use crate::reply::ReplyBody;
+use crate::server::{Charge, Over, SMALL};
 use crate::streams::{OwnCall, StreamCall, unencodable};
 use crate::web;
 use crate::{AnswerHeaders, Exceptions, MethodKind, Service, Status, clock};
-use dovetail_protocol::{Headers, Name, Wire, dovetail, msgpack_rpc, thrift};
+use dovetail_protocol::dovetail::{self, Body};
+use dovetail_protocol::{Headers, Name, Wire, msgpack_rpc, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers, Out};
 use std::sync::Arc;
 use std::task::Context;
@@ -20,7 +23,8 @@ pub(crate) struct Incoming {
     /// The object that is called; nothing where it is not there. `None` for a service.
     pub(crate) object: Option<Option<Arc<dyn Service>>>,
     pub(crate) oneway: bool,
-    pub(crate) body: Bytes,
+    /// Decompressed where it is decoded: what waits costs no more than was sent.
+    pub(crate) body: Body,
     pub(crate) encoding: Encoding,
     /// Whether the body came compressed.
     pub(crate) compressed: bool,
@@ -35,6 +39,8 @@ pub(crate) struct Incoming {
     pub(crate) lease: Option<Lease>,
     /// Where its handler has a thread of its own.
     pub(crate) cancellation: Option<Arc<Cancellation>>,
+    /// What is held for it.
+    pub(crate) charge: Charge,
 }
 
 /// What has arrived of the other end's calls.
@@ -121,7 +127,7 @@ impl Incoming {
             target,
             object: None,
             oneway: false,
-            body,
+            body: body.into(),
             encoding,
             compressed: false,
             deadline: None,
@@ -131,7 +137,26 @@ impl Incoming {
             results: Vec::new(),
             lease: None,
             cancellation: None,
+            charge: Charge::default(),
         }
+    }
+
+    /// What it takes to hold its parameters, also decompressed.
+    pub(crate) fn weight(&self) -> usize {
+        match self.body.is_compressed() {
+            true => self.body.held().saturating_add(self.body.size()),
+            false => self.body.held(),
+        }
+    }
+
+    /// Charges the caller for it.
+    pub(crate) fn charge(&mut self, caller: &Caller) -> Result<(), Over> {
+        let weight = self.weight();
+        if weight >= SMALL && self.charge.is_empty() {
+            self.charge = Charge::new(caller.share.as_ref());
+            self.charge.grow(weight)?;
+        }
+        Ok(())
     }
 
     /// A call over Dovetail's own wire.
@@ -145,9 +170,9 @@ impl Incoming {
             target: Target::Route(call.route),
             object: call.object().map(|number| link.objects.get(number)),
             oneway: call.kind.is_oneway(),
+            compressed: call.body.is_compressed(),
             body: call.body,
             encoding: call.encoding,
-            compressed: call.compressed,
             // Farther away than a clock can say is no deadline.
             deadline: call
                 .deadline
@@ -163,6 +188,7 @@ impl Incoming {
             results,
             lease: link.objects.lease(),
             cancellation: None,
+            charge: Charge::default(),
         })
     }
 }

@@ -92,7 +92,7 @@ impl Callee {
         let state = &self.methods.get_mut(slot.into())?.state;
         let mut released = Vec::new();
         for mut call in held {
-            self.held -= call.body.len();
+            self.held -= call.body.held();
             let number = call.reply.call;
             let outcome = match state {
                 State::Found { route, tagless } => {
@@ -111,6 +111,11 @@ impl Callee {
             });
         }
         Ok(released)
+    }
+
+    /// The bytes of the calls that wait for a description.
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Takes a call, whose slot has been read; with a status it is refused.
@@ -141,24 +146,17 @@ impl Callee {
             let what = "a call that promises or refers to objects, and has none";
             return Err(ProtocolError::malformed(what));
         }
-        let compressed = body.is_compressed();
-        let body = match (refused, body.decompress()) {
-            (None, Ok(body)) => body,
-            (refused, body) => {
-                let undecodable = |error| status::undecodable_call(&error);
-                let why = refused.or(body.err().map(undecodable));
-                if let Some(why) = why.as_ref().filter(|_| !answered.kind.is_oneway()) {
-                    status::write(call, why, out);
-                }
-                return Ok(Arrived::Refused(why));
+        if let Some(why) = refused {
+            if !answered.kind.is_oneway() {
+                status::write(call, &why, out);
             }
-        };
+            return Ok(Arrived::Refused(Some(why)));
+        }
         let mut call = IncomingCall {
             route: 0,
             kind: answered.kind,
             body,
             encoding,
-            compressed,
             deadline: extras.deadline.or(match answered.kind.streams() {
                 true => None,
                 false => peer.deadline,
@@ -188,7 +186,7 @@ impl Callee {
                 Ok(Arrived::Refused(Some(status.clone())))
             }
             State::Describing { held, .. } => {
-                let bytes = self.held + call.body.len();
+                let bytes = self.held + call.body.held();
                 if held.len() < MOST_HELD && bytes <= ours.message {
                     self.held = bytes;
                     let kind = call.kind;
@@ -223,7 +221,7 @@ impl Callee {
         let Some(held) = self.methods.cancel(call) else {
             return false;
         };
-        self.held -= held.body.len();
+        self.held -= held.body.held();
         refuse(&held, &status::cancelled(), out);
         true
     }

@@ -3,7 +3,7 @@
 use super::ProtocolError;
 use super::cursor::{Cursor, put_varint};
 use crate::compressors::{Failure, Room, lz4, zstd};
-use crate::limits::credible;
+use crate::limits::{credible, repays};
 use dovetail_wire::Bytes;
 use std::borrow::Cow;
 use std::fmt;
@@ -57,7 +57,7 @@ impl Compression {
             return None;
         }
         let compressed = self.algorithm.compress(body, self.level)?;
-        if compressed.len() + Packed::MOST_BYTES >= size {
+        if !repays(compressed.len() + Packed::MOST_BYTES, size) {
             return None;
         }
         out.truncate(start);
@@ -187,8 +187,13 @@ impl Body {
     }
 
     /// The bytes that it has before compression, as announced.
-    pub(super) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.packed.map_or(self.bytes.len(), |packed| packed.size)
+    }
+
+    /// The bytes that it came in.
+    pub fn held(&self) -> usize {
+        self.bytes.len()
     }
 
     /// True where it came compressed.

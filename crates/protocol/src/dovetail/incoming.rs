@@ -1,3 +1,4 @@
+use super::compression::Body;
 use super::contract::MethodKind;
 use super::events::Target;
 use super::extras::ObjectExtras;
@@ -5,7 +6,7 @@ use super::frame::{self, Kind};
 use super::message::{self, Sending};
 use super::status;
 use crate::{Headers, Status};
-use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, Out};
+use dovetail_wire::{Encode, EncodeError, Encoding, Limits, Out};
 use std::time::Duration;
 
 /// A call that has arrived.
@@ -16,11 +17,9 @@ pub struct IncomingCall {
     /// What is sent beside the parameters. A one-way call is not to be answered.
     pub kind: MethodKind,
     /// The parameters: exactly one encoded struct.
-    pub body: Bytes,
+    pub body: Body,
     /// How they are encoded.
     pub encoding: Encoding,
-    /// Whether they came compressed.
-    pub compressed: bool,
     /// The time that the caller gives, from now.
     pub deadline: Option<Duration>,
     /// The caller's headers.

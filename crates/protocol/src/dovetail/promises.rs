@@ -98,7 +98,7 @@ impl Promises {
         if !call.waits() {
             return Fate::Runs(call);
         }
-        let bytes = self.bytes + call.body.len();
+        let bytes = self.bytes + call.body.held();
         if self.held.len() >= MOST_HELD || bytes > most_bytes {
             return Fate::Refused(call, status::too_many_pipelined());
         }
@@ -112,6 +112,11 @@ impl Promises {
         }
         self.held.insert(self.count, call);
         Fate::Held
+    }
+
+    /// The bytes of the calls that wait.
+    pub(super) fn held(&self) -> usize {
+        self.bytes
     }
 
     /// True where calls wait.
@@ -147,7 +152,7 @@ impl Promises {
     /// Takes a call out of those that wait.
     fn take(&mut self, waiter: u64) -> Option<IncomingCall> {
         let call = self.held.remove(&waiter)?;
-        self.bytes -= call.body.len();
+        self.bytes -= call.body.held();
         for promise in call.awaited() {
             if let Some(Promise::Waiting { waiters, .. }) = self.get_mut(promise) {
                 waiters.retain(|other| *other != waiter);

@@ -111,6 +111,11 @@ impl Reassembly {
         Some(oldest..self.begun)
     }
 
+    /// The bytes of the messages of which frames are missing.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// True where the frames so far of such a message are here.
     pub(super) fn has(&self, kind: Kind, id: u32) -> bool {
         self.partial.contains_key(&(kind, id))

@@ -131,11 +131,6 @@ pub(super) fn too_large(most: usize, execution: Execution) -> Status {
     Status::new(Code::ResourceExhausted, what).with_execution(execution)
 }
 
-/// A call whose body is not what its caller announced.
-pub(super) fn undecodable_call(error: &DecompressError) -> Status {
-    not_started(Status::new(Code::InvalidArgument, error.to_string()))
-}
-
 /// An answer whose body is not what the callee announced.
 pub(super) fn undecodable_answer(error: &DecompressError) -> Status {
     Status::new(Code::Internal, error.to_string()).with_execution(Execution::Finished)

@@ -83,6 +83,18 @@ impl ServerConnection {
         error
     }
 
+    /// Gives the connection up because there is no memory for more of a request.
+    pub fn too_much(&mut self) -> Error {
+        let error = refused(413, "the server holds too much for its sender");
+        self.failed = Some(error.clone());
+        error
+    }
+
+    /// The bytes of a body that has come in part, and been taken off the input.
+    pub fn held(&self) -> usize {
+        self.reader.held()
+    }
+
     /// True where the head of a request has been taken in, but not all of its body.
     pub fn is_within(&self) -> bool {
         self.reader.is_within()

@@ -65,6 +65,14 @@ impl Reader {
         !matches!(self.state, State::Head)
     }
 
+    /// The bytes of a body that has come in part, and been taken off the input.
+    pub(crate) fn held(&self) -> usize {
+        match &self.state {
+            State::Chunked { body, .. } => body.len(),
+            State::Head | State::Body(..) => 0,
+        }
+    }
+
     /// The next complete message.
     pub(crate) fn next(
         &mut self,

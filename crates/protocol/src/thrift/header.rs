@@ -57,7 +57,7 @@ pub(crate) fn read(
 
     let mut message = frame.slice(start..);
     for transform in transforms.iter().rev() {
-        message = transform::undo(transform, &message, limits.message())?;
+        message = transform::undo(transform, &message, limits.decompressed(message.len()))?;
     }
     let envelope = Envelope {
         // The lower half.

@@ -82,6 +82,11 @@ impl Reader {
         self.needs
     }
 
+    /// The bytes of the frames of a message of which others are missing.
+    pub fn held(&self) -> usize {
+        self.begun.as_ref().map_or(0, |(_, bytes)| bytes.len())
+    }
+
     /// True where frames of a message have come, but not its last one.
     pub fn is_within(&self) -> bool {
         self.begun.is_some()

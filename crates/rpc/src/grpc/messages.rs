@@ -3,6 +3,7 @@
 use crate::web::{Plain, plain};
 use crate::{Code, Execution, Status};
 use bytes::Bytes;
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::envelope::{Assembler, FrameError};
 use dovetail_protocol::grpc::{InvalidText, Text};
 use h2::RecvStream;
@@ -20,8 +21,7 @@ pub(crate) struct Messages {
     coding: Option<Bytes>,
     /// Where the body is base64.
     text: Option<Text>,
-    /// Maximum bytes of one message, before and after decompression.
-    most: usize,
+    limits: ConnectionLimits,
     /// What has come and is not looked at.
     piece: Bytes,
     /// Bytes that have come, and for which there is no new credit yet.
@@ -68,14 +68,14 @@ impl From<InvalidText> for Broken {
 }
 
 impl Messages {
-    /// Reads a body whose messages have at most `most` bytes each. Compressed ones are decompressed by `coding`.
-    pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, most: usize) -> Self {
+    /// Of a body, with messages within these limits, compressed by `coding` where they are.
+    pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, limits: ConnectionLimits) -> Self {
         Messages {
             body,
-            assembler: Assembler::new(most),
+            assembler: Assembler::new(limits.message_bytes),
             coding,
             text: None,
-            most,
+            limits,
             piece: Bytes::new(),
             held: 0,
             end: None,
@@ -108,7 +108,7 @@ impl Messages {
         loop {
             if let Some(frame) = self.assembler.take(&mut self.piece)? {
                 let end = frame.end;
-                let message = plain(frame, self.coding.as_deref(), self.most)?;
+                let message = plain(frame, self.coding.as_deref(), &self.limits)?;
                 match (end, &self.end) {
                     (_, Some(_)) => return Poll::Ready(Err(behind_the_end().into())),
                     (true, None) => self.end = Some(message.message),

@@ -40,6 +40,8 @@ counters! {
     refused_connections,
     /// Calls refused because there were too many, or their connection was one too many.
     refused_calls,
+    /// Calls and connections refused because the server held too much for their peers.
+    refused_memory,
     /// Calls whose callers have given them up, or have gone, before they were answered.
     cancelled_calls,
     /// Calls whose deadline passed before they were answered.

@@ -9,6 +9,16 @@ pub struct ServerLimits {
     pub connection: ConnectionLimits,
     /// Decoding and encoding one message.
     pub message: dovetail_wire::Limits,
+    /// Bytes that the server holds for all its peers: received, decompressed and decoded, until the calls have been answered,
+    /// and answers until they have been taken. Nothing more is received from who holds too much, or its calls are
+    /// answered with `RESOURCE_EXHAUSTED`. `None`, the default: a quarter of the memory that the process may use, by its control group or the
+    /// machine.
+    pub memory: Option<usize>,
+    /// Of those, for the connections of one address; by IPv6, of one network of 64 bits. Unix sockets and shared memory have
+    /// none. `None`, the default: a quarter of `memory`.
+    pub memory_per_address: Option<usize>,
+    /// Of those, for one connection. `None`, the default: a sixteenth of `memory`.
+    pub memory_per_connection: Option<usize>,
     /// Connections at a time. The first call of one too many is answered with `RESOURCE_EXHAUSTED`; far too
     /// many are closed at once. Default 20,000.
     pub connections: usize,
@@ -55,6 +65,9 @@ impl Default for ServerLimits {
         ServerLimits {
             connection: ConnectionLimits::default(),
             message: dovetail_wire::Limits::default(),
+            memory: None,
+            memory_per_address: None,
+            memory_per_connection: None,
             connections: 20_000,
             calls: 100_000,
             calls_per_connection: 1_000,

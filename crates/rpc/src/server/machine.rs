@@ -1,5 +1,6 @@
 //! The protocol of a connection, found out from its first byte.
 
+use super::account::Over;
 use super::http::{Http, Socket};
 use super::pace::Parts;
 use super::{HalfClosed, Shared};
@@ -400,6 +401,41 @@ impl Machine {
             _ => {}
         }
         Fault::Thrift(error)
+    }
+
+    /// The bytes of parts of messages that have been taken off the input.
+    pub(super) fn held(&self) -> usize {
+        match self {
+            Machine::Http(machine) => machine.held(),
+            Machine::Dovetail(link) => own(link, |machine| machine.held()).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// More has been received than is held for a peer.
+    pub(super) fn too_much(&mut self, size: usize, over: Over, input: &[u8]) -> Fault {
+        let (size, limit) = (size as u64, over.most);
+        let error = ProtocolError::MessageTooLarge { size, limit };
+        match self {
+            Machine::Detecting => Fault::Thrift(error),
+            #[cfg(feature = "grpc")]
+            Machine::Http2 => Fault::Known,
+            Machine::Thrift(machine) => {
+                machine.fail(error.clone(), input);
+                Fault::Thrift(error)
+            }
+            Machine::Http(machine) => machine.too_much(size, limit),
+            Machine::MsgpackRpc(link) => {
+                let error = msgpack_rpc::ProtocolError::MessageTooLarge { size, limit };
+                rpc(link, |machine| machine.fail(error, input));
+                Fault::Known
+            }
+            Machine::Dovetail(link) => {
+                let why = over.to_string();
+                own(link, |machine| machine.fail(Code::ResourceExhausted, &why));
+                Fault::Known
+            }
+        }
     }
 
     /// The peer has gone: handlers that wait for it need not.

@@ -1,5 +1,6 @@
 //! Servers: any number of contracts behind any number of addresses, every wire on each.
 
+mod account;
 mod aside;
 mod counters;
 mod entrance;
@@ -21,6 +22,7 @@ mod started;
 mod tasks;
 mod threads;
 
+pub(crate) use account::{Charge, Over, SMALL, Share};
 pub use counters::Counters;
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;

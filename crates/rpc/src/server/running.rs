@@ -1,6 +1,7 @@
 //! A call at its handler.
 
 use super::Shared;
+use super::account::Over;
 use super::counters::count;
 use super::router::Route;
 use crate::buffers::Gathered;
@@ -30,10 +31,13 @@ impl Shared {
     /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
     pub(super) fn start(
         &self,
-        call: Box<Incoming>,
+        mut call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
+        if let Err(over) = call.charge(&caller) {
+            return self.refuse_for_memory(&call, over, buffer);
+        }
         let found = match call.target {
             Target::Nothing => return self.refuse(&call, &nothing(), buffer),
             _ => self.find(&call, &caller),
@@ -63,6 +67,14 @@ impl Shared {
     ) -> RunningCall<'_> {
         count(&self.counters.refused_calls);
         let status = why.clone().with_execution(Execution::NotStarted);
+        self.refuse(call, &status, buffer)
+    }
+
+    /// Answers a call for which there is no memory.
+    #[cold]
+    fn refuse_for_memory(&self, call: &Incoming, over: Over, buffer: Vec<u8>) -> RunningCall<'_> {
+        count(&self.counters.refused_memory);
+        let status = Status::from(over).with_execution(Execution::NotStarted);
         self.refuse(call, &status, buffer)
     }
 

@@ -1,5 +1,6 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have in common.
 
+use super::account::{Charge, Over, SMALL, Share};
 use super::aside::Waiter;
 use super::counters::count;
 use super::http::Socket;
@@ -40,6 +41,10 @@ pub(super) struct Session<'a> {
     machine: Machine,
     driver: Arc<dyn Flush>,
     pub(super) input: BytesMut,
+    /// What is held of messages of which there is a part.
+    received: Charge,
+    /// Why that is too much.
+    over: Option<Over>,
     pace: Pace,
     /// Messages of which the machine has a part.
     parts: Option<Parts>,
@@ -80,9 +85,12 @@ impl<'a> Session<'a> {
         standing: Standing,
         driver: Arc<dyn Flush>,
     ) -> Self {
+        let share = shared.account.open(&caller.peer);
         Session {
             shared,
-            caller: Arc::new(caller),
+            received: Charge::new(Some(&share)),
+            over: None,
+            caller: Arc::new(caller.with_share(share)),
             standing,
             started: false,
             machine: Machine::Detecting,
@@ -119,6 +127,7 @@ impl<'a> Session<'a> {
         if !empty || self.parts.is_some() {
             self.parts = self.machine.parts();
         }
+        self.count_received();
         if self.machine.socket().is_some_and(Socket::is_over) {
             self.end.get_or_insert(End::LastCall);
         }
@@ -137,6 +146,52 @@ impl<'a> Session<'a> {
                 self.fail(fault);
                 None
             }
+        }
+    }
+
+    /// What the server may hold for the peer.
+    pub(super) fn share(&self) -> Option<&Arc<Share>> {
+        self.caller.share.as_ref()
+    }
+
+    /// Charges the peer for a call that waits for its handler. False where there is no room for it, and it is refused.
+    #[cfg(feature = "async")]
+    pub(super) fn charge(&self, call: &mut Incoming) -> bool {
+        call.charge(&self.caller).is_ok()
+    }
+
+    /// True where there is room for a call, or it is refused at once: its peer has to be heard all the same.
+    pub(super) fn affords(&self, call: &Incoming) -> bool {
+        let weight = call.weight();
+        weight < SMALL
+            || self.is_multiplexed()
+            || self.share().is_none_or(|share| share.room() >= weight)
+    }
+
+    /// Charges the peer for what is held of messages of which there is a part.
+    fn count_received(&mut self) {
+        let parts = match self.parts {
+            Some(_) => self.machine.held(),
+            None => 0,
+        };
+        let grown = self.received.follow(self.input.len() + parts);
+        let still = self.over.and(self.share()).and_then(|share| share.over());
+        self.over = grown.err().or(still);
+    }
+
+    /// True where more has been received than is held for the peer: nothing further is until one of its calls has been answered.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Ends the connection where that is so. For one without calls that could be waited for.
+    pub(super) fn refuse_received(&mut self) {
+        if let Some(over) = self.over.take()
+            && !self.ends()
+        {
+            self.received.refused();
+            let fault = self.machine.too_much(self.input.len(), over, &self.input);
+            self.fail(fault);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What all drivers of a server share.
 
+use super::account::Account;
 use super::counters::SharedCounters;
 use super::guests::Seat;
 use super::router::Router;
@@ -25,10 +26,12 @@ pub(super) struct Shared {
     #[cfg(feature = "grpc")]
     pub(super) keepalive: Option<crate::Keepalive>,
     pub(super) limits: ServerLimits,
+    /// What is held for peers.
+    pub(super) account: Account,
     pub(super) compression: Option<Compression>,
     pub(super) cors: Option<Cors>,
     pub(super) openapi: Option<Bytes>,
-    pub(super) counters: SharedCounters,
+    pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
     pub(super) polling: Polling,
@@ -58,6 +61,7 @@ impl Server {
         if self.reflects {
             self.services.push(Box::new(Described(services)));
         }
+        let counters = Arc::<SharedCounters>::default();
         Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
@@ -69,11 +73,12 @@ impl Server {
             tls: self.tls,
             #[cfg(feature = "grpc")]
             keepalive: self.keepalive,
+            account: Account::new(&self.limits, &counters),
             limits: self.limits,
             compression: self.compression,
             cors: self.cors,
             openapi: self.openapi,
-            counters: SharedCounters::default(),
+            counters,
             waiting: AtomicUsize::new(0),
             polling: self.polling,
             meeting,

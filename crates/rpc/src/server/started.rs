@@ -53,6 +53,12 @@ impl Running {
         self.shared.guests().len()
     }
 
+    /// How many bytes it holds for its peers, but for the first few kilobytes of each connection; see
+    /// [`ServerLimits::memory`](crate::ServerLimits).
+    pub fn memory(&self) -> usize {
+        self.shared.account.held()
+    }
+
     /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
     /// left after `drain` are cut. True where none was.
     #[cfg_attr(

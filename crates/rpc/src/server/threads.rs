@@ -161,6 +161,10 @@ impl<'a> Connection<'a> {
                 // Once more, and it is refused.
                 continue;
             }
+            if self.session.is_over() && aside.is_empty() {
+                self.session.refuse_received();
+                continue;
+            }
             if self.session.ends() && (!self.session.drains() || aside.is_empty()) {
                 return Ok(());
             }
@@ -181,6 +185,10 @@ impl<'a> Connection<'a> {
     where
         'a: 'scope,
     {
+        while !self.session.affords(&call) && !aside.is_empty() && !self.line().is_gone() {
+            // One that has been answered wakes this thread.
+            thread::park_timeout(ASIDE);
+        }
         // Nothing overtakes a one-way call where nobody could tell.
         let aside_too = self.session.is_multiplexed()
             || self.session.is_socket()
@@ -277,6 +285,11 @@ impl<'a> Connection<'a> {
             let line = self.line();
             let room = block_on_while(room, || !line.is_gone());
             return room.ok_or_else(|| io::ErrorKind::ConnectionAborted.into());
+        }
+        if self.session.is_over() {
+            // Until one of its calls has been answered, which wakes this thread.
+            thread::park_timeout(ASIDE);
+            return Ok(());
         }
         self.receiver.relax(&mut self.session.input);
         // It is this end that makes the peer wait where handlers do.

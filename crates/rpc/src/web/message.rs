@@ -6,9 +6,9 @@ use crate::buffers::Draft;
 use crate::messages::field;
 use crate::messages::{DELIMITED, as_field, first_field, varint};
 use crate::{Code, Execution, Method, Status};
-use dovetail_protocol::Codec;
 use dovetail_protocol::envelope::{Frame, PREFIX, compressed_prefix, prefix};
 use dovetail_protocol::grpc::Coding;
+use dovetail_protocol::{Codec, ConnectionLimits, repays};
 #[cfg(feature = "grpc")]
 use dovetail_wire::Any;
 use dovetail_wire::{
@@ -230,7 +230,7 @@ const LEAST: usize = 1 << 10;
 fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
     let coding = coding.filter(|_| message.len() >= LEAST)?;
     let packed = compress(coding, message)?;
-    (packed.len() < message.len()).then_some(packed)
+    repays(packed.len(), message.len()).then_some(packed)
 }
 
 /// True where a message behind its prefix is compressed.
@@ -259,14 +259,18 @@ pub(crate) struct Plain {
 }
 
 /// The message of a frame, decompressed where it is compressed; `coding` is what the headers say of that.
-pub(crate) fn plain(frame: Frame, coding: Option<&[u8]>, most: usize) -> Result<Plain, Status> {
+pub(crate) fn plain(
+    frame: Frame,
+    coding: Option<&[u8]>,
+    limits: &ConnectionLimits,
+) -> Result<Plain, Status> {
     let Frame {
         compressed,
         message,
         ..
     } = frame;
     let message = match compressed {
-        true => decompressed(&message, coding, most)?,
+        true => decompressed(&message, coding, limits.decompressed(message.len()))?,
         false => message,
     };
     Ok(Plain {
@@ -397,7 +401,7 @@ mod tests {
             let taken = dovetail_protocol::envelope::Assembler::new(1 << 20)
                 .take(&mut packed)
                 .unwrap();
-            let plain = plain(taken.unwrap(), Some(b"gzip"), 1 << 20).unwrap();
+            let plain = plain(taken.unwrap(), Some(b"gzip"), &ConnectionLimits::default()).unwrap();
             assert_eq!(plain.message, message);
         }
     }
@@ -412,7 +416,11 @@ mod tests {
                 end: false,
                 message,
             };
-            let plain = plain(frame, coding.map(str::as_bytes), most);
+            let limits = ConnectionLimits {
+                message_bytes: most,
+                ..ConnectionLimits::default()
+            };
+            let plain = plain(frame, coding.map(str::as_bytes), &limits);
             plain.map(|plain| plain.message.len()).map_err(|e| e.code())
         };
         let cut = message.slice(..message.len() - 9);

@@ -33,6 +33,8 @@ mod grpc_streams;
 mod handlers;
 #[cfg(feature = "grpc")]
 mod health;
+#[cfg(all(feature = "grpc", feature = "zstd"))]
+mod held;
 mod hostile;
 mod http;
 mod limits;

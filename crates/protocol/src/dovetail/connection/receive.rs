@@ -59,6 +59,11 @@ impl Connection {
         self.partial.unfinished()
     }
 
+    /// The bytes of messages that have come in part, and of calls that wait for a description or for another one's result.
+    pub fn held(&self) -> usize {
+        self.partial.bytes() + self.callee.held() + self.promises.held()
+    }
+
     /// The other end has closed its side: an error where that is in the middle of a frame.
     pub fn closed(&self, input: &[u8]) -> Result<(), ProtocolError> {
         match &self.opening {
@@ -237,7 +242,7 @@ impl Connection {
             (Added::Whole(frame), _) => self.end_arrived(&frame),
             (Added::TooLarge(frame), _) => {
                 self.read_extras(&frame)?;
-                self.too_large(&frame)
+                self.too_large(&frame, self.ours.message)
             }
         }
     }
@@ -265,8 +270,7 @@ impl Connection {
     }
 
     /// A message is larger than this end takes.
-    fn too_large(&mut self, frame: &Frame) -> Result<Option<Event>, ProtocolError> {
-        let most = self.ours.message;
+    fn too_large(&mut self, frame: &Frame, most: usize) -> Result<Option<Event>, ProtocolError> {
         if frame.kind == Kind::Call {
             self.callee.too_large(frame, most, &mut self.control)?;
             return Ok(None);
@@ -276,6 +280,18 @@ impl Connection {
         }
         let status = status::too_large(most, Execution::Finished);
         Ok(self.break_off(frame.id, status))
+    }
+
+    /// The bytes that a message may have which has this body.
+    fn most(&self, body: &Body) -> usize {
+        match body.is_compressed() {
+            true => self
+                .options
+                .limits
+                .decompressed(body.held())
+                .min(self.ours.message),
+            false => self.ours.message,
+        }
     }
 
     /// An answer, an item or an end is not one that this end takes.
@@ -299,8 +315,9 @@ impl Connection {
         let mut fields = Cursor(&frame.payload);
         let slot = fields.varint()?;
         let message = self.open(frame, fields)?;
-        if message.body.size() > self.ours.message {
-            return self.too_large(frame);
+        let most = self.most(&message.body);
+        if message.body.size() > most {
+            return self.too_large(frame, most);
         }
         let objects = message.extras.objects.as_deref();
         let promise = objects.is_some_and(|objects| objects.promise);
@@ -402,8 +419,9 @@ impl Connection {
             body,
             ..
         } = self.open(frame, Cursor(&frame.payload))?;
-        if body.size() > self.ours.message {
-            return self.too_large(frame);
+        let most = self.most(&body);
+        if body.size() > most {
+            return self.too_large(frame, most);
         }
         let event = Event::Item {
             call,
@@ -476,8 +494,9 @@ impl Connection {
             extras,
             body,
         } = self.open(frame, Cursor(&frame.payload))?;
-        if body.size() > self.ours.message {
-            return self.too_large(frame);
+        let most = self.most(&body);
+        if body.size() > most {
+            return self.too_large(frame, most);
         }
         let answer = match body.decompress() {
             Ok(body) => Ok((encoding, body)),

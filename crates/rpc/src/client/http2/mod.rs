@@ -180,12 +180,12 @@ fn due(limit: Option<Duration>) -> Option<Instant> {
 
 /// The one message of an answer.
 async fn single(response: ResponseFuture, style: Style, options: &Options) -> Result<Bytes, Stop> {
-    let most = options.client.limits.message_bytes;
+    let limits = options.client.limits;
     let said = options.said.clone();
     if style.protocol == Protocol::Connect {
-        return response::bare(response, style, most, said).await;
+        return response::bare(response, style, limits, said).await;
     }
-    let mut response = Response::begin(response, style, most, said).await?;
+    let mut response = Response::begin(response, style, limits, said).await?;
     let (mut message, mut messages) = (Bytes::new(), 0);
     while let Some(next) = response.next(0).await? {
         (message, messages) = (next.message, messages + 1);

@@ -6,7 +6,7 @@ use crate::{AnswerHeaders, Code, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::Frame;
 use dovetail_protocol::grpc::{Trailers, read_web_end};
-use dovetail_protocol::{Failure, Headers, connect};
+use dovetail_protocol::{ConnectionLimits, Failure, Headers, connect};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
 use http::header::CONTENT_TYPE;
@@ -69,11 +69,11 @@ impl From<Broken> for Stop {
 }
 
 impl Response {
-    /// Waits for the headers. Messages have at most so many bytes; what is said beside them is left in `said`.
+    /// Waits for the headers. Messages are within these limits; what is said beside them is left in `said`.
     pub(super) async fn begin(
         response: ResponseFuture,
         style: Style,
-        most: usize,
+        limits: ConnectionLimits,
         said: Option<AnswerHeaders>,
     ) -> Result<Self, Stop> {
         let (head, body) = response.await?.into_parts();
@@ -93,7 +93,7 @@ impl Response {
         let messages = match is_all(style, &head, all)? {
             true => None,
             false => {
-                let messages = Messages::new(coding(style, &head), body, most);
+                let messages = Messages::new(coding(style, &head), body, limits);
                 Some(messages.ending_with(style.end_flag()))
             }
         };
@@ -169,7 +169,7 @@ impl Response {
 pub(super) async fn bare(
     response: ResponseFuture,
     style: Style,
-    most: usize,
+    limits: ConnectionLimits,
     said: Option<AnswerHeaders>,
 ) -> Result<Bytes, Stop> {
     let (head, body) = response.await?.into_parts();
@@ -181,7 +181,7 @@ pub(super) async fn bare(
     if head.status == 200 {
         check_type(style, &head)?;
     }
-    let message = whole(body, most).await?;
+    let message = whole(body, limits).await?;
     let coding = coding(style, &head);
     let frame = Frame {
         compressed: coding.as_deref().is_some_and(|name| name != b"identity"),
@@ -191,7 +191,7 @@ pub(super) async fn bare(
     let Plain {
         message,
         compressed,
-    } = plain(frame, coding.as_deref(), most).map_err(Broken::from)?;
+    } = plain(frame, coding.as_deref(), &limits).map_err(Broken::from)?;
     if let Some(said) = &said {
         said.set_compressed(compressed);
     }
@@ -205,8 +205,9 @@ pub(super) async fn bare(
 }
 
 /// All of a body, which may have so many bytes.
-async fn whole(body: RecvStream, most: usize) -> Result<Bytes, Stop> {
-    let mut pieces = Messages::new(None, body, most);
+async fn whole(body: RecvStream, limits: ConnectionLimits) -> Result<Bytes, Stop> {
+    let mut pieces = Messages::new(None, body, limits);
+    let most = limits.message_bytes;
     let mut whole = BytesMut::new();
     while let Some(piece) = poll_fn(|context| pieces.poll_piece(context)).await? {
         if whole.len() + piece.len() > most {

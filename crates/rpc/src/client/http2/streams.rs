@@ -9,7 +9,7 @@ use crate::streams::StreamCall;
 use crate::web::{Exchange, Plain, Style};
 use crate::{AnswerHeaders, Execution, Method, Status};
 use bytes::Bytes;
-use dovetail_protocol::Failure;
+use dovetail_protocol::{ConnectionLimits, Failure};
 use dovetail_wire::Encode;
 use h2::client::ResponseFuture;
 use h2::{Reason, SendStream};
@@ -44,7 +44,7 @@ impl Connection {
             connection: self.clone(),
             exchange,
             style,
-            most: options.client.limits.message_bytes,
+            limits: options.client.limits,
             said: options.said.clone(),
             due,
             _open: open,
@@ -59,7 +59,7 @@ struct Driver {
     connection: Connection,
     exchange: Arc<Exchange>,
     style: Style,
-    most: usize,
+    limits: ConnectionLimits,
     said: Option<AnswerHeaders>,
     /// When the call is over.
     due: Option<Instant>,
@@ -91,7 +91,7 @@ impl Driver {
 
     async fn receive(&self, response: ResponseFuture) -> Result<(), Stop> {
         let said = self.said.clone();
-        let mut response = Response::begin(response, self.style, self.most, said).await?;
+        let mut response = Response::begin(response, self.style, self.limits, said).await?;
         while let Some(message) =
             poll_fn(|context| self.poll_message(&mut response, context)).await?
         {

@@ -168,6 +168,9 @@ impl<'a> Connection<'a> {
                     _ => return Ok(()),
                 }
             }
+            if self.session.is_over() && self.flight.is_empty() {
+                self.session.refuse_received();
+            }
             if self.session.ends() && self.flight.is_empty() {
                 break;
             }
@@ -204,7 +207,7 @@ impl<'a> Connection<'a> {
             && let Some(call) = self.flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
-            if alone && !self.flight.running.is_empty() {
+            if !self.flight.running.is_empty() && (alone || !self.session.affords(&call)) {
                 self.flight.held = Some(call);
                 break;
             }
@@ -248,7 +251,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Most handlers are ready at once; the others join the flight.
-    fn start(&mut self, call: Box<Incoming>) {
+    fn start(&mut self, mut call: Box<Incoming>) {
         let most = self.shared.limits.calls_per_connection;
         if self.flight.running.len() >= most {
             let why = format!("the connection has {most} calls waiting");
@@ -257,10 +260,12 @@ impl<'a> Connection<'a> {
                 .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }
-        if self.pooled && self.session.no_room().is_none() {
+        if self.pooled && self.session.no_room().is_none() && self.session.charge(&mut call) {
             let waiting = Waits::new(&call);
             let answer = self.session.in_pool(call);
-            return self.flight.join(self.shared, answer, waiting);
+            return self
+                .flight
+                .join(self.shared, answer, waiting, self.session.share());
         }
         if self.out.is_new() {
             self.out = spares::outbox();
@@ -273,7 +278,10 @@ impl<'a> Connection<'a> {
         let mut now = Context::from_waker(Waker::noop());
         match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => self.out.put(answer),
-            Poll::Pending => self.flight.join(self.shared, running, waiting),
+            Poll::Pending => {
+                self.flight
+                    .join(self.shared, running, waiting, self.session.share());
+            }
         }
     }
 
@@ -292,7 +300,10 @@ impl<'a> Connection<'a> {
         let streams = streams.filter(|_| !self.flight.is_empty());
         let full = self.session.full().is_some();
         let items = self.session.expects_items();
-        let receives = (!self.session.ends() || self.session.drains()) && self.has_room() && !full;
+        let receives = (!self.session.ends() || self.session.drains())
+            && self.has_room()
+            && !self.session.is_over()
+            && !full;
         if !receives {
             self.session.hold();
         }

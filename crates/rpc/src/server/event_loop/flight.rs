@@ -2,13 +2,14 @@
 
 use crate::buffers::Gathered;
 use crate::incoming::Incoming;
-use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::running::{Waiting, outcome};
+use crate::server::{Charge, SMALL, Share, Shared};
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio::task::unconstrained;
@@ -27,9 +28,14 @@ impl Future for Answer<'_> {
     }
 }
 
+/// What a call takes whose handler waits, but for its parameters: more or less.
+const CALL: usize = 1 << 10;
+
 /// What is known of a call whose handler waits.
 pub(super) struct Waits {
     oneway: bool,
+    /// Of parameters that are not charged otherwise.
+    weight: usize,
     waiting: Waiting,
 }
 
@@ -38,6 +44,9 @@ impl Waits {
         let (reply, deadline) = (call.reply.clone(), call.deadline);
         Waits {
             oneway: call.oneway,
+            weight: Some(call.weight())
+                .filter(|weight| *weight < SMALL)
+                .unwrap_or(0),
             waiting: Waiting { reply, deadline },
         }
     }
@@ -68,8 +77,15 @@ impl<'a> Flight<'a> {
         &mut self,
         shared: &'a Shared,
         answer: impl Future<Output = Gathered> + 'a,
-        Waits { oneway, waiting }: Waits,
+        Waits {
+            oneway,
+            waiting,
+            weight,
+        }: Waits,
+        share: Option<&Arc<Share>>,
     ) {
+        let mut charge = Charge::new(share);
+        charge.add(CALL + weight);
         let place = Place::take(&shared.waiting);
         let call = waiting.reply.cancelled_as();
         let (answer, cancel) = abortable(answer);
@@ -82,7 +98,7 @@ impl<'a> Flight<'a> {
         let answer = Box::pin(unconstrained(async move {
             let answer = outcome(shared, answer, waiting).await;
             unanswered.answered();
-            drop(place);
+            drop((place, charge));
             (call, answer)
         }));
         self.running.push(Answer { oneway, answer });

@@ -134,7 +134,8 @@ impl Ask {
             return Err(Refusal::not_by_get());
         }
         let message = match call.gzip {
-            true => gunzip(&call.message, limits.message_bytes).map_err(Refusal::of)?,
+            true => gunzip(&call.message, limits.decompressed(call.message.len()))
+                .map_err(Refusal::of)?,
             false => call.message,
         };
         let style = Style::new(Protocol::Connect, call.codec);

@@ -3,19 +3,20 @@
 use super::{Ask, MESSAGES};
 use crate::web::{Plain, Protocol, plain};
 use crate::{Code, Execution, Status};
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::envelope::{Assembler, FrameError};
 use dovetail_protocol::grpc::Text;
 use dovetail_wire::Bytes;
 
-/// The messages of a body, each of at most so many bytes, and how it ends: with an error where what follows them is none.
+/// The messages of a body, each within these limits, and how it ends: with an error where what follows them is none.
 /// All of them together have at most [`MESSAGES`] times as many, also after decompression.
 pub(super) fn messages(
     ask: &Ask,
     body: &Bytes,
-    most: usize,
+    limits: ConnectionLimits,
 ) -> (std::vec::IntoIter<Plain>, Result<(), Status>) {
     let mut found = Vec::new();
-    let end = letters(ask, body).and_then(|body| read(ask, body, most, &mut found));
+    let end = letters(ask, body).and_then(|body| read(ask, body, limits, &mut found));
     (found.into_iter(), end)
 }
 
@@ -29,11 +30,21 @@ fn letters(ask: &Ask, body: &Bytes) -> Result<Bytes, Status> {
     bytes.map_err(|error| refused(Code::InvalidArgument, error.to_string()))
 }
 
-fn read(ask: &Ask, mut body: Bytes, most: usize, found: &mut Vec<Plain>) -> Result<(), Status> {
+fn read(
+    ask: &Ask,
+    mut body: Bytes,
+    limits: ConnectionLimits,
+    found: &mut Vec<Plain>,
+) -> Result<(), Status> {
+    let most = limits.message_bytes;
     let mut assembler = Assembler::new(most);
     let mut left = most.saturating_mul(MESSAGES);
     while let Some(frame) = assembler.take(&mut body).map_err(broken)? {
-        let message = plain(frame, ask.coding.as_deref(), most.min(left))?;
+        let limits = ConnectionLimits {
+            message_bytes: most.min(left),
+            ..limits
+        };
+        let message = plain(frame, ask.coding.as_deref(), &limits)?;
         left = left.saturating_sub(message.message.len());
         found.push(message);
     }

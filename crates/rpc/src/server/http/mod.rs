@@ -165,6 +165,22 @@ impl Http {
         }
     }
 
+    /// The bytes of a request, or of a message of a socket, that have been taken in.
+    pub(super) fn held(&self) -> usize {
+        match &self.socket {
+            Some(socket) => socket.held(),
+            None => self.connection.held(),
+        }
+    }
+
+    /// More has come of a message than is held for a peer.
+    pub(super) fn too_much(&mut self, size: u64, limit: usize) -> Fault {
+        match &self.socket {
+            Some(socket) => Fault::WebSocket(socket.too_much(size, limit)),
+            None => Fault::Http(self.connection.too_much()),
+        }
+    }
+
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
         match &self.socket {
             Some(socket) => Ok(socket.end(input)?),
@@ -209,7 +225,7 @@ fn enveloped(
     shared: &Shared,
 ) -> Result<Box<Incoming>, Response> {
     let style = ask.style;
-    let (mut messages, end) = messages(&ask, body, shared.limits.connection.message_bytes);
+    let (mut messages, end) = messages(&ask, body, shared.limits.connection);
     let streams = ask.method.filter(|method| method.kind.streams());
     let exchange = streams.map(|method| Exchange::at_callee(method, shared.limits.message, style));
     let parameters = match (ask.method, &exchange) {

@@ -210,6 +210,17 @@ impl Socket {
         Error::TooSlow { limit }
     }
 
+    /// The bytes of a message that has come in part.
+    pub(super) fn held(&self) -> usize {
+        self.reader.held()
+    }
+
+    /// More has come of a message than is held for a peer.
+    pub(super) fn too_much(&self, size: u64, limit: usize) -> Error {
+        self.lost();
+        Error::TooLarge { size, limit }
+    }
+
     /// The connection has ended.
     pub(super) fn end(&self, input: &BytesMut) -> Result<(), Error> {
         match input.is_empty() && !self.reader.is_within() {

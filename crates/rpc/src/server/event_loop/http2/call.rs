@@ -80,10 +80,12 @@ impl<'a> Call<'a> {
         arriving: &'a Cell<usize>,
     ) -> Result<Answered, Stop> {
         let shared = self.place.shared;
-        let most = self.limits().connection.message_bytes;
+        let share = self.place.session.share();
+        let limits = self.limits().connection;
+        let most = limits.message_bytes;
         if let Some(ask) = head::grpc(head, shared) {
-            let messages = Messages::new(coding(&head.headers), body, most);
-            let request = Request::new(messages, most, arriving);
+            let messages = Messages::new(coding(&head.headers), body, limits);
+            let request = Request::new(messages, most, arriving, share);
             return self.enveloped(ask?, request).await;
         }
         let mut asked = head::request(head);
@@ -91,16 +93,17 @@ impl<'a> Call<'a> {
         match Ask::enveloped(&asked, shared) {
             Some(Err(answer)) => Ok(Answered::Known(answer)),
             Some(Ok(ask)) => {
-                let messages = Messages::new(ask.coding.clone(), body, most);
+                let messages = Messages::new(ask.coding.clone(), body, limits);
                 let messages = match ask.style.protocol {
                     Protocol::GrpcWeb { text: true } => messages.in_text(),
                     _ => messages,
                 };
-                self.enveloped(ask, Request::new(messages, most, arriving))
+                self.enveloped(ask, Request::new(messages, most, arriving, share))
                     .await
             }
             None => {
-                let mut request = Request::new(Messages::new(None, body, most), most, arriving);
+                let mut request =
+                    Request::new(Messages::new(None, body, limits), most, arriving, share);
                 asked.body = self.in_time(request.body()).await?;
                 drop(request);
                 match Ask::single(&asked, shared) {
@@ -264,14 +267,14 @@ fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut
 }
 
 /// Runs the handler of a call.
-async fn run(place: &Place<'_>, call: Box<Incoming>) -> Gathered {
+async fn run(place: &Place<'_>, mut call: Box<Incoming>) -> Gathered {
     let Place {
         shared,
         session,
         pooled,
         ..
     } = *place;
-    if !pooled || session.no_room().is_some() {
+    if !pooled || session.no_room().is_some() || !session.charge(&mut call) {
         let running = session.start(call, Vec::new());
         let _place = flight::Place::take(&shared.waiting);
         return running.await;

@@ -3,11 +3,13 @@
 use super::head::refused;
 use crate::grpc::{Broken, Messages};
 use crate::server::http::no_single_message;
+use crate::server::{Charge, Share};
 use crate::web::Plain;
-use crate::{Code, Status};
+use crate::{Code, Execution, Status};
 use bytes::{Bytes, BytesMut};
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Messages that arrive on the streams of one connection at the same time: so many of the largest.
@@ -19,6 +21,9 @@ pub(super) struct Request<'a> {
     /// Bytes that a message may have.
     most: usize,
     arriving: Arriving<'a>,
+    /// Bytes of messages that have been taken, and not handed on.
+    taken: usize,
+    charge: Charge,
 }
 
 /// Why a call is over before there is an answer.
@@ -44,8 +49,14 @@ impl From<Broken> for Stop {
 }
 
 impl<'a> Request<'a> {
-    /// `all` are the bytes of messages that have arrived in part, on all streams of the connection.
-    pub(super) fn new(messages: Messages, most: usize, all: &'a Cell<usize>) -> Self {
+    /// `all` are the bytes of messages that have arrived in part, on all streams of the connection; what is held is charged to
+    /// `share`.
+    pub(super) fn new(
+        messages: Messages,
+        most: usize,
+        all: &'a Cell<usize>,
+        share: Option<&Arc<Share>>,
+    ) -> Self {
         Request {
             messages,
             most,
@@ -54,6 +65,8 @@ impl<'a> Request<'a> {
                 mine: 0,
                 most: most.saturating_mul(LARGEST_AT_A_TIME),
             },
+            taken: 0,
+            charge: Charge::new(share),
         }
     }
 
@@ -64,12 +77,28 @@ impl<'a> Request<'a> {
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Plain>, Stop>> {
         let polled = self.messages.poll_next(waiting, context);
-        self.arriving.set(self.messages.partial())?;
+        let partial = self.messages.partial();
+        self.arriving.set(partial)?;
+        self.hold(partial + waiting)?;
         polled.map_err(Stop::from)
     }
 
     async fn next(&mut self) -> Result<Option<Plain>, Stop> {
-        poll_fn(|context| self.poll_next(0, context)).await
+        let next = poll_fn(|context| self.poll_next(0, context)).await?;
+        if let Some(Plain { message, .. }) = &next {
+            self.taken += message.len();
+            self.hold(0)?;
+        }
+        Ok(next)
+    }
+
+    /// Charges the client for what is held of the request.
+    fn hold(&mut self, bytes: usize) -> Result<(), Status> {
+        let held = self.charge.follow(self.taken + bytes);
+        held.map_err(|over| {
+            self.charge.refused();
+            Status::from(over).with_execution(Execution::NotStarted)
+        })
     }
 
     /// The message of a request that has one.
@@ -93,6 +122,7 @@ impl<'a> Request<'a> {
         while let Some(piece) = poll_fn(|context| self.messages.poll_piece(context)).await? {
             let length = body.len() + piece.len();
             self.arriving.set(length)?;
+            self.hold(length)?;
             if length > self.most {
                 let what = format!("a message of more than {} bytes", self.most);
                 return Err(refused(Code::ResourceExhausted, what).into());
