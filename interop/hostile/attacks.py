@@ -1,5 +1,6 @@
 """The attacks: bytes of a client without any login, and the bounds that the server keeps."""
 
+import gzip
 import struct
 import time
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from target import Peer
 from wires import http, http2, msgpack, own, thrift, varint
 
 ALL = ("loops", "threads", "pool", "single")
-# HTTP/2 needs an event loop.
-LOOPS = ("loops", "single")
+# The models with HTTP/2.
+LOOPS = ("loops", "pool", "single")
 
 ATTACKS = []
 
@@ -131,7 +132,39 @@ def zstd_zeros(target):
     assert not peer.over, "the connection ended"
 
 
+def entries(count):
+    """Parameters of `entries`: so many structs without a field, of one byte each."""
+    return b"\x31" + varint(count) + b"\x10", count + 1
+
+
+@attack("60 calls of few bytes of zstd, with a million structs each", "own", memory=96, cpu=3, limits=("memory=256",))
+def zstd_lists(target):
+    head, zeros = entries(1_000_000)
+    peer = target.connect()
+    peer.send(own.greeting(), own.bind(b"entries"),
+              *(own.zstd_call(2 * number + 1, head, 0, zeros) for number in range(60)))
+    peer.read(seconds=1.5)
+
+
+@attack("7 KB of zstd that are 64 MB", "own", memory=24, cpu=0.5)
+def zstd_ratio(target):
+    size = 64 * 1000 * 1000
+    peer = target.connect()
+    peer.send(own.greeting(), own.bind(b"size"), own.zstd_call(1, b"\x2d" + varint(size), 0, size, b"\0"))
+    # STATUS of call 1.
+    expect(peer.read(lambda data: b"\x07\x01\0\0\0" in data, 3), b"\x07\x01\0\0\0")
+
+
 # ----- Thrift
+
+@attack("600,000 maps of one entry", "thrift", memory=200, cpu=2, delay=1)
+def small_maps(target):
+    entry = b"\x0d\0\x01\x0b\x0a\0\0\0\x01\0\0\0\0" + bytes(8) + b"\0"
+    count = 600_000
+    peer = target.connect()
+    peer.send(thrift.call(b"entries", b"\x0f\0\x01\x0c" + struct.pack(">I", count) + entry * count + b"\0"))
+    expect(peer.read(lambda data: b"entries" in data, 5), b"entries")
+
 
 @attack("a name of two gigabytes", "thrift")
 def long_name(target):
@@ -195,6 +228,14 @@ def foreign_page(target):
     peer = target.connect()
     peer.send(http.post("/", b'[1,"ping",1,7,{}]', "Content-Type: text/plain"))
     expect(peer.read(lambda data: b"\r\n\r\n" in data, 3), b"HTTP/1.1 415")
+
+
+@attack("19 KB of gzip that are 1.2 million objects", "http", memory=200, cpu=2, delay=1)
+def gzip_objects(target):
+    body = gzip.compress(b'{"value":[' + b'{"a":1},' * 1_200_000 + b"0]}", 9)
+    peer = target.connect()
+    peer.send(http.post("/Target/value", body, "Content-Encoding: gzip"))
+    expect(peer.read(lambda data: b"\r\n\r\n" in data, 5), b"HTTP/1.1 4")
 
 
 @attack("a body in chunks of one byte, for ever", "http", limits=("transfer=700", "rate_grace=300"))

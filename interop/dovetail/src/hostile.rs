@@ -47,16 +47,16 @@ fn count(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX)
 }
 
-/// Sets a limit of time that an attack needs to be shorter than its default: `NAME=MILLISECONDS`.
+/// Sets a limit that an attack needs to be lower than its default: `NAME=NUMBER`, times in milliseconds, memory in MiB.
 pub(crate) fn limit(limits: &mut ServerLimits, setting: &str) -> Result<(), String> {
-    let (name, time) = setting
-        .split_once('=')
-        .ok_or("a limit is NAME=MILLISECONDS")?;
-    let time = time
+    let (name, number) = setting.split_once('=').ok_or("a limit is NAME=NUMBER")?;
+    let number: u32 = number
         .parse()
         .map_err(|problem| format!("{setting}: {problem}"))?;
-    let time = Duration::from_millis(time);
+    let time = Duration::from_millis(number.into());
     match name {
+        "memory" => limits.memory = Some((number as usize) << 20),
+        "connections" => limits.connections = number as usize,
         "handshake" => limits.handshake = time,
         "idle" => limits.idle = time,
         "transfer" => limits.transfer = time,

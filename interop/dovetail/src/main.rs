@@ -43,7 +43,7 @@ use tls::TLS;
 use tokio::runtime;
 
 const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
-       dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single] [--limit NAME=MILLISECONDS]
+       dovetail-peer CONTRACT server FLAGS [--model loops|threads|pool|single] [--limit NAME=NUMBER]
        dovetail-peer http2 server FLAGS --model bare
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER

@@ -96,7 +96,7 @@ pub(super) fn enter(
             ..Entered::plain(stream.clone())
         }));
     }
-    let shaken = shake(stream.clone(), tls.session()?, &received, deadline);
+    let shaken = shake(stream.clone(), tls.session(false)?, &received, deadline);
     note(&shaken, &shared.counters);
     match shaken {
         Ok((stream, peer)) => Ok(Some(Entered {

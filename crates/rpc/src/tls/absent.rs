@@ -24,7 +24,7 @@ impl ServerTls {
         match *self {}
     }
 
-    pub(crate) fn session(&self) -> io::Result<Session> {
+    pub(crate) fn session(&self, _: bool) -> io::Result<Session> {
         match *self {}
     }
 }

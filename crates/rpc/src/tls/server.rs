@@ -8,9 +8,11 @@ use rustls::{ServerConfig, ServerConnection};
 use std::io;
 use std::sync::Arc;
 
-/// The protocols that a server agrees on with clients that name some (ALPN, RFC 7301), the best one first. Those that know
-/// both versions of HTTP get 1.1: of HTTP/2 only gRPC is spoken.
-const PROTOCOLS: [&[u8]; 3] = [b"dovetail/1", b"http/1.1", b"h2"];
+/// The protocols that a server on event loops agrees on with clients that name some (ALPN, RFC 7301), the best one first.
+const WITH_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"h2", b"http/1.1"];
+
+/// The protocols of the models without HTTP/2. A client that names `h2` alone is told so in its own wire.
+const WITHOUT_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"http/1.1", b"h2"];
 
 /// What a server shows of itself over TLS, and whom it lets in. A cheap handle: clones share one state, and
 /// [`reload`](Self::reload) of any of them counts for the server.
@@ -47,18 +49,29 @@ struct Settings {
     clients: Option<(Pem, ClientCertificate)>,
 }
 
-impl Source for Settings {
-    type Config = ServerConfig;
+/// One configuration for each order of protocols. They share sessions and certificates.
+struct Configs {
+    with_http2: Arc<ServerConfig>,
+    without_http2: Arc<ServerConfig>,
+}
 
-    fn load(&self) -> io::Result<ServerConfig> {
+impl Source for Settings {
+    type Config = Configs;
+
+    fn load(&self) -> io::Result<Configs> {
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| explain(&error))?
             .with_client_cert_verifier(self.verifier()?);
         let identity = SingleCertAndKey::from(self.identity.load()?);
         let mut config = builder.with_cert_resolver(Arc::new(identity));
-        config.alpn_protocols = PROTOCOLS.map(Vec::from).into();
-        Ok(config)
+        config.alpn_protocols = WITHOUT_HTTP2.map(Vec::from).into();
+        let without_http2 = Arc::new(config.clone());
+        config.alpn_protocols = WITH_HTTP2.map(Vec::from).into();
+        Ok(Configs {
+            with_http2: Arc::new(config),
+            without_http2,
+        })
     }
 }
 
@@ -121,9 +134,14 @@ impl ServerTls {
         clients.is_some_and(|(_, wanted)| wanted == ClientCertificate::Required)
     }
 
-    /// One end of a connection.
-    pub(crate) fn session(&self) -> io::Result<Session> {
-        let session = ServerConnection::new(self.0.config());
+    /// Returns one end of a connection; `http2` says whether the connection can go on in HTTP/2.
+    pub(crate) fn session(&self, http2: bool) -> io::Result<Session> {
+        let configs = self.0.config();
+        let config = match http2 {
+            true => &configs.with_http2,
+            false => &configs.without_http2,
+        };
+        let session = ServerConnection::new(config.clone());
         Ok(session.map_err(|error| explain(&error))?.into())
     }
 }

@@ -193,7 +193,9 @@ fn what_is_compressed_is_charged_for_what_it_becomes() {
             let said = raw.rest().unwrap();
             let said = String::from_utf8_lossy(&said);
             assert!(said.contains(why), "{what}: {said:?}");
-            until(&format!("nothing is held: {what}"), || running.memory() == 0);
+            until(&format!("nothing is held: {what}"), || {
+                running.memory() == 0
+            });
             assert_eq!(running.counters().refused_memory > 0, runs > 0, "{what}");
             assert!(running.shutdown(LONG), "{what}");
         }
@@ -247,7 +249,9 @@ fn what_is_decoded_is_charged() {
             assert_eq!(code, Code::ResourceExhausted, "{what}: {why}");
             assert!(why.contains("the server holds too much"), "{what}: {why}");
             assert_eq!(running.counters().refused_memory, 1, "{what}");
-            until(&format!("nothing is held: {what}"), || running.memory() == 0);
+            until(&format!("nothing is held: {what}"), || {
+                running.memory() == 0
+            });
             drop((channel, callers));
             assert!(running.shutdown(LONG), "{what}");
         }
@@ -333,7 +337,9 @@ fn calls_wait_or_are_refused_where_too_much_is_held() {
             assert!(well == CALLS || refuses, "{what}: {calls:?}");
             let counted = running.counters().refused_memory;
             assert_eq!(counted, (CALLS - well) as u64, "{what}");
-            until(&format!("nothing is held: {what}"), || running.memory() == 0);
+            until(&format!("nothing is held: {what}"), || {
+                running.memory() == 0
+            });
             drop((channel, callers));
             assert!(running.shutdown(LONG), "{what}");
         }
@@ -396,7 +402,9 @@ fn what_has_been_received_is_charged() {
             let counters = running.counters();
             let counted = (counters.refused_memory, counters.protocol_errors);
             assert_eq!(counted, (index as u64 + 1, index as u64 + 1), "{what}");
-            until(&format!("nothing is held: {what}"), || running.memory() == 0);
+            until(&format!("nothing is held: {what}"), || {
+                running.memory() == 0
+            });
         }
         assert!(running.shutdown(LONG), "{model:?}");
     }

@@ -612,3 +612,23 @@ fn only_what_was_agreed_on_is_spoken() {
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }
+
+/// Clients that name both versions of HTTP get the newer one, where the model has it.
+#[test]
+fn http2_is_preferred() {
+    let authority = Authority::new();
+    let tls = authority.sign(NAMES).server();
+    for model in MODELS {
+        let running = start(*model, &tls);
+        let has_http2 = cfg!(feature = "grpc") && *model != Model::ThreadPerConnection;
+        let wanted: &[u8] = if has_http2 { b"h2" } else { b"http/1.1" };
+        let mut stream = TcpStream::connect(place(&running)).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let mut client = naming(&authority, &[b"h2", b"http/1.1"]);
+        while client.is_handshaking() {
+            client.complete_io(&mut stream).unwrap();
+        }
+        assert_eq!(client.alpn_protocol(), Some(wanted), "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}

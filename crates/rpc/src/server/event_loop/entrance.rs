@@ -50,7 +50,7 @@ pub(super) async fn enter(
             ..Entered::plain(stream)
         }));
     }
-    let over = AsyncTls::over(stream, tls.session()?)?;
+    let over = AsyncTls::over(stream, tls.session(cfg!(feature = "grpc"))?)?;
     let shaken = timeout_at(deadline, over.shake(&received)).await;
     let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
     note(&shaken, counters);

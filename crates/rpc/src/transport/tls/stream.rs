@@ -235,7 +235,7 @@ mod tests {
         let client = ClientTls::roots(chain.as_bytes()).unwrap();
         let sessions = [
             client.session("localhost:1", None).unwrap(),
-            server.session().unwrap(),
+            server.session(false).unwrap(),
         ];
         let (left, right) = memory_pair();
         let ends: [Arc<dyn Stream>; 2] = [Arc::new(left), Arc::new(right)];
