@@ -139,6 +139,7 @@ class Reader:
     def __init__(self, data: bytes):
         self.data, self.at = bytes(data), 0
         self.nodes: dict[int, Definition] = {}  # those that references lead to, by number
+        self.later: list[tuple[dict[str, Any], Type]] = []  # those that come behind the value, the next one last
 
     def left(self) -> int:
         return len(self.data) - self.at
@@ -194,6 +195,13 @@ class Reader:
     def node(self, number: int, definition: Definition) -> None:
         need(number >= 0 and number not in self.nodes, IDENTITY, f"{number} is no number of a new node")
         self.nodes[number] = definition
+
+    def behind(self, number: int, type: Type) -> dict[str, Any]:
+        """A node that comes behind the value."""
+        self.node(number, type.definition)
+        node = {"#node": number}
+        self.later.append((node, type))
+        return node
 
     def again(self, number: int, definition: Definition) -> dict[str, Any]:
         need(self.nodes.get(number) is definition, IDENTITY, f"there is no node {number} of the type {definition.name}")
@@ -290,6 +298,8 @@ def tagless_member(reader: Reader, members: list[Definition], depth: int) -> dic
 def tagless_ref(reader: Reader, type: Type, depth: int) -> dict[str, Any] | None:
     """None where it leads to nothing."""
     number = reader.varint()
+    if number == len(reader.nodes) + 2:
+        return reader.behind(number - 2, type)
     if number > 1:
         return reader.again(number - 2, type.definition)
     if number == 0:
@@ -364,7 +374,7 @@ def tagged_struct(reader: Reader, type: Type, depth: int) -> dict[str, Any]:
         value = tagged(reader, code, one and one.type, depth)
         if first and is_node and id == AGAIN:
             need(not reader.byte(), IDENTITY, "a node that comes again has no other fields")
-            return reader.again(value, declared)
+            return reader.again(value, declared) if value >= 0 else reader.behind(-1 - value, type)
         if first and is_node and id == NODE:
             reader.node(value, declared)
             values["#node"] = value
@@ -386,6 +396,13 @@ def tagged_struct(reader: Reader, type: Type, depth: int) -> dict[str, Any]:
 def decode(body: bytes, definition: Definition | None, is_tagged: bool) -> dict[str, Any]:
     """The whole of a body: parameters, an answer, an item, the exception of a stream."""
     reader, type = Reader(body), Type(Code.STRUCT, definition=definition)
-    value = tagged(reader, Code.STRUCT, type) if is_tagged else tagless(reader, type)
+
+    def read(type: Type) -> Any:
+        return tagged(reader, Code.STRUCT, type) if is_tagged else tagless(reader, type)
+
+    value = read(type)
+    while reader.later:
+        node, type = reader.later.pop()
+        node.update(read(type))
     reader.end()
     return value

@@ -133,6 +133,22 @@ class Values(unittest.TestCase):
                 self.assertEqual(decode(bytes.fromhex(plain), definition(type), False), {"value": value})
                 self.assertEqual(decode(tagged(with_code), definition(type), True), {"value": value})
 
+    def test_nodes_behind_the_value(self) -> None:
+        """A circle of two, and of an animal, each behind the value. The one that is named last comes first."""
+        second = {"#node": 1, "friend": {"#ref": 0}, "bonds": []}
+        first = {"#node": 0, "friend": second, "bonds": [], "pet": {"#node": 2, **CAT}}
+        value = {"friend": first, "bonds": []}
+        plain = bytes.fromhex("02 00 00  03 00 04  01 0141 01  02 00 00")
+        person, cat = f"30{AGAIN}03 00", f"{TYPE}03436174 0c020141 2101 00"
+        with_tags = tagged(f"10 30{AGAIN}01 00 00") + bytes.fromhex(f"{person} 50{AGAIN}05 00 00 {cat} 30{AGAIN}00 00 00")
+        self.assertEqual(decode(plain, definition("Person"), False), {"value": value})
+        del value["bonds"], first["bonds"], second["bonds"]
+        self.assertEqual(decode(with_tags, definition("Person"), True), {"value": value})
+        for body, is_tagged in (plain, False), (with_tags, True):
+            for broken in body[:-3], body + b"\0":
+                with self.subTest(body=broken.hex()), self.assertRaises(Broken):
+                    decode(broken, definition("Person"), is_tagged)
+
     def test_what_is_broken(self) -> None:
         for type, plain, with_code in BROKEN_VALUES:
             for body, is_tagged in (bytes.fromhex(plain), False), (tagged(with_code), True):

@@ -77,7 +77,7 @@ pub(crate) fn write_ref<W: Writer + ?Sized>(
         (Numbered::New(_), None) => Err(EncodeError::Unsupported {
             what: "a reference to a node that does not come before it",
         }),
-        (Numbered::Again(_), Some(_)) => Err(EncodeError::Unsupported {
+        (Numbered::Again(_) | Numbered::Later(_), _) => Err(EncodeError::Unsupported {
             what: "two nodes of one number",
         }),
     }
@@ -193,6 +193,8 @@ pub(crate) fn read_ref<'de, R: Reader<'de> + ?Sized>(
             }
             .into()),
         },
+        // Values that a schema drives hold one another.
+        Reference::Later(_) => Err(too_deep()),
         Reference::New { number, begun } => {
             let memory = block(size_of::<Value>()) + NODE_MEMORY;
             reader.budget().allocate(memory)?;

@@ -1,6 +1,6 @@
 //! The writers' half of the depth limit.
 
-use crate::limits::Stack;
+use crate::limits::{DEPTH, Stack};
 use crate::{EncodeError, Limits};
 
 /// How deep a writer is, and how deep it may go.
@@ -18,6 +18,12 @@ impl Depth {
             limits,
             stack: Stack::new(limits),
         }
+    }
+
+    /// True where what else there is should rather stand elsewhere: most of the depth that peers allow is used.
+    pub(crate) fn is_deep(&self) -> bool {
+        let most = self.limits.depth.min(DEPTH);
+        self.limits.depth - self.left >= most - most.div_ceil(4)
     }
 
     #[inline]

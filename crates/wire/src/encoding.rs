@@ -133,10 +133,16 @@ impl Encoding {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         match self {
-            Self::Tagless => value.encode(&mut tagless::Writer::to(out, limits)),
+            Self::Tagless => {
+                let mut writer = tagless::Writer::to(out, limits);
+                value.encode(&mut writer)?;
+                writer.finish()
+            }
             Self::Tagged => {
-                let writer: &mut dyn Writer = &mut tagged::Writer::new(out.buffer, limits);
-                value.encode(writer)
+                let mut writer = tagged::Writer::new(out.buffer, limits);
+                let erased: &mut dyn Writer = &mut writer;
+                value.encode(erased)?;
+                writer.finish()
             }
             Self::ThriftBinary => value.encode(&mut binary::Writer::to(out, limits)),
             Self::ThriftCompact => value.encode(&mut compact::Writer::to(out, limits)),
@@ -173,12 +179,14 @@ impl Encoding {
             Self::Tagless => {
                 let mut reader = tagless::Reader::shared(input, limits);
                 into.decode(&mut reader)?;
+                reader.finish()?;
                 Ok(reader.position())
             }
             Self::Tagged => {
                 let mut reader = tagged::Reader::shared(input, limits);
                 let erased: &mut dyn Reader<'_> = &mut reader;
                 into.decode(erased)?;
+                reader.finish()?;
                 Ok(reader.position())
             }
             Self::ThriftBinary => {

@@ -1,6 +1,9 @@
 use crate::grow::{Grow, block};
 use crate::{DecodeError, DecodeErrorKind};
 
+/// The depth that is allowed by default.
+pub(crate) const DEPTH: usize = 64;
+
 /// What decoding one message may cost. The message's own size is limited where it is framed, not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -16,7 +19,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            depth: 64,
+            depth: DEPTH,
             stack: 512 << 10,
             allocation: 128 << 20,
         }

@@ -29,7 +29,7 @@ impl fmt::Debug for Numbers {
 }
 
 impl Numbers {
-    fn undo(&self) {
+    pub(crate) fn undo(&self) {
         if let Some(numbers) = &self.0 {
             numbers.undo();
         }

@@ -2,7 +2,7 @@
 //! struct says more about itself than its fields. They come before all others, and a reader that does not
 //! know them keeps or skips them like any field.
 
-use crate::{Cursor, DecodeError, Field, Kind, NextField, Reader, UnknownValue};
+use crate::{Cursor, DecodeError, Field, Kind, NextField, Reader, Reference, UnknownValue};
 
 /// The struct has nothing else, and is the node of this number again.
 pub const AGAIN: i32 = 32765;
@@ -19,6 +19,16 @@ pub(crate) const TYPE_FIELD: Field<'static> = Field::new(TYPE, "type", Kind::Str
 
 pub(crate) fn is_reserved(id: i32) -> bool {
     matches!(id, AGAIN..=TYPE)
+}
+
+fn node_number(value: UnknownValue) -> Result<u64, DecodeError> {
+    let number = match value {
+        UnknownValue::I32(number) => u64::try_from(number).ok(),
+        UnknownValue::I64(number) => u64::try_from(number).ok(),
+        UnknownValue::Varint(number) => Some(number),
+        _ => None,
+    };
+    number.ok_or_else(|| DecodeError::malformed("the number of a node, which is none"))
 }
 
 /// A struct that has begun, of which the next field may have been looked at.
@@ -57,17 +67,24 @@ impl Begun {
         fields: &[Field<'_>],
         reader: &mut R,
     ) -> Result<Option<u64>, DecodeError> {
-        let Some(value) = self.reserved(id, fields, reader)? else {
+        let value = self.reserved(id, fields, reader)?;
+        value.map(node_number).transpose()
+    }
+
+    /// Which node comes again, if one does, or `later`: a negative number is that of a node behind the value, with all bits turned.
+    pub(crate) fn again<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        later: bool,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<Option<Reference>, DecodeError> {
+        let Some(value) = self.reserved(AGAIN, fields, reader)? else {
             return Ok(None);
         };
-        let number = match value {
-            UnknownValue::I32(number) => u64::try_from(number).ok(),
-            UnknownValue::I64(number) => u64::try_from(number).ok(),
-            UnknownValue::Varint(number) => Some(number),
-            _ => None,
-        };
-        let none = || DecodeError::malformed("the number of a node, which is none");
-        number.map(Some).ok_or_else(none)
+        match value {
+            UnknownValue::I32(number @ ..0) if later => Ok(Some(Reference::Later(!number as u64))),
+            value => node_number(value).map(Reference::Again).map(Some),
+        }
     }
 
     /// Refuses a struct that goes on.

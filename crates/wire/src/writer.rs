@@ -143,6 +143,10 @@ pub trait Writer {
     fn begin_reply(&mut self) -> Result {
         self.begin_struct()
     }
+    /// True where a new node stands behind the value, since it would be deep in it.
+    fn is_deep(&self) -> bool {
+        false
+    }
     /// The nodes that references lead to.
     fn nodes(&mut self) -> std::result::Result<&mut WrittenNodes, EncodeError> {
         Err(EncodeError::Unsupported { what: "references" })

@@ -9,7 +9,8 @@ mod zoo;
 
 use describe::from_hex;
 use dovetail_wire::{
-    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownValue, Value, reserved,
+    Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownValue, Value, extends,
+    family, message, reserved,
 };
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -145,7 +146,7 @@ fn a_list_of_ten_thousand_takes_no_stack() {
     assert_eq!(one, other);
     assert_ne!(one, line(9_999));
     assert!(format!("{one:?}").len() < 10_000);
-    for encoding in Encoding::BUILT_IN {
+    for encoding in nesting() {
         assert!(matches!(
             encoding.to_bytes(&one),
             Err(EncodeError::TooDeep { .. })
@@ -163,7 +164,7 @@ fn depth_is_limited_where_it_is_read() {
         depth: 200,
         ..Limits::default()
     };
-    for encoding in Encoding::BUILT_IN {
+    for encoding in nesting() {
         let mut out = Vec::new();
         encoding.encode(&line(100), &mut out, deep).unwrap();
         let read = encoding.from_bytes::<Person>(&out.into());
@@ -176,6 +177,14 @@ fn depth_is_limited_where_it_is_read() {
             "{encoding:?}"
         );
     }
+}
+
+/// The encodings in which a node stands where it is named for the first time, however deep that is.
+fn nesting() -> impl Iterator<Item = Encoding> {
+    let own = |encoding: &Encoding| matches!(encoding, Encoding::Tagless | Encoding::Tagged);
+    Encoding::BUILT_IN
+        .into_iter()
+        .filter(move |known| !own(known))
 }
 
 /// On a thread with so much stack.
@@ -199,7 +208,7 @@ fn raised_limits_of_depth() {
         stack: STACK - (1 << 20),
         ..raised
     };
-    for encoding in Encoding::BUILT_IN {
+    for encoding in nesting() {
         let bytes = with_stack(STACK, || {
             let (mut out, line) = (Vec::new(), line(LENGTH));
             encoding.encode(&line, &mut out, roomy).unwrap();
@@ -222,6 +231,86 @@ fn raised_limits_of_depth() {
             // What nobody knows is passed over or kept, and that ends as well.
             let _ = encoding.decode(&mut Empty::default(), &bytes, raised);
         });
+    }
+}
+
+/// On Dovetail's own wire the length of a list is no depth.
+#[test]
+fn long_lists() {
+    let roomy = Limits {
+        allocation: 2 << 30,
+        ..Limits::default()
+    };
+    let rows = [
+        (47, Limits::default()),
+        (48, Limits::default()),
+        (10_000, Limits::default()),
+        (1_000_000, roomy),
+    ];
+    with_stack(2 << 20, || {
+        for (length, limits) in rows {
+            let line = line(length);
+            for encoding in [Encoding::Tagless, Encoding::Tagged] {
+                let (mut out, mut back) = (Vec::new(), Person::default());
+                encoding.encode(&line, &mut out, limits).unwrap();
+                let bytes = Bytes::from(out);
+                let read = encoding.decode(&mut back, &bytes, limits);
+                assert_eq!(read, Ok(bytes.len()), "{encoding:?} {length}");
+                assert!(back == line, "{encoding:?} {length}");
+            }
+        }
+    });
+}
+
+/// A person, some of whose friends are deep in the message, and lead to each other in every direction.
+#[test]
+fn circles_behind_the_value() {
+    let length = 200;
+    let mut all: Vec<Arc<Person>> = Vec::new();
+    let first = Arc::new_cyclic(|first: &std::sync::Weak<Person>| {
+        let mut next = Ref::from(first);
+        for number in (1..length).rev() {
+            let bond = |to: Ref<Person>| Bond {
+                to,
+                ..Bond::default()
+            };
+            let later = all.iter().rev().step_by(7).take(3).cloned();
+            let mut children: Vec<Bond> = later.map(|later| bond(later.into())).collect();
+            children.push(bond(Ref::from(first)));
+            let person = Arc::new(Person {
+                friend: next,
+                children,
+                ..named(&number.to_string())
+            });
+            all.push(person.clone());
+            next = person.into();
+        }
+        Person {
+            friend: next,
+            ..named("0")
+        }
+    });
+    let root = Person {
+        friend: first.clone().into(),
+        ..Person::default()
+    };
+    for encoding in [Encoding::Tagless, Encoding::Tagged] {
+        let back = again(encoding, &root);
+        assert!(back == root, "{encoding:?}");
+        let first = back.friend.get().unwrap();
+        let (mut node, mut watched) = (first.clone(), Vec::new());
+        for number in 1..length {
+            watched.push(Arc::downgrade(&node));
+            node = node.friend.get().unwrap();
+            assert_eq!(node.name, number.to_string());
+            assert!(node.children.last().unwrap().to.is(&first));
+        }
+        assert!(node.friend.is(&first));
+        drop((back, first, node));
+        assert!(
+            watched.iter().all(|weak| weak.upgrade().is_none()),
+            "{encoding:?}"
+        );
     }
 }
 
@@ -343,11 +432,19 @@ fn references_to_nonsense_are_refused() {
             "children[].to: a reference to node 7, which is there twice"
         );
     }
-    // To one that is not there, to one far beyond, and to a friend as if it were a pet.
+    // To one behind the value that does not come, to one far beyond, and to a friend as if it were a pet.
     let rows = [
         (
             "00 02 00 00",
-            "friend: a reference to node 0, which has not come before it",
+            "name: the message ends in the middle of a value",
+        ),
+        (
+            "00 03 00 00",
+            "friend: a reference to node 1, which has not come before it",
+        ),
+        (
+            "00 02 00 02",
+            "pet: a reference to node 0, which is of another type",
         ),
         (
             "00 ffffffffffffffffff01 00 00",
@@ -361,6 +458,142 @@ fn references_to_nonsense_are_refused() {
     for (tagless, expected) in rows {
         let read = Encoding::Tagless.from_bytes::<Person>(&from_hex(tagless).into());
         assert_eq!(read.unwrap_err().to_string(), expected, "{tagless}");
+    }
+}
+
+/// The nodes of `interop/wire/test_encoding.py`, whose decoder is written from the specification alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Owner {
+    friend: Ref<Owner>,
+    bonds: Vec<Bond>,
+    pet: Ref<Pets>,
+}
+message!(Owner { 1 friend: Ref<Owner>, 2 bonds: Vec<Bond>, 3 pet: Ref<Pets>, });
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pet {
+    name: String,
+}
+message!(Pet as "Animal" { 1 name: String, });
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Hungry {
+    base: Pet,
+    hungry: bool,
+}
+message!(Hungry as "Cat" { 1 base.name: String, 2 hungry: bool [required], });
+extends!(Hungry: Pet);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Pets {
+    Pet(Pet),
+    Hungry(Hungry),
+}
+family!(Pets { Pet(Pet), Hungry(Hungry) });
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Parameters {
+    value: Owner,
+}
+message!(Parameters { 1 value: Owner, });
+
+#[test]
+fn bytes_behind_the_value() {
+    let first = Arc::new_cyclic(|first| Owner {
+        friend: Ref::new(Owner {
+            friend: Ref::from(first),
+            ..Owner::default()
+        }),
+        pet: Ref::new(Pets::Hungry(Hungry {
+            base: Pet {
+                name: "A".to_owned(),
+            },
+            hungry: true,
+        })),
+        ..Owner::default()
+    });
+    let value = Owner {
+        friend: first.into(),
+        ..Owner::default()
+    };
+    let expected = Parameters { value };
+    let rows = [
+        (
+            Encoding::Tagless,
+            "02 00 00  03 00 04  01 0141 01  02 00 00",
+        ),
+        (
+            Encoding::Tagged,
+            "30 30 04faff0301 00 00 00  30 04faff0303 00 50 04faff0305 00 00  \
+             0cfeff0303436174 0c020141 2101 00  30 04faff0300 00 00",
+        ),
+    ];
+    for (encoding, hex) in rows {
+        let read = encoding.from_bytes::<Parameters>(&from_hex(hex).into());
+        assert_eq!(read.as_ref(), Ok(&expected), "{encoding:?}");
+    }
+    // Where so little may be inside another value, all nodes are behind it.
+    let limits = Limits {
+        depth: 2,
+        ..Limits::default()
+    };
+    let mut out = Vec::new();
+    Encoding::Tagless
+        .encode(&expected.value, &mut out, limits)
+        .unwrap();
+    assert_eq!(out, from_hex(rows[0].1));
+}
+
+/// A node behind the value has to come, once, where there can be one, and to be of use.
+#[test]
+fn nonsense_behind_the_value() {
+    const LATER: &str = "04faff03 01 00";
+    fn refused<T: Value>(encoding: Encoding, hex: &str) -> String {
+        let read = encoding.from_bytes::<T>(&from_hex(hex).into());
+        read.err()
+            .map_or_else(String::new, |error| error.to_string())
+    }
+    type Row = (Encoding, fn(Encoding, &str) -> String, String, &'static str);
+    let rows: [Row; 6] = [
+        (
+            Encoding::Tagged,
+            refused::<Person>,
+            format!("50 {LATER} 00 00"),
+            "",
+        ),
+        (
+            Encoding::Tagged,
+            refused::<Person>,
+            format!("50 {LATER} 00"),
+            "the message ends in the middle of a value",
+        ),
+        (
+            Encoding::Tagged,
+            refused::<Person>,
+            format!("50 {LATER} 00 00 00"),
+            "1 bytes are left after the value",
+        ),
+        (
+            Encoding::Tagged,
+            refused::<Lonely>,
+            format!("50 {LATER} 00 00"),
+            "1 bytes are left after the value",
+        ),
+        (
+            Encoding::Tagged,
+            refused::<Person>,
+            format!("50 {LATER} 31 01 10 30 {LATER} 00 00 00"),
+            "children[].to: a reference to node 0, which is there twice",
+        ),
+        (
+            Encoding::ThriftBinary,
+            refused::<Person>,
+            "0c0002 087ffd ffffffff 00 00 00".to_owned(),
+            "friend: the number of a node, which is none",
+        ),
+    ];
+    for (encoding, refused, hex, expected) in rows {
+        assert_eq!(refused(encoding, &hex), expected, "{encoding:?} {hex}");
     }
 }
 

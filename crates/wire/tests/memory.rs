@@ -240,13 +240,18 @@ fn graphs() {
         children: many(same),
         ..Person::default()
     };
+    let line = (0..MANY).fold(person(""), |friend, _| Person {
+        friend: Ref::new(friend),
+        ..Person::default()
+    });
     let checked = [
+        check::<Person>("a line", &line),
         check::<Vec<Cage>>("cages", &many(cage)),
         check::<Person>("a crowd", &crowd),
         check::<Person>("one friend", &friends),
         check::<Empty>("unknown nodes", &crowd),
     ];
-    assert_eq!(checked, [const { Ok(()) }; 4]);
+    assert_eq!(checked, [const { Ok(()) }; 5]);
 }
 
 fn map(entries: usize) -> Dynamic {

@@ -3,22 +3,24 @@
 mod nodes;
 mod walk;
 
+use nodes::{LATER_MEMORY, ReadLater};
 pub use nodes::{Numbered, ReadNodes, WrittenNodes};
 
 use crate::description::{Named, Type};
-use crate::reserved::{AGAIN, AGAIN_FIELD, Begun, NODE, NODE_FIELD};
+use crate::reserved::{AGAIN_FIELD, Begun, NODE, NODE_FIELD};
 use crate::{
     DecodeError, DecodeErrorKind, EncodeError, Field, FieldValue, Kind, Node, Reader, Writer, block,
 };
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A `ref` field: it leads to a value that others can lead to as well, or to nothing.
 ///
 /// What is read is owned by the first reference to it, in the order of the message, and by every later one,
 /// except those that close a circle: they lead back to a value in which they are themselves, and do not keep
 /// it. So no message can make a circle of owners, which would never be freed; a circle falls apart when the
-/// reference that leads into it goes.
+/// reference that leads into it goes. Dovetail's own wire sends nodes that are more than 48 values deep behind the others: a
+/// reference from those to what came before leads back as well, whether it closes a circle or not.
 ///
 /// Two references are equal if everything that can be reached from them looks the same, shared or not.
 /// Clones lead to the same value. Nothing here needs stack in proportion to the depth of a graph.
@@ -56,6 +58,8 @@ enum Link<T> {
     Owner(Arc<T>),
     /// To nothing, or back to a value in which the reference is.
     Back(Weak<T>),
+    /// To a value that came behind the reference, and is here once it has come.
+    Later(Arc<OnceLock<Arc<T>>>),
 }
 
 impl<T> Ref<T> {
@@ -74,13 +78,14 @@ impl<T> Ref<T> {
         match &self.0 {
             Link::Owner(node) => Some(node.clone()),
             Link::Back(node) => node.upgrade(),
+            Link::Later(node) => node.get().cloned(),
         }
     }
 
     /// True where it was made to lead to nothing. One whose value is gone only leads to nothing.
     pub fn is_null(&self) -> bool {
         match &self.0 {
-            Link::Owner(_) => false,
+            Link::Owner(_) | Link::Later(_) => false,
             Link::Back(node) => node.ptr_eq(&Weak::new()),
         }
     }
@@ -116,14 +121,17 @@ impl<T> Clone for Ref<T> {
         Ref(match &self.0 {
             Link::Owner(node) => Link::Owner(node.clone()),
             Link::Back(node) => Link::Back(node.clone()),
+            Link::Later(node) => Link::Later(node.clone()),
         })
     }
 }
 
 impl<T> Drop for Ref<T> {
     fn drop(&mut self) {
-        if let Link::Owner(node) = std::mem::replace(&mut self.0, Link::Back(Weak::new())) {
-            walk::drop_node(node);
+        match std::mem::replace(&mut self.0, Link::Back(Weak::new())) {
+            Link::Owner(node) => walk::drop_node(node),
+            Link::Later(node) => walk::drop_node(node),
+            Link::Back(_) => {}
         }
     }
 }
@@ -155,6 +163,27 @@ const AGAIN_FROM: usize = 2;
 pub const NODE_MEMORY: usize = 128;
 
 impl<T: Node> Ref<T> {
+    /// A node that came before. One of an earlier part of the message may own all that comes now, and is not owned by it.
+    fn read_again(number: u64, nodes: &ReadNodes) -> Result<Self, DecodeError> {
+        let (node, before): (Self, bool) = nodes.find(number)?;
+        Ok(match node.get() {
+            Some(node) if before => Self::from(&Arc::downgrade(&node)),
+            _ => node,
+        })
+    }
+
+    /// A node that comes behind the value.
+    fn await_later<'de, R: Reader<'de> + ?Sized>(
+        number: u64,
+        reader: &mut R,
+    ) -> Result<Self, DecodeError> {
+        reader.budget().allocate(LATER_MEMORY)?;
+        let node = Ref(Link::Later(Arc::default()));
+        let later = Awaited(number, node.clone());
+        reader.nodes()?.wait(number, node.clone(), later)?;
+        Ok(node)
+    }
+
     /// Reads a node that comes for the first time. While it is read, references to it lead back.
     fn read_new<'de, R: Reader<'de> + ?Sized>(
         number: Option<u64>,
@@ -188,6 +217,21 @@ impl<T: Node> Ref<T> {
     }
 }
 
+/// A node of this number that comes behind the value, and what leads to it.
+struct Awaited<T: 'static>(u64, Ref<T>);
+
+impl<T: Node> ReadLater for Awaited<T> {
+    fn read(&self, reader: &mut dyn Reader<'_>) -> Result<(), DecodeError> {
+        reader.nodes()?.comes(self.0);
+        let node = Ref::<T>::read_new(Some(self.0), None, reader)?;
+        if let (Link::Later(place), Some(node)) = (&self.1.0, node.get()) {
+            // It was awaited once.
+            let _ = place.set(node);
+        }
+        Ok(())
+    }
+}
+
 impl<T: Node> FieldValue for Ref<T> {
     const KIND: Kind = Kind::Struct;
 
@@ -213,7 +257,7 @@ impl<T: Node> FieldValue for Ref<T> {
     fn write_value<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         let node = self.get();
         let numbered = match &node {
-            Some(node) => Some(writer.nodes()?.of(node)?),
+            Some(node) => Some(number(node, writer)?),
             None => None,
         };
         write_reference(numbered, writer)?;
@@ -233,7 +277,8 @@ impl<T: Node> FieldValue for Ref<T> {
     ) -> Result<(), DecodeError> {
         *self = match read_reference(T::FIELDS, reader)? {
             Reference::Null => Self::null(),
-            Reference::Again(number) => reader.nodes()?.get(number)?,
+            Reference::Again(number) => Self::read_again(number, reader.nodes()?)?,
+            Reference::Later(number) => Self::await_later(number, reader)?,
             Reference::New { number, begun } => Self::read_new(number, begun, reader)?,
         };
         Ok(())
@@ -242,6 +287,22 @@ impl<T: Node> FieldValue for Ref<T> {
     fn describe() -> Option<Type<Named>> {
         Some(Type::Ref(Box::new(T::describe())))
     }
+}
+
+/// The number of a node. One that is deep in the value is written behind it.
+fn number<T: Node, W: Writer + ?Sized>(
+    node: &Arc<T>,
+    writer: &mut W,
+) -> Result<Numbered, EncodeError> {
+    let is_deep = writer.is_deep();
+    let nodes = writer.nodes()?;
+    Ok(match nodes.of(node)? {
+        Numbered::New(number) if is_deep => {
+            nodes.wait(node);
+            Numbered::Later(number)
+        }
+        numbered => numbered,
+    })
 }
 
 const NOTHING: EncodeError = EncodeError::Unsupported {
@@ -276,6 +337,8 @@ pub enum Reference {
     Null,
     /// To the node of this number, which came before.
     Again(u64),
+    /// To a node of this number, which comes behind the value.
+    Later(u64),
     /// To a node that comes now.
     New {
         /// Its number; `None` from a peer that knows nothing of references.
@@ -299,14 +362,18 @@ pub fn read_reference<'de, R: Reader<'de> + ?Sized>(
                 number: Some(reader.nodes()?.count()),
                 begun: None,
             },
-            again => Reference::Again((again - AGAIN_FROM) as u64),
+            again => match (again - AGAIN_FROM) as u64 {
+                new if new == reader.nodes()?.count() => Reference::Later(new),
+                number => Reference::Again(number),
+            },
         });
     }
     reader.begin_struct()?;
     let mut begun = Begun::default();
-    if let Some(number) = begun.number(AGAIN, fields, reader)? {
+    let later = reader.nodes()?.may_come_later();
+    if let Some(again) = begun.again(later, fields, reader)? {
         begun.end(reader)?;
-        return Ok(Reference::Again(number));
+        return Ok(again);
     }
     Ok(Reference::New {
         number: begun.number(NODE, fields, reader)?,
@@ -324,7 +391,7 @@ pub fn write_reference<W: Writer + ?Sized>(
         writer.begin_union(match node {
             None => NULL,
             Some(Numbered::New(_)) => NEW,
-            Some(Numbered::Again(number)) => AGAIN_FROM + number as usize,
+            Some(Numbered::Again(number) | Numbered::Later(number)) => AGAIN_FROM + number as usize,
         })?;
         return writer.end_struct();
     }
@@ -334,26 +401,32 @@ pub fn write_reference<W: Writer + ?Sized>(
         }),
         Some(Numbered::New(number)) => {
             writer.begin_struct()?;
-            write_number(&NODE_FIELD, number, writer)
+            write_number(&NODE_FIELD, number_of(number)?, writer)
         }
         Some(Numbered::Again(number)) => {
             writer.begin_struct()?;
-            write_number(&AGAIN_FIELD, number, writer)?;
+            write_number(&AGAIN_FIELD, number_of(number)?, writer)?;
+            writer.end_struct()
+        }
+        Some(Numbered::Later(number)) => {
+            writer.begin_struct()?;
+            write_number(&AGAIN_FIELD, !number_of(number)?, writer)?;
             writer.end_struct()
         }
     }
 }
 
+fn number_of(number: u64) -> Result<i32, EncodeError> {
+    i32::try_from(number).map_err(|_| EncodeError::Unsupported {
+        what: "more references than there are numbers",
+    })
+}
+
 fn write_number<W: Writer + ?Sized>(
     field: &Field<'_>,
-    number: u64,
+    number: i32,
     writer: &mut W,
 ) -> Result<(), EncodeError> {
-    let Ok(number) = i32::try_from(number) else {
-        return Err(EncodeError::Unsupported {
-            what: "more references than there are numbers",
-        });
-    };
     writer.begin_field(field)?;
     writer.i32(number)?;
     writer.end_field()

@@ -1,26 +1,66 @@
 //! The numbers of nodes, while one message is read or written.
 
-use crate::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::{DecodeError, DecodeErrorKind, EncodeError, Node, Reader, Value, Writer};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::fmt;
 use std::sync::Arc;
 
 /// The nodes of a message that have been read, or begun, by number. Takes no memory before the first one.
 #[derive(Default)]
-pub struct ReadNodes(BTreeMap<u64, Box<dyn Any>>);
+pub struct ReadNodes {
+    nodes: BTreeMap<u64, ReadNode>,
+    /// Those that have been named and come behind the value, the one that was named last at the end. `None` in an encoding
+    /// in which each node stands where it is named.
+    later: Option<Vec<Box<dyn ReadLater>>>,
+    /// How many of those have come.
+    part: u64,
+}
+
+/// A node, in which part of the message it stands, and whether that has come.
+struct ReadNode {
+    node: Box<dyn Any>,
+    part: u64,
+    comes_later: bool,
+}
+
+/// A node that comes behind the value.
+pub(crate) trait ReadLater {
+    /// Reads it.
+    fn read(&self, reader: &mut dyn Reader<'_>) -> Result<(), DecodeError>;
+}
+
+/// What a node takes that comes behind the value, beside what all take: what leads to it, and that it is awaited.
+pub(crate) const LATER_MEMORY: usize = 256;
 
 impl ReadNodes {
+    /// In an encoding in which nodes may come behind the value.
+    pub(crate) fn apart() -> Self {
+        ReadNodes {
+            later: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.0.len() as u64
+        self.nodes.len() as u64
     }
 
     /// Keeps a node; an error where its number is taken.
     pub fn insert<N: Any>(&mut self, number: u64, node: N) -> Result<(), DecodeError> {
-        match self.0.entry(number) {
+        self.put(number, node, false)
+    }
+
+    fn put<N: Any>(&mut self, number: u64, node: N, later: bool) -> Result<(), DecodeError> {
+        match self.nodes.entry(number) {
             Entry::Vacant(place) => {
-                place.insert(Box::new(node));
+                place.insert(ReadNode {
+                    node: Box::new(node),
+                    part: self.part,
+                    comes_later: later,
+                });
                 Ok(())
             }
             Entry::Occupied(_) => Err(bad(number, "is there twice")),
@@ -29,18 +69,55 @@ impl ReadNodes {
 
     /// Puts a node in the place of what stood for it while it was read.
     pub fn complete<N: Any>(&mut self, number: u64, node: N) {
-        self.0.insert(number, Box::new(node));
+        if let Some(known) = self.nodes.get_mut(&number) {
+            known.node = Box::new(node);
+        }
     }
 
     /// The node of this number.
     pub fn get<N: Any + Clone>(&self, number: u64) -> Result<N, DecodeError> {
-        let Some(node) = self.0.get(&number) else {
+        self.find(number).map(|(node, _)| node)
+    }
+
+    /// The node of this number, and whether it stands in an earlier part of the message.
+    pub(crate) fn find<N: Any + Clone>(&self, number: u64) -> Result<(N, bool), DecodeError> {
+        let Some(known) = self.nodes.get(&number) else {
             return Err(bad(number, "has not come before it"));
         };
-        match node.downcast_ref::<N>() {
-            Some(node) => Ok(node.clone()),
+        let before = !known.comes_later && known.part != self.part;
+        match known.node.downcast_ref::<N>() {
+            Some(node) => Ok((node.clone(), before)),
             None => Err(bad(number, "is of another type")),
         }
+    }
+
+    /// True where a node with a new number may come behind the value.
+    pub(crate) fn may_come_later(&self) -> bool {
+        self.later.is_some()
+    }
+
+    /// Awaits a node behind the value; until then `node` stands for it.
+    pub(crate) fn wait<N: Any>(
+        &mut self,
+        number: u64,
+        node: N,
+        later: impl ReadLater + 'static,
+    ) -> Result<(), DecodeError> {
+        self.put(number, node, true)?;
+        self.later.get_or_insert_default().push(Box::new(later));
+        Ok(())
+    }
+
+    /// The node that comes next behind the value.
+    pub(crate) fn next_part(&mut self) -> Option<Box<dyn ReadLater>> {
+        let next = self.later.as_mut()?.pop()?;
+        self.part += 1;
+        Some(next)
+    }
+
+    /// Forgets what stands for a node that comes now.
+    pub(crate) fn comes(&mut self, number: u64) {
+        self.nodes.remove(&number);
     }
 }
 
@@ -56,6 +133,8 @@ pub enum Numbered {
     New(u64),
     /// One that has been written under this number.
     Again(u64),
+    /// One that has not been written, and is written behind the value, under this number.
+    Later(u64),
 }
 
 /// The nodes of a message that have been written. Takes no memory before the first one.
@@ -65,6 +144,29 @@ pub struct WrittenNodes {
     numbers: BTreeMap<u64, (u64, Option<Arc<dyn Any>>)>,
     /// There are numbers from an earlier message.
     foreign: bool,
+    /// Those that are written behind the value, the one that was named last at the end.
+    later: Later,
+}
+
+/// A node that is written behind the value.
+pub(crate) trait WriteLater {
+    /// Writes it.
+    fn write(&self, writer: &mut dyn Writer) -> Result<(), EncodeError>;
+}
+
+impl<T: Node> WriteLater for T {
+    fn write(&self, writer: &mut dyn Writer) -> Result<(), EncodeError> {
+        Value::write(self, writer)
+    }
+}
+
+#[derive(Default)]
+struct Later(Vec<Arc<dyn WriteLater>>);
+
+impl fmt::Debug for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} nodes", self.0.len())
+    }
 }
 
 const FOREIGN: EncodeError = EncodeError::Unsupported {
@@ -76,6 +178,16 @@ impl WrittenNodes {
     pub fn of<T: 'static>(&mut self, node: &Arc<T>) -> Result<Numbered, EncodeError> {
         let address = Arc::as_ptr(node).addr() as u64;
         self.number(address, Some(|| Arc::clone(node) as Arc<dyn Any>))
+    }
+
+    /// Writes a node behind the value.
+    pub(crate) fn wait<T: Node>(&mut self, node: &Arc<T>) {
+        self.later.0.push(node.clone());
+    }
+
+    /// The node that is written next behind the value.
+    pub(crate) fn next_part(&mut self) -> Option<Arc<dyn WriteLater>> {
+        self.later.0.pop()
     }
 
     /// The number of the node with this label, which is unique among those of the message.

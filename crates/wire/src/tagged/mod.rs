@@ -38,7 +38,9 @@ const TYPE_BITS: u8 = 5;
 /// Appends a value to a new buffer.
 pub fn to_bytes<T: Value>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::new();
-    value.write(&mut Writer::new(&mut out, Limits::default()))?;
+    let mut writer = Writer::new(&mut out, Limits::default());
+    value.write(&mut writer)?;
+    writer.finish()?;
     Ok(out)
 }
 
@@ -47,6 +49,7 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
     let mut value = T::default();
     let mut reader = Reader::new(input, Limits::default());
     value.read(&mut reader)?;
+    reader.finish()?;
     crate::encoding::finish(reader.position(), input.len())?;
     Ok(value)
 }

@@ -36,10 +36,19 @@ impl<'de> Reader<'de> {
         Reader {
             input,
             budget: Budget::new(limits),
-            nodes: ReadNodes::default(),
+            nodes: ReadNodes::apart(),
             numbers: Numbers::default(),
             unknown: Kind::Bool,
         }
+    }
+
+    /// Reads the nodes that stand behind the value, once that has been read.
+    pub(crate) fn finish(&mut self) -> Result<(), DecodeError> {
+        while let Some(node) = self.nodes.next_part() {
+            let read = node.read(self);
+            read.inspect_err(|_| self.numbers.undo())?;
+        }
+        Ok(())
     }
 
     /// How many bytes have been read.

@@ -32,6 +32,15 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Writes the nodes that stand behind the value, once that has been written.
+    pub(crate) fn finish(&mut self) -> Result<(), EncodeError> {
+        while let Some(node) = self.nodes.next_part() {
+            let written = node.write(self);
+            written.inspect_err(|_| self.numbers.undo())?;
+        }
+        Ok(())
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         self.out.extend_from_slice(bytes);
         Ok(())
@@ -64,6 +73,10 @@ impl<'a> Writer<'a> {
 }
 
 impl crate::Writer for Writer<'_> {
+    fn is_deep(&self) -> bool {
+        self.depth.is_deep()
+    }
+
     fn nodes(&mut self) -> Result<&mut WrittenNodes, EncodeError> {
         Ok(&mut self.nodes)
     }
