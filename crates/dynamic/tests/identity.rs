@@ -229,6 +229,8 @@ fn references_to_nonsense() {
             &[0, 0, 3],
             "friend: a reference to node 1, which has not come before it",
         ),
+        // Behind the value, as in a list that is deeper than values of a schema are.
+        (&[0, 0, 2], "friend: nested deeper than the limit of 64"),
         (
             &[0, 0, 0, 1, 0],
             "bonds[]: the required field `to` is absent",

@@ -26,6 +26,7 @@ mod drain;
 mod every_wire;
 mod functions;
 mod gone;
+mod graphs;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(feature = "grpc")]
