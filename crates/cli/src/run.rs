@@ -2,6 +2,7 @@
 
 use crate::address;
 use crate::failure::{Exit, Failure, Result};
+use crate::output::tell;
 use crate::tls::ServerOptions;
 use clap::Args;
 use dovetail::{Address, Reflection, Running, Server};
@@ -26,6 +27,35 @@ pub(crate) struct Entrance {
     listen: String,
     #[command(flatten)]
     tls: ServerOptions,
+    #[command(flatten)]
+    hosts: AllowedHosts,
+}
+
+/// Whom pages in browsers may take the server for.
+#[derive(Debug, Default, Args)]
+pub(crate) struct AllowedHosts {
+    /// Requests over HTTP may name this host, too: NAME, .DOMAIN or * for any. IP addresses and localhost always pass
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+}
+
+impl AllowedHosts {
+    /// Applies them to a server with this address, whose own name passes, too.
+    pub(crate) fn apply(&self, server: Server, address: &Address) -> Server {
+        let plain = match address {
+            Address::Tcp(place) => Some(place),
+            _ => None,
+        };
+        if plain.is_some() && self.allow_host.iter().any(|host| host == "*") {
+            tell(
+                "warning: requests may name any host, so pages of other sites can call by a name of their own (DNS \
+                 rebinding)",
+            );
+        }
+        let own = plain.and_then(|place| place.rsplit_once(':'));
+        let own = own.map(|(host, _)| host.to_owned());
+        server.allowed_hosts(self.allow_host.iter().cloned().chain(own))
+    }
 }
 
 impl Entrance {
@@ -36,7 +66,8 @@ impl Entrance {
     /// A server that says what the contract is to those who ask by HTTP, gRPC's reflection or Dovetail's. What cannot
     /// be said in one of these ways is left out there.
     pub(crate) fn server(&self, schema: &Schema) -> Result<Server> {
-        let server = self.tls.apply(Server::new())?;
+        let server = self.hosts.apply(Server::new(), &self.address()?);
+        let server = self.tls.apply(server)?;
         let server = match openapi::write(schema) {
             Ok(document) => server.openapi(document.text),
             Err(_) => server,

@@ -31,6 +31,8 @@ pub(crate) struct Caller {
     pub(crate) tls: Option<TlsPeer>,
     /// What the server may hold for it; nothing that counts within a process.
     pub(crate) share: Option<Arc<Share>>,
+    /// Its requests may name known hosts alone.
+    pub(crate) checks_hosts: bool,
     /// The connection, where its wire can be called back on.
     link: OnceLock<Weak<Link>>,
 }
@@ -43,6 +45,7 @@ impl Caller {
             ports: None,
             tls: None,
             share: None,
+            checks_hosts: false,
             link: OnceLock::new(),
         }
     }
@@ -57,10 +60,18 @@ impl Caller {
         Caller { tls, ..self }
     }
 
-    /// The same with what the server may hold for it.
+    /// Adds what the server may hold for the caller.
     pub(crate) fn with_share(self, share: Arc<Share>) -> Self {
         let share = Some(share);
         Caller { share, ..self }
+    }
+
+    /// Says whether the hosts that its requests name are checked.
+    pub(crate) fn with_hosts_checked(self, checks_hosts: bool) -> Self {
+        Caller {
+            checks_hosts,
+            ..self
+        }
     }
 
     /// True where it may be anybody on a network: it came by TCP.

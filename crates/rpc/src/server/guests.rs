@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::counters::count;
+use super::hosts::is_local;
 use super::session::Standing;
 use crate::Address;
 use crate::transport::Stream;
@@ -21,6 +22,7 @@ impl Shared {
         match meeting {
             Some(meeting) if meeting.to_string() == address => Door::Meeting,
             _ if address.starts_with("tls://") => Door::Secure,
+            _ if address.parse().is_ok_and(|address| is_local(&address)) => Door::Local,
             _ => Door::Open,
         }
     }
@@ -85,6 +87,8 @@ impl Drop for Accepts {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Door {
     Open,
+    /// For this machine alone.
+    Local,
     /// Where clients find it that came by TCP.
     Meeting,
     /// With TLS alone.

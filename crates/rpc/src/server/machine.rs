@@ -100,7 +100,7 @@ impl Machine {
             }
             *self = match http::detects(input) {
                 None => return Ok(None),
-                Some(true) => Machine::Http(Box::new(Http::new(shared))),
+                Some(true) => Machine::Http(Box::new(Http::new(shared, caller))),
                 Some(false) => Self::detect(*first, shared, caller, driver),
             };
             self.check_agreed(caller, input)?;
@@ -377,7 +377,13 @@ impl Machine {
                 let (status, what) = (421, NOT_AGREED);
                 return Fault::Http(http::Error::Refused { status, what });
             }
-            Machine::Thrift(machine) => machine.fail(error.clone(), input),
+            Machine::Thrift(machine) => {
+                if machine.wire().is_none() {
+                    // So that it is known how its sender is told.
+                    let _ = machine.receive(&mut BytesMut::from(input));
+                }
+                machine.fail(error.clone(), input);
+            }
             Machine::MsgpackRpc(link) => {
                 let error = match error {
                     ProtocolError::TooSlow { limit } => {

@@ -8,6 +8,7 @@ mod entrance;
 mod event_loop;
 mod guests;
 mod half_closed;
+mod hosts;
 mod http;
 mod limits;
 mod local;
@@ -46,6 +47,7 @@ use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::CustomProtocol;
 use entrance::Entered;
 use guests::{Door, Guest};
+use hosts::Hosts;
 use shared::Shared;
 use std::io;
 use std::sync::Arc;
@@ -116,6 +118,7 @@ pub struct Server {
     limits: ServerLimits,
     compression: Option<Compression>,
     cors: Option<Cors>,
+    hosts: Option<Hosts>,
     openapi: Option<Bytes>,
     polling: Polling,
     local_upgrade: bool,
@@ -139,6 +142,7 @@ impl Default for Server {
             limits: ServerLimits::default(),
             compression: None,
             cors: None,
+            hosts: None,
             openapi: None,
             polling: Polling::default(),
             local_upgrade: true,
@@ -225,6 +229,21 @@ impl Server {
     /// such a page without asking is refused.
     pub fn cors(mut self, cors: Cors) -> Self {
         self.cors = Some(cors);
+        self
+    }
+
+    /// Requests over HTTP may name these hosts, and no others, in `Host` or `:authority`. A page can have the name of its own site
+    /// lead to any address (DNS rebinding): its browser then takes the server for a part of that site. Others are refused with
+    /// 403, over gRPC with `PERMISSION_DENIED`; over TLS nothing is.
+    ///
+    /// Names are without ports; one that begins with a dot stands for all that end so, and for what follows the dot, `*` for all.
+    /// `localhost`, names that end in `.localhost`, and IP addresses always pass: no page's name server is asked about them.
+    /// So does what can be no name, such as the path of a Unix socket.
+    ///
+    /// Default: none but what always passes, on loopback addresses and Unix sockets; elsewhere all, with a warning of `tracing`
+    /// at the start.
+    pub fn allowed_hosts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hosts = Some(Hosts::new(names));
         self
     }
 
@@ -362,6 +381,9 @@ impl Server {
             #[cfg(feature = "async")]
             loops: Vec::new(),
         };
+        for address in &running.addresses {
+            running.shared.warn_of_hosts(address);
+        }
         let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
         match model {
             Model::ThreadPerConnection => {

@@ -276,6 +276,15 @@ impl<'a> Session<'a> {
         matches!(self.end, Some(End::Drained)) && matches!(self.machine, Machine::Dovetail(_))
     }
 
+    /// Why a request is refused that names these hosts.
+    #[cfg(feature = "grpc")]
+    pub(super) fn foreign_host<'h>(&self, named: impl Iterator<Item = &'h [u8]>) -> Option<Status> {
+        match self.caller.checks_hosts {
+            true => self.shared.foreign_host(named),
+            false => None,
+        }
+    }
+
     /// True where nothing has arrived that waits to be a call.
     pub(super) fn is_idle(&self) -> bool {
         self.input.is_empty() && self.parts.is_none()

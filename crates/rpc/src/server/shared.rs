@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::counters::SharedCounters;
 use super::guests::Seat;
+use super::hosts::Hosts;
 use super::router::Router;
 use super::{HalfClosed, Server, ServerLimits};
 use crate::reflection::Described;
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     pub(super) account: Account,
     pub(super) compression: Option<Compression>,
     pub(super) cors: Option<Cors>,
+    /// Those that requests may name; see `hosts.rs` for where there are none.
+    pub(super) hosts: Option<Hosts>,
     pub(super) openapi: Option<Bytes>,
     pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
@@ -77,6 +80,7 @@ impl Server {
             limits: self.limits,
             compression: self.compression,
             cors: self.cors,
+            hosts: self.hosts,
             openapi: self.openapi,
             counters,
             waiting: AtomicUsize::new(0),

@@ -70,6 +70,7 @@ pub(super) fn serve(
         return Ok(());
     };
     let standing = guest.standing(door, entered.tls.is_some());
+    let checks_hosts = shared.checks_hosts(door, entered.tls.is_some());
     let Entered {
         stream,
         received,
@@ -77,7 +78,8 @@ pub(super) fn serve(
     } = entered;
     let caller = Caller::new(stream.peer(), true)
         .with_ports(stream.ports())
-        .with_tls(tls);
+        .with_tls(tls)
+        .with_hosts_checked(checks_hosts);
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),

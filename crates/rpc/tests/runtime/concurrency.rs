@@ -136,7 +136,7 @@ fn pipelined_http_requests_are_answered_in_order() {
     let request = |seqid, method, params: &[i32], connection| {
         let body = message(1, method, seqid, params);
         let head = format!(
-            "POST / HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\nContent-Type: application/x-thrift\r\nContent-Length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: {connection}\r\nContent-Type: application/x-thrift\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         [head.as_bytes(), &body].concat()

@@ -131,7 +131,7 @@ pub(crate) fn frame(message: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn request(path: &str) -> http::request::Builder {
-    Request::post(format!("http://here{path}"))
+    Request::post(format!("http://here.localhost{path}"))
         .header("content-type", "application/grpc")
         .header("te", "trailers")
 }
@@ -331,7 +331,7 @@ fn what_is_wrong_is_answered_and_the_connection_goes_on() {
 #[test]
 fn who_speaks_no_grpc_is_answered_in_http() {
     with_each(ServerLimits::default(), |client, _, _| async move {
-        let post = || Request::post("http://here/Probe/echo");
+        let post = || Request::post("http://here.localhost/Probe/echo");
         for (body, head) in [
             ("the request has no content type; ", post()),
             (

@@ -71,7 +71,7 @@ const ROWS: &[(&str, &[u8], &str)] = &[
     ),
     (
         "a request over HTTP without a length",
-        b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "HTTP/1.1 411",
     ),
 ];

@@ -173,8 +173,9 @@ pub(crate) fn chunk(raw: &mut Raw) -> Vec<u8> {
 pub(crate) fn post(path: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let length = body.len();
-    let head =
-        format!("POST {path} HTTP/1.1\r\nHost: here\r\nContent-Length: {length}\r\n{headers}\r\n");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: here.localhost\r\nContent-Length: {length}\r\n{headers}\r\n"
+    );
     [head.as_bytes(), body].concat()
 }
 
@@ -190,7 +191,9 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// Requests that are answered on one connection, one after the other: the request, the status, the body.
 fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
     let json = |path: &str, body: &str| post(path, JSON, body);
-    let get = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: here\r\n\r\n").into_bytes();
+    let get = |target: &str| {
+        format!("GET {target} HTTP/1.1\r\nHost: here.localhost\r\n\r\n").into_bytes()
+    };
     let greet = "/hello.v1.Hello/Greet";
     let person = r#"{"fullName":"Ada","age":"36"}"#;
     let greeted = r#"{"fullName":"Hello, Ada!","age":"36"}"#;
@@ -297,7 +300,7 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
             "the contract does not say that this method may be called by GET\n",
         ),
         (
-            b"GET /Hello/add?message=%7B%7D HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: cross-site\r\n\r\n"
+            b"GET /Hello/add?message=%7B%7D HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n"
                 .to_vec(),
             403,
             r#"{"code":"permission_denied","message":"a page of another site, which the server does not let call"}"#,
@@ -312,12 +315,12 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
             r#"{"code":"permission_denied","message":"a page of another site, which the server does not let call"}"#,
         ),
         (
-            b"PUT /Hello/add HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}".to_vec(),
+            b"PUT /Hello/add HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}".to_vec(),
             405,
             "calls are POST requests, or GET requests for what changes nothing\n",
         ),
         (
-            b"OPTIONS /Hello/add HTTP/1.1\r\nHost: x\r\nOrigin: https://x\r\n\r\n".to_vec(),
+            b"OPTIONS /Hello/add HTTP/1.1\r\nHost: localhost\r\nOrigin: https://x\r\n\r\n".to_vec(),
             405,
             "calls are POST requests, or GET requests for what changes nothing\n",
         ),
@@ -510,12 +513,12 @@ fn heads_of_answers() {
             &["Accept-Post: application/json, application/proto"],
         ),
         (
-            b"DELETE /Hello/add HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+            b"DELETE /Hello/add HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
             405,
             &["Allow: GET, POST"],
         ),
         (
-            b"GET /Hello/throw?message=%7B%7D HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+            b"GET /Hello/throw?message=%7B%7D HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
             405,
             &["Allow: POST"],
         ),
@@ -541,7 +544,7 @@ fn heads_of_answers() {
 fn a_head_has_no_body() {
     let running = start(Model::ThreadPerConnection, server());
     let mut raw = Raw::connect(&running);
-    raw.send(b"HEAD /Hello/add HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    raw.send(b"HEAD /Hello/add HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let said = String::from_utf8(raw.rest().unwrap()).unwrap();
     assert!(said.starts_with("HTTP/1.1 405 "), "{said}");
     assert!(said.ends_with("\r\n\r\n"), "{said}");
@@ -568,7 +571,7 @@ fn browsers_are_told_who_may_call() {
     };
     let preflight = |origin: &str| {
         format!(
-            "OPTIONS /Hello/add HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
+            "OPTIONS /Hello/add HTTP/1.1\r\nHost: localhost\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
              Access-Control-Request-Headers: content-type\r\n\r\n"
         )
     };
@@ -615,7 +618,7 @@ fn browsers_are_told_who_may_call() {
 fn pages_of_other_sites_do_not_call() {
     const TEXT: &str = "Content-Type: text/plain\r\n";
     const THRIFT: &str = "Content-Type: application/x-thrift\r\n";
-    const OWN: &str = "Origin: http://here\r\n";
+    const OWN: &str = "Origin: http://here.localhost\r\n";
     const FOREIGN: &str = "Origin: http://evil.example\r\n";
     const NO_ORIGIN: &str = "Origin: null\r\n";
     const SITE: &str = "Sec-Fetch-Site: ";
@@ -623,18 +626,18 @@ fn pages_of_other_sites_do_not_call() {
     let thrift = |headers: &str| post("/", headers, r#"[1,"add",1,7,{}]"#);
     let get = |headers: &str| {
         format!(
-            "GET /Hello/add?message=%7B%7D&encoding=json HTTP/1.1\r\nHost: here\r\n{headers}\r\n"
+            "GET /Hello/add?message=%7B%7D&encoding=json HTTP/1.1\r\nHost: here.localhost\r\n{headers}\r\n"
         )
         .into_bytes()
     };
     let rows = [
         (json(""), 200),
         (json(OWN), 200),
-        (json("Origin: https://HERE\r\n"), 200),
+        (json("Origin: https://HERE.LOCALHOST\r\n"), 200),
         (json(FOREIGN), 403),
         (json(NO_ORIGIN), 403),
-        (json("Origin: http://here.evil.example\r\n"), 403),
-        (json("Origin: http://here:81\r\n"), 403),
+        (json("Origin: http://here.localhost.evil.example\r\n"), 403),
+        (json("Origin: http://here.localhost:81\r\n"), 403),
         (json(&format!("{FOREIGN}{SITE}same-origin\r\n")), 200),
         (json(&format!("{SITE}none\r\n")), 200),
         (json(&format!("{SITE}same-site\r\n")), 403),
@@ -691,7 +694,7 @@ fn heads_with_two_meanings_are_refused() {
             "two `Host`",
         ),
         (
-            "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(),
+            "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n".to_owned(),
             "two `Host`",
         ),
         (
@@ -699,7 +702,7 @@ fn heads_with_two_meanings_are_refused() {
             "`Host` of the request is empty",
         ),
         (
-            "GET / HTTP/1.1\r\nHost: a\r\nOrigin: x\r\nOrigin: y\r\n\r\n".to_owned(),
+            "GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: x\r\nOrigin: y\r\n\r\n".to_owned(),
             "two `Origin`",
         ),
         (
@@ -715,15 +718,17 @@ fn heads_with_two_meanings_are_refused() {
             "HTTP/1.0 has no transfer encoding",
         ),
         (
-            format!("POST /Hello/add HTTP/1.1\r\nHost: a\r\n{chunked}\r\n2\n{{}}\r\n0\r\n\r\n"),
+            format!(
+                "POST /Hello/add HTTP/1.1\r\nHost: localhost\r\n{chunked}\r\n2\n{{}}\r\n0\r\n\r\n"
+            ),
             "chunk ends without a carriage return",
         ),
         (
-            format!("POST / HTTP/1.1\r\nHost: a\r\n{chunked}Content-Length: 2\r\n\r\n"),
+            format!("POST / HTTP/1.1\r\nHost: localhost\r\n{chunked}Content-Length: 2\r\n\r\n"),
             "a length and chunks",
         ),
         (
-            "GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n".to_owned(),
+            "GET / HTTP/1.1\r\nHost: localhost\r\nX: y\r\n z\r\n\r\n".to_owned(),
             "cannot be read",
         ),
         (
@@ -779,7 +784,7 @@ fn limits_are_said_in_json() {
             (half[..half.len() - 1].to_vec(), 408, "deadline_exceeded"),
             (
                 format!(
-                    "POST / HTTP/1.1\r\nHost: x\r\n{JSON}Transfer-Encoding: chunked\r\n\r\nfff\r\n"
+                    "POST / HTTP/1.1\r\nHost: localhost\r\n{JSON}Transfer-Encoding: chunked\r\n\r\nfff\r\n"
                 )
                 .into_bytes(),
                 413,
@@ -806,7 +811,7 @@ fn a_large_request_is_asked_for() {
         let running = start(*model, server());
         let mut raw = Raw::connect(&running);
         let head = format!(
-            "POST /Hello/add HTTP/1.1\r\nHost: x\r\n{JSON}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST /Hello/add HTTP/1.1\r\nHost: localhost\r\n{JSON}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
         );
         raw.send(head.as_bytes());
         assert_eq!(response(&mut raw).status, 100, "{model:?}");
@@ -814,5 +819,115 @@ fn a_large_request_is_asked_for() {
         assert_eq!(response(&mut raw).text(), r#"{"result":1}"#);
         drop(raw);
         assert!(running.shutdown(LONG));
+    }
+}
+
+/// Requests of every protocol over HTTP/1.1 that name this host.
+fn naming(host: &str) -> Vec<Vec<u8>> {
+    let envelope = b"\0\0\0\0\0";
+    let socket = format!(
+        "GET /Hello/add HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    let get = format!("GET /openapi.json HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let posts = [
+        post("/Hello/add", JSON, "{}"),
+        post(
+            "/Hello/add",
+            "Content-Type: application/grpc-web+proto\r\n",
+            envelope,
+        ),
+        post(
+            "/Hello/add",
+            "Content-Type: application/connect+proto\r\n",
+            envelope,
+        ),
+        post(
+            "/",
+            "Content-Type: application/x-thrift\r\n",
+            r#"[1,"add",1,7,{}]"#,
+        ),
+    ];
+    let posts = posts.map(|bytes| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace("Host: here.localhost", &format!("Host: {host}"))
+    });
+    [socket, get]
+        .into_iter()
+        .chain(posts)
+        .map(String::into_bytes)
+        .collect()
+}
+
+/// A page can have a name of its own lead to any address; what its browser sends then names that host.
+#[test]
+fn requests_name_hosts_of_the_server() {
+    let (plain, listed) = (false, true);
+    let rows = [
+        (plain, "localhost:1", true),
+        (plain, "127.0.0.1", true),
+        (plain, "[::1]:80", true),
+        (plain, "evil.example", false),
+        (plain, "localhost.evil.example:80", false),
+        (plain, "evil.example.", false),
+        (listed, "eu.shop.example", true),
+        (listed, "localhost", true),
+        (listed, "evil.example", false),
+    ];
+    for model in MODELS {
+        for (lists, host, allowed) in rows {
+            let running = start(
+                *model,
+                match lists {
+                    true => server().allowed_hosts([".shop.example"]),
+                    false => server(),
+                },
+            );
+            for request in naming(host) {
+                let mut raw = Raw::connect(&running);
+                raw.send(&request);
+                let shown = String::from_utf8_lossy(&request);
+                let answer = response(&mut raw);
+                assert_eq!(answer.status != 403, allowed, "{model:?} {shown}");
+                if !allowed {
+                    let told = answer.text().contains("`Server::allowed_hosts` lists");
+                    assert!(told, "{model:?} {shown}: {}", answer.text());
+                }
+            }
+            assert_eq!(running.counters().calls == 0, !allowed, "{model:?} {host}");
+            assert!(running.shutdown(LONG), "{model:?}");
+        }
+    }
+}
+
+/// On a Unix socket clients name its path, or localhost. Where nothing was said, an address of the network takes any host.
+#[test]
+fn hosts_on_other_addresses() {
+    use std::os::unix::net::UnixStream;
+    let name = format!("dovetail-hosts-{}.sock", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    for model in MODELS {
+        let network = server().listen("tcp://0.0.0.0:0").unwrap();
+        let running = network.listen(&format!("unix:{}", path.display())).unwrap();
+        let running = running.model(*model).start().unwrap();
+        let mut raw = Raw::connect(&running);
+        raw.send(&naming("other.example").remove(1));
+        assert_eq!(response(&mut raw).status, 200, "{model:?}");
+        for (host, status) in [
+            ("localhost", "200"),
+            ("%2Ftmp%2Fa.sock", "200"),
+            ("unix:/tmp/a.sock", "200"),
+            ("evil.example", "403"),
+        ] {
+            let mut stream = UnixStream::connect(&path).unwrap();
+            let request = naming(host).remove(1);
+            std::io::Write::write_all(&mut stream, &request).unwrap();
+            let mut begins = [0; 12];
+            std::io::Read::read_exact(&mut stream, &mut begins).unwrap();
+            let begins = String::from_utf8_lossy(&begins).into_owned();
+            assert_eq!(begins, format!("HTTP/1.1 {status}"), "{model:?} {host}");
+        }
+        drop(raw);
+        assert!(running.shutdown(LONG), "{model:?}");
     }
 }

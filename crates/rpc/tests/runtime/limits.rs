@@ -128,7 +128,7 @@ fn slow_peers() -> Vec<Slow> {
         ),
         slow(
             "half a request",
-            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 30\r\n\r\nabc",
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30\r\n\r\nabc",
             "HTTP/1.1 408 Request Timeout",
             transfer,
         ),

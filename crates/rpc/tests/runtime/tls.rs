@@ -557,7 +557,7 @@ fn both_ends_say_goodbye_and_a_server_takes_an_end_without() {
 
 /// What a client has named, what it speaks then, and what it is told; a refusal is counted.
 const AGREED: &[(&[u8], &[u8], &str, bool)] = &[
-    (b"http/1.1", BY_HTTP, "HTTP/1.1 204", false),
+    (b"http/1.1", BY_HTTP, "HTTP/1.1 405", false),
     (b"h2", THRIFT, "agreed on by ALPN", true),
     (b"http/1.1", THRIFT, "agreed on by ALPN", true),
     (b"dovetail/1", THRIFT, "agreed on by ALPN", true),

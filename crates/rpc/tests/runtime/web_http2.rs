@@ -51,7 +51,7 @@ fn with_each(test: impl AsyncFn(&Client, &Flow)) {
 }
 
 fn post(path: &str, kind: &str) -> http::request::Builder {
-    Request::post(format!("http://here{path}")).header("content-type", kind)
+    Request::post(format!("http://here.localhost{path}")).header("content-type", kind)
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn the_content_type_decides() {
                 "the content type is `text/html`; application/json, application/proto, those of Connect's streams and of gRPC-Web are known\n",
             ),
             (
-                Request::get("http://here/twice?message=%7B%7D"),
+                Request::get("http://here.localhost/twice?message=%7B%7D"),
                 "",
                 405,
                 "text/plain; charset=utf-8",
@@ -98,8 +98,8 @@ fn the_content_type_decides() {
             assert_eq!((got, &body[..]), (status, answer.as_bytes()));
             assert_eq!(headers["content-type"], kind);
         }
-        let preflight =
-            Request::options("http://here/twice").header("origin", "https://shop.example");
+        let preflight = Request::options("http://here.localhost/twice")
+            .header("origin", "https://shop.example");
         let (status, headers, _) = ask(client, preflight, b"").await;
         assert_eq!(status, 204);
         assert_eq!(
@@ -115,7 +115,7 @@ fn pages_of_other_sites_do_not_call() {
     with_each(async |client, _| {
         for (name, value, status) in [
             ("x", "", 200),
-            ("origin", "http://here", 200),
+            ("origin", "http://here.localhost", 200),
             ("origin", "https://shop.example", 200),
             ("origin", "https://evil.example", 403),
             ("origin", "null", 403),
@@ -128,10 +128,51 @@ fn pages_of_other_sites_do_not_call() {
             assert_eq!(found, status, "{name}: {value}");
         }
         // A method that is not there, so that the answer comes at once: UNIMPLEMENTED, or PERMISSION_DENIED before it.
-        for (origin, status) in [("http://here", "12"), ("https://evil.example", "7")] {
+        for (origin, status) in [
+            ("http://here.localhost", "12"),
+            ("https://evil.example", "7"),
+        ] {
             let request = post("/Flow/nothing", "application/grpc").header("origin", origin);
             let (_, headers, _) = ask(client, request, &[0; 5]).await;
             assert_eq!(headers["grpc-status"], status, "{origin}");
+        }
+    });
+}
+
+/// The authority, and `Host` beside it, are hosts of the server.
+#[test]
+fn requests_name_hosts_of_the_server() {
+    with_each(async |client, _| {
+        for (authority, host, allowed) in [
+            ("localhost:1", None, true),
+            ("127.0.0.1", Some("localhost"), true),
+            ("evil.example", None, false),
+            ("localhost", Some("evil.example"), false),
+            ("evil.example", Some("localhost"), false),
+        ] {
+            let what = format!("{authority}, {host:?}");
+            let post = |path: &str, kind: &str| {
+                let request = Request::post(format!("http://{authority}{path}"));
+                let request = request.header("content-type", kind);
+                match host {
+                    Some(host) => request.header("host", host),
+                    None => request,
+                }
+            };
+            let request = post("/twice", "application/json");
+            let (status, _, body) = ask(client, request, br#"{"param1":4}"#).await;
+            assert_eq!(status, if allowed { 200 } else { 403 }, "{what}");
+            let told = String::from_utf8_lossy(&body).contains("allowed_hosts");
+            assert_eq!(told, !allowed, "{what}");
+            for kind in ["application/grpc-web+proto", "application/connect+json"] {
+                let request = post("/Flow/nothing", kind);
+                let (status, ..) = ask(client, request, &[0; 5]).await;
+                assert_eq!(status != 403, allowed, "{what}: {kind}");
+            }
+            let request = post("/Flow/nothing", "application/grpc");
+            let (_, headers, _) = ask(client, request, &[0; 5]).await;
+            let code = if allowed { "12" } else { "7" };
+            assert_eq!(headers["grpc-status"], code, "{what}");
         }
     });
 }

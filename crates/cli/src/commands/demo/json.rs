@@ -59,7 +59,7 @@ impl JsonClient {
         let body = message.to_string();
         let length = body.len();
         let request = format!(
-            "POST /Workshop/{method} HTTP/1.1\r\nHost: demo\r\nContent-Type: application/json\r\n\
+            "POST /Workshop/{method} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
         );
         let deadline = Instant::now() + self.timeout;

@@ -7,7 +7,7 @@ mod workshop;
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{self, program};
 use crate::paint::{Stream, Style};
-use crate::run::{cannot_listen, until_interrupted};
+use crate::run::{AllowedHosts, cannot_listen, until_interrupted};
 use crate::tls::ServerOptions;
 use clap::Args;
 use client::Client;
@@ -47,6 +47,8 @@ pub(crate) struct Demo {
     contract: bool,
     #[command(flatten)]
     tls: ServerOptions,
+    #[command(flatten)]
+    hosts: AllowedHosts,
 }
 
 /// Dovetail's own wire, what clients speak over HTTP/2, msgpack-rpc, and every one of Thrift; the old binary protocol has no
@@ -86,7 +88,7 @@ impl Demo {
         if self.contract {
             return output::document(CONTRACT);
         }
-        let stand = Stand::start(self.port, &self.tls)?;
+        let stand = Stand::start(self.port, &self.tls, &self.hosts)?;
         let rows = stand.rows();
         let paint = Stream::Stdout.paint();
         let heading = format!(
@@ -121,12 +123,14 @@ struct Stand {
 }
 
 impl Stand {
-    fn start(port: u16, tls: &ServerOptions) -> Result<Stand> {
+    fn start(port: u16, tls: &ServerOptions, hosts: &AllowedHosts) -> Result<Stand> {
         let joiner = Joiner::default();
         let name = format!("dovetail-demo-{}.sock", std::process::id());
         let socket = std::env::temp_dir().join(name);
+        let address = format!("127.0.0.1:{port}");
+        let server = hosts.apply(Server::new(), &Address::Tcp(address));
         let server = tls
-            .apply(Server::new())?
+            .apply(server)?
             .service(WorkshopServer::new(joiner.clone()))
             .service(StockServer::new(joiner.clone()))
             .reflection(&Reflection::of(DESCRIPTORS).unwrap_or_default())
@@ -260,7 +264,7 @@ mod tests {
             eprintln!("skipped: curl is not installed");
             return;
         }
-        let Ok(stand) = Stand::start(0, &ServerOptions::default()) else {
+        let Ok(stand) = Stand::start(0, &ServerOptions::default(), &AllowedHosts::default()) else {
             panic!("the demo does not start");
         };
         let place = format!("127.0.0.1:{}", stand.port);

@@ -42,6 +42,7 @@ pub(super) async fn serve(
         },
     };
     let standing = guest.standing(door, entered.tls.is_some());
+    let checks_hosts = site.shared.checks_hosts(door, entered.tls.is_some());
     let Entered {
         stream,
         received,
@@ -49,7 +50,8 @@ pub(super) async fn serve(
     } = entered;
     let caller = Caller::new(peer, site.pooled)
         .with_ports(stream.ports())
-        .with_tls(tls);
+        .with_tls(tls)
+        .with_hosts_checked(checks_hosts);
     let queued = Arc::new(Queued::default());
     let mut session = Session::new(&site.shared, caller, standing, queued.clone());
     session.input = received;

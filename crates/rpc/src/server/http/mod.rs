@@ -12,6 +12,7 @@ use super::Shared;
 use super::machine::Fault;
 use super::pace::Parts;
 use super::running::cancelled;
+use crate::context::Caller;
 use crate::incoming::{self, Incoming, Target};
 use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
 use crate::{AnswerHeaders, Method, Status};
@@ -30,6 +31,7 @@ pub(super) struct Http {
     thrift: thrift::ServerConnection,
     /// The last request, of which the body may not have come, is not Thrift's.
     claimed: bool,
+    checks_hosts: bool,
     /// How many requests have come.
     requests: u64,
     /// How the last request is answered, where that is a call with streams.
@@ -39,11 +41,12 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &Shared, caller: &Caller) -> Self {
         Http {
             connection: ServerConnection::new(shared.limits.connection),
             thrift: thrift::ServerConnection::new(shared.options.clone()),
             claimed: false,
+            checks_hosts: caller.checks_hosts,
             requests: 0,
             streaming: None,
             socket: None,
@@ -71,6 +74,14 @@ impl Http {
             return Ok(None);
         };
         self.requests += 1;
+        let mut named = request.headers.get("host").into_iter();
+        if self.checks_hosts
+            && let Some(why) = shared.foreign_host(&mut named)
+        {
+            let http = http::ReplyTo::new(&request, shared.cors.as_ref());
+            let refused = connect::Refusal::of(why).response();
+            return Ok(Some(answered(http, refused)));
+        }
         if websocket::asks(&request) {
             return match upgrade(request, shared) {
                 Ok(socket) => Ok(self.socket.insert(socket).receive(input, shared)?),

@@ -15,6 +15,7 @@ use crate::server::running::{Waiting, cancelled, outcome};
 use crate::web::{Answer, Exchange, Plain, Protocol, ReplyTo};
 use crate::{Code, Execution, Method};
 use bytes::Bytes;
+use dovetail_protocol::connect::Refusal;
 use dovetail_protocol::http::Response;
 use futures_util::future::abortable;
 use h2::server::SendResponse;
@@ -83,13 +84,20 @@ impl<'a> Call<'a> {
         let share = self.place.session.share();
         let limits = self.limits().connection;
         let most = limits.message_bytes;
+        let foreign = self.place.session.foreign_host(head::hosts(head));
         if let Some(ask) = head::grpc(head, shared) {
+            if let Some(why) = foreign {
+                return Err(why.into());
+            }
             let messages = Messages::new(coding(&head.headers), body, limits);
             let request = Request::new(messages, most, arriving, share);
             return self.enveloped(ask?, request).await;
         }
         let mut asked = head::request(head);
         self.respond.to(&asked);
+        if let Some(why) = foreign {
+            return Ok(Answered::Known(Refusal::of(why).response()));
+        }
         match Ask::enveloped(&asked, shared) {
             Some(Err(answer)) => Ok(Answered::Known(answer)),
             Some(Ok(ask)) => {

@@ -11,7 +11,7 @@ use dovetail_protocol::grpc::{CONTENT_TYPE, Coding, Trailers, codec, parse_timeo
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::metadata::lists;
 use dovetail_protocol::{Codec, Failure, Headers, Name, http as one};
-use http::header::CONTENT_TYPE as CONTENT_TYPE_NAME;
+use http::header::{CONTENT_TYPE as CONTENT_TYPE_NAME, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use std::time::Duration;
@@ -67,6 +67,13 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
         deadline: timeout.and_then(|left| clock::now().checked_add(left)),
         headers: metadata(&head.headers).map_err(|error| bad(&error))?,
     })
+}
+
+/// The hosts that a request names, of which most have one.
+pub(super) fn hosts(head: &Parts) -> impl Iterator<Item = &[u8]> {
+    let authority = head.uri.authority().into_iter();
+    let authority = authority.map(|authority| authority.as_str().as_bytes());
+    authority.chain(head.headers.get_all(HOST).iter().map(HeaderValue::as_bytes))
 }
 
 /// Whether the sender of a request can read answers that are compressed so.
