@@ -1,5 +1,6 @@
 //! Fetches the `.thrift` and `.proto` files that other projects ship, and protobuf's own compiler, for the tests
-//! `shipped` and `proto_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`.
+//! `shipped` and `proto_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`; and buf's linter, for `export` of
+//! `dovetail-codegen`.
 //!
 //! They are other people's files: they stay below `target/` and are never committed. Each comes from the
 //! package's own registry, through that registry's own client.
@@ -73,15 +74,19 @@ const PACKAGES: &[Package] = &[
 /// Protobuf's own compiler, as a Python package, and files of Google's services.
 const COMPILER: &[&str] = &["grpcio-tools==1.85.1", "googleapis-common-protos==1.76.0"];
 
+/// The linter of exported files, of npm.
+const LINTER: &str = "@bufbuild/buf@1.75.0";
+
 /// Fetches all packages into `target/peer-idl`.
 pub(crate) fn run() -> Result<(), String> {
     fetch(&stage::root().join("target/peer-idl"))
 }
 
-/// The stage of the tests: every file that could be fetched compiles, and the compiler takes our plugin.
+/// The stage of the tests: every file that could be fetched compiles, the compiler takes our plugin, and the linter what we
+/// export in its style.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
-    let tests = ["shipped", "proto_oracle", "plugin"].map(|test| ["--test", test]);
+    let tests = ["shipped", "proto_oracle", "plugin", "export"].map(|test| ["--test", test]);
     match (stage::built_tests(tests.as_flattened()), fetched) {
         (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
         (outcome, _) => outcome,
@@ -107,10 +112,23 @@ fn fetch(dir: &Path) -> Result<(), String> {
     if let Err(problem) = compiler(&dir.join("protoc")) {
         problems.push(format!("protobuf's compiler: {problem}"));
     }
+    if let Err(problem) = linter(&stage::root().join("target/peers/buf")) {
+        problems.push(format!("the linter: {problem}"));
+    }
     match problems.is_empty() {
         true => Ok(()),
         false => Err(problems.join("\n")),
     }
+}
+
+/// Installs the linter, unless it is there.
+fn linter(folder: &Path) -> Result<(), String> {
+    if folder.join("node_modules/@bufbuild/buf").exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(|problem| format!("{}: {problem}", folder.display()))?;
+    let install = ["install", "--silent", "--no-save", "--prefix", ".", LINTER];
+    output(Command::new("npm").args(install), folder).map(drop)
 }
 
 /// Makes a Python environment with the compiler, unless it is there.

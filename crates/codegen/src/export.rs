@@ -25,9 +25,9 @@ impl Problems {
 /// get none.
 pub(crate) fn files(
     schema: &Schema,
+    problems: Problems,
     write: impl Fn(PackageId, &Problems) -> Option<File>,
 ) -> Result<Vec<File>, Vec<Unsupported>> {
-    let problems = Problems::default();
     let mut files: Vec<File> = Vec::new();
     let ids = (0..schema.packages.len()).map(|index| PackageId(index as u32));
     for file in ids.filter_map(|id| write(id, &problems)) {

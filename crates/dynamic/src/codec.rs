@@ -57,28 +57,45 @@ pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
 };
 
 /// What an enum calls its numbers.
-struct EnumNames<'a>(&'a Enum, bool);
+struct EnumNames<'a> {
+    name: &'a str,
+    def: &'a Enum,
+    null: bool,
+}
 
 impl Names for EnumNames<'_> {
     fn name(&self, number: i32) -> Option<&str> {
-        let mut values = self.0.values.iter();
+        let mut values = self.def.values.iter();
         let found = values.find(|value| value.number == number);
         found.map(|value| value.name.as_str())
     }
 
     fn number(&self, name: &str) -> Option<i32> {
-        let mut values = self.0.values.iter();
+        let mut values = self.def.values.iter();
         let found = values.find(|value| value.name == name);
         found.map(|value| value.number)
     }
 
+    fn type_name(&self) -> &str {
+        self.name
+    }
+
+    fn value(&self, index: usize) -> Option<(i32, &str)> {
+        let value = self.def.values.get(index)?;
+        Some((value.number, &value.name))
+    }
+
     fn is_null(&self) -> bool {
-        self.1
+        self.null
     }
 }
 
-fn is_null(contract: &Contract<'_>, id: TypeId) -> bool {
-    contract.schema().json_form(id) == JsonForm::Null
+fn names<'a>(contract: &Contract<'a>, id: TypeId, def: &'a Enum) -> EnumNames<'a> {
+    EnumNames {
+        name: &contract.schema()[id].name,
+        def,
+        null: contract.schema().json_form(id) == JsonForm::Null,
+    }
 }
 
 fn shape(contract: &Contract<'_>, ty: &Type) -> Result<Kind, EncodeError> {
@@ -140,9 +157,7 @@ pub(crate) fn write<W: Writer + ?Sized>(
             writer.end_map()
         }
         (Type::Named(id), Value::Enum(number)) => match &contract.schema()[*id].kind {
-            TypeKind::Enum(def) => {
-                writer.enumeration(*number, &EnumNames(def, is_null(contract, *id)))
-            }
+            TypeKind::Enum(def) => writer.enumeration(*number, &names(contract, *id, def)),
             _ => Err(MISTYPED),
         },
         (Type::Named(id), value) => write_named(contract, *id, value, false, writer, left),
@@ -333,9 +348,7 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
             read_container(contract, ty, old, reader, left)?
         }
         Type::Named(id) => match &contract.schema()[*id].kind {
-            TypeKind::Enum(def) => {
-                Value::Enum(reader.enumeration(&EnumNames(def, is_null(contract, *id)))?)
-            }
+            TypeKind::Enum(def) => Value::Enum(reader.enumeration(&names(contract, *id, def))?),
             _ => read_named(contract, *id, old, None, reader, left)?,
         },
         Type::Object(_) => return Err(DecodeError::malformed(SHAPELESS.to_string())),

@@ -4,9 +4,10 @@
 //! methods that know nothing of messages. Where request and answer are messages, as in a contract of protobuf, they
 //! are the values of field 1: the header of that field is taken away, or put before.
 
+use crate::web::Spelling;
 use crate::{Code, Method, Status};
 use dovetail_protocol::Failure;
-use dovetail_wire::{Any, Bytes};
+use dovetail_wire::{Any, Bytes, spelling};
 
 /// The wire type of what has a length.
 pub(crate) const DELIMITED: u64 = 2;
@@ -57,13 +58,17 @@ pub(crate) fn thrown(
     all: &[(i32, &str)],
     id: i32,
     value: &[u8],
+    spelling: Spelling,
 ) -> Failure {
     let service = method.map_or("", |method| method.service);
     let named = all.iter().find(|(known, _)| *known == id);
     let name = named.map_or("unknown", |(_, name)| *name);
-    let name = match service.rsplit_once('.') {
-        Some((package, _)) => format!("{package}.{name}"),
-        None => name.to_owned(),
+    let name = match (service.rsplit_once('.'), spelling) {
+        (None, _) => name.to_owned(),
+        (Some((package, _)), Spelling::Contract) => format!("{package}.{name}"),
+        (Some((package, _)), Spelling::Buf) => {
+            format!("{}.{}", spelling::package(package), spelling::pascal(name))
+        }
     };
     Failure {
         details: vec![Any {

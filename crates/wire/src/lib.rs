@@ -63,6 +63,8 @@ pub mod msgpack;
 pub mod protobuf;
 mod required;
 pub mod reserved;
+#[doc(hidden)]
+pub mod spelling;
 pub mod tagged;
 pub mod tagless;
 pub mod thrift;
@@ -91,7 +93,7 @@ pub use limits::{Budget, Limits};
 pub use message::{Message, SeenFields, read_message, read_rest, write_message};
 pub use names::Names;
 #[doc(hidden)]
-pub use names::Null;
+pub use names::{EnumNames, Null};
 pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, ReadParams, WriteParams};

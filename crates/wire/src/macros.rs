@@ -389,7 +389,7 @@ macro_rules! enumeration {
         }
 
         $crate::enumeration_value!(
-            $type $($type_name)? $(json $form)?, $crate::names!($($name $($wire_name)? = $number),*),
+            $type $($type_name)? $(json $form)?, $crate::names!($type $($type_name)?; $($name $($wire_name)? = $number),*),
             |value| value.0, |number| Self(number), []
         );
     };
@@ -458,7 +458,7 @@ macro_rules! variants {
         }
 
         $crate::enumeration_value!(
-            $type $($type_name)?, $crate::names!($($name $($wire_name)? = $number),*),
+            $type $($type_name)?, $crate::names!($type $($type_name)?; $($name $($wire_name)? = $number),*),
             |value| i32::from(value), |number| Self::from(number),
             [$($doc),*] $([$($value_doc),*])*
         );
@@ -469,11 +469,12 @@ macro_rules! variants {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! names {
-    ($($name:ident $($wire_name:literal)? = $number:literal),*) => {
+    ($type:ident $($type_name:literal)?; $($name:ident $($wire_name:literal)? = $number:literal),*) => {
         const {
-            let names: &'static [(i32, &'static str)] =
-                &[$(($number, $crate::wire_name!($name $($wire_name)?))),*];
-            names
+            $crate::EnumNames {
+                type_name: $crate::wire_name!($type $($type_name)?),
+                values: &[$(($number, $crate::wire_name!($name $($wire_name)?))),*],
+            }
         }
     };
 }

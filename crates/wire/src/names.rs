@@ -6,6 +6,17 @@ pub trait Names {
     /// The number with this name.
     fn number(&self, name: &str) -> Option<i32>;
 
+    /// What the contract calls the enum, where that is known: other spellings of its values begin with it.
+    fn type_name(&self) -> &str {
+        ""
+    }
+
+    /// A number with its name, by its place in the contract.
+    fn value(&self, index: usize) -> Option<(i32, &str)> {
+        let _ = index;
+        None
+    }
+
     /// True for `google.protobuf.NullValue`, of which the only value is `null` in JSON.
     fn is_null(&self) -> bool {
         false
@@ -26,8 +37,42 @@ impl<N: Names> Names for Null<N> {
         self.0.number(name)
     }
 
+    fn type_name(&self) -> &str {
+        self.0.type_name()
+    }
+
+    fn value(&self, index: usize) -> Option<(i32, &str)> {
+        self.0.value(index)
+    }
+
     fn is_null(&self) -> bool {
         true
+    }
+}
+
+/// The names of an enum of generated code.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct EnumNames {
+    pub type_name: &'static str,
+    pub values: &'static [(i32, &'static str)],
+}
+
+impl Names for EnumNames {
+    fn name(&self, number: i32) -> Option<&str> {
+        self.values.name(number)
+    }
+
+    fn number(&self, name: &str) -> Option<i32> {
+        self.values.number(name)
+    }
+
+    fn type_name(&self) -> &str {
+        self.type_name
+    }
+
+    fn value(&self, index: usize) -> Option<(i32, &str)> {
+        self.values.get(index).copied()
     }
 }
 

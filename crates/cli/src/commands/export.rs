@@ -12,6 +12,7 @@ use std::path::PathBuf;
 Examples:
   dovetail export api.proto                       as .thrift, on standard output
   dovetail export api.thrift --to proto -o idl    as .proto with all that it includes, into a folder
+  dovetail export api.thrift --to proto --style buf -o idl    the same with names as `buf lint` wants them
   dovetail export api.proto --to openapi          for tools that call it with JSON over HTTP
 
 A program whose contract is in Rust writes it out itself: docs/code-first.md")]
@@ -21,6 +22,9 @@ pub(crate) struct Export {
     /// The language
     #[arg(long, value_enum, default_value_t = To::Thrift)]
     to: To,
+    /// How names are written in a `.proto`; servers of the contract answer to both
+    #[arg(long, value_enum, default_value_t = Style::Contract)]
+    style: Style,
     /// Where the files go; made if it does not exist. Without it, a single file goes to standard output
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -38,12 +42,34 @@ enum To {
     Openapi,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// As the contract has them
+    Contract,
+    /// As the default rules of `buf lint` want them
+    Buf,
+}
+
+impl From<Style> for proto::Style {
+    fn from(style: Style) -> Self {
+        match style {
+            Style::Contract => proto::Style::Contract,
+            Style::Buf => proto::Style::Buf,
+        }
+    }
+}
+
 impl Export {
     pub(crate) fn run(self) -> Result {
+        if self.style != Style::Contract && self.to != To::Proto {
+            return Err(
+                Failure::new(Exit::Usage, "only a `.proto` has a style").help("say --to proto")
+            );
+        }
         let schema = idl::load(&self.file, &self.includes)?;
         let files = match self.to {
             To::Thrift => thrift::write(&schema),
-            To::Proto => proto::write(&schema),
+            To::Proto => proto::write_in(&schema, self.style.into()),
             To::Openapi => openapi::write(&schema).map(|file| vec![file]),
         };
         let files =

@@ -2,7 +2,7 @@
 //! a message of its own.
 
 use super::dialect::Dialect;
-use super::{Writer, block, comment, deprecated};
+use super::{Style, Writer, block, buf, comment, deprecated};
 use crate::case::screaming;
 use crate::scope::Scope;
 use dovetail_schema::{Enum, EnumValue, Schema, TypeDef, TypeId, TypeKind};
@@ -91,6 +91,9 @@ impl Writer<'_> {
 
     pub(super) fn enumeration(&self, id: TypeId, values: &Enum, indent: &str) -> String {
         let def = &self.schema[id];
+        if self.style == Style::Buf && self.enclosed.contains(&id) {
+            self.refuse(buf::SAME, &def.name);
+        }
         let before = comment(def.doc.as_deref(), &[], indent);
         let name = def.name.rsplit('.').next().unwrap_or_default();
         let inside = format!("{indent}  ");

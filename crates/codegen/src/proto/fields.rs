@@ -1,6 +1,7 @@
 //! Fields: labels, options, default values.
 
 use super::dialect::Dialect;
+use super::messages::json_name;
 use super::types::Form;
 use super::{Writer, comment};
 use crate::export::quoted;
@@ -30,6 +31,7 @@ impl Writer<'_> {
             options => format!(" [{}]", options.join(", ")),
         };
         let before = comment(field.doc.as_deref(), &self.notes(field), indent);
+        let name = self.style.field(name);
         format!(
             "{before}{indent}{label}{} {name} = {id}{options};\n",
             ty.name
@@ -94,6 +96,10 @@ impl Writer<'_> {
             && let Some(literal) = field.default.as_ref().and_then(|value| self.literal(value))
         {
             add(&format!("default = {literal}"));
+        }
+        let name = json_name(&field.name);
+        if json_name(&self.style.field(&field.name)) != name {
+            add(&format!("json_name = {}", quoted(&name)));
         }
         if field.deprecated.is_some() {
             add("deprecated = true");

@@ -1,7 +1,7 @@
 //! Messages and enums.
 
 use super::dialect::Dialect;
-use super::{Writer, block, comment, deprecated};
+use super::{Style, Writer, block, buf, comment, deprecated};
 use crate::export::quoted;
 use crate::scope::Scope;
 use dovetail_schema::{Field, RESERVED_IDS, Reserved, Struct, StructKind, TypeId, TypeKind};
@@ -63,8 +63,17 @@ impl Writer<'_> {
         {
             self.refuse("two fields have the same name in JSON; rename one", name);
         }
-        let names = fields.iter().map(|field| field.name.as_str());
-        let choice = Scope::with(&names.collect::<Vec<_>>()).claim("value");
+        let mut names = Scope::default();
+        for field in fields {
+            let name = self.style.field(&field.name);
+            if names.contains(&name) && self.style == Style::Buf {
+                self.refuse(buf::SAME, &field.name);
+            }
+            names.claim(&name);
+        }
+        let mut wanted = ["value", "choice", "kind"].into_iter();
+        let free = wanted.find(|name| self.style == Style::Contract || !names.contains(name));
+        let choice = names.claim(free.unwrap_or("value"));
         let oneof = |field: &Field| match &field.protobuf.oneof {
             None if union && self.is_single(&field.ty) => Some(choice.clone()),
             known => known.clone(),
@@ -93,6 +102,9 @@ impl Writer<'_> {
     fn kept(&self, id: TypeId, reserved: &Reserved) -> Reserved {
         let (first, last) = RESERVED_IDS.into_inner();
         let mut reserved = reserved.clone();
+        for name in &mut reserved.names {
+            *name = self.style.field(name).into_owned();
+        }
         let free = |(start, end): &(i32, i32)| *end < first || *start > last;
         if self.extended.contains(&id) && reserved.ids.iter().all(free) {
             reserved.ids.push((first, last));
@@ -135,7 +147,7 @@ pub(super) fn twice_in_json<'a>(mut fields: impl Iterator<Item = &'a Field>) -> 
 }
 
 /// The name of a field in JSON.
-fn json_name(name: &str) -> String {
+pub(super) fn json_name(name: &str) -> String {
     let mut json = String::new();
     let mut upper = false;
     for c in name.chars() {

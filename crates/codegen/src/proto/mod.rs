@@ -4,6 +4,7 @@
 //! becomes the file with which gRPC's own libraries call its services: its numbers are what is on the wire. Constants and
 //! annotations, which are not, are left out.
 
+mod buf;
 mod dialect;
 mod enums;
 mod fields;
@@ -18,8 +19,29 @@ use crate::{File, Unsupported};
 use dialect::Dialect;
 use dovetail_schema::{Package, PackageId, Schema, ServiceId, TypeDef, TypeId};
 use names::Names;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How the names of a contract are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// As they are.
+    #[default]
+    Contract,
+    /// As the default rules of `buf lint` want them, with version 1 of the package: servers of the contract answer to both.
+    /// In JSON fields have the names of the contract. A contract of protobuf's cannot be written so.
+    Buf,
+}
+
+impl Style {
+    fn field(self, name: &str) -> Cow<'_, str> {
+        match self {
+            Style::Contract => name.into(),
+            Style::Buf => buf::snake(name).into(),
+        }
+    }
+}
 
 /// Writes a contract: one file for each package, in the order of the schema, all for one folder. Files that every compiler
 /// of the language brings, those of `google/protobuf`, are not among them.
@@ -28,12 +50,26 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Everything in it that a `.proto` file cannot say.
 pub fn write(schema: &Schema) -> Result<Vec<File>, Vec<Unsupported>> {
-    files(schema, |id, problems| {
+    write_in(schema, Style::Contract)
+}
+
+/// Writes a contract with names in a style. In [`Style::Buf`] the files lie in folders that are called as their packages.
+///
+/// # Errors
+///
+/// Everything in it that a `.proto` file cannot say.
+pub fn write_in(schema: &Schema, style: Style) -> Result<Vec<File>, Vec<Unsupported>> {
+    let problems = Problems::default();
+    let schema = match style {
+        Style::Contract => Cow::Borrowed(schema),
+        Style::Buf => Cow::Owned(buf::restyled(schema, &problems)),
+    };
+    files(&schema, problems, |id, problems| {
         let included = schema.root() != Some(id);
         if included && built_in(&schema[id]).is_some() {
             return None;
         }
-        Some(Writer::new(schema, id, problems).file())
+        Some(Writer::new(&schema, id, problems, style).file())
     })
 }
 
@@ -43,11 +79,6 @@ fn built_in(package: &Package) -> Option<&str> {
     package.path.get(start..).filter(|_| package.messages)
 }
 
-/// The path by which others import the file of a package.
-fn path(package: &Package) -> String {
-    built_in(package).map_or_else(|| format!("{}.proto", file_name(package)), str::to_owned)
-}
-
 /// A file in the making.
 struct Writer<'a> {
     schema: &'a Schema,
@@ -55,6 +86,7 @@ struct Writer<'a> {
     package: &'a Package,
     problems: &'a Problems,
     dialect: Dialect,
+    style: Style,
     names: Names<'a>,
     /// Enums that stand in a message of their own.
     enclosed: BTreeSet<TypeId>,
@@ -70,13 +102,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(schema: &'a Schema, id: PackageId, problems: &'a Problems) -> Self {
+    fn new(schema: &'a Schema, id: PackageId, problems: &'a Problems, style: Style) -> Self {
         Writer {
             schema,
             id,
             package: &schema[id],
             problems,
             dialect: Dialect::of(schema, id),
+            style,
             names: Names::new(schema, id),
             enclosed: enums::enclosed(schema),
             extended: schema.families().into_values().flatten().collect(),
@@ -85,6 +118,15 @@ impl<'a> Writer<'a> {
             wrappers: RefCell::default(),
             calls: RefCell::default(),
         }
+    }
+
+    /// The path by which others import the file of a package.
+    fn path(&self, package: &Package) -> String {
+        let own = || match self.style {
+            Style::Contract => format!("{}.proto", file_name(package)),
+            Style::Buf => package.path.clone(),
+        };
+        built_in(package).map_or_else(own, str::to_owned)
     }
 
     fn refuse(&self, what: &str, at: &str) {
@@ -105,7 +147,7 @@ impl<'a> Writer<'a> {
         // Only now it is known what is imported.
         parts.insert(0, self.header());
         File {
-            path: path(self.package),
+            path: self.path(self.package),
             text: parts.join("\n"),
         }
     }
@@ -142,7 +184,7 @@ impl<'a> Writer<'a> {
             .package
             .includes
             .iter()
-            .map(|id| path(&self.schema[*id]));
+            .map(|id| self.path(&self.schema[*id]));
         let includes: Vec<String> = includes.collect();
         let used = self.imports.borrow();
         // Those of another language may be there for constants alone, or for nothing.

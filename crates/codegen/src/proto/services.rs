@@ -1,7 +1,7 @@
 //! Services, and the messages around parameters and results.
 
 use super::types::Form;
-use super::{DEPRECATED, Writer, block, comment};
+use super::{DEPRECATED, Style, Writer, block, comment};
 use crate::case::camel;
 use dovetail_schema::{Field, Idempotency, IntFormat, Method, ServiceId, Stream, Type};
 
@@ -72,11 +72,16 @@ impl Writer<'_> {
             .flatten()
             .flat_map(|stream| &stream.throws);
         let mut thrown: Vec<String> = Vec::new();
+        let imports = self.imports.borrow().clone();
         for field in method.throws.iter().chain(streams) {
             let name = self.field_type(&field.ty, IntFormat::Varint).name;
             if !thrown.contains(&name) {
                 thrown.push(name);
             }
+        }
+        if self.style == Style::Buf {
+            // What only a comment has is not used, for the linter.
+            self.imports.replace(imports);
         }
         let mut notes = Vec::new();
         if !thrown.is_empty() {
@@ -195,7 +200,11 @@ impl Writer<'_> {
         messages: &mut Vec<String>,
         body: impl FnOnce(&mut Vec<String>) -> String,
     ) -> String {
-        let key = (call.owner, call.method.name.clone(), ending);
+        let owner = match self.style {
+            Style::Contract => call.owner,
+            Style::Buf => call.service,
+        };
+        let key = (owner, call.method.name.clone(), ending);
         if let Some(name) = self.calls.borrow().get(&key) {
             return name.clone();
         }

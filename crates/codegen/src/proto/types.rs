@@ -1,6 +1,6 @@
 //! Types of fields, and the messages around what can be none.
 
-use super::{Writer, path};
+use super::Writer;
 use crate::case::camel;
 use dovetail_schema::{ArrayForm, Dimension, IntFormat, Type, TypeKind};
 
@@ -85,7 +85,7 @@ impl Writer<'_> {
                 let def = &self.schema[*id];
                 let package = &self.schema[def.package];
                 if def.package != self.id {
-                    self.imports.borrow_mut().insert(path(package));
+                    self.imports.borrow_mut().insert(self.path(package));
                 }
                 let form = match def.kind {
                     TypeKind::Struct(_) => Form::Message,

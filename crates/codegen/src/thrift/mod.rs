@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 ///
 /// Everything in it that a `.thrift` file cannot say.
 pub fn write(schema: &Schema) -> Result<Vec<File>, Vec<Unsupported>> {
-    files(schema, |id, problems| {
+    files(schema, Problems::default(), |id, problems| {
         Some(Writer::new(schema, id, problems).file())
     })
 }

@@ -1,11 +1,12 @@
 use crate::{Below, contracts, read, texts, written};
 use dovetail::wire::Encoding;
-use dovetail_codegen::proto::write;
+use dovetail_codegen::proto::{Style, write, write_in};
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, Value, to_json};
 use dovetail_idl::{MemoryLoader, compile};
 use dovetail_schema::{Schema, Type, TypeId, TypeKind};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// Everything but where files were, and which of them import others without need.
 fn moved(mut schema: Schema) -> Schema {
@@ -286,4 +287,125 @@ fn golden(path: &Path, text: &str) {
         "{}: UPDATE_GOLDEN=1 refreshes it",
         path.display()
     );
+}
+
+/// Contracts in the style of buf's linter are read again, and the linter finds nothing in them. `cargo xtask
+/// fetch-peer-idl` installs it.
+#[test]
+fn in_the_style_of_buf() {
+    let buf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../target/peers/buf/node_modules/@bufbuild/buf/bin/buf");
+    if !buf.exists() {
+        println!("skipped: no linter; `cargo xtask fetch-peer-idl` installs it");
+    }
+    let (mut count, mut complaints) = (0, String::new());
+    for (name, schema, _) in mapped() {
+        let Ok(files) = write_in(&schema, Style::Buf) else {
+            continue;
+        };
+        let files = texts(files);
+        values_are_taken(&schema, &read(&files));
+        count += 1;
+        if buf.exists() {
+            let folder = tempfile::tempdir().unwrap();
+            for (path, text) in &files {
+                let path = folder.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let said = Command::new(&buf)
+                .arg("lint")
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let said = [said.stdout, said.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            complaints.extend(said.lines().map(|line| format!("{name}: {line}\n")));
+        }
+    }
+    assert_eq!(complaints, "");
+    assert!(count > 20, "{count}");
+}
+
+/// What the file calls the values of enums, servers of the contract take for them.
+fn values_are_taken(own: &Schema, styled: &Schema) {
+    let contract = Contract::new(own);
+    let enums = |schema: &Schema| {
+        let types = schema.types.iter().enumerate();
+        let enums = types.filter_map(|(index, def)| match &def.kind {
+            TypeKind::Enum(values) => Some((index, values.values.clone())),
+            _ => None,
+        });
+        enums.collect::<Vec<_>>()
+    };
+    let both = enums(own).into_iter().map(|(index, _)| index);
+    for (index, (_, values)) in both.zip(enums(styled)) {
+        let ty = Type::Named(TypeId(index as u32));
+        for value in values {
+            let mut slot = TypedSlot {
+                contract: &contract,
+                ty: &ty,
+                value: None,
+            };
+            let name = format!("\"{}\"", value.name);
+            let input = name.clone().into();
+            let read = Encoding::Json.decode(&mut slot, &input, Default::default());
+            assert!(read.is_ok(), "{name}: {read:?}");
+            assert_eq!(slot.value, Some(Value::Enum(value.number)), "{name}");
+        }
+    }
+}
+
+/// Fields keep their names in JSON, and whatever cannot have a name of its own is refused.
+#[test]
+fn names_in_the_style_of_buf() {
+    let rows: &[(&str, &[&str])] = &[
+        (
+            "enum lightOf { Red = 0, darkBlue = 1, LIGHT_OF_SKY = 2, sky = 2 }",
+            &[
+                "package paint.v1;",
+                "enum LightOf { LIGHT_OF_RED_UNSPECIFIED = 0; LIGHT_OF_DARK_BLUE = 1; LIGHT_OF_SKY = 2; }",
+            ],
+        ),
+        (
+            "enum Level { High = 3 }",
+            &["LEVEL_UNSPECIFIED = 0; LEVEL_HIGH = 3;"],
+        ),
+        (
+            "struct a_b { 1: string fooBar, 2: string Foo2, 3: string plain_name, 4: string _odd }",
+            &[
+                "message AB { string foo_bar = 1; string foo2 = 2 [json_name = \"Foo2\"]; \
+                 string plain_name = 3; string odd = 4 [json_name = \"Odd\"]; }",
+            ],
+        ),
+        (
+            "service Shop { i32 mix_it(1: i32 Count) }",
+            &[
+                "service ShopService { rpc MixIt(MixItRequest) returns (MixItResponse); }",
+                "message MixItRequest { int32 count = 1 [json_name = \"Count\"]; }",
+            ],
+        ),
+        ("struct a_b {} struct AB {}", &["error"]),
+        ("struct A { 1: i32 fooBar, 2: i32 FooBar }", &["error"]),
+        ("service S { void a_b(), void aB() }", &["error"]),
+        ("enum Ax { B_C = 1 } enum AxB { C = 1 }", &["error"]),
+    ];
+    for (contract, expected) in rows {
+        let loader: MemoryLoader = [("paint.thrift".to_owned(), (*contract).to_owned())]
+            .into_iter()
+            .collect();
+        let schema = compile("paint.thrift", &loader).schema.unwrap();
+        let text = match write_in(&schema, Style::Buf) {
+            Err(all) => format!("error {all:?}"),
+            Ok(files) => {
+                assert_eq!(files[0].path, "paint/v1/paint.proto");
+                files[0].text.clone()
+            }
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        for expected in *expected {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+    }
 }

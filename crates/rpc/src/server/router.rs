@@ -1,8 +1,10 @@
 use crate::incoming::Target;
 use crate::objects::reach;
+use crate::web::Spelling;
 use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Directory};
+use dovetail_wire::spelling;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Router {
     services: Vec<Box<dyn Service>>,
     entries: Vec<Entry>,
-    /// By service, with and without its package, and method name: the number of the entry.
-    named: HashMap<Cow<'static, str>, HashMap<&'static str, usize>>,
+    /// By service, with and without its package, and method name.
+    named: HashMap<Cow<'static, str>, HashMap<Cow<'static, str>, Place>>,
     /// By method name alone, for callers that name no service; the first service that has it.
     unnamed: HashMap<&'static str, usize>,
     /// The services of the objects that methods pass.
@@ -26,6 +28,9 @@ struct Entry {
     contract: OnceLock<Arc<Contract>>,
 }
 
+/// Where the entry of a method is, and how it was named.
+type Place = (usize, Spelling);
+
 /// The way to a handler.
 #[derive(Clone, Copy)]
 pub(super) struct Route {
@@ -33,6 +38,7 @@ pub(super) struct Route {
     pub(super) descriptor: &'static ServiceDescriptor,
     pub(super) number: usize,
     pub(super) method: &'static Method,
+    pub(super) spelling: Spelling,
 }
 
 impl Router {
@@ -52,12 +58,19 @@ impl Router {
             for (number, method) in descriptor.iter() {
                 for name in &names {
                     let methods = named.entry(name.clone()).or_default();
-                    methods.insert(method.name, entries.len());
+                    let place = (entries.len(), Spelling::Contract);
+                    methods.insert(method.name.into(), place);
+                }
+                if let Some((service, name)) = in_style(descriptor, method) {
+                    let methods = named.entry(service.into()).or_default();
+                    let place = (entries.len(), Spelling::Buf);
+                    methods.entry(name.into()).or_insert(place);
                 }
                 if !method.service.is_empty() {
                     // That of a service that this one extends, where it is inherited.
                     let methods = named.entry(method.service.into()).or_default();
-                    methods.entry(method.name).or_insert(entries.len());
+                    let place = (entries.len(), Spelling::Contract);
+                    methods.entry(method.name.into()).or_insert(place);
                 }
                 unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
@@ -65,6 +78,7 @@ impl Router {
                     descriptor,
                     number,
                     method,
+                    spelling: Spelling::Contract,
                 };
                 entries.push(Entry {
                     route,
@@ -86,28 +100,32 @@ impl Router {
     }
 
     pub(super) fn find(&self, target: &Target) -> Result<Route, Status> {
-        let number = match target {
-            Target::Named { service, method } => self.number(service.as_deref(), method)?,
-            Target::Route(number) => *number,
+        let (number, spelling) = match target {
+            Target::Named { service, method } => self.place(service.as_deref(), method)?,
+            Target::Route(number) => (*number, Spelling::Contract),
             Target::Nothing => return Err(unknown("nothing is called".to_owned())),
         };
         let entry = self.entries.get(number);
         entry
-            .map(|entry| entry.route)
+            .map(|entry| Route {
+                spelling,
+                ..entry.route
+            })
             .ok_or_else(|| unknown("no such method here".to_owned()))
     }
 
-    fn number(&self, service: Option<&str>, method: &str) -> Result<usize, Status> {
-        let number = match service {
-            None => self.unnamed.get(method),
+    fn place(&self, service: Option<&str>, method: &str) -> Result<Place, Status> {
+        let place = match service {
+            None => self
+                .unnamed
+                .get(method)
+                .map(|number| (*number, Spelling::Contract)),
             Some(service) => match self.named.get(service) {
                 None => return Err(unknown(format!("no service `{service}` here"))),
-                Some(methods) => methods.get(method),
+                Some(methods) => methods.get(method).copied(),
             },
         };
-        number
-            .copied()
-            .ok_or_else(|| unknown(format!("no method `{method}` here")))
+        place.ok_or_else(|| unknown(format!("no method `{method}` here")))
     }
 
     pub(super) fn call(&self, route: Route, call: Call) -> HandlerFuture<'_> {
@@ -118,7 +136,7 @@ impl Router {
 impl Directory for Router {
     fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
         let service = (!service.is_empty()).then_some(service);
-        let number = self.number(service, method)?;
+        let (number, _) = self.place(service, method)?;
         let entry = &self.entries[number];
         let contract = entry.contract.get_or_init(|| {
             let method = entry.route.method;
@@ -126,6 +144,19 @@ impl Directory for Router {
         });
         Ok((number, contract.clone()))
     }
+}
+
+/// The names of a service and of a method in the style of buf's linter. A contract of protobuf has names of its own.
+fn in_style(
+    descriptor: &'static ServiceDescriptor,
+    method: &'static Method,
+) -> Option<(String, String)> {
+    let package = descriptor.package;
+    (!package.is_empty() && !method.messages).then(|| {
+        let service = spelling::service(descriptor.name);
+        let service = format!("{}.{service}", spelling::package(package));
+        (service, spelling::pascal(method.name))
+    })
 }
 
 #[cold]

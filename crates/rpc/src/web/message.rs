@@ -1,5 +1,6 @@
 //! A message of a call over HTTP: what of a call stands behind its prefix.
 
+use super::Spelling;
 use super::coding::{compress, decompress};
 use crate::buffers::Draft;
 #[cfg(feature = "grpc")]
@@ -48,6 +49,7 @@ pub(crate) struct Form {
     pub(crate) codec: Codec,
     /// Parameters, result and items are messages, without others around them.
     pub(crate) messages: bool,
+    pub(crate) spelling: Spelling,
 }
 
 impl Form {
@@ -65,7 +67,7 @@ impl Form {
         let mut out = draft();
         match self.codec {
             Codec::Proto => Encoding::Protobuf.encode(params, &mut out.bytes, limits)?,
-            Codec::Json => drop(write_json(params, self.messages, limits, &mut out.bytes)?),
+            Codec::Json => drop(write_json(params, self, limits, &mut out.bytes)?),
         }
         framed(out, self)
     }
@@ -116,7 +118,13 @@ impl dovetail_wire::Codec for BareJson {
 /// A message as the parameters of a method.
 pub(crate) fn parameters(method: &Method, codec: Codec, message: Bytes) -> (Encoding, Bytes) {
     let messages = method.messages;
-    Form { codec, messages }.body(message)
+    let spelling = Spelling::Contract;
+    let form = Form {
+        codec,
+        messages,
+        spelling,
+    };
+    form.body(message)
 }
 
 /// The parameters of a method that has none, before the items of its caller.
@@ -130,12 +138,14 @@ pub(crate) fn no_parameters(codec: Codec) -> (Encoding, Bytes) {
 /// Appends a reply or parameters; of a reply, gives the id of the field that it has.
 pub(super) fn write_json(
     body: &impl Encode,
-    bare: bool,
+    form: Form,
     limits: Limits,
     out: &mut Vec<u8>,
 ) -> Result<Option<i32>, EncodeError> {
     let start = out.len();
-    let mut writer = json::Writer::new(out, limits).bare(bare);
+    let mut writer = json::Writer::new(out, limits)
+        .bare(form.messages)
+        .numbers(form.spelling == Spelling::Buf);
     let erased: &mut dyn Writer = &mut writer;
     body.encode(erased)?;
     let replied = writer.replied();
@@ -168,6 +178,11 @@ pub(crate) fn frame_before_items(
     limits: Limits,
 ) -> Result<Bytes, EncodeError> {
     let mut out = draft();
+    let form = Form {
+        codec,
+        messages: false,
+        spelling: Spelling::Contract,
+    };
     match codec {
         Codec::Proto => {
             let mut message = Vec::new();
@@ -176,12 +191,11 @@ pub(crate) fn frame_before_items(
         }
         Codec::Json => {
             out.bytes.extend_from_slice(b"{\"params\":");
-            write_json(params, false, limits, &mut out.bytes)?;
+            write_json(params, form, limits, &mut out.bytes)?;
             out.bytes.push(b'}');
         }
     }
-    let messages = false;
-    framed(out, Form { codec, messages })
+    framed(out, form)
 }
 
 /// Room for a prefix, behind which a message is to be written.
@@ -320,10 +334,12 @@ mod tests {
     const PROTO: Form = Form {
         codec: Codec::Proto,
         messages: true,
+        spelling: Spelling::Contract,
     };
     const JSON: Form = Form {
         codec: Codec::Json,
         messages: true,
+        spelling: Spelling::Contract,
     };
 
     #[test]

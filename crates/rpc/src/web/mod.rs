@@ -16,4 +16,4 @@ pub(crate) use message::{Plain, known_coding, no_parameters, of_field, parameter
 #[cfg(feature = "grpc")]
 pub(crate) use reply::Answer;
 pub(crate) use reply::ReplyTo;
-pub(crate) use style::{Protocol, Style};
+pub(crate) use style::{Protocol, Spelling, Style};

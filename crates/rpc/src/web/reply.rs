@@ -1,6 +1,6 @@
 //! How a call over HTTP is answered.
 
-use super::message::{draft, framed, write_json, write_protobuf};
+use super::message::{Form, draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
 use crate::messages::{first_field, thrown};
 use crate::streams::ended;
@@ -304,7 +304,7 @@ impl ReplyTo {
         let mut out = draft();
         // What the field is says what it is: 0 is the result.
         let replied = match form.codec {
-            Codec::Json => write_json(body, form.messages, limits, &mut out.bytes)?,
+            Codec::Json => write_json(body, form, limits, &mut out.bytes)?,
             Codec::Proto => {
                 Encoding::Protobuf.encode(body, &mut out.bytes, limits)?;
                 let first = first_field(out.bytes.get(PREFIX..).unwrap_or_default());
@@ -332,10 +332,14 @@ impl ReplyTo {
         write_protobuf(body, limits, &mut value)?;
         let debugs = self.style.debugs();
         if debugs {
-            write_json(body, true, limits, &mut debug)?;
+            let form = Form {
+                messages: true,
+                ..self.style.form(self.method)
+            };
+            write_json(body, form, limits, &mut debug)?;
         }
         Ok(Thrown {
-            failure: thrown(self.method, all, id, &value),
+            failure: thrown(self.method, all, id, &value, self.style.spelling),
             debug: debugs.then_some(debug),
         })
     }

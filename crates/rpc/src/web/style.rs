@@ -24,6 +24,15 @@ pub(crate) enum Protocol {
     WebSocket,
 }
 
+/// How a caller spells the names of a contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    #[default]
+    Contract,
+    /// In the style of buf's linter, as a `.proto` of the contract can have them.
+    Buf,
+}
+
 /// How a call over HTTP is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
@@ -33,6 +42,7 @@ pub(crate) struct Style {
     pub(crate) coding: Option<Coding>,
     /// Whether they are.
     pub(crate) packs: bool,
+    pub(crate) spelling: Spelling,
 }
 
 impl Style {
@@ -43,6 +53,7 @@ impl Style {
             codec,
             coding: None,
             packs: false,
+            spelling: Spelling::Contract,
         }
     }
 
@@ -60,6 +71,7 @@ impl Style {
         Form {
             codec: self.codec,
             messages: method.is_some_and(|method| method.messages),
+            spelling: self.spelling,
         }
     }
 

@@ -48,6 +48,7 @@ mod own_wire;
 mod pipes;
 #[cfg(feature = "grpc")]
 mod reflection;
+mod spelling;
 mod streams;
 #[cfg(feature = "tls")]
 mod tls;

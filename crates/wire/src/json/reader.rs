@@ -4,6 +4,7 @@ use super::{RESERVED, RESULT, camel_case, mask};
 use crate::any_types;
 use crate::input::SHARED;
 use crate::reserved::TYPE;
+use crate::spelling;
 use crate::{
     Any, AnyTypes, Budget, Cursor, DecodeError, DecodeErrorKind, Dynamic, DynamicList, DynamicMap,
     Field, Form, Kind, Limits, Names, NextField, ReadNodes, SeenFields, Sequence, UnknownValue,
@@ -426,7 +427,9 @@ fn find(fields: &[Field<'_>], from: usize, name: &str) -> Option<usize> {
     let exact = all.position(|field| field.name == name);
     exact.or_else(|| {
         let fits = |field: &Field<'_>| {
-            camel_case(field.name).eq(name.chars()) || field.id == 0 && name == RESULT
+            camel_case(field.name).eq(name.chars())
+                || field.id == 0 && name == RESULT
+                || spelling::snake(field.name).eq(name.chars())
         };
         fields.iter().position(fits)
     })
@@ -563,6 +566,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.separate()?;
         let name = self.lexer.quoted(&mut self.budget)?;
         let number = names.number(&name).or_else(|| name.parse().ok());
+        let number = number.or_else(|| spelling::number(names, &name));
         number.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
             DecodeError::malformed(format!("{shown:?} is no value of the enum"))

@@ -51,6 +51,7 @@ pub struct Writer<'a> {
     bare: bool,
     reply: bool,
     replied: Option<i32>,
+    numbers: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -65,6 +66,7 @@ impl<'a> Writer<'a> {
             bare: false,
             reply: false,
             replied: None,
+            numbers: false,
         }
     }
 
@@ -73,6 +75,13 @@ impl<'a> Writer<'a> {
     #[must_use]
     pub fn bare(mut self, bare: bool) -> Self {
         self.bare = bare;
+        self
+    }
+
+    /// Values of enums are their numbers, which every reader knows, whatever it calls them.
+    #[must_use]
+    pub fn numbers(mut self, numbers: bool) -> Self {
+        self.numbers = numbers;
         self
     }
 
@@ -273,8 +282,8 @@ impl crate::Writer for Writer<'_> {
     fn enumeration(&mut self, value: i32, names: &dyn Names) -> Result<(), EncodeError> {
         match names.name(value) {
             Some(_) if names.is_null() => self.scalar("null", false),
-            Some(name) => self.string(name),
-            None => self.i32(value),
+            Some(name) if !self.numbers => self.string(name),
+            _ => self.i32(value),
         }
     }
 

@@ -19,10 +19,9 @@ impl Style {
             _ => (Protocol::Grpc, Codec::Proto),
         };
         Style {
-            protocol,
-            codec,
             coding: options.coding(),
             packs: options.packing().is_some(),
+            ..Style::new(protocol, codec)
         }
     }
 

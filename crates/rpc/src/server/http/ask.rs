@@ -4,6 +4,7 @@ use crate::call::no_streams;
 use crate::incoming::{self, Incoming, Target};
 use crate::server::Shared;
 use crate::server::counters::count;
+use crate::server::router::Route;
 use crate::web::{
     Plain, Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
 };
@@ -68,23 +69,23 @@ impl Ask {
         let (service, method) = connect::target(request, limits)?;
         let target = Target::Named { service, method };
         let route = shared.router.find(&target).ok();
-        let method = route.map(|route| route.method);
         let terms = terms?;
         known_coding(terms.coding.as_deref())?;
-        Ok(Ask::with(target, method, style, terms))
+        Ok(Ask::with(target, route, style, terms))
     }
 
-    fn with(target: Target, method: Option<&'static Method>, style: Style, terms: Terms) -> Self {
+    fn with(target: Target, route: Option<Route>, style: Style, terms: Terms) -> Self {
         let asked = match style.protocol {
             Protocol::GrpcWeb { .. } => terms.coding.as_deref() == Some(b"gzip"),
             _ => true,
         };
         Ask {
             target,
-            method,
+            method: route.map(|route| route.method),
             style: Style {
                 coding: terms.accepts_gzip.then_some(Coding::Gzip),
                 packs: asked,
+                spelling: route.map(|route| route.spelling).unwrap_or_default(),
                 ..style
             },
             coding: terms.coding,
@@ -142,7 +143,7 @@ impl Ask {
         let parameters = parameters(method, call.codec, message);
         let ask = Ask {
             compressed: call.gzip,
-            ..Ask::with(target, Some(method), style, call.terms)
+            ..Ask::with(target, Some(route), style, call.terms)
         };
         Ok((ask, parameters))
     }

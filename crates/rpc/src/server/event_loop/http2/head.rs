@@ -60,6 +60,7 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
             codec,
             coding: used.or_else(|| Coding::ALL.iter().copied().find(accepts)),
             packs: used.is_some(),
+            spelling: route.map(|route| route.spelling).unwrap_or_default(),
         },
         coding,
         compressed: false,
