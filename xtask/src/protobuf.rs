@@ -1,11 +1,12 @@
-//! `cargo xtask protobuf`: protobuf's own conformance suite against our dynamic messages and our generated types.
+//! `cargo xtask protobuf`: protobuf's own conformance suite against our dynamic messages and our generated types, and messages
+//! of its libraries in three languages.
 //!
 //! The suite is a program of C++, which a package of npm brings. It needs a newer C library than Debian 12 has; that of Debian
 //! 13 is unpacked beside it, and started by its own loader.
 
 use crate::stage::{self, Outcome};
 use crate::steps::execute;
-use crate::tools::{self, NPM};
+use crate::tools::{self, GO, NPM};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,19 +19,24 @@ const VERSION: &str = "33.2.0";
 const LIBRARIES: [&str; 3] = ["libc6", "libgcc-s1", "libstdc++6"];
 const SOURCE: &str = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] https://deb.debian.org/debian trixie main\n";
 
-/// The test that runs the suite, in `interop/protobuf`.
-const TEST: [&str; 4] = ["--test", "suite", "--", "--ignored"];
+/// The libraries of other languages, with which programs of `interop/protobuf/oracles` are made.
+const PYTHON: &str = "protobuf==7.36.2";
+const JAVASCRIPT: &str = "@bufbuild/protobuf@2.17.0";
 
-/// Runs the suite, in some ten seconds.
+/// The tests that run the suite and the programs, in `interop/protobuf`.
+const TESTS: [&str; 6] = ["--test", "suite", "--test", "oracles", "--", "--ignored"];
+
+/// Runs the suite and the programs, in less than a minute.
 pub(crate) fn run() -> Result<(), String> {
     stage().into_result()
 }
 
 /// The stage of the tests.
 pub(crate) fn stage() -> Outcome {
-    match tools::install(&[NPM]).and_then(|()| fetch(&stage::root().join("target/peers/protobuf")))
-    {
-        Ok(()) => stage::built_tests(&TEST),
+    let folder = stage::root().join("target/peers/protobuf");
+    let fetched = tools::install(&[NPM, GO]).and_then(|()| fetch(&folder));
+    match fetched.and_then(|()| oracles(&folder.join("oracles"))) {
+        Ok(()) => stage::built_tests(&TESTS),
         Err(missing) => Outcome::Skipped(missing),
     }
 }
@@ -53,6 +59,39 @@ fn fetch(folder: &Path) -> Result<(), String> {
         )?;
     }
     library(&folder.join("glibc"))
+}
+
+/// Makes the programs of other languages, and installs their libraries unless they are there.
+fn oracles(folder: &Path) -> Result<(), String> {
+    let problem = |problem| format!("{}: {problem}", folder.display());
+    fs::create_dir_all(folder).map_err(problem)?;
+    let own = fs::read_dir(stage::root().join("interop/protobuf/oracles")).map_err(problem)?;
+    for file in own.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = file.file_name().unwrap_or_default();
+        fs::copy(&file, folder.join(name)).map_err(problem)?;
+    }
+    if !folder.join("environment/installed").exists() {
+        let python = ["-m", "venv", "environment"];
+        execute(Command::new("python3").args(python).current_dir(folder))?;
+        let pip = ["install", "--quiet", "--disable-pip-version-check", PYTHON];
+        let mut install = Command::new(folder.join("environment/bin/pip"));
+        execute(install.args(pip))?;
+        fs::write(folder.join("environment/installed"), "").map_err(problem)?;
+    }
+    if !folder.join("node_modules/@bufbuild/protobuf").exists() {
+        let install = [
+            "install",
+            "--silent",
+            "--no-save",
+            "--prefix",
+            ".",
+            JAVASCRIPT,
+        ];
+        execute(Command::new("npm").args(install).current_dir(folder))?;
+    }
+    // With the tag it knows message sets.
+    let build = ["build", "-tags", "protolegacy", "-o", "oracle", "."];
+    execute(Command::new("go").args(build).current_dir(folder))
 }
 
 /// Unpacks the C library, with an `apt` that knows Debian 13 and leaves the machine as it is.

@@ -247,7 +247,12 @@ impl crate::Writer for Writer<'_> {
     }
 
     fn f32(&mut self, value: f32) -> Result<(), EncodeError> {
-        self.float(value.into(), &value)
+        let wide = f64::from(value);
+        match value.abs() == f32::MAX {
+            // As a double its shortest form is larger than it, for which protobuf's library for Python refuses it.
+            true => self.float(wide, &wide),
+            false => self.float(wide, &value),
+        }
     }
 
     fn f64(&mut self, value: f64) -> Result<(), EncodeError> {
