@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
+    decompression_ratio: 1_050,
     message_bytes: 300,
     decompression_ratio: 16,
     frame_bytes: 1 << 20,
@@ -154,26 +155,26 @@ fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
             match received {
                 Ok(Some(Event::Call(call))) => {
                     assert!(call.body.size() <= LIMITS.message_bytes);
-                    let said = call.body.clone().decompress().unwrap_or_default();
+                    let params = call.body.clone().decompress().unwrap_or_default();
                     let (number, object) = (call.reply.call(), call.object());
                     events.push(format!(
                         "{number} {:?} {object:?} {:?} {:?}",
                         call.kind,
                         call.results(),
-                        said
+                        params
                     ));
                     let body = Bytes::from_static(b"y");
                     let _ = call.reply.reply(&mut out, &body, Limits::default());
                     if call.promises() {
                         let nothing = || Status::new(Code::NotFound, "nothing");
-                        let returned = (!body_ends(&said)).then_some(7);
+                        let returned = (!body_ends(&params)).then_some(7);
                         let outcome = returned.ok_or_else(nothing);
                         connection.returned(call.reply.call(), outcome);
                     }
                     if call.kind.server_streams() {
                         let number = call.reply.call();
                         let _ = connection.item(number, &body, &mut out);
-                        if body_ends(&said) {
+                        if body_ends(&params) {
                             connection.end(number, &mut out);
                         }
                     }

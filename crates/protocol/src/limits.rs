@@ -5,7 +5,8 @@ pub struct ConnectionLimits {
     /// wire itself allows.
     pub message_bytes: usize,
     /// How many times as long as a compressed message what it decompresses to may be, beyond 1 MiB, which every
-    /// message may. Default 256; ends of Dovetail's do not compress messages beyond that.
+    /// message may. Default 1,050, which what gzip and zlib make never exceeds; ends of Dovetail's compress
+    /// nothing beyond that.
     pub decompression_ratio: usize,
     /// One frame on Dovetail's own wire; longer messages come in several, which takes longer. Default, and the most that
     /// the wire allows, 16 MiB less a byte; the least is 16 KiB.
@@ -26,7 +27,7 @@ pub struct ConnectionLimits {
 pub(crate) const MAX_FRAME: usize = 0x3fff_ffff;
 
 /// The default of [`ConnectionLimits::decompression_ratio`].
-const RATIO: usize = 256;
+const RATIO: usize = 1_050;
 
 /// To so much every message may decompress.
 const ANY_RATIO: usize = 1 << 20;
@@ -37,7 +38,12 @@ fn within_ratio(compressed: usize, ratio: usize) -> usize {
 
 /// True where a message is sent compressed: it gets smaller, and not so much that its receiver would refuse it.
 pub fn repays(compressed: usize, plain: usize) -> bool {
-    compressed < plain && plain <= within_ratio(compressed, RATIO)
+    compressed < plain && is_taken(compressed, plain)
+}
+
+/// True where its receiver takes a message that is compressed so much.
+pub(crate) fn is_taken(compressed: usize, plain: usize) -> bool {
+    plain <= within_ratio(compressed, RATIO)
 }
 
 impl Default for ConnectionLimits {

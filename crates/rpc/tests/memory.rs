@@ -73,6 +73,15 @@ struct Row {
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
+/// A message inside THeader of the kind that our own ends do not send.
+#[cfg(feature = "zstd")]
+fn zstd_bomb() -> Vec<u8> {
+    let packed = dovetail::protocol::grpc::compress_zstd(&vec![0; 80 * MIB]).unwrap();
+    let head = b"\x0f\xff\0\0\0\0\0\x01\0\x01\0\x01\x05\0";
+    let length = (head.len() + packed.len()) as u32;
+    [&length.to_be_bytes()[..], head, &packed].concat()
+}
+
 fn rows() -> Vec<Row> {
     let row = |name, sends: &[u8], told, most| Row {
         name,
@@ -176,22 +185,22 @@ fn rows() -> Vec<Row> {
         #[cfg(feature = "zstd")]
         row(
             "a bomb of zstd",
-            &compressed("binary+header:zstd"),
-            "decompresses to more than the limit of 67108864 bytes",
+            &zstd_bomb(),
+            "decompresses to more than the limit of",
             150 * MIB,
         ),
         #[cfg(feature = "zstd")]
         row(
             "60 MiB of zstd, announced",
             &packed(1, b"\x28\xb5\x2f\xfd\0\x58\x01\0\0"),
-            "it has 0 bytes where 62914560 were announced",
+            "`decompression_ratio`",
             400 * KIB,
         ),
         #[cfg(feature = "lz4")]
         row(
             "60 MiB of lz4, announced",
             &packed(2, b"\x10\0"),
-            "it has 1 bytes where 62914560 were announced",
+            "`decompression_ratio`",
             400 * KIB,
         ),
     ]

@@ -127,7 +127,9 @@ pub(super) fn cancelled() -> Status {
 
 /// A message that is too large for this end.
 pub(super) fn too_large(most: usize, execution: Execution) -> Status {
-    let what = format!("a message of more than {most} bytes; `message_bytes` allows more");
+    let what = format!(
+        "a message of more than {most} bytes; `message_bytes` allows more, or `decompression_ratio`"
+    );
     Status::new(Code::ResourceExhausted, what).with_execution(execution)
 }
 

@@ -1,6 +1,7 @@
 //! Appends messages to what is sent.
 
-use super::{MessageKind, Transport, Wire};
+use super::header::Envelope;
+use super::{MessageKind, Protocol, Transforms, Transport, Wire};
 use super::{header, message, transform};
 use crate::Headers;
 use crate::http::{self, HttpTarget};
@@ -83,13 +84,7 @@ impl Outgoing<'_> {
         message::write_end(protocol, out);
         match &self.lead {
             Lead::Header(envelope) => {
-                for transform in envelope.transforms.iter() {
-                    if !transform::apply(transform, out, message) {
-                        return Err(EncodeError::Unsupported {
-                            what: "a message that cannot be compressed",
-                        });
-                    }
-                }
+                transform(protocol, envelope, start, message, out)?;
                 set_frame(out, start, 0)
             }
             Lead::Plain if self.wire.transport == Transport::Framed => set_frame(out, start, apart),
@@ -100,6 +95,33 @@ impl Outgoing<'_> {
             }
         }
     }
+}
+
+/// Transforms the message that stands in `out` from `message` on, behind a header at `start`, which comes to say so where not
+/// all transforms are applied.
+fn transform(
+    protocol: Protocol,
+    envelope: &Envelope,
+    start: usize,
+    message: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let mut applied = Transforms::NONE;
+    for transform in envelope.transforms.iter() {
+        if !transform::apply(transform, out, message) {
+            let rest = out.split_off(message);
+            out.truncate(start);
+            let envelope = Envelope {
+                transforms: applied,
+                ..envelope.clone()
+            };
+            header::write(protocol, &envelope, out)?;
+            out.extend_from_slice(&rest);
+            break;
+        }
+        applied.push(transform);
+    }
+    Ok(())
 }
 
 /// Sets the length of the frame that begins at `start`, of which so many bytes stand elsewhere.

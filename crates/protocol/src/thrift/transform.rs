@@ -2,6 +2,7 @@
 
 use super::{ProtocolError, Transform};
 use crate::compressors::{Failure, Room, zstd};
+use crate::limits::is_taken;
 use dovetail_wire::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -53,15 +54,16 @@ fn broken(transform: Transform, why: &str) -> ProtocolError {
     ProtocolError::malformed(format!("{name} cannot decompress a message: {why}"))
 }
 
-/// Applies one transform to what stands in `out` from `start` on. Compressing from memory into memory has
-/// nothing that could fail; if it does all the same, false, and `out` is as it was.
+/// Applies one transform to what stands in `out` from `start` on. False where `out` is as it was: the message would become so
+/// small that its receiver refused it. Compressing from memory into memory has nothing else that could fail.
 #[must_use]
 pub(crate) fn apply(transform: Transform, out: &mut Vec<u8>, start: usize) -> bool {
     let compressed = match transform {
         Transform::Zlib => deflate(&out[start..]),
         Transform::Zstd => zstd::compress(&out[start..], LEVEL),
     };
-    match compressed {
+    let taken = |compressed: &Vec<u8>| is_taken(compressed.len(), out.len() - start);
+    match compressed.filter(taken) {
         Some(compressed) => {
             out.truncate(start);
             out.extend_from_slice(&compressed);

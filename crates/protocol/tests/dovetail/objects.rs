@@ -351,7 +351,10 @@ impl World {
         for call in &self.pair.calls {
             let id = call.reply.call();
             if self.read.insert(id) {
-                self.server.import(&decode(call.encoding, &call.body));
+                self.server.import(&decode(
+                    call.encoding,
+                    &call.body.clone().decompress().unwrap(),
+                ));
             }
             let (target, refers) = &self.calls[&id];
             let expected = match target {

@@ -103,7 +103,7 @@ proptest! {
                         notes -= 1;
                         continue;
                     }
-                    let (id, body) = (call.reply.call(), decode(call.encoding, &call.body));
+                    let (id, body) = (call.reply.call(), decode(call.encoding, &call.body.clone().decompress().unwrap()));
                     prop_assert_eq!(&body[..], &called[&id].1[..]);
                     let answer = blob(number, length);
                     let status = Status::new(Code::NotFound, "nothing here");

@@ -5,6 +5,7 @@ use dovetail_protocol::ConnectionLimits;
 use std::time::Duration;
 
 const LIMITS: ConnectionLimits = ConnectionLimits {
+    decompression_ratio: 1_050,
     message_bytes: 1000,
     frame_bytes: 0,
     header_bytes: 0,

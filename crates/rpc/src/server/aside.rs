@@ -1,15 +1,16 @@
 //! The handlers of a connection that has a thread which wait, each on a thread of its own.
 
-use super::Shared;
 use super::counters::count;
 use super::running::{RunningCall, cancelled, refusal};
 use super::session::Released;
 use super::threads::{Sender, no_thread, stream};
+use super::{Charge, SMALL, Shared};
 use crate::block_on::{Looks, block_on};
 use crate::buffers::Gathered;
 use crate::cancellation::{Cancellation, unless_cancelled};
 use crate::incoming::{Incoming, ReplyTo};
 use crate::transport::{Presence, Stream};
+use crate::{Execution, Status};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -211,7 +212,9 @@ impl<'scope> Call<'scope, '_> {
             scope,
             owner,
         } = self;
+        let reply = running.reply().clone();
         let answer = answer(running, &cancellation, sender);
+        let (answer, _held) = held(&reply, answer, sender);
         sender.send_or_shut_down(&answer);
         let Some(released) = released else {
             return;
@@ -230,6 +233,22 @@ impl<'scope> Call<'scope, '_> {
             if let Err(error) = call.start(waiter) {
                 sender.send_or_shut_down(&refusal(&reply, &no_thread(&error), Vec::new()));
             }
+        }
+    }
+}
+
+/// An answer that may have to wait for the peer, and for others before it; where there is no room for it, that is the answer.
+fn held(reply: &ReplyTo, answer: Gathered, sender: &Sender) -> (Gathered, Charge) {
+    let mut charge = Charge::new(sender.share.get());
+    if answer.len() < SMALL {
+        return (answer, charge);
+    }
+    match charge.grow(answer.len()) {
+        Ok(()) => (answer, charge),
+        Err(over) => {
+            charge.refused();
+            let why = Status::from(over).with_execution(Execution::Finished);
+            (refusal(reply, &why, Vec::new()), charge)
         }
     }
 }

@@ -8,8 +8,6 @@ use super::machine::{Fault, Machine};
 use super::pace::{Pace, Parts};
 use super::running::{RunningCall, crowded};
 use super::{LINGER, Shared};
-#[cfg(feature = "async")]
-use crate::Reply;
 use crate::buffers::{self, Gathered};
 use crate::cancellation::Cancellation;
 #[cfg(feature = "async")]
@@ -19,12 +17,18 @@ use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
 use crate::link::{Flush, Link};
 use crate::{Code, Status, web};
+#[cfg(feature = "async")]
+use crate::{Method, Reply};
 use bytes::BytesMut;
+#[cfg(feature = "async")]
+use dovetail_wire::{Encoding, Kind};
 #[cfg(feature = "async")]
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+#[cfg(feature = "async")]
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// What has arrived, how long the peer may take, and why the connection ends.
@@ -179,6 +183,14 @@ impl<'a> Session<'a> {
         self.over = grown.err().or(still);
     }
 
+    /// Hands on what has been received.
+    #[cfg(feature = "grpc")]
+    pub(super) fn take_input(&mut self) -> BytesMut {
+        let input = std::mem::take(&mut self.input);
+        self.count_received();
+        input
+    }
+
     /// True where more has been received than is held for the peer: nothing further is until one of its calls has been answered.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
@@ -235,6 +247,56 @@ impl<'a> Session<'a> {
         }
         (self.shared.waiting.load(Ordering::Relaxed) >= limits.calls)
             .then(|| crowded(format!("the server has {} calls waiting", limits.calls)))
+    }
+
+    /// True where it takes long to decompress or decode the parameters of a call.
+    #[cfg(feature = "async")]
+    pub(super) fn is_long(&self, call: &Incoming) -> bool {
+        if call.weight() <= LONG {
+            return false;
+        }
+        let blobs = || {
+            let route = self.shared.router.find(&call.target).ok();
+            route.is_some_and(|route| is_copied(route.method, call.encoding))
+        };
+        call.body.is_compressed() || !blobs()
+    }
+
+    /// The answer to a call whose parameters are decoded by a thread beside the loop, on which the handler runs.
+    #[cfg(feature = "async")]
+    pub(super) fn decoded_aside(
+        &self,
+        call: Box<Incoming>,
+    ) -> impl Future<Output = Gathered> + use<> {
+        let (shared, caller) = (self.shared.clone(), self.caller.clone());
+        let theirs = self.shared.clone();
+        let mut answer = Box::pin(async move {
+            let running = theirs.start(call, caller, Vec::new());
+            // So far runs the thread beside the loop.
+            let mut decoded = true;
+            poll_fn(|_| match std::mem::take(&mut decoded) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            })
+            .await;
+            running.await
+        });
+        async move {
+            // Fails only where it has been closed, which nobody does.
+            let permit = shared.decoders.acquire().await.ok();
+            let decoded = tokio::task::spawn_blocking(move || {
+                let mut now = Context::from_waker(Waker::noop());
+                let _ = answer.as_mut().poll(&mut now);
+                answer
+            });
+            let decoded = decoded.await;
+            drop(permit);
+            match decoded {
+                Ok(answer) => answer.await,
+                // The runtime is going down, and nobody is there to be answered.
+                Err(_) => Gathered::default(),
+            }
+        }
     }
 
     /// The answer of a handler in the pool, for a call there is room for. A handler that waits is dropped where this is.
@@ -308,7 +370,12 @@ impl<'a> Session<'a> {
 
     /// How much to receive next.
     pub(super) fn needs(&self) -> usize {
-        self.machine.needs()
+        let needs = self.machine.needs();
+        match (needs > PIECE).then(|| self.share()).flatten() {
+            // No buffer for what there is no room for.
+            Some(share) => share.room().clamp(PIECE, needs),
+            None => needs,
+        }
     }
 
     /// What the wire itself has to say between answers.
@@ -489,6 +556,24 @@ impl<'a> Session<'a> {
         self.machine.lost();
     }
 }
+
+/// More bytes than these, decompressed, take so long to be decoded that other connections of a loop would wait.
+#[cfg(feature = "async")]
+const LONG: usize = 256 << 10;
+
+/// True where decoding the parameters takes no longer for being long: they are numbers, and bytes that are left where they are.
+#[cfg(feature = "async")]
+fn is_copied(method: &Method, encoding: Encoding) -> bool {
+    let text = matches!(
+        encoding,
+        Encoding::Json | Encoding::ThriftJson | Encoding::Custom(_)
+    );
+    let copied = |kind| !matches!(kind, Kind::List | Kind::Set | Kind::Map | Kind::Struct);
+    !text && method.params.iter().all(|param| copied(param.kind))
+}
+
+/// As much is received at a time whatever there is room for.
+const PIECE: usize = 64 << 10;
 
 /// Calls that may go on once another one is answered.
 #[derive(Clone)]

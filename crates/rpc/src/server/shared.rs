@@ -27,6 +27,9 @@ pub(super) struct Shared {
     #[cfg(feature = "grpc")]
     pub(super) keepalive: Option<crate::Keepalive>,
     pub(super) limits: ServerLimits,
+    /// Those of the threads beside the loops that decode at a time.
+    #[cfg(feature = "async")]
+    pub(super) decoders: tokio::sync::Semaphore,
     /// What is held for peers.
     pub(super) account: Account,
     pub(super) compression: Option<Compression>,
@@ -76,6 +79,10 @@ impl Server {
             tls: self.tls,
             #[cfg(feature = "grpc")]
             keepalive: self.keepalive,
+            #[cfg(feature = "async")]
+            decoders: tokio::sync::Semaphore::new(
+                std::thread::available_parallelism().map_or(1, usize::from),
+            ),
             account: Account::new(&self.limits, &counters),
             limits: self.limits,
             compression: self.compression,

@@ -5,7 +5,7 @@ use super::aside::{Aside, Line, Waiter, Waiters};
 use super::counters::count;
 use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
-use super::{Door, Entered, Guest, LINGER, Shared, entrance};
+use super::{Door, Entered, Guest, LINGER, Share, Shared, entrance};
 use crate::block_on::{block_on, block_on_while};
 use crate::buffers::Gathered;
 use crate::cancellation::Cancellation;
@@ -19,7 +19,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -85,9 +85,11 @@ pub(super) fn serve(
         shared: shared.clone(),
         sending: Mutex::new(()),
         waiters: Waiters::default(),
+        share: OnceLock::new(),
     });
     let mut session = Session::new(shared, caller, standing, sender.clone());
     session.input = received;
+    session.share().map(|share| sender.share.set(share.clone()));
     let mut connection = Connection {
         shared,
         session,
@@ -384,6 +386,8 @@ pub(super) struct Sender {
     sending: Mutex<()>,
     /// Its calls on threads of their own.
     pub(super) waiters: Waiters,
+    /// What the server may hold for the peer.
+    pub(super) share: OnceLock<Arc<Share>>,
 }
 
 impl Sender {

@@ -213,6 +213,42 @@ fn a_slow_reader_gets_no_more_than_a_window() {
     });
 }
 
+/// Many streams that nobody reads, each with its window full, hold up no other call of their connection.
+#[test]
+fn streams_that_nobody_reads_hold_up_no_other_call() {
+    const UNREAD: usize = 12;
+    const SIZE: usize = 100_000;
+    let mut wires = windows();
+    // A handler that waits keeps a thread of the pool.
+    wires.retain(|(_, model)| !matches!(model, Model::ThreadPool(_)));
+    with(wires, async |flow, channel, wire| {
+        let mut unread = Vec::new();
+        for streams in 1..=UNREAD {
+            let opened: Result<Blobs, Status> = channel
+                .stream(&FLOW.methods[BLOBS], (&(SIZE as i32),))
+                .await;
+            unread.push(opened.expect("an answer"));
+            let window = window(wire) / SIZE;
+            soon("the windows are full", || flow.made() > streams * window).await;
+        }
+        let summed = async {
+            let opened: Result<Sum, Status> = channel.upload(&FLOW.methods[SUM], (&-1,)).await;
+            let (numbers, answer) = opened.expect("a call");
+            numbers.finish();
+            answer.await
+        };
+        let summed = tokio::time::timeout(LONG, summed).await;
+        assert_eq!(summed.expect("an answer in time"), Ok(0), "{wire}");
+        let opened: Result<Blobs, Status> = channel
+            .stream(&FLOW.methods[BLOBS], (&(SIZE as i32),))
+            .await;
+        let mut read = opened.expect("an answer");
+        for _ in 0..50 {
+            assert!(read.next().await.is_some_and(|blob| blob.is_ok()));
+        }
+    });
+}
+
 #[test]
 fn a_handler_that_takes_nothing_is_sent_no_more_than_a_window() {
     with(windows(), async |_, channel, wire| {

@@ -138,13 +138,20 @@ pub(crate) fn request(path: &str) -> http::request::Builder {
 
 impl Client {
     pub(crate) async fn connect(running: &Running) -> Self {
+        Self::with_window(running, 65_535).await
+    }
+
+    /// One that takes so many bytes of an answer before it says more.
+    pub(crate) async fn with_window(running: &Running, window: u32) -> Self {
         let Address::Tcp(place) = &running.addresses()[0] else {
             panic!("the fixture listens on TCP");
         };
         let stream = TcpStream::connect(place).await.unwrap();
         let mut builder = h2::client::Builder::new();
         // For tests that read late: the library would not have many small frames wait.
-        builder.data_frame_budget(1 << 24);
+        builder
+            .data_frame_budget(1 << 24)
+            .initial_window_size(window);
         let (client, connection) = builder.handshake(stream).await.unwrap();
         tokio::spawn(connection);
         Client(client)

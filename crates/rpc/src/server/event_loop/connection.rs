@@ -13,7 +13,7 @@ use crate::link::Queued;
 use crate::server::counters::count;
 use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Door, Entered, Guest, LINGER, Shared};
+use crate::server::{Charge, Door, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
 use std::future::poll_fn;
 use std::io;
@@ -55,6 +55,7 @@ pub(super) async fn serve(
     let queued = Arc::new(Queued::default());
     let mut session = Session::new(&site.shared, caller, standing, queued.clone());
     session.input = received;
+    let unsent = session.share().cloned();
     let mut connection = Connection {
         shared: &site.shared,
         pooled: site.pooled,
@@ -66,6 +67,7 @@ pub(super) async fn serve(
         flight: Flight::default(),
         out: Outbox::default(),
         leaving: None,
+        unsent: Charge::new(unsent.as_ref()),
         experience: Experience::new(site.shared.polling),
         turns: 0,
     };
@@ -97,6 +99,8 @@ struct Connection<'a> {
     flight: Flight<'a>,
     out: Outbox,
     leaving: Option<Leaving>,
+    /// What waits for the peer to make room.
+    unsent: Charge,
     experience: Experience,
     /// How often it has waited since the others had their turn.
     turns: u32,
@@ -144,7 +148,7 @@ impl<'a> Connection<'a> {
     /// Hands the connection over, with what has been received of it.
     #[cfg(feature = "grpc")]
     async fn serve_http2(mut self) -> io::Result<()> {
-        let received = std::mem::take(&mut self.session.input);
+        let received = self.session.take_input();
         let site = http2::Place {
             shared: self.shared,
             session: &self.session,
@@ -262,12 +266,21 @@ impl<'a> Connection<'a> {
                 .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }
-        if self.pooled && self.session.no_room().is_none() && self.session.charge(&mut call) {
+        let leaves = self.pooled || self.session.is_long(&call);
+        // One that is refused is answered at once.
+        if leaves && self.session.no_room().is_none() && self.session.charge(&mut call) {
             let waiting = Waits::new(&call);
-            let answer = self.session.in_pool(call);
-            return self
-                .flight
-                .join(self.shared, answer, waiting, self.session.share());
+            let (shared, share) = (self.shared, self.session.share());
+            return match self.pooled {
+                true => {
+                    let answer = self.session.in_pool(call);
+                    self.flight.join(shared, answer, waiting, share);
+                }
+                false => {
+                    let answer = self.session.decoded_aside(call);
+                    self.flight.join(shared, answer, waiting, share);
+                }
+            };
         }
         if self.out.is_new() {
             self.out = spares::outbox();
@@ -289,6 +302,13 @@ impl<'a> Connection<'a> {
 
     /// Waits until something happens: an answer is ready, something is received, somebody wants to close.
     async fn wait(&mut self) -> io::Result<()> {
+        if let Some(leaving) = &self.leaving {
+            let bytes = leaving.message.len() + self.out.waiting.len();
+            // Where that is too much, no further call is taken.
+            let _ = self.unsent.follow(bytes);
+        } else if !self.unsent.is_empty() {
+            let _ = self.unsent.follow(0);
+        }
         let idle = self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none();
         if idle {
             // An idle connection keeps nothing.

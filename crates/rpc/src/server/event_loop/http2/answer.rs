@@ -2,10 +2,10 @@
 
 use super::head::{fine, response, trailers};
 use crate::grpc::{metadata_into, poll_room};
-use crate::server::Shared;
 use crate::server::counters::count;
+use crate::server::{Charge, SMALL, Share, Shared};
 use crate::web::{Answer, Exchange, Protocol, Style};
-use crate::{AnswerHeaders, Code, Status};
+use crate::{AnswerHeaders, Code, Execution, Status};
 use bytes::Bytes;
 use dovetail_protocol::grpc::Coding;
 use dovetail_protocol::{Codec, Failure, Headers, http as one};
@@ -24,6 +24,8 @@ const SHORT: usize = 16 << 10;
 pub(super) struct Respond {
     respond: SendResponse<Bytes>,
     shared: Arc<Shared>,
+    /// The answer, until it has been sent.
+    charge: Charge,
     /// The protocol's part in it; gRPC's until more is known.
     pub(super) style: Style,
     /// HTTP's part in it.
@@ -39,10 +41,15 @@ pub(super) enum End {
 }
 
 impl Respond {
-    pub(super) fn new(respond: SendResponse<Bytes>, shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(
+        respond: SendResponse<Bytes>,
+        shared: &Arc<Shared>,
+        share: Option<&Arc<Share>>,
+    ) -> Self {
         Respond {
             respond,
             shared: shared.clone(),
+            charge: Charge::new(share),
             style: Style::new(Protocol::Grpc, Codec::Proto),
             http: one::ReplyTo::last(),
             said: AnswerHeaders::default(),
@@ -68,8 +75,9 @@ impl Respond {
     }
 
     /// Sends an answer of which nothing has been sent.
-    pub(super) async fn send(self, answer: Option<Answer>) {
+    pub(super) async fn send(mut self, answer: Option<Answer>) {
         let answer = answer.unwrap_or_else(|| (&no_answer()).into());
+        let answer = self.hold(answer);
         if !self.is_grpc() {
             let response = self.style.whole(answer, &self.said);
             return self.with(response).await;
@@ -78,6 +86,23 @@ impl Respond {
             Answer::Message(message) => self.message(message).await,
             Answer::Failure(thrown) => self.refuse(&thrown.failure),
             Answer::End => self.refuse(&no_answer().into()),
+        }
+    }
+
+    /// Charges the client for an answer, which may have to wait for its window; where there is no room, that is the answer.
+    fn hold(&mut self, answer: Answer) -> Answer {
+        match &answer {
+            Answer::Message(message) if message.len() >= SMALL => {
+                let held = self.charge.grow(message.len());
+                held.map_or_else(
+                    |over| {
+                        self.charge.refused();
+                        (&Status::from(over).with_execution(Execution::Finished)).into()
+                    },
+                    |()| answer,
+                )
+            }
+            _ => answer,
         }
     }
 

@@ -53,7 +53,7 @@ enum Sending {
 
 impl<'a> Call<'a> {
     pub(super) fn new(place: &'a Place<'a>, respond: SendResponse<Bytes>) -> Self {
-        let respond = Respond::new(respond, place.shared);
+        let respond = Respond::new(respond, place.shared, place.session.share());
         Call { place, respond }
     }
 
@@ -282,6 +282,11 @@ async fn run(place: &Place<'_>, mut call: Box<Incoming>) -> Gathered {
         pooled,
         ..
     } = *place;
+    if !pooled && session.is_long(&call) && session.no_room().is_none() && session.charge(&mut call)
+    {
+        let _place = flight::Place::take(&shared.waiting);
+        return session.decoded_aside(call).await;
+    }
     if !pooled || session.no_room().is_some() || !session.charge(&mut call) {
         let running = session.start(call, Vec::new());
         let _place = flight::Place::take(&shared.waiting);
