@@ -22,6 +22,7 @@ enum Registry {
     Go,
     PyPi,
     CratesIo,
+    Maven,
     /// Installed by the system's package manager.
     Debian,
 }
@@ -53,6 +54,29 @@ const PACKAGES: &[Package] = &[
         name: "connectrpc.com/conformance",
         version: "v1.0.6",
         registry: Registry::Go,
+    },
+    Package {
+        name: "github.com/envoyproxy/protoc-gen-validate",
+        version: "v1.3.3",
+        registry: Registry::Go,
+    },
+    // Protobuf's own files, as its library for Java brings them.
+    Package {
+        name: "com.google.protobuf:protobuf-java",
+        version: "4.36.2",
+        registry: Registry::Maven,
+    },
+    // The contracts of Envoy and of OpenTelemetry: go-control-plane and PyPI's opentelemetry-proto only have what was
+    // generated of them.
+    Package {
+        name: "envoy-types",
+        version: "0.7.7",
+        registry: Registry::CratesIo,
+    },
+    Package {
+        name: "opentelemetry-proto",
+        version: "0.33.1",
+        registry: Registry::CratesIo,
     },
     Package {
         name: "thriftpy2",
@@ -101,7 +125,7 @@ fn fetch(dir: &Path) -> Result<(), String> {
     let mut problems = Vec::new();
     for package in PACKAGES {
         let label = format!("{} {}", package.name, package.version);
-        let target = dir.join(label.trim().replace(['/', ' '], "-"));
+        let target = dir.join(label.trim().replace(['/', ' ', ':'], "-"));
         match source(package, &scratch).and_then(|source| copy(&source, &target)) {
             Ok(0) => problems.push(format!("{label}: no contracts in it")),
             Ok(count) => println!("{label}: {count} files"),
@@ -174,6 +198,24 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
             let archive = format!("{}-{}.tar.gz", package.name, package.version);
             output(Command::new("tar").args(["xzf", &archive]), scratch)?;
             Ok(scratch.join(format!("{}-{}", package.name, package.version)))
+        }
+        Registry::Maven => {
+            let artifact = format!("-Dartifact={}:{}", package.name, package.version);
+            let arguments = [
+                "-q",
+                "-B",
+                "dependency:copy",
+                "-DoutputDirectory=.",
+                &artifact,
+            ];
+            output(Command::new("mvn").args(arguments), scratch)?;
+            let name = package.name.rsplit(':').next().unwrap_or_default();
+            let jar = format!("{name}-{}.jar", package.version);
+            let folder = scratch.join(name);
+            fs::create_dir_all(&folder).map_err(|problem| problem.to_string())?;
+            let jar = scratch.join(jar);
+            output(Command::new("jar").arg("xf").arg(jar), &folder)?;
+            Ok(folder)
         }
         Registry::CratesIo => {
             let name = package.name;

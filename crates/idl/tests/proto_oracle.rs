@@ -121,10 +121,31 @@ fn shipped() {
             false => support::files_below(&root, ".proto"),
         };
         names.retain(|name| !NOT_PROTOBUF.iter().any(|(file, _)| name.ends_with(file)));
-        // Every project has its own folder that imports begin at.
-        let folders = [".", "src", "proto"].map(str::to_owned);
-        check(&root, &folders, &names);
+        check(&root, &folders(&root), &names);
     }
+}
+
+/// Where imports of a package begin: every project has its own folder, and those that collect contracts of others have one
+/// for each.
+fn folders(root: &Path) -> Vec<String> {
+    let mut folders = [".", "src", "proto"].map(str::to_owned).to_vec();
+    for collection in ["proto", "src/proto"] {
+        let entries = std::fs::read_dir(root.join(collection));
+        let entries = entries.into_iter().flatten().flatten();
+        let inside = entries.filter(|entry| entry.path().is_dir());
+        folders.extend(
+            inside.map(|entry| format!("{collection}/{}", entry.file_name().to_string_lossy())),
+        );
+    }
+    // A project of a collection may have its own, too.
+    let own: Vec<String> = folders
+        .iter()
+        .map(|folder| format!("{folder}/proto"))
+        .collect();
+    folders.extend(own.into_iter().filter(|folder| root.join(folder).is_dir()));
+    folders.sort();
+    folders.dedup();
+    folders
 }
 
 /// What packages ship and the compiler refuses, and why.
