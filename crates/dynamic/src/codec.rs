@@ -388,8 +388,11 @@ fn read_container<'de, R: Reader<'de> + ?Sized>(
     };
     reader.budget().reserve(&mut items, sequence.reserve)?;
     while reader.next_element(&mut sequence)? {
-        reader.budget().room(&mut items)?;
-        items.push(read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?);
+        let value = read(contract, item, None, reader, left).map_err(|e| e.within("[]"))?;
+        if !leaves_out(&value, reader) {
+            reader.budget().room(&mut items)?;
+            items.push(value);
+        }
     }
     Ok(Value::List(items))
 }
@@ -412,7 +415,9 @@ fn read_map<'de, R: Reader<'de> + ?Sized>(
         reader.budget().room(&mut entries)?;
         let k = read(contract, key, None, reader, left).map_err(|e| e.within("[key]"))?;
         let v = read(contract, item, None, reader, left).map_err(|e| e.within("[value]"))?;
-        entries.push((k, v));
+        if !leaves_out(&v, reader) {
+            entries.push((k, v));
+        }
     }
     Ok(Value::Map(entries))
 }
@@ -446,7 +451,13 @@ pub(crate) fn read_row<'de, R: Reader<'de> + ?Sized>(
         true => read_ref(contract, table.ty(index), reader, left),
         false => read(contract, table.ty(index), old, reader, left).map(Some),
     };
-    value.map_err(|e| e.within(row.name.to_owned()))
+    let value = value.map_err(|e| e.within(row.name.to_owned()))?;
+    Ok(value.filter(|value| !leaves_out(value, reader)))
+}
+
+/// Whether the value that was read last has a name that the contract does not have, and is to be left out for that.
+fn leaves_out<'de, R: Reader<'de> + ?Sized>(value: &Value, reader: &R) -> bool {
+    matches!(value, Value::Enum(_)) && reader.is_left_out()
 }
 
 /// Reads the rest of a struct that has begun.

@@ -84,3 +84,20 @@ fn maps_with_integers_in_all_formats() {
     ];
     check(contract, &rows);
 }
+
+#[test]
+fn extensions_are_fields() {
+    check(
+        "syntax = \"proto2\"; package p; message M { optional int32 a = 1; extensions 100 to 199; } \
+         extend M { optional sint32 b = 100; repeated M c = 101; } \
+         message Inside { extend M { optional string d = 102; } }",
+        &[
+            (json!({"[p.b]": -1}), "a00601"),
+            (
+                json!({"a": 1, "[p.c]": [{"a": 2, "[p.c]": []}]}),
+                "0801aa06020802",
+            ),
+            (json!({"[p.Inside.d]": "x"}), "b2060178"),
+        ],
+    );
+}

@@ -227,7 +227,7 @@ pub enum Fault {
 pub struct Field {
     /// The number on the wire; negative ones exist in old Thrift files without explicit ids.
     pub id: i32,
-    /// The name as written.
+    /// The name as written; `[shop.color]` for an extension of protobuf, whose name does not belong to its message.
     pub name: String,
     /// The type.
     pub ty: Type,
@@ -249,6 +249,17 @@ pub struct Field {
 }
 
 impl Field {
+    /// The scope and the name of an extension: `shop` and `color` for `[shop.color]`.
+    pub fn extension(&self) -> Option<(&str, &str)> {
+        let name = self.name.strip_prefix('[')?.strip_suffix(']')?;
+        Some(name.rsplit_once('.').unwrap_or(("", name)))
+    }
+
+    /// The name, of an extension without its scope.
+    pub fn short_name(&self) -> &str {
+        self.extension().map_or(&self.name, |(_, name)| name)
+    }
+
     /// With nothing said of it but what every field has.
     pub fn new(id: i32, name: impl Into<String>, ty: Type) -> Self {
         Field {

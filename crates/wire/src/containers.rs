@@ -1,6 +1,7 @@
 //! Lists, sets and maps.
 
 use crate::description::{Named, Type};
+use crate::field_value::leaves_out;
 use crate::layout::{BlockLayout, Layout, ThriftBinary, ThriftCompact};
 use crate::{DecodeError, EncodeError, Kind, Reader, Sequence, Value, Writer, plain};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -41,6 +42,9 @@ impl<T: Value> Value for Vec<T> {
                     item
                 }
             };
+            if leaves_out::<T, R>(reader) {
+                continue;
+            }
             self.push(item);
         }
         Ok(())
@@ -200,6 +204,9 @@ macro_rules! set {
                 while reader.next_element(&mut sequence)? {
                     let mut item = $element::default();
                     item.read(reader).map_err(|e| e.within("[]"))?;
+                    if leaves_out::<$element, R>(reader) {
+                        continue;
+                    }
                     reader.budget().room(self)?;
                     self.insert(item);
                 }
@@ -251,8 +258,10 @@ macro_rules! map {
                     let (mut key, mut value) = ($key::default(), V::default());
                     key.read(reader).map_err(|e| e.within("[key]"))?;
                     value.read(reader).map_err(|e| e.within("[value]"))?;
-                    reader.budget().room(self)?;
-                    self.insert(key, value);
+                    if !leaves_out::<V, R>(reader) {
+                        reader.budget().room(self)?;
+                        self.insert(key, value);
+                    }
                 }
                 Ok(())
             }

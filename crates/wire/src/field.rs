@@ -160,11 +160,43 @@ impl<'a> Field<'a> {
         self
     }
 
+    /// Of the fields with this number, at most one has a value. Zero is none.
+    pub const fn oneof(mut self, number: u16) -> Self {
+        self.oneof = NonZeroU16::new(number);
+        self
+    }
+
     /// Leaves the field to the encodings that are not protobuf's.
     pub const fn native(mut self) -> Self {
         self.native = true;
         self
     }
+}
+
+/// The number of the oneof that the field with this id is in; 0 for none.
+#[doc(hidden)]
+pub const fn oneof_of(fields: &[Field<'_>], id: i32) -> u16 {
+    let mut at = 0;
+    while at < fields.len() {
+        match fields[at].oneof {
+            Some(oneof) if fields[at].id == id => return oneof.get(),
+            _ => at += 1,
+        }
+    }
+    0
+}
+
+/// True where some of the fields are in a oneof.
+#[doc(hidden)]
+pub const fn has_oneof(fields: &[Field<'_>]) -> bool {
+    let mut at = 0;
+    while at < fields.len() {
+        if fields[at].oneof.is_some() {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Where the field with this id is in the table, looking first at `from`: senders keep to the contract's

@@ -123,6 +123,12 @@ impl FieldValue for () {
     }
 }
 
+/// Whether the value of this type that was read last is to be left out. Only values of enums are.
+#[inline]
+pub(crate) fn leaves_out<'de, T: Value, R: Reader<'de> + ?Sized>(reader: &R) -> bool {
+    matches!(T::KIND, Kind::Enum) && reader.is_left_out()
+}
+
 impl<T: Value> FieldValue for T {
     const KIND: Kind = T::KIND;
     const NULLABLE: bool = T::NULLABLE;
@@ -148,7 +154,11 @@ impl<T: Value> FieldValue for T {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
-        self.read(reader)
+        self.read(reader)?;
+        if leaves_out::<T, R>(reader) {
+            *self = T::default();
+        }
+        Ok(())
     }
 
     fn describe() -> Option<Type<Named>> {
@@ -194,7 +204,11 @@ impl<T: Value> FieldValue for Option<T> {
         &mut self,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
-        self.get_or_insert_default().read(reader)
+        self.get_or_insert_default().read(reader)?;
+        if leaves_out::<T, R>(reader) {
+            *self = None;
+        }
+        Ok(())
     }
 
     fn describe() -> Option<Type<Named>> {

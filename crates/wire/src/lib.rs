@@ -86,7 +86,7 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
 #[doc(hidden)]
 pub use family::{Member, check_distinct, write_place, write_type};
-pub use field::{Field, Form, IntFormat, Kind};
+pub use field::{Field, Form, IntFormat, Kind, has_oneof, oneof_of};
 pub use field_value::FieldValue;
 pub use grow::{Grow, block};
 pub use limits::{Budget, Limits};

@@ -7,8 +7,10 @@
 /// `as "type"` gives the name in the contract where Rust cannot
 /// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
 /// choose how protobuf writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it for
-/// the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers of a list
-/// one by one, and `[group]` writes messages as groups. `..name` is the field that keeps unknown fields; without it
+/// the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In protobuf `[implicit]` leaves out
+/// a value that is zero or empty, `[expanded]` writes the numbers of a list one by one, and `[group]` writes messages as
+/// groups. Of the fields with `[oneof(1)]`, or another number, the last one that comes has a value. `..name` is the field
+/// that keeps unknown fields; without it
 /// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
 /// every contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
 ///
@@ -34,13 +36,13 @@
 #[macro_export]
 macro_rules! message {
     ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? $(json $form:ident)? {
-        $($(#[doc = $field_doc:expr])* $id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
+        $($(#[doc = $field_doc:expr])* $id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident $(($argument:literal))?),*])?,)*
         $(..$($unknown:ident).+)?
     }) => {
         impl $crate::Message for $type {
             const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
             const FIELDS: &'static [$crate::Field<'static>] = &[
-                $($crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?)),*
+                $($crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?)),*
             ];
             $(const FORM: $crate::Form = $crate::Form::$form;)?
 
@@ -52,7 +54,7 @@ macro_rules! message {
                 $($crate::UnknownFields::write_first(&self.$($unknown).+, writer)?;)?
                 $($crate::FieldValue::write_field(
                     &self.$($field).+,
-                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                     writer,
                 )?;)*
                 $($crate::UnknownFields::write(&self.$($unknown).+, writer)?;)?
@@ -67,6 +69,15 @@ macro_rules! message {
                 reader: &mut R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = &reader;
+                if const { $crate::has_oneof(<$type as $crate::Message>::FIELDS) } {
+                    let oneof = $crate::oneof_of(<$type as $crate::Message>::FIELDS, id);
+                    $(if const { $crate::oneof_of(<$type as $crate::Message>::FIELDS, $id) != 0 }
+                        && id != $id
+                        && oneof == const { $crate::oneof_of(<$type as $crate::Message>::FIELDS, $id) }
+                    {
+                        self.$($field).+ = ::core::default::Default::default();
+                    })*
+                }
                 match id {
                     $($id => $crate::FieldValue::read_field(&mut self.$($field).+, reader),)*
                     _ => ::core::result::Result::Err($crate::DecodeError::no_such_field(id)),
@@ -82,9 +93,9 @@ macro_rules! message {
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = (&cursor, &seen, &reader);
                 $({
-                    let field = const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) };
+                    let field = const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) };
                     let index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) - 1 };
-                    if reader.is_next(field, index, cursor) {
+                    if field.oneof.is_none() && reader.is_next(field, index, cursor) {
                         $crate::FieldValue::read_field(&mut self.$($field).+, reader)
                             .map_err(|e| e.within(field.name))?;
                         cursor.index = index + 1;
@@ -101,7 +112,7 @@ macro_rules! message {
                     Self::NAME,
                     $crate::description::fields([$(
                         $crate::description::FieldType::of::<$ty>(
-                            $crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?),
+                            $crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?),
                         ),
                     )*]),
                 )
@@ -128,7 +139,7 @@ macro_rules! message {
                 $(presence.push($crate::FieldValue::presence(&self.$($field).+));)*
                 $($crate::write_required(
                     &self.$($field).+,
-                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                 )?;)*
                 writer.begin_positional(presence.bytes())?;
                 $($crate::FieldValue::write_value(&self.$($field).+, writer)?;)*
@@ -150,7 +161,7 @@ macro_rules! message {
                     .map_err(|e| e.within($crate::wire_name!($($field).+ $($name)?)))?;)*
                 $($crate::read_required(
                     &self.$($field).+,
-                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                    const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                 )?;)*
                 $(self.$($unknown).+ = $crate::UnknownFields::default();)?
                 reader.end_positional()
@@ -162,7 +173,7 @@ macro_rules! message {
                 $(all = L::both(all, || {
                     $crate::write_plain_field::<L, _>(
                         &self.$($field).+,
-                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
                         room,
                     )
@@ -180,7 +191,7 @@ macro_rules! message {
                 $(all = L::both(all, || {
                     $crate::read_plain_field::<L, _>(
                         &mut self.$($field).+,
-                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute),*)?) },
+                        const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
                         bytes,
                     )
@@ -615,12 +626,12 @@ macro_rules! message_type {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! field {
-    ($id:literal, $($field:ident).+ $($name:literal)?, $ty:ty $(, $attribute:ident)*) => {
+    ($id:literal, $($field:ident).+ $($name:literal)?, $ty:ty $(, $attribute:ident $(($argument:literal))?)*) => {
         $crate::Field::new(
             $id,
             $crate::wire_name!($($field).+ $($name)?),
             <$ty as $crate::FieldValue>::KIND,
-        ).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute())*
+        ).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute($($argument)?))*
     };
 }
 

@@ -91,6 +91,11 @@ pub trait Reader<'de> {
         let _ = names;
         self.i32()
     }
+    /// True where the enum's value that was read last has a name that the contract does not know, and the reader leaves out such
+    /// values: the field is absent then, and so is the element or the entry.
+    fn is_left_out(&self) -> bool {
+        false
+    }
     /// Reads an unsigned 8-bit integer.
     fn u8(&mut self) -> Result<u8> {
         self.i8().map(i8::cast_unsigned)

@@ -7,7 +7,7 @@
 
 use dovetail_wire::{
     Any, Bytes, Date, Decimal, Dynamic, DynamicMap, Encoding, Limits, Offset, OrderedFloat,
-    SignedDuration, Timestamp, TimestampTz, Uuid, Value, enumeration, json, message,
+    SignedDuration, Timestamp, TimestampTz, Uuid, Value, enumeration, json, message, protobuf,
 };
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -279,6 +279,75 @@ fn messages_with_a_form_of_their_own() {
     assert!(json::to_bytes(&nan).is_err());
     let all = DynamicMap::default();
     check(all, &["{}"]);
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Choice {
+    number: Option<i32>,
+    text: Option<String>,
+    colour: Option<Colour>,
+    colours: Vec<Colour>,
+    named: BTreeMap<String, Colour>,
+}
+
+message!(Choice {
+    1 number: Option<i32> [oneof(1)],
+    2 text: Option<String> [oneof(1)],
+    3 colour: Option<Colour>,
+    4 colours: Vec<Colour>,
+    5 named: BTreeMap<String, Colour>,
+});
+
+#[test]
+fn the_last_member_of_a_oneof_stays() {
+    let read = |bytes: &[u8]| protobuf::from_bytes::<Choice>(bytes).unwrap();
+    let (number, text) = (b"\x08\x01".as_slice(), b"\x12\x01a".as_slice());
+    let rows = [
+        ([number, text].concat(), None, Some("a")),
+        ([text, number].concat(), Some(1), None),
+        ([number, text, number].concat(), Some(1), None),
+    ];
+    for (bytes, number, text) in rows {
+        let value = read(&bytes);
+        assert_eq!(
+            (value.number, value.text.as_deref()),
+            (number, text),
+            "{bytes:?}"
+        );
+    }
+    let problem = json::from_bytes::<Choice>(br#"{"number":1,"text":"a"}"#).unwrap_err();
+    let expected = "\"text\" beside \"number\" of the same oneof";
+    assert_eq!(problem.to_string(), expected);
+}
+
+#[test]
+fn unknown_names_are_left_out() {
+    let rows = [
+        (r#"{"colour":"NONE"}"#, r#"{"colours":[],"named":{}}"#),
+        (
+            r#"{"colours":["RED","NONE","DARK_BLUE"]}"#,
+            r#"{"colours":["RED","DARK_BLUE"],"named":{}}"#,
+        ),
+        (
+            r#"{"named":{"a":"NONE","b":"RED"}}"#,
+            r#"{"colours":[],"named":{"b":"RED"}}"#,
+        ),
+        (
+            r#"{"colour":"NONE","number":1}"#,
+            r#"{"number":1,"colours":[],"named":{}}"#,
+        ),
+    ];
+    for (text, expected) in rows {
+        assert!(
+            json::from_bytes::<Choice>(text.as_bytes()).is_err(),
+            "{text}"
+        );
+        let mut value = Choice::default();
+        let reader = json::Reader::new(text.as_bytes(), Limits::default());
+        value.read(&mut reader.leaving_out_unknown_names()).unwrap();
+        let shown = json::to_bytes(&value).unwrap();
+        assert_eq!(String::from_utf8(shown).unwrap(), expected, "{text}");
+    }
 }
 
 #[test]

@@ -52,8 +52,7 @@ pub(crate) fn convert(contracts: &Contracts<'_>, task: &Task<'_>) -> Result<Vec<
         ty: &ty,
         value: None,
     };
-    let read = task.from.decode(&mut slot, &task.payload, task.limits);
-    read.map_err(Failure::Parse)?;
+    task.read(&mut slot)?;
     let Some(value) = slot.value else {
         return Err(Failure::Unknown);
     };

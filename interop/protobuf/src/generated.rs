@@ -24,8 +24,7 @@ mod messages {
 #[cfg(suite)]
 fn of_type<M: dovetail_wire::Value>(task: &Task<'_>) -> Result<Vec<u8>, Failure> {
     let mut message = M::default();
-    let read = task.from.decode(&mut message, &task.payload, task.limits);
-    read.map_err(Failure::Parse)?;
+    task.read(&mut message)?;
     let mut out = Vec::new();
     let written = task.to.encode(&message, &mut out, task.limits);
     written.map_err(Failure::Serialize).map(|()| out)

@@ -7,7 +7,7 @@ mod generated;
 dovetail::include_contract!("conformance");
 
 use conformance::{ConformanceRequest, ConformanceResponse, TestCategory, WireFormat};
-use dovetail_wire::{Bytes, DecodeError, Encoding, Limits, protobuf};
+use dovetail_wire::{Bytes, Decode, DecodeError, Encoding, Limits, json, protobuf};
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 
@@ -24,6 +24,22 @@ struct Task<'a> {
     payload: Bytes,
     to: Encoding,
     limits: Limits,
+    /// Whether what the contract does not know is left out.
+    lenient: bool,
+}
+
+impl Task<'_> {
+    /// Reads the message.
+    fn read(&self, into: &mut impl Decode) -> Result<(), Failure> {
+        let read = match self.lenient {
+            true => {
+                let reader = json::Reader::new(&self.payload, self.limits);
+                into.decode(&mut reader.leaving_out_unknown_names())
+            }
+            false => self.from.decode(into, &self.payload, self.limits).map(drop),
+        };
+        read.map_err(Failure::Parse)
+    }
 }
 
 /// Why there is no message.
@@ -102,7 +118,11 @@ fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceRes
         from,
         payload,
         to,
-        limits: limits(request.test_category),
+        limits: Limits {
+            depth: 200,
+            ..Limits::default()
+        },
+        lenient: request.test_category == TestCategory::JSON_IGNORE_UNKNOWN_PARSING_TEST,
     };
     match convert(&task) {
         Ok(bytes) if request.requested_output_format == WireFormat::PROTOBUF => {
@@ -119,12 +139,4 @@ fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceRes
         }
     }
     answer
-}
-
-fn limits(category: TestCategory) -> Limits {
-    let _ = category;
-    Limits {
-        depth: 200,
-        ..Limits::default()
-    }
 }

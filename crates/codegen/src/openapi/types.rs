@@ -11,8 +11,11 @@ pub(super) fn with(object: &mut Json, name: &str, value: Json) {
     }
 }
 
-/// A name as JSON has it, `lowerCamelCase`.
+/// A name as JSON has it, `lowerCamelCase`. That of an extension stays.
 fn camel_case(name: &str) -> String {
+    if name.starts_with('[') {
+        return name.to_owned();
+    }
     let mut parts = name.split('_');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |name, part| {

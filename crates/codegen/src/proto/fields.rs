@@ -14,7 +14,7 @@ const KEPT: std::ops::RangeInclusive<i32> = 19_000..=19_999;
 impl Writer<'_> {
     /// A field on a line of its own; where it is one of several, it has no label.
     pub(super) fn field(&self, field: &Field, choice: bool, indent: &str) -> String {
-        let Field { id, name, .. } = field;
+        let (id, name) = (field.id, field.short_name());
         self.check(field);
         let Protobuf {
             format, key_format, ..
@@ -39,9 +39,9 @@ impl Writer<'_> {
     }
 
     fn check(&self, field: &Field) {
-        let Field { id, name, .. } = field;
+        let (id, name) = (field.id, field.short_name());
         self.identifier(name);
-        if !(1..=MOST).contains(id) || KEPT.contains(id) {
+        if !(1..=MOST).contains(&id) || KEPT.contains(&id) {
             self.refuse(
                 "the number of a field is one from 1 to 18999 or 20000 to 536870911 in protobuf",
                 name,

@@ -4,16 +4,40 @@ use super::dialect::Dialect;
 use super::{Style, Writer, block, buf, comment, deprecated};
 use crate::export::quoted;
 use crate::scope::Scope;
-use dovetail_schema::{Field, RESERVED_IDS, Reserved, Struct, StructKind, TypeId, TypeKind};
+use dovetail_schema::{
+    Field, IntFormat, RESERVED_IDS, Reserved, Struct, StructKind, Type, TypeDef, TypeId, TypeKind,
+};
 use std::collections::HashSet;
 
 impl Writer<'_> {
     /// The types directly in a message, or in none.
     pub(super) fn definitions(&self, around: &str, indent: &str) -> Vec<String> {
         let types = self.names.at(around);
-        types
-            .filter_map(|(name, id)| self.definition(name, id, indent))
-            .collect()
+        let types = types.filter_map(|(name, id)| self.definition(name, id, indent));
+        types.chain(self.extensions(around, indent)).collect()
+    }
+
+    /// The extensions whose names are directly in a message, or in none.
+    fn extensions(&self, around: &str, indent: &str) -> Vec<String> {
+        let names = [self.package.name.as_str(), around];
+        let scope: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let scope = scope.join(".");
+        let inside = format!("{indent}  ");
+        let extended = |(index, def): (usize, &TypeDef)| {
+            let TypeKind::Struct(def) = &def.kind else {
+                return None;
+            };
+            let own = |field: &&Field| field.extension().is_some_and(|(own, _)| own == scope);
+            let fields = def.fields.iter().filter(own);
+            let fields: String = fields.map(|f| self.field(f, false, &inside)).collect();
+            (!fields.is_empty()).then(|| {
+                let extended = Type::Named(TypeId(index as u32));
+                let extended = self.field_type(&extended, IntFormat::Varint).name;
+                block("extend", &extended, &fields, indent)
+            })
+        };
+        let types = self.schema.types.iter().enumerate();
+        types.filter_map(extended).collect()
     }
 
     fn definition(&self, full: &str, id: Option<TypeId>, indent: &str) -> Option<String> {
@@ -50,7 +74,11 @@ impl Writer<'_> {
             TypeKind::Struct(def) => def.fields.as_slice(),
             _ => &[],
         });
-        let fields: Vec<&Field> = fields.collect();
+        let (extensions, fields): (Vec<&Field>, Vec<&Field>) =
+            fields.partition(|field| field.extension().is_some());
+        let ranges = extensions.iter();
+        let ranges = ranges.map(|field| format!("{indent}extensions {};\n", field.id));
+        parts.extend(Some(ranges.collect::<String>()).filter(|text| !text.is_empty()));
         let fields = self.fields(&fields, def.kind == StructKind::Union, indent);
         parts.extend(Some(fields).filter(|text| !text.is_empty()));
         parts.join("\n")

@@ -281,6 +281,7 @@ impl Module<'_> {
             return text.line(&format!("{table}!({name}{wire} {{ {rest} }});"));
         }
         text.open(&format!("{table}!({name}{wire} {{"));
+        let mut oneofs = Vec::new();
         for Row {
             field,
             name,
@@ -290,7 +291,7 @@ impl Module<'_> {
         {
             let wire = wire_name(name, &field.name);
             let implicit = self.cx.schema.is_implicit(id, field);
-            let attributes = attributes(field, implicit);
+            let attributes = attributes(field, implicit, &mut oneofs);
             text.line(&format!("{} {path}{wire}: {ty}{attributes},", field.id));
         }
         text.line(rest);
@@ -381,8 +382,8 @@ fn json_form(form: JsonForm) -> &'static str {
     }
 }
 
-/// What the table says of a field behind its type: ` [required, zigzag]`.
-fn attributes(field: &Field, implicit: bool) -> String {
+/// What the table says of a field behind its type: ` [required, zigzag]`. `oneofs` are those of the fields before, by number.
+fn attributes<'a>(field: &'a Field, implicit: bool, oneofs: &mut Vec<&'a str>) -> String {
     let flags = [
         (field.presence == Presence::Required, "required"),
         (implicit, "implicit"),
@@ -401,7 +402,16 @@ fn attributes(field: &Field, implicit: bool) -> String {
         IntFormat::Fixed => Some("fixed_key"),
     };
     let formats = format.into_iter().chain(key_format);
-    let all: Vec<&str> = flags.map(|(_, name)| name).chain(formats).collect();
+    let oneof = field.protobuf.oneof.as_deref().map(|name| {
+        let known = oneofs.iter().position(|known| *known == name);
+        let place = known.unwrap_or_else(|| {
+            oneofs.push(name);
+            oneofs.len() - 1
+        });
+        format!("oneof({})", place + 1)
+    });
+    let all = flags.map(|(_, name)| name).chain(formats);
+    let all: Vec<&str> = all.chain(oneof.as_deref()).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(" [{}]", all.join(", ")),

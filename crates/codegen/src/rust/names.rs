@@ -287,7 +287,7 @@ pub(super) fn member_names(names: &Names, family: &[TypeId]) -> Vec<String> {
 fn lower_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
     let wanted: Vec<_> = fields
         .iter()
-        .map(|field| (field.name.as_str(), snake(&field.name)))
+        .map(|field| (field.name.as_str(), snake(field.short_name())))
         .collect();
     let names = scope.claim_all(&wanted);
     names.iter().map(|name| identifier(name)).collect()

@@ -38,8 +38,11 @@ impl Writer<'_> {
 
     /// `1: required i32 number = 7`. Of the fields of a choice there is one: presence goes without saying.
     fn field(&self, field: &Field, choice: bool) -> String {
-        let Field { id, name, .. } = field;
-        if *id > MOST {
+        let (id, name) = (field.id, field.short_name());
+        if field.extension().is_some() {
+            self.refuse("Thrift has no extensions", name);
+        }
+        if id > MOST {
             self.refuse("the largest id of a field is 32767 in Thrift", name);
         }
         let presence = match field.presence {

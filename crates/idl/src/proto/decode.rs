@@ -210,6 +210,7 @@ pub(super) fn file(bytes: &[u8], memory: &mut Memory) -> Result<File> {
             }
             (5, Raw::Bytes(bytes)) => memory.push(&mut file.enums, |m| enumeration(bytes, m))?,
             (6, Raw::Bytes(bytes)) => memory.push(&mut file.services, |m| service(bytes, m))?,
+            (7, Raw::Bytes(bytes)) => memory.push(&mut file.extensions, |m| field(bytes, m))?,
             (8, Raw::Bytes(bytes)) => options(bytes, FILE, &mut file.options, memory)?,
             (9, Raw::Bytes(bytes)) => locations(bytes, &mut file.locations, memory)?,
             (12, Raw::Bytes(text)) => syntax = memory.text(text)?,
@@ -242,6 +243,7 @@ fn message(bytes: &[u8], left: usize, memory: &mut Memory) -> Result<Message> {
         (2, Raw::Bytes(bytes)) => memory.push(&mut def.fields, |m| field(bytes, m)),
         (3, Raw::Bytes(bytes)) => memory.push(&mut def.messages, |m| message(bytes, left, m)),
         (4, Raw::Bytes(bytes)) => memory.push(&mut def.enums, |m| enumeration(bytes, m)),
+        (6, Raw::Bytes(bytes)) => memory.push(&mut def.extensions, |m| field(bytes, m)),
         (7, Raw::Bytes(bytes)) => options(bytes, MESSAGE, &mut def.options, memory),
         (8, Raw::Bytes(bytes)) => memory.push(&mut def.oneofs, |m| oneof(bytes, m)),
         (9, Raw::Bytes(bytes)) => memory.push(&mut def.reserved_ranges, |_| range(bytes)),
@@ -269,6 +271,7 @@ fn field(bytes: &[u8], memory: &mut Memory) -> Result<Field> {
     each(bytes, |number, value| {
         match (number, value) {
             (1, Raw::Bytes(name)) => def.name = memory.text(name)?,
+            (2, Raw::Bytes(name)) => def.extendee = memory.text(name)?,
             (3, value) => def.number = value.int(),
             (4, value) => {
                 def.label = match value.int() {
@@ -415,7 +418,12 @@ const FEATURE_SET: Known = &[
     (5, "message_encoding"),
 ];
 const FILE: Known = &[(50, FEATURES)];
-const MESSAGE: Known = &[(3, "deprecated"), (7, "map_entry"), (12, FEATURES)];
+const MESSAGE: Known = &[
+    (1, "message_set_wire_format"),
+    (3, "deprecated"),
+    (7, "map_entry"),
+    (12, FEATURES),
+];
 const FIELD: Known = &[(2, "packed"), (3, "deprecated"), (21, FEATURES)];
 const ONEOF: Known = &[(1, FEATURES)];
 const ENUM: Known = &[(3, "deprecated"), (7, FEATURES)];

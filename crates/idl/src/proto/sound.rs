@@ -49,6 +49,7 @@ impl Known {
                 .map(|method| &method.name)
                 .try_for_each(|name| identifier(name))?;
         }
+        extensions(&file.extensions)?;
         self.enums(&file.package, &file.enums)?;
         self.messages(&file.package, &file.messages)
     }
@@ -57,6 +58,7 @@ impl Known {
         for message in messages {
             let name = self.define(scope, &message.name, Definition::Message)?;
             fields(&name, message)?;
+            extensions(&message.extensions)?;
             self.enums(&name, &message.enums)?;
             self.messages(&name, &message.messages)?;
         }
@@ -135,6 +137,13 @@ impl Known {
             _ => Err(invalid("its type is not what it says", &at())),
         }
     }
+}
+
+/// Those that are sound by themselves, and do not fit the messages that they extend, are left out where they are lowered.
+fn extensions(extensions: &[Field]) -> Result {
+    extensions
+        .iter()
+        .try_for_each(|extension| identifier(&extension.name))
 }
 
 fn fields(name: &str, message: &Message) -> Result {

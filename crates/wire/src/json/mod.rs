@@ -63,10 +63,12 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
 }
 
 /// A name of a contract in `lowerCamelCase`, as protobuf's compiler makes it: a letter behind `_` is large, and `_` is
-/// left out.
+/// left out. The name of an extension, which is in brackets, stays.
 pub fn camel_case(name: &str) -> impl Iterator<Item = char> {
     let mut raised = false;
+    let stays = name.starts_with('[');
     name.chars().filter_map(move |letter| match letter {
+        _ if stays => Some(letter),
         '_' => {
             raised = true;
             None

@@ -75,6 +75,9 @@ pub struct Reader<'de> {
     /// The paths of a field mask that have not been read.
     paths: Option<std::vec::IntoIter<String>>,
     bare: bool,
+    /// Whether names that an enum does not have are left out, and whether the last one was.
+    leaves_out: bool,
+    left_out: bool,
     /// Which reserved field comes.
     reserved: i32,
 }
@@ -91,6 +94,8 @@ impl<'de> Reader<'de> {
             outer: Vec::new(),
             paths: None,
             bare: false,
+            leaves_out: false,
+            left_out: false,
             reserved: TYPE,
         }
     }
@@ -100,6 +105,14 @@ impl<'de> Reader<'de> {
     #[must_use]
     pub fn bare(mut self, bare: bool) -> Self {
         self.bare = bare;
+        self
+    }
+
+    /// Leaves out the values of enums whose names the contract does not have, and the elements and entries that they are; otherwise
+    /// such a name is an error. Members of objects that the contract does not have are left out in any case.
+    #[must_use]
+    pub fn leaving_out_unknown_names(mut self) -> Self {
+        self.leaves_out = true;
         self
     }
 
@@ -557,6 +570,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     /// Its name, or its number, perhaps as text.
     fn enumeration(&mut self, names: &dyn Names) -> Result<i32, DecodeError> {
         self.behind_key()?;
+        self.left_out = false;
         if names.is_null() && self.null()? {
             return Ok(0);
         }
@@ -567,10 +581,16 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         let name = self.lexer.quoted(&mut self.budget)?;
         let number = names.number(&name).or_else(|| name.parse().ok());
         let number = number.or_else(|| spelling::number(names, &name));
+        self.left_out = number.is_none() && self.leaves_out;
+        let number = number.or(self.left_out.then_some(0));
         number.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
             DecodeError::malformed(format!("{shown:?} is no value of the enum"))
         })
+    }
+
+    fn is_left_out(&self) -> bool {
+        self.left_out
     }
 
     fn as_text(&mut self) -> Result<Option<Cow<'de, str>>, DecodeError> {

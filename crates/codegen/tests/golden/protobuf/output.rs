@@ -132,8 +132,8 @@ pub mod shop {
             11 structure: Option<super::super::google::protobuf::Struct>,
             12 raw: Option<Bytes>,
             13 limit: Option<f64>,
-            14 card: Option<String>,
-            15 cash: Option<super::parts::Cash>,
+            14 card: Option<String> [oneof(1)],
+            15 cash: Option<super::parts::Cash> [oneof(1)],
             16 parent: Option<Box<Order>>,
             17 old: Option<String>,
             ..unknown_fields

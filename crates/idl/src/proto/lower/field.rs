@@ -3,10 +3,12 @@
 use super::super::descriptor::{Field, Kind, Label, Message};
 use super::super::features::{Features, FieldPresence};
 use super::super::literal;
+use super::super::symbols::join;
 use super::super::syntax::below;
 use super::{Lowering, Scope, deprecated, well_known};
 use dovetail_schema::{
-    self as schema, Annotations, IntFormat, Presence, Protobuf, Sharing, Type, TypeKind, Value,
+    self as schema, Annotations, IntFormat, Presence, Protobuf, Sharing, Type, TypeDef, TypeKind,
+    Value,
 };
 
 impl Lowering<'_> {
@@ -16,35 +18,103 @@ impl Lowering<'_> {
             let oneof = field.oneof.filter(|_| !field.proto3_optional);
             let oneof = oneof.and_then(|oneof| message.oneofs.get(oneof as usize));
             let around = oneof.map_or(scope.features, |oneof| scope.features.with(&oneof.options));
-            let features = around.of_field(scope.file.edition, field);
-            let ty = self.field_type(field);
-            let presence = presence(field, features);
-            let (key_format, format) = self.formats(field);
-            let protobuf = Protobuf {
-                format,
-                key_format,
-                expanded: field.label == Label::Repeated
-                    && field.kind.is_some_and(Kind::is_packable)
-                    && !features.packed,
-                delimited: features.delimited
-                    && field.kind.is_some_and(Kind::is_message)
-                    && !matches!(ty, Type::Map(..)),
-                oneof: oneof.map(|oneof| oneof.name.clone()),
-            };
-            schema::Field {
-                id: field.number,
-                name: field.name.clone(),
-                presence,
-                default: self.default(field, presence),
-                ty,
-                sharing: Sharing::Value,
-                protobuf,
-                doc: self.comments.get(&below(scope.path, 2, at)).cloned(),
-                annotations: Annotations::default(),
-                deprecated: deprecated(&field.options),
-            }
+            let mut lowered = self.field(field, around.of_field(scope.file.edition, field));
+            lowered.protobuf.oneof = oneof.map(|oneof| oneof.name.clone());
+            lowered.doc = self.comments.get(&below(scope.path, 2, at)).cloned();
+            lowered
         })
         .collect()
+    }
+
+    fn field(&self, field: &Field, features: Features) -> schema::Field {
+        let ty = self.field_type(field);
+        let presence = presence(field, features);
+        let (key_format, format) = self.formats(field);
+        let protobuf = Protobuf {
+            format,
+            key_format,
+            expanded: field.label == Label::Repeated
+                && field.kind.is_some_and(Kind::is_packable)
+                && !features.packed,
+            delimited: features.delimited
+                && field.kind.is_some_and(Kind::is_message)
+                && !matches!(ty, Type::Map(..)),
+            oneof: None,
+        };
+        schema::Field {
+            id: field.number,
+            name: field.name.clone(),
+            presence,
+            default: self.default(field, presence),
+            ty,
+            sharing: Sharing::Value,
+            protobuf,
+            doc: None,
+            annotations: Annotations::default(),
+            deprecated: deprecated(&field.options),
+        }
+    }
+
+    /// Adds the extensions of a file or message, and of the messages in it, to the messages that they extend.
+    pub(super) fn extensions(
+        &mut self,
+        extensions: &[Field],
+        messages: &[Message],
+        scope: &Scope<'_>,
+    ) {
+        for field in extensions {
+            if !self.has_type(field) {
+                continue;
+            }
+            // Whatever the file says, an extension has presence.
+            let features = Features {
+                presence: FieldPresence::Explicit,
+                ..scope.features.of_field(scope.file.edition, field)
+            };
+            let mut lowered = self.field(field, features);
+            let name = join(&scope.file.package, &join(scope.name, &field.name));
+            lowered.name = format!("[{name}]");
+            let extendee = self.types.get(field.extendee.trim_start_matches('.'));
+            let extendee = extendee.filter(|id| !self.message_sets.contains(id));
+            let def = extendee.and_then(|id| self.schema.types.get_mut(id.0 as usize));
+            if let Some(TypeDef {
+                kind: TypeKind::Struct(def),
+                ..
+            }) = def
+                && (1..1 << 29).contains(&lowered.id)
+                && !def
+                    .fields
+                    .iter()
+                    .any(|f| f.id == lowered.id || f.name == lowered.name)
+            {
+                def.fields.push(lowered);
+            }
+        }
+        for message in messages {
+            let inner = Scope {
+                name: &join(scope.name, &message.name),
+                features: scope.features.with(&message.options),
+                ..*scope
+            };
+            self.extensions(&message.extensions, &message.messages, &inner);
+        }
+    }
+
+    /// Whether the type of an extension is known, and is what the extension says.
+    fn has_type(&self, field: &Field) -> bool {
+        let name = field.type_name.trim_start_matches('.');
+        match field.kind {
+            Some(Kind::Message | Kind::Group | Kind::Enum) => {
+                let known = self
+                    .types
+                    .get(name)
+                    .and_then(|id| self.schema.types.get(id.0 as usize));
+                let is_enum = known.map(|def| matches!(def.kind, TypeKind::Enum(_)));
+                let is_enum = is_enum.or(well_known::of(name).map(|_| false));
+                is_enum == Some(field.kind == Some(Kind::Enum))
+            }
+            kind => kind.is_some(),
+        }
     }
 
     fn field_type(&self, field: &Field) -> Type {

@@ -53,15 +53,10 @@ fn lower(set: &FileSet, wanted: Vec<usize>) -> Schema {
         .filter_map(|index| set.files.get(*index))
         .collect();
     for (index, file) in files.iter().enumerate() {
-        let package = PackageId(index as u32);
-        lowering.packages.insert(&file.name, package);
-        let scope = Scope {
-            file,
-            package,
-            name: "",
-            path: &[],
-            features: features_of(file),
-        };
+        lowering
+            .packages
+            .insert(&file.name, PackageId(index as u32));
+        let scope = lowering.scope(file);
         lowering.collect(&file.messages, &scope);
         file.enums
             .iter()
@@ -69,6 +64,10 @@ fn lower(set: &FileSet, wanted: Vec<usize>) -> Schema {
     }
     for file in &files {
         lowering.file(file);
+    }
+    for file in &files {
+        let scope = lowering.scope(file);
+        lowering.extensions(&file.extensions, &file.messages, &scope);
     }
     lowering.schema
 }
@@ -96,11 +95,25 @@ struct Lowering<'a> {
     types: HashMap<String, TypeId>,
     /// The entries of maps: key and value. They are no types of their own.
     entries: HashMap<String, &'a Message>,
+    /// Their extensions have a form of their own on the wire, and stay unknown fields.
+    message_sets: BTreeSet<TypeId>,
     /// The documentation of the current file, by path.
     comments: HashMap<Vec<i32>, String>,
 }
 
 impl<'a> Lowering<'a> {
+    /// A whole file.
+    fn scope<'f>(&self, file: &'f File) -> Scope<'f> {
+        let package = self.packages.get(file.name.as_str()).copied();
+        Scope {
+            file,
+            package: package.unwrap_or(PackageId(0)),
+            name: "",
+            path: &[],
+            features: features_of(file),
+        }
+    }
+
     /// Gives every type its id, so that types can name each other in any order.
     fn collect(&mut self, messages: &'a [Message], scope: &Scope<'_>) {
         for message in messages {
@@ -141,11 +154,7 @@ impl<'a> Lowering<'a> {
 
     fn file(&mut self, file: &'a File) {
         self.comments = comments(file);
-        let package = self
-            .packages
-            .get(file.name.as_str())
-            .copied()
-            .unwrap_or(PackageId(0));
+        let scope = self.scope(file);
         let includes = file
             .dependencies
             .iter()
@@ -164,18 +173,11 @@ impl<'a> Lowering<'a> {
             annotations: Annotations::default(),
             messages: true,
         });
-        let scope = Scope {
-            file,
-            package,
-            name: "",
-            path: &[],
-            features: features_of(file),
-        };
         // Defaults name values of enums.
         self.enums(&file.enums, &scope, 5);
         self.inner_enums(&file.messages, &scope, 4);
         self.messages(&file.messages, &scope, 4);
-        self.services(file, package);
+        self.services(file, scope.package);
     }
 
     fn messages(&mut self, messages: &'a [Message], scope: &Scope<'_>, tag: i32) {
@@ -184,6 +186,9 @@ impl<'a> Lowering<'a> {
             let Some(id) = self.types.get(&join(&scope.file.package, &name)).copied() else {
                 continue;
             };
+            if message.options.flag("message_set_wire_format") {
+                self.message_sets.insert(id);
+            }
             let path = below(scope.path, tag, at);
             let features = scope.features.with(&message.options);
             let inner = Scope {
@@ -310,6 +315,7 @@ fn used_files(set: &FileSet, wanted: Vec<usize>) -> BTreeSet<usize> {
             .flat_map(|method| [method.input.as_str(), &method.output])
             .collect();
         field_types(&file.messages, &mut names);
+        names.extend(extension_types(&file.extensions));
         let plain = names.into_iter().map(|name| name.trim_start_matches('.'));
         open.extend(
             plain
@@ -331,9 +337,17 @@ fn homes(messages: &[Message], scope: &str, index: usize, home: &mut HashMap<Str
     }
 }
 
+/// Those of extensions of options are not needed: these are no messages of calls.
+fn extension_types(extensions: &[descriptor::Field]) -> impl Iterator<Item = &str> {
+    let options = |field: &&descriptor::Field| field.extendee.starts_with(".google.protobuf.");
+    let extensions = extensions.iter().filter(move |field| !options(field));
+    extensions.map(|field| field.type_name.as_str())
+}
+
 fn field_types<'a>(messages: &'a [Message], names: &mut Vec<&'a str>) {
     for message in messages {
         names.extend(message.fields.iter().map(|field| field.type_name.as_str()));
+        names.extend(extension_types(&message.extensions));
         field_types(&message.messages, names);
     }
 }
