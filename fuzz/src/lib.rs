@@ -13,6 +13,7 @@ mod msgpack_rpc;
 mod own_wire;
 #[cfg(target_os = "linux")]
 mod shared_memory;
+mod text;
 mod websocket;
 #[path = "../../crates/wire/tests/zoo/mod.rs"]
 mod zoo;
@@ -51,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     ("conversation", conversation::conversation),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),
+    ("text-format", text::messages),
     ("proto-idl", contracts::proto),
     ("descriptors", contracts::descriptors),
     ("plugin", contracts::plugin),

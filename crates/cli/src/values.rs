@@ -2,7 +2,10 @@
 
 use dovetail::Wire;
 use dovetail::protocol::thrift::{self, Protocol, Transport};
-use dovetail_dynamic::{Contract, JsonError, Struct, arguments_from_json, arguments_to_json};
+use dovetail::wire::Limits;
+use dovetail_dynamic::{
+    Contract, JsonError, Struct, arguments_from_json, arguments_to_json, from_text,
+};
 use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -31,6 +34,21 @@ pub(crate) fn arguments(
         false => json,
     };
     arguments_from_json(contract, method, &json)
+}
+
+/// The parameters of a call, whose one message is in protobuf's text format.
+pub(crate) fn arguments_in_text(
+    contract: &Contract<'_>,
+    service: ServiceId,
+    method: &Method,
+    text: &str,
+) -> Result<Struct, String> {
+    let param = method.params.first();
+    let param = param.filter(|_| takes_message(contract, service, method));
+    let param = param.ok_or("only calls of protobuf's contracts have a text format")?;
+    let message = from_text(contract, &param.ty, text, Limits::default());
+    let message = message.map_err(|problem| problem.to_string())?;
+    Ok([(param.id, message)].into_iter().collect())
 }
 
 /// The same, to be shown.

@@ -24,7 +24,7 @@ pub(crate) fn find(schema: &Schema, name: &str) -> Option<TypeId> {
 pub(crate) struct Types<'a>(pub(crate) &'a Contract<'a>, pub(crate) usize);
 
 /// What a name of protobuf stands for in a contract: one of its messages, or a type that every contract has.
-fn named(schema: &Schema, name: &str) -> Option<Type> {
+pub(crate) fn named(schema: &Schema, name: &str) -> Option<Type> {
     let well_known = match name.strip_prefix("google.protobuf.") {
         Some("Timestamp") => Some(Type::Timestamp { offset: false }),
         Some("Duration") => Some(Type::Duration),

@@ -6,6 +6,7 @@
 //!   [`TypedSlot`]), as the parameters of a call ([`Params`], [`ParamsSlot`]) and as its reply
 //!   ([`ReplyBody`], [`ReplySlot`]);
 //! - turned into JSON for people and back ([`to_json`], [`from_json`]), with errors that name the place;
+//! - written in protobuf's text format and read from it ([`to_text`], [`from_text`]);
 //! - made up ([`Plausible`]), for a server that has a contract and no handler.
 //!
 //! Nothing here does I/O or reads a clock, and every recursion is bounded by [`MAX_DEPTH`].
@@ -26,6 +27,7 @@ mod json;
 mod names;
 mod plausible;
 mod positional;
+mod text;
 mod value;
 
 pub use call::{Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot};
@@ -36,6 +38,7 @@ pub use described::{Described, Indescribable};
 pub use json::{JsonError, arguments_from_json, arguments_to_json, from_json, to_json};
 pub use names::{closest, type_name};
 pub use plausible::Plausible;
+pub use text::{TextError, UnknownText, from_text, to_text};
 pub use value::{Struct, Value};
 
 /// Structs and containers inside one another, at most: the same as the default limit of the wire.

@@ -1,67 +1,49 @@
 //! Messages as dynamic values, by the contracts of the suite.
 
-use crate::{Failure, Task};
+use crate::{Failure, Format, Task};
 use dovetail_build::FileLoader;
-use dovetail_dynamic::{Contract, Typed, TypedSlot};
-use dovetail_schema::{Schema, Type, TypeId};
-use std::collections::BTreeMap;
+use dovetail_dynamic::{Contract, Typed, TypedSlot, Value, from_text, to_text};
+use dovetail_schema::{Schema, Type};
 use std::error::Error;
-use std::path::Path;
 
-const FILES: [&str; 5] = [
-    "test_messages_proto2.proto",
-    "test_messages_proto3.proto",
-    "test_messages_proto2_editions.proto",
-    "test_messages_proto3_editions.proto",
-    "test_messages_edition2023.proto",
-];
-
-/// The contracts, by the names of their types.
-pub(crate) type Contracts<'a> = BTreeMap<String, (std::rc::Rc<Contract<'a>>, TypeId)>;
+/// The file that imports all files of the suite.
+const ALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/all.proto");
 
 /// Reads the files of the suite.
-pub(crate) fn schemas(folder: &str) -> Result<Vec<Schema>, Box<dyn Error>> {
-    let read = |file: &&str| -> Result<Schema, Box<dyn Error>> {
-        let path = Path::new(folder).join("google/protobuf").join(file);
-        let compiled = dovetail_idl::compile(&path.to_string_lossy(), &FileLoader::default());
-        let errors = compiled.render(false);
-        compiled.schema.ok_or_else(|| errors.into())
-    };
-    FILES.iter().map(read).collect()
-}
-
-/// All types of the files.
-pub(crate) fn contracts(schemas: &[Schema]) -> Contracts<'_> {
-    let mut all = Contracts::new();
-    for schema in schemas {
-        let contract = std::rc::Rc::new(Contract::new(schema));
-        for (index, def) in schema.types.iter().enumerate() {
-            let name = format!("{}.{}", schema[def.package].name, def.name);
-            all.insert(name, (contract.clone(), TypeId(index as u32)));
-        }
-    }
-    all
+pub(crate) fn schema(folder: &str) -> Result<Schema, Box<dyn Error>> {
+    let compiled = dovetail_idl::compile(ALL, &FileLoader::new().include_dir(folder));
+    let errors = compiled.render(false);
+    compiled.schema.ok_or_else(|| errors.into())
 }
 
 /// Reads a message and writes it again.
-pub(crate) fn convert(contracts: &Contracts<'_>, task: &Task<'_>) -> Result<Vec<u8>, Failure> {
-    let (contract, id) = contracts.get(task.message_type).ok_or(Failure::Unknown)?;
-    let ty = Type::Named(*id);
-    let mut slot = TypedSlot {
-        contract,
-        ty: &ty,
-        value: None,
-    };
-    task.read(&mut slot)?;
-    let Some(value) = slot.value else {
-        return Err(Failure::Unknown);
-    };
-    let typed = Typed {
+pub(crate) fn convert(contract: &Contract<'_>, task: &Task<'_>) -> Result<Vec<u8>, Failure> {
+    let id = contract.schema().find_type(task.message_type);
+    let ty = Type::Named(id.ok_or(Failure::Unknown)?);
+    let value = read(contract, &ty, task)?;
+    if task.to == Format::Text {
+        let text = to_text(contract, &ty, &value, task.unknown);
+        let text = text.map_err(|problem| Failure::Serialize(problem.to_string()))?;
+        return Ok(text.into_bytes());
+    }
+    task.write(&Typed {
         contract,
         ty: &ty,
         value: &value,
+    })
+}
+
+fn read(contract: &Contract<'_>, ty: &Type, task: &Task<'_>) -> Result<Value, Failure> {
+    if task.from == Format::Text {
+        let problem = |problem: &dyn Error| Failure::Parse(problem.to_string());
+        let text = std::str::from_utf8(&task.payload).map_err(|error| problem(&error))?;
+        return from_text(contract, ty, text, task.limits).map_err(|error| problem(&error));
+    }
+    let mut slot = TypedSlot {
+        contract,
+        ty,
+        value: None,
     };
-    let mut out = Vec::new();
-    let written = task.to.encode(&typed, &mut out, task.limits);
-    written.map_err(Failure::Serialize).map(|()| out)
+    task.read(&mut slot)?;
+    slot.value.ok_or(Failure::Unknown)
 }

@@ -25,9 +25,7 @@ mod messages {
 fn of_type<M: dovetail_wire::Value>(task: &Task<'_>) -> Result<Vec<u8>, Failure> {
     let mut message = M::default();
     task.read(&mut message)?;
-    let mut out = Vec::new();
-    let written = task.to.encode(&message, &mut out, task.limits);
-    written.map_err(Failure::Serialize).map(|()| out)
+    task.write(&message)
 }
 
 /// Registers the types that the suite puts into an `Any`.

@@ -7,22 +7,36 @@ mod generated;
 dovetail::include_contract!("conformance");
 
 use conformance::{ConformanceRequest, ConformanceResponse, TestCategory, WireFormat};
-use dovetail_wire::{Bytes, Decode, DecodeError, Encoding, Limits, json, protobuf};
+use dovetail_dynamic::{Contract, UnknownText};
+use dovetail_wire::{Bytes, Decode, DecodeError, Encode, Encoding, Limits, json, protobuf};
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 
 const USAGE: &str = "usage: dovetail-protobuf-peer generated | dynamic FOLDER
 FOLDER has the `.proto` files of the suite";
 
+/// What is said of a format that the messages do not have.
+const SKIPPED: &str = "a format that is not supported";
+
 /// The longest request that is believed.
 const MOST: usize = 16 << 20;
+
+/// How a message is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Protobuf,
+    Json,
+    Text,
+}
 
 /// A message to read and to write again.
 struct Task<'a> {
     message_type: &'a str,
-    from: Encoding,
+    from: Format,
     payload: Bytes,
-    to: Encoding,
+    to: Format,
+    /// Whether text has the fields that the contract does not have.
+    unknown: UnknownText,
     limits: Limits,
     /// Whether what the contract does not know is left out.
     lenient: bool,
@@ -31,14 +45,33 @@ struct Task<'a> {
 impl Task<'_> {
     /// Reads the message.
     fn read(&self, into: &mut impl Decode) -> Result<(), Failure> {
-        let read = match self.lenient {
-            true => {
+        let read = match (self.from, self.lenient) {
+            (Format::Text, _) => return Err(Failure::Skipped),
+            (Format::Json, true) => {
                 let reader = json::Reader::new(&self.payload, self.limits);
                 into.decode(&mut reader.leaving_out_unknown_names())
             }
-            false => self.from.decode(into, &self.payload, self.limits).map(drop),
+            (Format::Json, false) => self.decode(Encoding::Json, into),
+            (Format::Protobuf, _) => self.decode(Encoding::Protobuf, into),
         };
-        read.map_err(Failure::Parse)
+        read.map_err(|problem| Failure::Parse(problem.to_string()))
+    }
+
+    fn decode(&self, encoding: Encoding, into: &mut impl Decode) -> Result<(), DecodeError> {
+        encoding.decode(into, &self.payload, self.limits).map(drop)
+    }
+
+    /// Writes the message.
+    fn write(&self, value: &impl Encode) -> Result<Vec<u8>, Failure> {
+        let encoding = match self.to {
+            Format::Text => return Err(Failure::Skipped),
+            Format::Json => Encoding::Json,
+            Format::Protobuf => Encoding::Protobuf,
+        };
+        let mut out = Vec::new();
+        let written = encoding.encode(value, &mut out, self.limits);
+        written.map_err(|problem| Failure::Serialize(problem.to_string()))?;
+        Ok(out)
     }
 }
 
@@ -46,8 +79,10 @@ impl Task<'_> {
 enum Failure {
     /// No such message type.
     Unknown,
-    Parse(DecodeError),
-    Serialize(dovetail_wire::EncodeError),
+    /// The messages have no such format.
+    Skipped,
+    Parse(String),
+    Serialize(String),
 }
 
 /// Reads messages and writes them again.
@@ -61,9 +96,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             serve(&generated::convert)
         }
         (Some("dynamic"), Some(folder)) => {
-            let schemas = dynamic::schemas(&folder)?;
-            let contracts = dynamic::contracts(&schemas);
-            serve(&|task| dynamic::convert(&contracts, task))
+            let schema = dynamic::schema(&folder)?;
+            let contract = Contract::new(&schema);
+            serve(&|task| dynamic::convert(&contract, task))
         }
         _ => Err(USAGE.into()),
     }
@@ -99,18 +134,19 @@ fn hear(input: &mut impl Read) -> Result<Option<ConformanceRequest>, Box<dyn Err
 
 fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceResponse {
     let mut answer = ConformanceResponse::default();
-    let payload = match (&request.protobuf_payload, &request.json_payload) {
-        (Some(payload), _) => Some((Encoding::Protobuf, payload.clone())),
-        (_, Some(payload)) => Some((Encoding::Json, payload.clone().into())),
-        _ => None,
-    };
+    let text = |format, payload: &Option<String>| Some((format, payload.clone()?.into()));
+    let binary = request.protobuf_payload.clone();
+    let payload = binary.map(|payload| (Format::Protobuf, payload));
+    let payload = payload.or_else(|| text(Format::Json, &request.json_payload));
+    let payload = payload.or_else(|| text(Format::Text, &request.text_payload));
     let to = match request.requested_output_format {
-        WireFormat::PROTOBUF => Some(Encoding::Protobuf),
-        WireFormat::JSON => Some(Encoding::Json),
+        WireFormat::PROTOBUF => Some(Format::Protobuf),
+        WireFormat::JSON => Some(Format::Json),
+        WireFormat::TEXT_FORMAT => Some(Format::Text),
         _ => None,
     };
     let (Some((from, payload)), Some(to)) = (payload, to) else {
-        answer.skipped = Some("a format that is not supported".to_owned());
+        answer.skipped = Some(SKIPPED.to_owned());
         return answer;
     };
     let task = Task {
@@ -118,6 +154,10 @@ fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceRes
         from,
         payload,
         to,
+        unknown: match request.print_unknown_fields {
+            true => UnknownText::Shown,
+            false => UnknownText::Omitted,
+        },
         limits: Limits {
             depth: 200,
             ..Limits::default()
@@ -129,11 +169,13 @@ fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceRes
             answer.protobuf_payload = Some(bytes.into());
         }
         Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) if task.to == Format::Text => answer.text_payload = Some(text),
             Ok(text) => answer.json_payload = Some(text),
             Err(error) => answer.serialize_error = Some(error.to_string()),
         },
-        Err(Failure::Parse(error)) => answer.parse_error = Some(error.to_string()),
-        Err(Failure::Serialize(error)) => answer.serialize_error = Some(error.to_string()),
+        Err(Failure::Parse(error)) => answer.parse_error = Some(error),
+        Err(Failure::Serialize(error)) => answer.serialize_error = Some(error),
+        Err(Failure::Skipped) => answer.skipped = Some(SKIPPED.to_owned()),
         Err(Failure::Unknown) => {
             answer.runtime_error = Some(format!("no type {}", request.message_type));
         }

@@ -9,11 +9,13 @@ use crate::remote::{self, full_name};
 use crate::streams::{End, Streamed};
 use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
-use crate::values::{arguments, duration};
-use clap::Args;
+use crate::values::{arguments, arguments_in_text, duration};
+use clap::{Args, ValueEnum};
 use dovetail::protocol::thrift::Transport;
 use dovetail::{Code, Execution, Origin, Status, Wire};
-use dovetail_dynamic::{Contract, Reply, Struct, closest, to_json, type_name};
+use dovetail_dynamic::{
+    Contract, Reply, Struct, UnknownText, closest, to_json, to_text, type_name,
+};
 use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::io::Read as _;
@@ -34,6 +36,7 @@ Examples:
   dovetail call 127.0.0.1:9090 ping --idl api.thrift --wire compact+header:zlib -v
   dovetail call http://127.0.0.1:9090/api ping --idl api.thrift
   dovetail call tls://api.example:9090 ping --idl api.thrift --ca ca.pem
+  dovetail call 127.0.0.1:50051 shop.Shop.Take 'count: 2' --format text
 
 A method with streams reads an item from each line of standard input, and prints each item in
 a line, over gRPC and Dovetail's own wire:
@@ -50,7 +53,7 @@ pub(crate) struct Call {
     /// The method, with its service in front where several have it
     #[arg(value_name = "[SERVICE.]METHOD")]
     method: String,
-    /// The arguments in JSON, an object by name or an array by position; @FILE, or - for standard input
+    /// The arguments in JSON, an object by name or an array by position, or what --format says; @FILE, or - for standard input
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<String>,
     /// The contract; without it the server is asked
@@ -60,6 +63,9 @@ pub(crate) struct Call {
     /// `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json; unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
+    /// How arguments and results are written
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
     /// Give up after this time
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     timeout: Duration,
@@ -78,6 +84,14 @@ pub(crate) struct Call {
     includes: Includes,
 }
 
+/// How messages are written for people.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Format {
+    Json,
+    /// Protobuf's text format, for the messages of its contracts
+    Text,
+}
+
 impl Call {
     pub(crate) fn run(self) -> Result {
         let target = self.tls.target(&self.address)?;
@@ -87,9 +101,7 @@ impl Call {
         let contract = forever(known.schema, known.defaults);
         let schema = contract.schema();
         let (service, method) = find_method(schema, &self.method)?;
-        let json = self.arguments()?;
-        let values = arguments(contract, service, method, json)
-            .map_err(|problem| misfit(&problem, method))?;
+        let values = self.values(contract, service, method)?;
         let table = table(contract, service);
         let Some(row) = table.row(method) else {
             return Err(Failure::new(Exit::Failed, "a method without a service"));
@@ -117,7 +129,7 @@ impl Call {
             report(&target, wire, method, &cost, start.elapsed());
         }
         match answer {
-            Ok(reply) => show(contract, method, reply),
+            Ok(reply) => show(contract, method, reply, self.format),
             Err(status) => Err(self.explain(&status, wire)),
         }
     }
@@ -131,6 +143,10 @@ impl Call {
         way: &Way,
         values: &Struct,
     ) -> Result {
+        if self.format == Format::Text {
+            let failure = "the items of a stream are in JSON, one in each line";
+            return Err(Failure::new(Exit::Usage, failure));
+        }
         if streamed.reads() && self.arguments.as_deref() == Some("-") {
             let failure = "standard input has the items of the stream, and not the arguments, too";
             return Err(Failure::new(Exit::Usage, failure).help("put these in a file: @FILE"));
@@ -138,8 +154,8 @@ impl Call {
         match streamed.call(way, values)? {
             // It stands before the items.
             End::Reply(Reply::Result(_)) if method.server_stream.is_some() => Ok(()),
-            End::Reply(reply) => show(contract, method, Some(reply)),
-            End::Thrown(reply, end) => show(contract, end, Some(reply)),
+            End::Reply(reply) => show(contract, method, Some(reply), self.format),
+            End::Thrown(reply, end) => show(contract, end, Some(reply), self.format),
             End::Failed(status) => Err(self.explain(&status, way.wire)),
         }
     }
@@ -166,10 +182,36 @@ impl Call {
         self.headers.iter().map(pair).collect()
     }
 
-    /// The arguments as JSON; none at all are an empty object.
-    fn arguments(&self) -> Result<Json> {
-        let (text, origin) = match self.arguments.as_deref() {
-            None => return Ok(json!({})),
+    /// The arguments as the contract has them.
+    fn values(
+        &self,
+        contract: &Contract<'_>,
+        service: ServiceId,
+        method: &Method,
+    ) -> Result<Struct> {
+        let given = self.given()?;
+        if self.format == Format::Text {
+            let (text, origin) = given.unwrap_or_default();
+            let values = arguments_in_text(contract, service, method, &text);
+            return values.map_err(|problem| {
+                let failure = format!("the arguments {origin}: {problem}");
+                Failure::new(Exit::Usage, failure)
+            });
+        }
+        let json = match given {
+            // None at all are an empty object.
+            None => json!({}),
+            Some((text, origin)) => {
+                serde_json::from_str(&text).map_err(|problem| bad_json(&text, &origin, &problem))?
+            }
+        };
+        arguments(contract, service, method, json).map_err(|problem| misfit(&problem, method))
+    }
+
+    /// The text of the arguments, and where it is.
+    fn given(&self) -> Result<Option<(String, String)>> {
+        Ok(Some(match self.arguments.as_deref() {
+            None => return Ok(None),
             Some("-") => {
                 let mut text = String::new();
                 std::io::stdin()
@@ -191,8 +233,7 @@ impl Call {
                 }
                 None => (argument.to_owned(), "on the command line".to_owned()),
             },
-        };
-        serde_json::from_str(&text).map_err(|problem| bad_json(&text, &origin, &problem))
+        }))
     }
 
     /// What a person can do about a failed call.
@@ -345,7 +386,7 @@ fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Durat
     }
 }
 
-fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Result {
+fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>, format: Format) -> Result {
     match (reply, &method.result) {
         (None, _) => {
             tell(&format!(
@@ -353,6 +394,11 @@ fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>) -> Resul
                 method.name
             ));
             Ok(())
+        }
+        (Some(Reply::Result(Some(value))), Some(ty)) if format == Format::Text => {
+            let text = to_text(contract, ty, &value, UnknownText::Shown);
+            let text = text.map_err(|problem| Failure::new(Exit::Failed, problem))?;
+            output::write(&text)
         }
         (Some(Reply::Result(Some(value))), Some(ty)) => print(&to_json(contract, ty, &value)),
         (Some(Reply::Result(_)), _) => print(&Json::Null),
