@@ -156,7 +156,10 @@ fn what_is_refused() {
             "any { [type/p.X] { } }",
             "the contract has no message \"p.X\"",
         ),
-        ("any { [type/p.Whole] { } }", "the required field `i` is absent"),
+        (
+            "any { [type/p.Whole] { } }",
+            "the required field `i` is absent",
+        ),
         ("0: 1", "a number that no field can have"),
         (",", "expected the name of a field"),
     ];

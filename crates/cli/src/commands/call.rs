@@ -63,7 +63,7 @@ pub(crate) struct Call {
     /// `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json; unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
-    /// How arguments and results are written
+    /// How arguments and results are written; text is protobuf's text format, for messages of its contracts
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
     /// Give up after this time
@@ -88,7 +88,7 @@ pub(crate) struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Format {
     Json,
-    /// Protobuf's text format, for the messages of its contracts
+    // Protobuf's text format.
     Text,
 }
 

@@ -524,10 +524,9 @@ impl Message<'_> {
     fn named(&self, table: &Table<'_>, name: &str) -> Option<usize> {
         let exact = table.fields.iter().position(|field| field.name == name);
         exact.or_else(|| {
-            let group = |field: &&dovetail_schema::Field| {
-                group_name(self.contract, self.id, field) == Some(name)
-            };
-            table.fields.iter().position(|field| group(&field))
+            let fields = &table.fields;
+            let named = |field| group_name(self.contract, self.id, field) == Some(name);
+            fields.iter().position(|field| named(field))
         })
     }
 }
