@@ -2,7 +2,7 @@ use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::link::Link;
 use crate::objects::Objects;
-use crate::server::Share;
+use crate::server::{Proxies, Share};
 use crate::tls::TlsPeer;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
@@ -31,6 +31,8 @@ pub(crate) struct Caller {
     pub(crate) tls: Option<TlsPeer>,
     /// What the server may hold for it; nothing that counts within a process.
     pub(crate) share: Option<Arc<Share>>,
+    /// Says which headers to believe, where the caller is a proxy.
+    pub(crate) proxies: Option<Arc<Proxies>>,
     /// Its requests may name known hosts alone.
     pub(crate) checks_hosts: bool,
     /// The connection, where its wire can be called back on.
@@ -45,6 +47,7 @@ impl Caller {
             ports: None,
             tls: None,
             share: None,
+            proxies: None,
             checks_hosts: false,
             link: OnceLock::new(),
         }
@@ -64,6 +67,15 @@ impl Caller {
     pub(crate) fn with_share(self, share: Arc<Share>) -> Self {
         let share = Some(share);
         Caller { share, ..self }
+    }
+
+    /// Adds the proxies that are believed, if the caller is one of them.
+    pub(crate) fn with_proxies(self, proxies: Option<&Arc<Proxies>>) -> Self {
+        let proxies = proxies.filter(|proxies| proxies.knows(&self.peer));
+        Caller {
+            proxies: proxies.cloned(),
+            ..self
+        }
     }
 
     /// Says whether the hosts that its requests name are checked.
@@ -151,9 +163,18 @@ impl Compress {
 }
 
 impl Context {
-    /// The caller's address; `unix` or `in-process` where it has none.
+    /// The caller's address; `unix` or `in-process` where it has none. Behind [proxies](crate::Server::proxies) it is what they say;
+    /// as their headers have it, an address may be without a port.
     pub fn peer(&self) -> &str {
-        &self.call.caller.peer
+        let CallInfo {
+            caller,
+            wire,
+            headers,
+            ..
+        } = &*self.call;
+        let proxies = caller.proxies.as_ref();
+        let forwarded = proxies.and_then(|proxies| proxies.forwarded(*wire, headers));
+        forwarded.unwrap_or(&caller.peer)
     }
 
     /// Who calls, over TLS: the certificate that it has shown. `None` where the connection is without TLS.

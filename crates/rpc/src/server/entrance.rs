@@ -2,11 +2,13 @@
 
 use super::Shared;
 use super::counters::{SharedCounters, count};
+use super::proxies::{Announced, take_announced};
 use super::threads::{linger, receive_late};
 use crate::tls::TlsPeer;
 use crate::transport::{Polling, Receiver, Stream, Wait, shake};
 use bytes::BytesMut;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -53,27 +55,67 @@ pub(super) fn note<T>(shaken: &io::Result<T>, counters: &SharedCounters) {
     });
 }
 
-/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
-pub(super) fn enter(
+/// Waits for the first bytes. False where nothing came in time.
+fn receive_first(
     stream: &Arc<dyn Stream>,
     shared: &Shared,
-) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
-    let Some(tls) = &shared.tls else {
-        return Ok(Some(Entered::plain(stream.clone())));
-    };
-    let mut received = BytesMut::new();
+    received: &mut BytesMut,
+) -> io::Result<bool> {
     let silence = shared.limits.silence(stream.ports().is_some());
     let silent = Instant::now() + silence;
-    match stream.recv_behind(&mut received, FIRST, Wait::Until(Some(silent))) {
+    match stream.recv_behind(received, FIRST, Wait::Until(Some(silent))) {
         // The receiving side was shut down to wake this thread; what comes can still be read.
         Ok(0) if shared.draining.load(Ordering::SeqCst) => {
-            receive_late(&**stream, &mut received);
+            receive_late(&**stream, received);
         }
         Ok(_) => {}
         Err(e) if e.kind() == io::ErrorKind::TimedOut => count(&shared.counters.idle_timeouts),
         Err(e) => return Err(e),
     }
-    if received.is_empty() {
+    Ok(!received.is_empty())
+}
+
+/// Who calls, as a proxy says before anything else.
+pub(super) fn announced(
+    stream: &Arc<dyn Stream>,
+    shared: &Shared,
+    received: &mut BytesMut,
+) -> io::Result<Option<SocketAddr>> {
+    if !receive_first(stream, shared, received)? {
+        return Ok(None);
+    }
+    let wait = Wait::Until(Some(Instant::now() + shared.limits.handshake));
+    loop {
+        match note_announced(take_announced(received), shared)? {
+            Announced::Caller(caller) => return Ok(Some(caller)),
+            Announced::Nobody => return Ok(None),
+            Announced::More if stream.recv_behind(received, FIRST, wait)? == 0 => return Ok(None),
+            Announced::More => {}
+        }
+    }
+}
+
+/// Counts what cannot be read.
+pub(super) fn note_announced(
+    announced: io::Result<Announced>,
+    shared: &Shared,
+) -> io::Result<Announced> {
+    announced.inspect_err(|_| count(&shared.counters.protocol_errors))
+}
+
+/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
+pub(super) fn enter(
+    stream: &Arc<dyn Stream>,
+    shared: &Shared,
+    mut received: BytesMut,
+) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
+    let Some(tls) = &shared.tls else {
+        return Ok(Some(Entered {
+            received,
+            ..Entered::plain(stream.clone())
+        }));
+    };
+    if received.is_empty() && !receive_first(stream, shared, &mut received)? {
         return Ok(None);
     }
     let deadline = Instant::now() + shared.limits.handshake;

@@ -3,9 +3,13 @@
 use super::Shared;
 use super::counters::count;
 use super::hosts::is_local;
+use super::proxies::Source;
 use super::session::Standing;
 use crate::Address;
 use crate::transport::Stream;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -33,6 +37,7 @@ impl Shared {
         self: &Arc<Self>,
         stream: Option<Arc<dyn Stream>>,
         door: Door,
+        peer: &str,
     ) -> Option<Guest> {
         let counters = &self.counters;
         let mut guests = self.guests();
@@ -47,17 +52,46 @@ impl Shared {
             true => count(&counters.connections),
             false => count(&counters.refused_connections),
         }
+        let left = self.limits.connections.saturating_sub(guests.len());
         let full = guests.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
         if full {
             return None;
         }
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
         guests.push((id, stream));
-        Some(Guest {
+        drop(guests);
+        let mut guest = Guest {
             id,
-            welcome,
+            standing: match welcome {
+                true => Standing::Welcome,
+                false => Standing::Crowded,
+            },
+            source: None,
             shared: self.clone(),
-        })
+        };
+        if let Ok(address) = peer.parse::<SocketAddr>()
+            && !self.is_proxy(peer)
+        {
+            guest.comes_from(address.ip(), left);
+        }
+        Some(guest)
+    }
+
+    /// True for a peer that says who calls through it.
+    pub(super) fn is_proxy(&self, peer: &str) -> bool {
+        self.proxies
+            .as_ref()
+            .is_some_and(|proxies| proxies.knows(peer))
+    }
+
+    /// How many connections may still come.
+    fn places(&self) -> usize {
+        let taken = self.guests().len();
+        self.limits.connections.saturating_sub(taken)
+    }
+
+    fn sources(&self) -> MutexGuard<'_, HashMap<Source, usize>> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
@@ -98,24 +132,60 @@ pub(super) enum Door {
 /// A connection that is counted as long as this exists.
 pub(super) struct Guest {
     id: u64,
-    /// False for a connection too many.
-    welcome: bool,
+    standing: Standing,
+    /// The addresses that it counts for, unless it is exempt.
+    source: Option<Source>,
     shared: Arc<Shared>,
 }
 
 impl Guest {
     /// Whether calls are answered that came through this door.
     pub(super) fn standing(&self, door: Door, over_tls: bool) -> Standing {
-        match self.welcome {
-            false => Standing::Crowded,
-            true if door == Door::Secure && !over_tls => Standing::Insecure,
-            true => Standing::Welcome,
+        match self.standing {
+            Standing::Welcome if door == Door::Secure && !over_tls => Standing::Insecure,
+            standing => standing,
+        }
+    }
+
+    /// A proxy has said who calls.
+    pub(super) fn announced(&mut self, caller: IpAddr) {
+        // Its own place is taken already.
+        let left = self.shared.places().saturating_add(1);
+        self.comes_from(caller, left);
+    }
+
+    /// Counts it for its address, which is refused where that has half of all connections and few are left for others.
+    fn comes_from(&mut self, ip: IpAddr, left: usize) {
+        let (source, most) = (Source::of(ip), self.shared.limits.connections);
+        self.leave_source();
+        let mut sources = self.shared.sources();
+        let held = sources.entry(source).or_default();
+        let greedy = *held >= most.div_ceil(2) && left <= most / 4;
+        *held += 1;
+        drop(sources);
+        self.source = Some(source);
+        if greedy && self.standing == Standing::Welcome {
+            count(&self.shared.counters.refused_connections);
+            self.standing = Standing::Greedy;
+        }
+    }
+
+    fn leave_source(&mut self) {
+        let Some(source) = self.source.take() else {
+            return;
+        };
+        if let Entry::Occupied(mut held) = self.shared.sources().entry(source) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
         }
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
+        self.leave_source();
         let mut guests = self.shared.guests();
         // Ids only grow, so the list is sorted.
         if let Ok(index) = guests.binary_search_by_key(&self.id, |guest| guest.0) {

@@ -20,7 +20,8 @@ pub struct ServerLimits {
     /// Of those, for one connection. `None`, the default: a sixteenth of `memory`.
     pub memory_per_connection: Option<usize>,
     /// Connections at a time. The first call of one too many is answered with `RESOURCE_EXHAUSTED`; far too
-    /// many are closed at once. Default 20,000.
+    /// many are closed at once. One address, or a /64 of IPv6, may have half of them, and more while over a quarter is free.
+    /// Default 20,000.
     pub connections: usize,
     /// Calls at a time whose handlers wait, of all connections; further ones are answered with
     /// `RESOURCE_EXHAUSTED`. Default 100,000.

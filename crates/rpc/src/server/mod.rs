@@ -14,6 +14,7 @@ mod limits;
 mod local;
 mod machine;
 mod pace;
+mod proxies;
 mod router;
 mod running;
 mod session;
@@ -28,6 +29,7 @@ pub use counters::Counters;
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
+pub(crate) use proxies::Proxies;
 pub(crate) use running::{cancelled, refusal, too_late};
 #[cfg(feature = "testing")]
 pub(crate) use started::Attended;
@@ -119,6 +121,7 @@ pub struct Server {
     compression: Option<Compression>,
     cors: Option<Cors>,
     hosts: Option<Hosts>,
+    proxies: Option<Proxies>,
     openapi: Option<Bytes>,
     polling: Polling,
     local_upgrade: bool,
@@ -143,6 +146,7 @@ impl Default for Server {
             compression: None,
             cors: None,
             hosts: None,
+            proxies: None,
             openapi: None,
             polling: Polling::default(),
             local_upgrade: true,
@@ -245,6 +249,21 @@ impl Server {
     pub fn allowed_hosts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.hosts = Some(Hosts::new(names));
         self
+    }
+
+    /// Believes these proxies who calls through them: addresses, networks (`10.0.0.0/8`, `fd00::/8`), or `unix` for all Unix sockets.
+    /// By the PROXY protocol's second version, before TLS, or over HTTP by `Forwarded` or `X-Forwarded-For`; handlers see it with
+    /// [`Context::peer`](crate::Context::peer). They may have any number of connections, while callers that they have
+    /// announced by the PROXY protocol count as if they had come by themselves. Nobody else is believed. An error where one is neither.
+    pub fn proxies(
+        mut self,
+        proxies: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> io::Result<Self> {
+        let known = self.proxies.get_or_insert_default();
+        for proxy in proxies {
+            known.add(proxy.as_ref())?;
+        }
+        Ok(self)
     }
 
     /// Answers `GET /openapi.json` with this document, for tools that want to know what can be called over HTTP:
@@ -409,11 +428,15 @@ impl Server {
     /// Serves one connection on a stream, on this thread, until the peer closes it.
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
-        let Some(guest) = running.shared.admit(Some(stream.clone()), Door::Open) else {
+        let peer = stream.peer();
+        let guest = running
+            .shared
+            .admit(Some(stream.clone()), Door::Open, &peer);
+        let Some(mut guest) = guest else {
             return Ok(());
         };
         let shared = running.shared.clone();
-        let served = shared.in_runtime(|| threads::serve(&stream, &shared, &guest, Door::Open));
+        let served = shared.in_runtime(|| threads::serve(&stream, &shared, &mut guest, Door::Open));
         drop(guest);
         running.shutdown(Duration::ZERO);
         served

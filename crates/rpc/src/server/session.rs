@@ -62,6 +62,8 @@ pub(super) enum Standing {
     Welcome,
     /// It is one too many.
     Crowded,
+    /// Its address has too many.
+    Greedy,
     /// It came without TLS where that is needed.
     Insecure,
 }
@@ -239,6 +241,13 @@ impl<'a> Session<'a> {
             Standing::Welcome => {}
             Standing::Crowded => {
                 let why = format!("the server has {} connections", limits.connections);
+                return Some(crowded(why));
+            }
+            Standing::Greedy => {
+                let why = format!(
+                    "this address has half of the {} connections of the server, and few are left",
+                    limits.connections
+                );
                 return Some(crowded(why));
             }
             Standing::Insecure => {

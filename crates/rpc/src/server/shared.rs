@@ -4,6 +4,7 @@ use super::account::Account;
 use super::counters::SharedCounters;
 use super::guests::Seat;
 use super::hosts::Hosts;
+use super::proxies::{Proxies, Source};
 use super::router::Router;
 use super::{HalfClosed, Server, ServerLimits};
 use crate::reflection::Described;
@@ -13,6 +14,7 @@ use crate::{Bytes, Health};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
+use std::collections::HashMap;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -49,6 +51,9 @@ pub(super) struct Shared {
     pub(super) accepting: AtomicUsize,
     pub(super) next_guest: AtomicU64,
     pub(super) guests: Mutex<Vec<Seat>>,
+    /// How many of them come from one place.
+    pub(super) sources: Mutex<HashMap<Source, usize>>,
+    pub(super) proxies: Option<Arc<Proxies>>,
     /// Notified when a connection has ended.
     pub(super) left: Condvar,
     /// What handlers on threads of their own use of an async runtime: the first event loop's.
@@ -98,6 +103,8 @@ impl Server {
             accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),
             guests: Mutex::default(),
+            sources: Mutex::default(),
+            proxies: self.proxies.map(Arc::new),
             left: Condvar::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),

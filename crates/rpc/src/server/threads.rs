@@ -41,7 +41,7 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
 }
 
 fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
-    let Some(guest) = shared.admit(Some(stream.clone()), door) else {
+    let Some(mut guest) = shared.admit(Some(stream.clone()), door, &stream.peer()) else {
         return stream.shutdown();
     };
     let theirs = shared.clone();
@@ -49,7 +49,7 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
         .name("dovetail".to_owned())
         .spawn(move || {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &guest, door));
+            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &mut guest, door));
             stream.shutdown();
             drop(guest);
         });
@@ -63,10 +63,17 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
 pub(super) fn serve(
     stream: &Arc<dyn Stream>,
     shared: &Arc<Shared>,
-    guest: &Guest,
+    guest: &mut Guest,
     door: Door,
 ) -> io::Result<()> {
-    let Some(entered) = entrance::enter(stream, shared)? else {
+    let (mut peer, mut received) = (stream.peer(), BytesMut::new());
+    if shared.is_proxy(&peer)
+        && let Some(caller) = entrance::announced(stream, shared, &mut received)?
+    {
+        guest.announced(caller.ip());
+        peer = caller.to_string();
+    }
+    let Some(entered) = entrance::enter(stream, shared, received)? else {
         return Ok(());
     };
     let standing = guest.standing(door, entered.tls.is_some());
@@ -76,7 +83,8 @@ pub(super) fn serve(
         received,
         tls,
     } = entered;
-    let caller = Caller::new(stream.peer(), true)
+    let caller = Caller::new(peer, true)
+        .with_proxies(shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
         .with_hosts_checked(checks_hosts);

@@ -46,6 +46,8 @@ mod msgpack_rpc;
 mod objects;
 mod own_wire;
 mod pipes;
+#[cfg(feature = "tls")]
+mod proxies;
 #[cfg(feature = "grpc")]
 mod reflection;
 mod spelling;

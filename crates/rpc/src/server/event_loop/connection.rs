@@ -15,6 +15,7 @@ use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
 use crate::server::{Charge, Door, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
+use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -27,16 +28,27 @@ use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 /// Serves a connection until either end closes it.
 pub(super) async fn serve(
     site: Site,
-    stream: AsyncSocket,
-    peer: String,
-    guest: Guest,
+    mut stream: AsyncSocket,
+    mut peer: String,
+    mut guest: Guest,
     door: Door,
     seat: Seat,
 ) -> io::Result<()> {
+    let mut received = BytesMut::new();
+    if site.shared.is_proxy(&peer) {
+        let caller = Box::pin(entrance::announced(&site, &mut stream, &mut received));
+        if let Some(caller) = caller.await? {
+            guest.announced(caller.ip());
+            peer = caller.to_string();
+        }
+    }
     let entered = match &site.shared.tls {
-        None => Entered::plain(stream),
+        None => Entered {
+            received,
+            ..Entered::plain(stream)
+        },
         // On the heap: other servers' connections do not need the room.
-        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls)).await? {
+        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls, received)).await? {
             Some(entered) => entered,
             None => return Ok(()),
         },
@@ -49,6 +61,7 @@ pub(super) async fn serve(
         tls,
     } = entered;
     let caller = Caller::new(peer, site.pooled)
+        .with_proxies(site.shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
         .with_hosts_checked(checks_hosts);

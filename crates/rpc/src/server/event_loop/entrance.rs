@@ -2,36 +2,75 @@
 
 use super::{Phase, Site};
 use crate::server::counters::count;
-use crate::server::entrance::{begins_tls, note};
+use crate::server::entrance::{begins_tls, note, note_announced};
+use crate::server::proxies::{Announced, take_announced};
 use crate::server::{Entered, LINGER};
 use crate::tls::ServerTls;
 use crate::transport::{AsyncSocket, AsyncTls, Experience, Polling};
 use bytes::BytesMut;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// Waits for the first bytes. False where nothing came in time.
+async fn receive_first(
+    site: &Site,
+    stream: &mut AsyncSocket,
+    received: &mut BytesMut,
+) -> io::Result<bool> {
+    let silence = site.shared.limits.silence(stream.ports().is_some());
+    let first = async {
+        if let Some(choice) = stream.choice().await? {
+            stream.choose(choice);
+        }
+        stream.receive(received, 1, &mut never()).await
+    };
+    tokio::select! {
+        first = first => drop(first?),
+        () = too_late(site, silence) => {
+            count(&site.shared.counters.idle_timeouts);
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Who calls, as a proxy says before anything else.
+pub(super) async fn announced(
+    site: &Site,
+    stream: &mut AsyncSocket,
+    received: &mut BytesMut,
+) -> io::Result<Option<SocketAddr>> {
+    if !receive_first(site, stream, received).await? {
+        return Ok(None);
+    }
+    let deadline = Instant::now() + site.shared.limits.handshake;
+    loop {
+        match note_announced(take_announced(received), &site.shared)? {
+            Announced::Caller(caller) => return Ok(Some(caller)),
+            Announced::Nobody => return Ok(None),
+            Announced::More => {
+                let mut never = never();
+                let more = timeout_at(deadline, stream.receive(received, 1, &mut never));
+                if more.await?? == 0 {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
 
 /// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
 pub(super) async fn enter(
     site: &Site,
     mut stream: AsyncSocket,
     tls: &ServerTls,
+    mut received: BytesMut,
 ) -> io::Result<Option<Entered<AsyncSocket>>> {
     let (limits, counters) = (&site.shared.limits, &site.shared.counters);
-    let mut received = BytesMut::new();
-    let silence = limits.silence(stream.ports().is_some());
-    let first = async {
-        if let Some(choice) = stream.choice().await? {
-            stream.choose(choice);
-        }
-        stream.receive(&mut received, 1, &mut never()).await
-    };
-    tokio::select! {
-        first = first => drop(first?),
-        () = too_late(site, silence) => {
-            count(&counters.idle_timeouts);
-            return Ok(None);
-        }
+    if received.is_empty() && !receive_first(site, &mut stream, &mut received).await? {
+        return Ok(None);
     }
     let deadline = Instant::now() + limits.handshake;
     let second = async {

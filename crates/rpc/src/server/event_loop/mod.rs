@@ -265,7 +265,7 @@ impl Site {
 
     /// Finds a loop for a connection.
     fn welcome(&self, stream: AsyncSocket, peer: String, door: Door) {
-        let Some(guest) = self.shared.admit(None, door) else {
+        let Some(guest) = self.shared.admit(None, door, &peer) else {
             return;
         };
         let seat = self.slot.seat();
