@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
-    decompression_ratio: 1_050,
     message_bytes: 4 << 10,
     decompression_ratio: 16,
     frame_bytes: 1 << 20,

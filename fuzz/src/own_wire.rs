@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 /// Small, so that a fuzzer reaches them.
 const LIMITS: ConnectionLimits = ConnectionLimits {
-    decompression_ratio: 1_050,
     message_bytes: 300,
     decompression_ratio: 16,
     frame_bytes: 1 << 20,

@@ -5,7 +5,7 @@ use super::{TextError, group_name, message_of, scalar, well_known};
 use crate::contract::Table;
 use crate::{Contract, MAX_DEPTH, Struct, Typed, Value, absent, any, duplicates};
 use dovetail_schema::{Type, TypeId, TypeKind};
-use dovetail_wire::{Budget, Encoding, Limits, UnknownValue, Uuid, protobuf};
+use dovetail_wire::{Budget, DecodeError, Encoding, Limits, UnknownValue, Uuid, protobuf};
 use std::str::FromStr;
 
 type Result<T> = std::result::Result<T, TextError>;
@@ -21,7 +21,7 @@ pub fn from_text(contract: &Contract<'_>, ty: &Type, text: &str, limits: Limits)
         left: MAX_DEPTH.min(limits.depth),
     };
     let mut value = reader.message(contract, ty, None)?;
-    duplicates::remove_in(&mut value);
+    reader.charged(|budget| duplicates::remove_in(&mut value, budget))?;
     Ok(value)
 }
 
@@ -44,9 +44,12 @@ impl<'t> Reader<'t> {
         read
     }
 
-    fn allocate(&mut self, bytes: usize) -> Result<()> {
-        let allocated = self.budget.allocate(bytes);
-        allocated.map_err(|problem| self.lexer.error(problem.to_string()))
+    /// Does what the budget pays for.
+    fn charged(
+        &mut self,
+        work: impl FnOnce(&mut Budget) -> std::result::Result<(), DecodeError>,
+    ) -> Result<()> {
+        work(&mut self.budget).map_err(|problem| self.lexer.error(problem.to_string()))
     }
 
     /// Reads the fields of a message up to this mark, or to the end.
@@ -70,7 +73,6 @@ impl<'t> Reader<'t> {
 
     fn fields(&mut self, message: &Message<'_>, end: Option<u8>) -> Result<Struct> {
         let mut value = Struct::new();
-        self.allocate(absent::memory(message.contract, &Type::Named(message.id)))?;
         loop {
             match (self.lexer.peek(), end) {
                 (None, None) => break,
@@ -89,7 +91,7 @@ impl<'t> Reader<'t> {
         let Some(table) = message.contract.table(message.id) else {
             return Ok(value);
         };
-        absent::fill(message.contract, table, &mut value);
+        self.charged(|budget| absent::fill(message.contract, table, &mut value, budget))?;
         match crate::codec::check_required(table, &value) {
             Ok(()) => Ok(value),
             Err(problem) => Err(self.lexer.error(problem.to_string())),
@@ -216,9 +218,7 @@ impl<'t> Reader<'t> {
                 self.value(contract, ty, colon)?
             }
         };
-        self.allocate(size_of::<(i32, Value)>())?;
-        value.set(field.id, read);
-        Ok(())
+        self.charged(|budget| value.put(field.id, read, budget))
     }
 
     /// Reads one value of a repeated field, or a list of them.
@@ -230,8 +230,9 @@ impl<'t> Reader<'t> {
     ) -> Result<()> {
         let colon = self.lexer.takes(b':');
         self.each(colon || message_of(contract, item).is_some(), |reader| {
-            reader.allocate(size_of::<Value>())?;
-            items.push(reader.value(contract, item, colon)?);
+            let value = reader.value(contract, item, colon)?;
+            reader.charged(|budget| budget.room(items))?;
+            items.push(value);
             Ok(())
         })
     }
@@ -265,9 +266,9 @@ impl<'t> Reader<'t> {
     ) -> Result<()> {
         self.lexer.takes(b':');
         self.each(true, |reader| {
-            reader.allocate(size_of::<(Value, Value)>())?;
             let end = reader.begin()?;
             let entry = reader.inside(|reader| reader.entry(message, (key, item), end))?;
+            reader.charged(|budget| budget.room(entries))?;
             entries.push(entry);
             Ok(())
         })
@@ -356,7 +357,7 @@ impl<'t> Reader<'t> {
 
     fn strings(&mut self) -> Result<Vec<u8>> {
         let bytes = self.lexer.strings()?;
-        self.allocate(bytes.len())?;
+        self.charged(|budget| budget.block(bytes.len()))?;
         Ok(bytes)
     }
 
@@ -443,10 +444,11 @@ impl<'t> Reader<'t> {
         };
         let written = Encoding::Protobuf.to_bytes(&typed);
         let written = written.map_err(|problem| self.lexer.error(problem.to_string()))?;
-        self.allocate(written.len())?;
-        value.set(url, Value::String(name));
-        value.set(bytes, Value::Bytes(written.into()));
-        Ok(())
+        self.charged(|budget| {
+            budget.block(written.len())?;
+            value.put(url, Value::String(name), budget)?;
+            value.put(bytes, Value::Bytes(written.into()), budget)
+        })
     }
 
     /// Keeps a field that the contract does not have, as it is written: a number in decimal digits is a varint, one of 8 or 16
@@ -457,7 +459,7 @@ impl<'t> Reader<'t> {
         }
         let colon = self.lexer.takes(b':');
         let unknown = self.unknown_value(colon)?;
-        self.allocate(size_of::<(i32, UnknownValue)>())?;
+        self.charged(|budget| budget.block(size_of::<(i32, UnknownValue)>()))?;
         value.unknown_fields.push(number, unknown);
         Ok(())
     }
@@ -498,7 +500,7 @@ impl<'t> Reader<'t> {
         let mut writer = protobuf::Writer::new(&mut out, Limits::default());
         let written = fields.unknown_fields.write(&mut writer);
         written.map_err(|problem| self.lexer.error(problem.to_string()))?;
-        self.allocate(out.len())?;
+        self.charged(|budget| budget.block(out.len()))?;
         Ok(out)
     }
 }
