@@ -68,7 +68,7 @@ impl From<InvalidText> for Broken {
 }
 
 impl Messages {
-    /// Of a body, with messages within these limits, compressed by `coding` where they are.
+    /// Reads a body whose messages keep to these limits. Compressed ones are decompressed by `coding`.
     pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, limits: ConnectionLimits) -> Self {
         Messages {
             body,

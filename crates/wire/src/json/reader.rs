@@ -195,10 +195,10 @@ impl<'de> Reader<'de> {
         if let Some(value) = named {
             return Ok(value.into());
         }
-        let value: Option<T> = is_number(&text).then(|| text.parse().ok()).flatten();
-        // Beyond the range, it would become infinite.
-        let value = value.filter(|value| (*value).into().is_finite());
-        value.ok_or_else(|| not_a_number(&text))
+        match is_number(&text) {
+            true => finite(&text),
+            false => Err(not_a_number(&text)),
+        }
     }
 
     fn word<T, const N: usize>(&mut self, words: [(&[u8], T); N]) -> Result<T, DecodeError> {
@@ -390,7 +390,7 @@ impl<'de> Reader<'de> {
                 let whole = whole.or_else(|_| text.parse::<u64>().map(Dynamic::from));
                 match whole {
                     Ok(number) => number,
-                    Err(_) => finite(&text)?.into(),
+                    Err(_) => finite::<f64>(&text)?.into(),
                 }
             }
         })
@@ -416,9 +416,10 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(digits)
 }
 
-/// A number that is not whole. Beyond the range of a double it is refused: it would become infinite.
-fn finite(text: &str) -> Result<f64, DecodeError> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+/// Parses a floating-point number, and refuses one beyond the type's range: it would become infinite.
+fn finite<T: FromStr + Into<f64> + Copy>(text: &str) -> Result<T, DecodeError> {
+    let number: Option<T> = text.parse().ok();
+    let number = number.filter(|number| (*number).into().is_finite());
     number.ok_or_else(|| not_a_number(text))
 }
 
@@ -807,7 +808,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 let text = self.number()?;
                 match text.parse() {
                     Ok(number) => Ok(UnknownValue::I64(number)),
-                    Err(_) => finite(&text).map(|number| UnknownValue::F64(number.to_bits())),
+                    Err(_) => finite(&text).map(f64::to_bits).map(UnknownValue::F64),
                 }
             }
         }

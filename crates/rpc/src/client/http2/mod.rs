@@ -27,11 +27,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a stream may bring before somebody takes it.
+/// Bytes that a server may send on a stream before the caller reads them.
 const STREAM_WINDOW: u32 = 2 << 20;
 
-/// What all streams of a connection may bring: all that HTTP/2 has a number for, so that those that nobody reads hold up no other
-/// one. The windows of the streams limit what is kept.
+/// Bytes that a server may send on all streams of a connection before callers read them: the largest window that HTTP/2
+/// has, so that unread streams do not block others. The windows of the streams limit the memory.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes in one frame need not be
