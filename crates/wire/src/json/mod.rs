@@ -25,6 +25,7 @@
 mod any;
 pub(crate) mod lexer;
 mod mask;
+mod number;
 mod reader;
 pub(crate) mod text;
 mod writer;
