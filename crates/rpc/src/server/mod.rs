@@ -14,6 +14,8 @@ mod limits;
 mod local;
 mod machine;
 mod pace;
+#[cfg(feature = "async")]
+mod pool;
 mod proxies;
 mod router;
 mod running;
@@ -91,7 +93,8 @@ pub enum Model {
     /// Event loops for the sockets, and this many threads for the handlers.
     #[cfg(feature = "async")]
     ThreadPool(usize),
-    /// A thread for each connection, without an async runtime.
+    /// A thread for each connection. No async runtime takes part in calls; with the feature `async` there is one for what
+    /// handlers await, such as `tokio::time::sleep`.
     ThreadPerConnection,
 }
 
@@ -406,6 +409,11 @@ impl Server {
         let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
         match model {
             Model::ThreadPerConnection => {
+                // Serves no connection: its timers and tasks are for the handlers.
+                #[cfg(feature = "async")]
+                {
+                    running.loops = event_loop::start(model, &[], &running.shared)?;
+                }
                 for listener in sockets {
                     running.accept_on_thread(listener)?;
                 }

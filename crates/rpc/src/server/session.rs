@@ -6,12 +6,14 @@ use super::counters::count;
 use super::http::Socket;
 use super::machine::{Fault, Machine};
 use super::pace::{Pace, Parts};
+#[cfg(feature = "async")]
+use super::pool;
 use super::running::{RunningCall, crowded};
 use super::{LINGER, Shared};
 use crate::buffers::{self, Gathered};
 use crate::cancellation::Cancellation;
 #[cfg(feature = "async")]
-use crate::cancellation::{CancelsWhenDropped, unless_cancelled};
+use crate::cancellation::CancelsWhenDropped;
 use crate::clock;
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
@@ -28,7 +30,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 #[cfg(feature = "async")]
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// What has arrived, how long the peer may take, and why the connection ends.
@@ -279,7 +281,7 @@ impl<'a> Session<'a> {
     ) -> impl Future<Output = Gathered> + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         let theirs = self.shared.clone();
-        let mut answer = Box::pin(async move {
+        let answer = Box::pin(async move {
             let running = theirs.start(call, caller, Vec::new());
             // So far runs the thread beside the loop.
             let mut decoded = true;
@@ -293,22 +295,18 @@ impl<'a> Session<'a> {
         async move {
             // Fails only where it has been closed, which nobody does.
             let permit = shared.decoders.acquire().await.ok();
-            let decoded = tokio::task::spawn_blocking(move || {
-                let mut now = Context::from_waker(Waker::noop());
-                let _ = answer.as_mut().poll(&mut now);
-                answer
-            });
-            let decoded = decoded.await;
+            let decoded = pool::poll_once(answer, Waker::noop().clone()).await;
             drop(permit);
             match decoded {
-                Ok(answer) => answer.await,
+                Some((answer, _)) => answer.await,
                 // The runtime is going down, and nobody is there to be answered.
-                Err(_) => Gathered::default(),
+                None => Gathered::default(),
             }
         }
     }
 
-    /// The answer of a handler in the pool, for a call there is room for. A handler that waits is dropped where this is.
+    /// The answer of a handler in the pool, for a call there is room for. A handler that waits has no thread, and is
+    /// dropped where this is.
     #[cfg(feature = "async")]
     pub(super) fn in_pool(
         &self,
@@ -317,18 +315,17 @@ impl<'a> Session<'a> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         let cancellation = Arc::<Cancellation>::default();
         call.cancellation = Some(cancellation.clone());
-        let gone = CancelsWhenDropped(cancellation.clone());
-        let answer = move || {
+        let gone = CancelsWhenDropped(cancellation);
+        let reply = Box::pin(async move {
             let mut running = shared.start(call, caller, Vec::new());
             // Its caller may have gone when it is done.
-            let answer = poll_fn(|context| running.poll_reply(context));
-            crate::block_on::block_on(unless_cancelled(&cancellation, answer))
-        };
+            poll_fn(|context| running.poll_reply(context)).await
+        });
         async move {
-            let answer = tokio::task::spawn_blocking(answer).await;
+            let reply = pool::run(reply).await;
             drop(gone);
-            // Fails only when the runtime is going down, and nobody is there to be answered.
-            answer.ok().flatten().map(Reply::sent).unwrap_or_default()
+            // There is none when the runtime is going down, and nobody is there to be answered.
+            reply.map(Reply::sent).unwrap_or_default()
         }
     }
 

@@ -218,10 +218,7 @@ fn a_slow_reader_gets_no_more_than_a_window() {
 fn streams_that_nobody_reads_hold_up_no_other_call() {
     const UNREAD: usize = 12;
     const SIZE: usize = 100_000;
-    let mut wires = windows();
-    // A handler that waits keeps a thread of the pool.
-    wires.retain(|(_, model)| !matches!(model, Model::ThreadPool(_)));
-    with(wires, async |flow, channel, wire| {
+    with(windows(), async |flow, channel, wire| {
         let mut unread = Vec::new();
         for streams in 1..=UNREAD {
             let opened: Result<Blobs, Status> = channel

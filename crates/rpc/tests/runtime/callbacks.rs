@@ -344,13 +344,8 @@ fn calls_go_back_and_forth() {
         let server = Server::new().service(Ping).model(*model);
         let running = listen(server).start().expect("a server");
         let channel = blocking_channel(Wire::Dovetail, &running, Server::new().service(Pong));
-        let depths: &[i32] = match model {
-            // Each handler that waits keeps one of its threads.
-            Model::ThreadPool(_) => &[1],
-            _ => &[1, 5, 30],
-        };
         thread::scope(|scope| {
-            for depth in depths {
+            for depth in &[1, 5, 30] {
                 let channel = channel.clone();
                 scope.spawn(move || {
                     let pinged: Result<i32, Status> = channel.call(&PING.methods[0], (depth,));

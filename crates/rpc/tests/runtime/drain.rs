@@ -40,11 +40,6 @@ fn calls_that_have_arrived_are_answered_first() {
 #[test]
 fn what_takes_too_long_is_cut() {
     for model in MODELS {
-        // A thread of the pool cannot be cut, and this one's handler would never end.
-        #[cfg(feature = "async")]
-        if matches!(model, dovetail::Model::ThreadPool(_)) {
-            continue;
-        }
         let probe = Probe::default();
         let running = start(&probe, *model, ServerLimits::default());
         let channel = Channel::builder(&address(&running))

@@ -53,7 +53,7 @@ pub(crate) const MODELS: &[Model] = &[
 pub(crate) const CONCURRENT: &[Model] = &[
     Model::EventLoops(Some(2)),
     Model::SingleThreaded,
-    Model::ThreadPool(16),
+    Model::ThreadPool(2),
 ];
 
 descriptor!(pub(crate) static PROBE = "Probe" {

@@ -1,9 +1,13 @@
 //! Where handlers run, and what becomes of those that panic.
 
 use crate::fixture::*;
+#[cfg(feature = "async")]
+use dovetail::Model;
 use dovetail::blocking::Channel;
-use dovetail::{Code, Model, Server, ServerLimits, Status};
+use dovetail::{Code, Running, Server, ServerLimits, Status, Wire};
 use std::sync::Arc;
+#[cfg(feature = "async")]
+use std::thread;
 
 #[test]
 fn a_panic_fails_its_own_call() {
@@ -46,8 +50,7 @@ fn blocking_work_leaves_an_event_loop_and_nothing_else() {
     }
 }
 
-/// A connection inside the process has a thread under every model; its handlers still find the runtime of
-/// the event loops.
+/// A connection inside the process has a thread under every model; its handlers still find a runtime.
 #[test]
 fn connections_that_are_no_sockets() {
     for model in MODELS {
@@ -59,12 +62,57 @@ fn connections_that_are_no_sockets() {
         let channel = Channel::through(Arc::new(connector)).build();
         let waited: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (&1,));
         assert_eq!(waited, Ok(1), "{model:?}");
-        let runtime: Result<bool, Status> = channel.call(&PROBE.methods[RUNTIME], ());
-        assert_eq!(
-            runtime,
-            Ok(*model != Model::ThreadPerConnection),
-            "{model:?}"
-        );
+        assert_eq!(finds_runtime(&channel), HAS_RUNTIME, "{model:?}");
         assert!(running.shutdown(LONG), "{model:?}");
     }
+}
+
+#[test]
+fn handlers_find_timers_and_tasks() {
+    for model in MODELS {
+        let running = start(&Probe::default(), *model, ServerLimits::default());
+        for wire in [stock(), Wire::Dovetail] {
+            let channel = channel(&running, wire);
+            assert_eq!(finds_runtime(&channel), HAS_RUNTIME, "{model:?}, {wire}");
+        }
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+const HAS_RUNTIME: bool = cfg!(feature = "async");
+
+fn finds_runtime(channel: &Channel) -> bool {
+    let found: Result<bool, Status> = channel.call(&PROBE.methods[RUNTIME], ());
+    found.unwrap()
+}
+
+fn channel(running: &Running, wire: Wire) -> Channel {
+    let builder = Channel::builder(&address(running)).unwrap();
+    builder.wire(wire).build()
+}
+
+/// Handlers that wait have no thread of the pool: its only one serves the others.
+#[cfg(feature = "async")]
+#[test]
+fn handlers_that_wait_leave_the_pool_to_others() {
+    const WAITING: usize = 50;
+    let probe = Probe::default();
+    let running = start(&probe, Model::ThreadPool(1), ServerLimits::default());
+    thread::scope(|scope| {
+        for _ in 0..WAITING {
+            let channel = channel(&running, stock());
+            scope.spawn(move || {
+                let waited: Result<i32, Status> = channel.call(&PROBE.methods[WAIT], (&1,));
+                assert_eq!(waited, Ok(1));
+            });
+        }
+        until("all wait", || probe.started() == WAITING);
+        for wire in [stock(), Wire::Dovetail] {
+            let channel = channel(&running, wire);
+            let text: Result<String, Status> = channel.call(&PROBE.methods[ECHO], ("on",));
+            assert_eq!(text, Ok("on".to_owned()), "{wire}");
+        }
+        probe.open(1);
+    });
+    assert!(running.shutdown(LONG));
 }

@@ -190,8 +190,7 @@ fn what_is_compressed_is_charged_for_what_it_becomes() {
             raw.send(&calls);
             let refused = if runs > 0 { CALLS as usize - runs } else { 0 };
             until(&what, || {
-                keeper.held() == runs.min(threads(*model))
-                    && running.counters().refused_memory == refused as u64
+                keeper.held() == runs && running.counters().refused_memory == refused as u64
             });
             assert!(running.memory() <= SHARE + BESIDE, "{what}");
             keeper.open();
@@ -204,14 +203,6 @@ fn what_is_compressed_is_charged_for_what_it_becomes() {
             });
             assert!(running.shutdown(LONG), "{what}");
         }
-    }
-}
-
-/// How many handlers a model runs at a time.
-fn threads(model: Model) -> usize {
-    match model {
-        Model::ThreadPool(threads) => threads,
-        _ => usize::MAX,
     }
 }
 

@@ -427,20 +427,10 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
 
 /// Handlers on a thread of their own are not interrupted: the only row that waits for that is left out there.
 fn rows_of(model: Model) -> impl Iterator<Item = (Vec<u8>, u16, &'static str)> {
-    let interrupts = !matches!(model, Model::ThreadPerConnection) && !is_pool(model);
+    let interrupts = model != Model::ThreadPerConnection;
     rows()
         .into_iter()
         .filter(move |(_, status, _)| interrupts || *status != 504)
-}
-
-#[cfg(feature = "async")]
-fn is_pool(model: Model) -> bool {
-    matches!(model, Model::ThreadPool(_))
-}
-
-#[cfg(not(feature = "async"))]
-fn is_pool(_: Model) -> bool {
-    false
 }
 
 #[test]

@@ -136,12 +136,6 @@ fn use_it(channel: &blocking::Channel, moved: impl Fn() -> bool) -> i32 {
 #[test]
 fn in_the_middle_of_64_busy_streams() {
     for model in MODELS {
-        // A pool whose threads all wait for a stream serves no other call.
-        let model = match model {
-            #[cfg(feature = "async")]
-            dovetail::Model::ThreadPool(_) => &dovetail::Model::ThreadPool(256),
-            model => model,
-        };
         let tracks = Tracks::default();
         let running = start(&tracks, |server| server.model(*model));
         let mut calls = 0;

@@ -224,10 +224,6 @@ mod asynchronous {
     #[tokio::test]
     async fn a_storm_of_cancellations_reaches_the_handlers() {
         for model in CONCURRENT {
-            if matches!(model, dovetail::Model::ThreadPool(_)) {
-                // A thread that waits in a handler cannot be stopped; only its caller's wait ends.
-                continue;
-            }
             let probe = Probe::default();
             let running = start(&probe, *model, limits());
             let channel = channel(&address(&running));
