@@ -13,7 +13,7 @@ pub(crate) struct Proxies {
     unix: bool,
 }
 
-/// What a connection from a proxy begins with.
+/// The beginning of a connection from a proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Announced {
     /// More has to be received before it is known.
@@ -64,8 +64,8 @@ impl Proxies {
         self.networks.iter().any(within)
     }
 
-    /// Who called the first of the proxies, by the headers of a request: the last address that is none of theirs. Of what stands
-    /// before it the caller may have said anything.
+    /// The caller of the first proxy, by the headers of a request: the last address that is no proxy's. Addresses before it
+    /// are the caller's own words, and not believed.
     pub(crate) fn forwarded<'h>(&self, wire: Wire, headers: &'h Headers) -> Option<&'h str> {
         if !is_http(wire) {
             return None;
@@ -293,6 +293,10 @@ mod tests {
             ("192.0.2.1", "192.0.2.1", true),
             ("192.0.2.1", "192.0.2.2", false),
             ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("10.0.0.1", "::ffff:10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("2001:db8::1", "2001:db8::ffff:0:0:1", true),
+            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
             ("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", true),
             ("2001:db8::1", "2001:db8:0:1::1", false),
         ] {

@@ -1,4 +1,4 @@
-//! What a server holds for its peers is counted, and limited: for a connection, for an address, for all.
+//! The memory that a server holds for its peers is counted and limited: per connection, per address, in all.
 
 use crate::fixture::{LONG, MODELS, Raw, address, listen, settle, until};
 use crate::grpc::{self, Client, request};
@@ -101,7 +101,7 @@ impl Service for Keeper {
 
 const MIB: usize = 1 << 20;
 
-/// What a connection may have in these tests.
+/// The share of a connection in these tests.
 const SHARE: usize = 4 * MIB;
 
 /// Blocks that are reserved, and what is counted beside bodies.
@@ -150,7 +150,7 @@ fn packed_call(id: u32, body: &[u8]) -> Vec<u8> {
     frame(0xc5, id, &payload)
 }
 
-/// What a client of the own wire says first, which wants to call this method.
+/// The first bytes of a client of the own wire that calls this method.
 fn greeting(method: &str) -> Vec<u8> {
     let name = [
         &[6],
@@ -216,14 +216,11 @@ fn what_is_decoded_is_charged() {
         "grpc",
         "connect+json",
     ] {
-        for model in MODELS {
-            let wire: Wire = wire.parse().unwrap();
-            if wire.is_http2() && *model == Model::ThreadPerConnection {
-                continue;
-            }
+        let wire: Wire = wire.parse().unwrap();
+        for model in models_of(wire) {
             let what = format!("{model:?}, {wire}");
             let keeper = Keeper::new();
-            let running = serve(&keeper, *model, limits());
+            let running = serve(&keeper, model, limits());
             let callers = Callers::new();
             let channel = callers.channel(&running, wire);
             let widen = |count| {
@@ -252,6 +249,12 @@ fn what_is_decoded_is_charged() {
             assert!(running.shutdown(LONG), "{what}");
         }
     }
+}
+
+/// The models that have a wire.
+fn models_of(wire: Wire) -> impl Iterator<Item = Model> {
+    let has = move |model: &Model| !wire.is_http2() || *model != Model::ThreadPerConnection;
+    MODELS.iter().copied().filter(has)
 }
 
 /// A runtime that a thread of its own runs, until this is dropped.
@@ -292,14 +295,11 @@ fn calls_wait_or_are_refused_where_too_much_is_held() {
         ("binary+header", false),
         ("msgpack-rpc", false),
     ] {
-        for model in MODELS {
-            let wire: Wire = wire.parse().unwrap();
-            if wire.is_http2() && *model == Model::ThreadPerConnection {
-                continue;
-            }
+        let wire: Wire = wire.parse().unwrap();
+        for model in models_of(wire) {
             let what = format!("{model:?}, {wire}");
             let keeper = Keeper::new();
-            let running = serve(&keeper, *model, limits());
+            let running = serve(&keeper, model, limits());
             let callers = Callers::new();
             let channel = callers.channel(&running, wire);
             let calls: Vec<_> = (0..CALLS)
@@ -317,7 +317,7 @@ fn calls_wait_or_are_refused_where_too_much_is_held() {
             settle();
             assert!(keeper.held() <= 3, "{what}: {}", keeper.held());
             let holding = running.memory();
-            // Of those that wait the first is here, and part of the second.
+            // The first call that waits is here, and part of the second.
             let most = SHARE + MIB + BESIDE;
             assert!(holding <= most, "{what}: {holding}");
             keeper.open();

@@ -8,26 +8,27 @@ mod memory;
 
 use super::ServerLimits;
 use super::counters::{SharedCounters, count};
+use super::proxies::Source;
 use crate::{Code, Status};
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Less than this is not charged where it is held only until a call is answered at once.
 pub(crate) const SMALL: usize = 4 << 10;
 
-/// What a connection may hold without a block of the levels above it.
+/// Bytes that a connection may hold without a block of the levels above it.
 const FREE: usize = 16 << 10;
 
-/// What a connection reserves at a time.
+/// Bytes that a connection reserves at a time.
 const BLOCK: usize = 64 << 10;
 
 /// How many addresses are remembered before those are looked for that have gone.
 const ADDRESSES: usize = 64;
 
-/// What the server holds for all its peers.
+/// The bytes that the server holds for all its peers.
 pub(super) struct Account {
     all: Arc<Level>,
     per_address: usize,
@@ -37,7 +38,7 @@ pub(super) struct Account {
 }
 
 struct Addresses {
-    levels: HashMap<IpAddr, Weak<Level>>,
+    levels: HashMap<Source, Weak<Level>>,
     /// When those are looked for that have gone.
     full: usize,
 }
@@ -59,8 +60,8 @@ impl Account {
 
     /// The share of a new connection. Only peers with an IP address share one with others.
     pub(super) fn open(&self, peer: &str) -> Arc<Share> {
-        let address = peer.parse().ok().map(|peer: SocketAddr| network(peer.ip()));
-        let address = address.map(|address| self.address(address));
+        let peer: Option<SocketAddr> = peer.parse().ok();
+        let address = peer.map(|peer| self.address(Source::of(peer.ip())));
         Arc::new(Share {
             above: address.into_iter().chain([self.all.clone()]).collect(),
             most: self.per_connection,
@@ -69,7 +70,7 @@ impl Account {
         })
     }
 
-    fn address(&self, address: IpAddr) -> Arc<Level> {
+    fn address(&self, address: Source) -> Arc<Level> {
         let addresses = &mut *lock(&self.addresses);
         if addresses.levels.len() >= addresses.full {
             addresses.levels.retain(|_, level| level.strong_count() > 0);
@@ -83,18 +84,9 @@ impl Account {
         })
     }
 
-    /// What is reserved for all connections.
+    /// Bytes reserved for all connections.
     pub(super) fn held(&self) -> usize {
         self.all.held.load(Ordering::Relaxed)
-    }
-}
-
-/// An address, or the network that one subscriber has by IPv6.
-fn network(address: IpAddr) -> IpAddr {
-    const SUBSCRIBER: u128 = !0 << 64;
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER).into(),
-        address => address,
     }
 }
 
@@ -102,7 +94,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whose share is used up.
+/// The level whose share is used up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scope {
     Connection,
@@ -136,7 +128,7 @@ impl From<Over> for Status {
     }
 }
 
-/// What several connections share.
+/// A budget that several connections share.
 struct Level {
     scope: Scope,
     held: AtomicUsize,
@@ -176,7 +168,7 @@ impl Level {
     }
 }
 
-/// What the server holds for one connection.
+/// The bytes that the server holds for one connection.
 pub(crate) struct Share {
     /// The levels of which it reserves blocks.
     above: Vec<Arc<Level>>,
@@ -188,11 +180,11 @@ pub(crate) struct Share {
 #[derive(Default)]
 struct State {
     held: usize,
-    /// Of the levels above.
+    /// Bytes taken from the levels above.
     reserved: usize,
 }
 
-/// What a connection reserves that holds so many bytes.
+/// Bytes that a connection reserves while it holds `held`.
 fn reserve(held: usize) -> usize {
     held.saturating_sub(FREE).next_multiple_of(BLOCK)
 }
@@ -307,7 +299,7 @@ impl Charge {
         }
     }
 
-    /// True where nothing is charged.
+    /// True if nothing is charged.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0
     }
@@ -342,7 +334,7 @@ impl Charge {
         share.take(more).inspect_err(|_| share.count(more))
     }
 
-    /// The same, but for what is small.
+    /// Like `set`, but ignores less than [`SMALL`].
     pub(crate) fn follow(&mut self, bytes: usize) -> Result<(), Over> {
         match bytes < SMALL {
             true if self.is_empty() => Ok(()),
@@ -351,9 +343,9 @@ impl Charge {
         }
     }
 
-    /// The same for so many more.
+    /// Like `set`, for `bytes` more than now.
     pub(crate) fn add(&mut self, bytes: usize) {
-        // Who asks for room finds out.
+        // The next request for room fails instead.
         let _ = self.set(self.bytes + bytes);
     }
 }
@@ -444,19 +436,6 @@ mod tests {
         assert_eq!(share.over(), None);
         drop(held);
         assert_eq!(account.held(), 0);
-    }
-
-    #[test]
-    fn a_subscriber_by_ipv6_is_one_address() {
-        for (one, other, same) in [
-            ("2001:db8::1", "2001:db8::ffff:0:0:1", true),
-            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
-            ("10.0.0.1", "::ffff:10.0.0.1", true),
-            ("10.0.0.1", "10.0.0.2", false),
-        ] {
-            let [one, other] = [one, other].map(|ip| network(ip.parse().unwrap()));
-            assert_eq!(one == other, same, "{one} {other}");
-        }
     }
 
     #[test]
