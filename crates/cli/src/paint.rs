@@ -20,7 +20,7 @@ pub(crate) enum Style {
     Faint,
 }
 
-/// What styles begin with, in their order, and end with.
+/// The sequences that begin the styles, in their order, and the one that ends them.
 const CODES: [&str; 6] = [
     "\x1b[1;31m",
     "\x1b[1;33m",

@@ -31,7 +31,7 @@ pub(crate) struct Entrance {
     hosts: AllowedHosts,
 }
 
-/// Whom pages in browsers may take the server for.
+/// Host names that requests from browsers may use.
 #[derive(Debug, Default, Args)]
 pub(crate) struct AllowedHosts {
     /// Requests over HTTP may name this host, too: NAME, .DOMAIN or * for any. IP addresses and localhost always pass

@@ -10,7 +10,7 @@ use dovetail_schema::{Schema, Type};
 use dovetail_wire::{Bytes, DecodeError, Encoding, Limits};
 use proptest::prelude::*;
 
-/// So many that a wrong charge for each shows.
+/// Enough elements to show a wrong charge for each.
 const MANY: usize = 700;
 
 fn check(schema: &Schema, name: &str, ty: &Type, value: &Value) -> Result<(), String> {

@@ -125,7 +125,7 @@ fn shipped() {
     }
 }
 
-/// Where imports of a package begin: every project has its own folder, and those that collect contracts of others have one
+/// Folders that imports of a package are relative to: every project has its own folder, and those that collect contracts of others have one
 /// for each.
 fn folders(root: &Path) -> Vec<String> {
     let mut folders = [".", "src", "proto"].map(str::to_owned).to_vec();

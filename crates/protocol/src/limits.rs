@@ -36,12 +36,12 @@ fn within_ratio(compressed: usize, ratio: usize) -> usize {
     compressed.saturating_mul(ratio).max(ANY_RATIO)
 }
 
-/// True where a message is sent compressed: it gets smaller, and not so much that its receiver would refuse it.
+/// True if compression makes a message smaller, within the ratio that receivers accept.
 pub fn repays(compressed: usize, plain: usize) -> bool {
     compressed < plain && is_taken(compressed, plain)
 }
 
-/// True where its receiver takes a message that is compressed so much.
+/// True if the compression ratio of a message is within the receiver's limit.
 pub(crate) fn is_taken(compressed: usize, plain: usize) -> bool {
     plain <= within_ratio(compressed, RATIO)
 }

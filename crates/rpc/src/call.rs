@@ -337,7 +337,7 @@ impl Call {
         }
     }
 
-    /// What decoding so many bytes may cost: no more than there is room for on the caller's account.
+    /// Limits for decoding this many bytes, within the room on the caller's account.
     fn affordable(&self, length: usize) -> Limits {
         let share = &self.context.call.caller.share;
         let Some(share) = share.as_ref().filter(|_| length >= SMALL) else {
@@ -445,7 +445,7 @@ impl Call {
     }
 }
 
-/// What is decoded, and how much of the limit of memory was left then.
+/// A decoded value, and the rest of the memory limit.
 struct Counted<D> {
     value: D,
     left: Option<usize>,

@@ -29,7 +29,7 @@ pub(crate) struct Caller {
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
     pub(crate) tls: Option<TlsPeer>,
-    /// What the server may hold for it; nothing that counts within a process.
+    /// Its share of the server's memory; `None` within a process.
     pub(crate) share: Option<Arc<Share>>,
     /// Says which headers to believe, where the caller is a proxy.
     pub(crate) proxies: Option<Arc<Proxies>>,

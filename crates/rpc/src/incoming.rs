@@ -39,7 +39,7 @@ pub(crate) struct Incoming {
     pub(crate) lease: Option<Lease>,
     /// Where its handler has a thread of its own.
     pub(crate) cancellation: Option<Arc<Cancellation>>,
-    /// What is held for it.
+    /// Memory charged to the caller for it.
     pub(crate) charge: Charge,
 }
 
@@ -141,7 +141,7 @@ impl Incoming {
         }
     }
 
-    /// What it takes to hold its parameters, also decompressed.
+    /// Bytes that its parameters take, decompressed.
     pub(crate) fn weight(&self) -> usize {
         match self.body.is_compressed() {
             true => self.body.held().saturating_add(self.body.size()),

@@ -20,7 +20,7 @@ impl Depth {
         }
     }
 
-    /// True where what else there is should rather stand elsewhere: most of the depth that peers allow is used.
+    /// True if most of the depth that peers allow is used, so that further nodes belong behind the value.
     pub(crate) fn is_deep(&self) -> bool {
         let most = self.limits.depth.min(DEPTH);
         self.limits.depth - self.left >= most - most.div_ceil(4)

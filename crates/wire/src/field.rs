@@ -160,7 +160,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Of the fields with this number, at most one has a value. Zero is none.
+    /// Puts the field into a oneof: at most one field with this number has a value. Zero is no oneof.
     pub const fn oneof(mut self, number: u16) -> Self {
         self.oneof = NonZeroU16::new(number);
         self
@@ -186,7 +186,7 @@ pub const fn oneof_of(fields: &[Field<'_>], id: i32) -> u16 {
     0
 }
 
-/// True where some of the fields are in a oneof.
+/// True if some of the fields are in a oneof.
 #[doc(hidden)]
 pub const fn has_oneof(fields: &[Field<'_>]) -> bool {
     let mut at = 0;

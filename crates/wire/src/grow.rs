@@ -1,10 +1,10 @@
-//! What values take of the allocator, and containers that grow only as far as a budget pays for it.
+//! Memory that values take from the allocator, and containers that grow only as far as a budget pays for it.
 
 use crate::{Budget, DecodeError};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-/// What the allocator takes for a block of so many bytes: a word of its own, in steps of 16, and no less than 32.
+/// Bytes that the allocator uses for a block of `bytes`: a word of its own, in steps of 16, and no less than 32.
 #[inline]
 pub const fn block(bytes: usize) -> usize {
     match bytes {
@@ -63,7 +63,7 @@ fn grow<T>(items: &mut Vec<T>, len: usize, budget: &mut Budget) -> Result<(), De
     Ok(())
 }
 
-/// What a tree takes that has so many entries of this size when it gets another one.
+/// Bytes that a tree with this many entries grows by with the next one.
 ///
 /// A node has room for eleven entries. It is split when a twelfth comes; of the two each has five at least, and one
 /// stands between them. So there is a node for every six entries, and a branch for every five nodes or more.
@@ -85,9 +85,9 @@ const fn branch(entry: usize) -> usize {
     leaf(entry).saturating_add(12 * size_of::<usize>())
 }
 
-/// What a table with room for this many entries takes.
+/// Bytes of a hash table with room for this many entries.
 const fn table(capacity: usize, entry: usize) -> usize {
-    // Of eight places one stays empty. Small entries have more places than they need.
+    // One place in eight stays empty. Small entries have more places than they need.
     let places = match capacity {
         0 => return 0,
         _ if entry <= 1 && capacity < 15 => 16,

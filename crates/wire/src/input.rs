@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// message would pin a receive buffer many times its size.
 pub(crate) const SHARE_FROM: usize = 4096;
 
-/// What bytes take that were made from a vector with room for more.
+/// Memory of `Bytes` made from a vector with spare capacity, beside the vector's.
 pub(crate) const SHARED: usize = block(24);
 
 /// Unread input. Every access is checked; nothing is consumed by an access that fails.

@@ -35,7 +35,7 @@ pub struct Budget {
     stack: Stack,
 }
 
-/// Where the stack was when a walk through a value began, and how much of it the walk may take.
+/// The stack's address when a walk through a value began, and the bytes of stack that the walk may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack {
     begin: usize,

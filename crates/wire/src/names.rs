@@ -6,7 +6,7 @@ pub trait Names {
     /// The number with this name.
     fn number(&self, name: &str) -> Option<i32>;
 
-    /// What the contract calls the enum, where that is known: other spellings of its values begin with it.
+    /// The contract's name of the enum, or empty: other spellings of its values begin with it.
     fn type_name(&self) -> &str {
         ""
     }

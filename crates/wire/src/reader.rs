@@ -34,7 +34,7 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// `next_field`, as Apache Thrift does. After an error the reader must not be used again.
 /// The trait is object safe.
 pub trait Reader<'de> {
-    /// What decoding may still cost. Whoever makes a container of what the reader gives lets it pay for the memory first.
+    /// The rest of the decoding budget. Charge it before allocating a container for decoded values.
     fn budget(&mut self) -> &mut Budget;
 
     /// Reads a truth value.
@@ -91,7 +91,7 @@ pub trait Reader<'de> {
         let _ = names;
         self.i32()
     }
-    /// True where the enum's value that was read last has a name that the contract does not know, and the reader leaves out such
+    /// True if the last enum value had a name that the contract does not know, and the reader leaves out such
     /// values: the field is absent then, and so is the element or the entry.
     fn is_left_out(&self) -> bool {
         false
@@ -253,7 +253,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Of so many elements, for an encoding that says that before the first one. The input has bytes for them.
+    /// A sequence of `count` elements, for an encoding with a count in front. The input has bytes for them.
     #[inline]
     #[must_use]
     pub const fn counted(count: usize) -> Self {

@@ -19,8 +19,8 @@ pub fn visible(text: &str) -> Visible<'_> {
     Visible { text, json: false }
 }
 
-/// The same for a document in JSON, which stays the same document: such characters stand in its strings alone, but for the
-/// lines and the spaces between its members.
+/// Like [`visible`], for a JSON document, whose meaning stays: such characters are in its strings, except for the lines and
+/// spaces between its members.
 pub fn visible_json(text: &str) -> Visible<'_> {
     Visible { text, json: true }
 }

@@ -143,7 +143,7 @@ pub trait Writer {
     fn begin_reply(&mut self) -> Result {
         self.begin_struct()
     }
-    /// True where a new node stands behind the value, since it would be deep in it.
+    /// True if a new node belongs behind the value, because it would be too deep inside.
     fn is_deep(&self) -> bool {
         false
     }

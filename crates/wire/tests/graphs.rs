@@ -228,7 +228,7 @@ fn raised_limits_of_depth() {
             let kind = read.unwrap_err().kind().clone();
             let expected = matches!(kind, DecodeErrorKind::TooDeep { limit: 64..LENGTH });
             assert!(expected, "{encoding:?}: {kind:?}");
-            // What nobody knows is passed over or kept, and that ends as well.
+            // Unknown fields are skipped or kept, and that terminates, too.
             let _ = encoding.decode(&mut Empty::default(), &bytes, raised);
         });
     }
@@ -532,7 +532,7 @@ fn bytes_behind_the_value() {
         let read = encoding.from_bytes::<Parameters>(&from_hex(hex).into());
         assert_eq!(read.as_ref(), Ok(&expected), "{encoding:?}");
     }
-    // Where so little may be inside another value, all nodes are behind it.
+    // With so small a depth, all nodes are behind the value.
     let limits = Limits {
         depth: 2,
         ..Limits::default()

@@ -46,7 +46,7 @@ fn read<T: Value>(name: &str, encoding: Encoding, bytes: Vec<u8>) -> Result<(), 
     .map(drop)
 }
 
-/// So many that a wrong charge for each shows.
+/// Enough elements to show a wrong charge for each.
 const MANY: usize = 700;
 
 fn many<T: Clone>(value: T) -> Vec<T> {

@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Read, Write};
 const USAGE: &str = "usage: dovetail-protobuf-peer generated | dynamic FOLDER
 FOLDER has the `.proto` files of the suite";
 
-/// What is said of a format that the messages do not have.
+/// The error for a format that the messages do not have.
 const SKIPPED: &str = "a format that is not supported";
 
 /// The longest request that is believed.

@@ -109,7 +109,7 @@ fn types(schema: &Schema) -> Vec<(String, Type)> {
         .collect()
 }
 
-/// What a line has in both encodings, which has to be the same.
+/// Reads a line in both encodings, and checks that the values are equal.
 fn read(contract: &Contract<'_>, ty: &Type, line: &Line, failures: &mut Vec<String>) -> Value {
     let bytes = [line.bytes(), line.json.clone().into_bytes()];
     let values = ENCODINGS.iter().zip(bytes).map(|(encoding, bytes)| {

@@ -38,7 +38,7 @@ fn check(mode: &str, arguments: &[&Path], text: bool) {
     assert!(run.status.success(), "{said}");
     let passed = |line: &&str| line.starts_with("CONFORMANCE SUITE PASSED");
     let suites: Vec<&str> = said.lines().filter(passed).collect();
-    // Of binary and JSON, and of the text format.
+    // One suite for binary and JSON, one for the text format.
     assert_eq!(suites.len(), 2, "{said}");
     assert!(suites[0].contains(" 0 skipped,"), "{said}");
     assert_eq!(suites[1].contains(" 0 skipped,"), text, "{said}");

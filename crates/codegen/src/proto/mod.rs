@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What is on the wire keeps its name: services, messages, by which gRPC tells exceptions apart, and values of enums,
+    /// Names on the wire stay: services, messages, by which gRPC tells exceptions apart, and values of enums,
     /// which JSON names.
     fn claim_names(&self) {
         let services = self.schema.services.iter();

@@ -80,7 +80,7 @@ impl Writer<'_> {
             }
         }
         if self.style == Style::Buf {
-            // What only a comment has is not used, for the linter.
+            // The linter does not count a use in a comment.
             self.imports.replace(imports);
         }
         let mut notes = Vec::new();

@@ -382,7 +382,7 @@ fn json_form(form: JsonForm) -> &'static str {
     }
 }
 
-/// What the table says of a field behind its type: ` [required, zigzag]`. `oneofs` are those of the fields before, by number.
+/// Flags of a field in the table, behind its type: ` [required, zigzag]`. `oneofs` are those of the fields before, by number.
 fn attributes<'a>(field: &'a Field, implicit: bool, oneofs: &mut Vec<&'a str>) -> String {
     let flags = [
         (field.presence == Presence::Required, "required"),

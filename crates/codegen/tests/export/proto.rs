@@ -173,7 +173,7 @@ fn values_of_enums_keep_their_names() {
             &["enum A { ONLY = 0 }", "enum B { OTHER = 0 }"],
             &["enum A { ONLY = 0;", "enum B { OTHER = 0;"],
         ),
-        // What meets it is a message, a service, or another enum's zero, which the contract does not have.
+        // The clash is with a message, a service, or another enum's zero, which the contract does not have.
         (&["enum A { B = 0 }", "struct B {}"], &[own]),
         (&["enum A { B = 0 }", "service B {}"], &[own]),
         (
@@ -327,7 +327,7 @@ fn in_the_style_of_buf() {
     assert!(count > 20, "{count}");
 }
 
-/// What the file calls the values of enums, servers of the contract take for them.
+/// Servers of the contract accept the names that the file has for the values of enums.
 fn values_are_taken(own: &Schema, styled: &Schema) {
     let contract = Contract::new(own);
     let enums = |schema: &Schema| {

@@ -32,7 +32,7 @@ impl TextError {
         self.column
     }
 
-    /// What is wrong there.
+    /// The problem at that place.
     pub fn problem(&self) -> &str {
         &self.problem
     }

@@ -21,7 +21,7 @@ pub(super) fn quote(bytes: &[u8], all: bool, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// What the text between two quotes stands for.
+/// Appends the bytes that the text between two quotes stands for.
 pub(super) fn unescape(text: &str, out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut rest = text;
     while let Some((plain, escape)) = rest.split_once('\\') {

@@ -69,7 +69,7 @@ fn calls_answers_and_items_get_smaller_and_arrive() {
     let rows = [
         (zeros(200_000), zstd, 200),
         (zeros(200_000), lz4, 1_000),
-        // So much smaller that its receiver would refuse it.
+        // The ratio is beyond the receiver's limit.
         (zeros(5_000_000), zstd, 5_000_100),
         (zeros(5_000_000), lz4, 25_000),
         (noise(200_000), zstd, 200_200),

@@ -274,7 +274,7 @@ macro_rules! settings {
             self
         }
 
-        /// What messages may cost: the bytes of the server's, what decoding them allocates, and how deep values inside one
+        /// Limits of messages: bytes of the server's, memory for decoding them, and how deep values inside one
         /// another may be, the client's own as well.
         pub fn limits(
             mut self,

@@ -75,7 +75,7 @@ fn receive_first(
     Ok(!received.is_empty())
 }
 
-/// Who calls, as a proxy says before anything else.
+/// The caller's address, which a proxy sends before anything else.
 pub(super) fn announced(
     stream: &Arc<dyn Stream>,
     shared: &Shared,

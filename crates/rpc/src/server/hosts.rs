@@ -30,12 +30,12 @@ impl Hosts {
         Hosts(names.into_iter().map(Into::into).collect())
     }
 
-    /// True where every host is allowed.
+    /// True if every host is allowed.
     pub(super) fn is_any(&self) -> bool {
         self.0.iter().any(|known| known == ANY)
     }
 
-    /// True where a request may name this host, with or without a port.
+    /// True if a request may name this host, with or without a port.
     pub(super) fn allows(&self, host: &[u8]) -> bool {
         let Ok(host) = std::str::from_utf8(host) else {
             return self.is_any();

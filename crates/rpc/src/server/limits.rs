@@ -14,10 +14,10 @@ pub struct ServerLimits {
     /// answered with `RESOURCE_EXHAUSTED`. `None`, the default: a quarter of the memory that the process may use, by its control group or the
     /// machine.
     pub memory: Option<usize>,
-    /// Of those, for the connections of one address; by IPv6, of one network of 64 bits. Unix sockets and shared memory have
+    /// The part of `memory` for the connections of one address; by IPv6, of one network of 64 bits. Unix sockets and shared memory have
     /// none. `None`, the default: a quarter of `memory`.
     pub memory_per_address: Option<usize>,
-    /// Of those, for one connection. `None`, the default: a sixteenth of `memory`.
+    /// The part of `memory` for one connection. `None`, the default: a sixteenth of `memory`.
     pub memory_per_connection: Option<usize>,
     /// Connections at a time. The first call of one too many is answered with `RESOURCE_EXHAUSTED`; far too
     /// many are closed at once. One address, or a /64 of IPv6, may have half of them, and more while over a quarter is free.

@@ -27,7 +27,7 @@ const GOING_DOWN: &str = "the server is shutting down";
 /// What peers are told that have not called for too long, where that can be said.
 const IDLE: &str = "nothing was called for too long";
 
-/// What peers are told that speak HTTP/1.1 after another protocol was agreed on.
+/// The answer to peers that speak HTTP/1.1 after another protocol was agreed on.
 const NOT_AGREED: &str = "HTTP/1.1 is not the protocol that was agreed on by ALPN";
 
 /// What peers are told that speak HTTP/2 to a thread.

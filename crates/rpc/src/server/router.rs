@@ -28,7 +28,7 @@ struct Entry {
     contract: OnceLock<Arc<Contract>>,
 }
 
-/// Where the entry of a method is, and how it was named.
+/// The index of a method's entry, and the spelling of its name.
 type Place = (usize, Spelling);
 
 /// The way to a handler.

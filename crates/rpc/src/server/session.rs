@@ -47,7 +47,7 @@ pub(super) struct Session<'a> {
     machine: Machine,
     driver: Arc<dyn Flush>,
     pub(super) input: BytesMut,
-    /// What is held of messages of which there is a part.
+    /// Memory charged for incomplete messages.
     received: Charge,
     /// Why that is too much.
     over: Option<Over>,
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the server may hold for the peer.
+    /// The peer's share of the server's memory.
     pub(super) fn share(&self) -> Option<&Arc<Share>> {
         self.caller.share.as_ref()
     }
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
         call.charge(&self.caller).is_ok()
     }
 
-    /// True where there is room for a call, or it is refused at once: its peer has to be heard all the same.
+    /// True if there is room for a call, or its wire refuses it at once, because the peer has to be heard.
     pub(super) fn affords(&self, call: &Incoming) -> bool {
         let weight = call.weight();
         weight < SMALL
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
         input
     }
 
-    /// True where more has been received than is held for the peer: nothing further is until one of its calls has been answered.
+    /// True if more has been received than the peer's share allows. Nothing more is received until one of its calls is answered.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
     }
@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
             .then(|| crowded(format!("the server has {} calls waiting", limits.calls)))
     }
 
-    /// True where it takes long to decompress or decode the parameters of a call.
+    /// True if the parameters of a call take long to decompress or decode.
     #[cfg(feature = "async")]
     pub(super) fn is_long(&self, call: &Incoming) -> bool {
         if call.weight() <= LONG {
@@ -567,7 +567,7 @@ impl<'a> Session<'a> {
 #[cfg(feature = "async")]
 const LONG: usize = 256 << 10;
 
-/// True where decoding the parameters takes no longer for being long: they are numbers, and bytes that are left where they are.
+/// True if long parameters are decoded as fast as short ones: numbers, and bytes that are not copied.
 #[cfg(feature = "async")]
 fn is_copied(method: &Method, encoding: Encoding) -> bool {
     let text = matches!(

@@ -32,7 +32,7 @@ pub(super) struct Shared {
     /// Those of the threads beside the loops that decode at a time.
     #[cfg(feature = "async")]
     pub(super) decoders: tokio::sync::Semaphore,
-    /// What is held for peers.
+    /// The bytes that are held for peers.
     pub(super) account: Account,
     pub(super) compression: Option<Compression>,
     pub(super) cors: Option<Cors>,

@@ -394,7 +394,7 @@ pub(super) struct Sender {
     sending: Mutex<()>,
     /// Its calls on threads of their own.
     pub(super) waiters: Waiters,
-    /// What the server may hold for the peer.
+    /// The peer's share of the server's memory.
     pub(super) share: OnceLock<Arc<Share>>,
 }
 

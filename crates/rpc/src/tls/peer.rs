@@ -21,7 +21,7 @@ impl TlsPeer {
         }
     }
 
-    /// What is to be spoken, where the peer has named protocols.
+    /// The protocol agreed on by ALPN; `None` if the peer named none.
     pub(crate) fn agreed(&self) -> Option<&[u8]> {
         self.agreed.as_deref()
     }

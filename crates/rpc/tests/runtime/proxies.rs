@@ -1,4 +1,4 @@
-//! What an address may take of a server, and who calls through proxies.
+//! Quotas per address, and callers behind proxies.
 
 use crate::certificates::{Authority, NAMES};
 use crate::fixture::*;
@@ -49,7 +49,7 @@ fn from(running: &Running, ip: &str) -> TcpStream {
 /// A call of msgpack-rpc.
 const CALL: &[u8] = b"\x94\x00\x01\xa4peer\x90";
 
-/// What is answered to it, with what stands before.
+/// Sends these bytes and a call, and returns the answer.
 fn said(mut stream: impl Read + Write, before: &[u8]) -> String {
     stream.write_all(&[before, CALL].concat()).unwrap();
     let mut answer = [0; 256];
@@ -133,7 +133,7 @@ fn known_proxies_say_who_calls() {
     }
 }
 
-/// What a proxy says stands before the handshake, which is the caller's.
+/// The proxy's header precedes the TLS handshake, which is the caller's.
 #[test]
 fn a_proxy_speaks_before_tls() {
     let authority = Authority::new();

@@ -555,7 +555,7 @@ fn both_ends_say_goodbye_and_a_server_takes_an_end_without() {
     }
 }
 
-/// What a client has named, what it speaks then, and what it is told; a refusal is counted.
+/// The protocol that a client names, the bytes it sends then, the answer, and whether a refusal is counted.
 const AGREED: &[(&[u8], &[u8], &str, bool)] = &[
     (b"http/1.1", BY_HTTP, "HTTP/1.1 405", false),
     (b"h2", THRIFT, "agreed on by ALPN", true),

@@ -58,7 +58,7 @@ impl<'de> Lexer<'de> {
         if self.input.byte()? == b'"' {
             return Ok(Cow::Borrowed(plain));
         }
-        // What is escaped takes more bytes in the input than in the text.
+        // Escapes take more bytes in the input than in the text.
         let len = plain.len() + escaped_len(self.input.rest())?;
         budget.allocate(block(len) + SHARED)?;
         let mut text = String::with_capacity(len);

@@ -314,7 +314,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Of a number of 64 bits, with its sign.
+/// Characters of a number of 64 bits, with its sign.
 const MOST_DIGITS: usize = 20;
 
 fn known_or_not(fields: &[Field<'_>], cursor: &mut Cursor, id: i32) -> NextField {

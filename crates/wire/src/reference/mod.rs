@@ -159,7 +159,7 @@ const NULL: usize = 0;
 const NEW: usize = 1;
 const AGAIN_FROM: usize = 2;
 
-/// What a node takes besides its value: what the reader keeps to find it again.
+/// Bytes that the reader keeps for a node, besides its value, to find it again.
 pub const NODE_MEMORY: usize = 128;
 
 impl<T: Node> Ref<T> {

@@ -31,7 +31,7 @@ pub(crate) trait ReadLater {
     fn read(&self, reader: &mut dyn Reader<'_>) -> Result<(), DecodeError>;
 }
 
-/// What a node takes that comes behind the value, beside what all take: what leads to it, and that it is awaited.
+/// Bytes that the reader keeps for a node behind the value, in addition to [`NODE_MEMORY`](super::NODE_MEMORY).
 pub(crate) const LATER_MEMORY: usize = 256;
 
 impl ReadNodes {
@@ -91,7 +91,7 @@ impl ReadNodes {
         }
     }
 
-    /// True where a node with a new number may come behind the value.
+    /// True if a node with a new number may come behind the value.
     pub(crate) fn may_come_later(&self) -> bool {
         self.later.is_some()
     }

@@ -1,4 +1,4 @@
-//! What decoding takes of the allocator, beside what the budget allows.
+//! Memory that decoding takes from the allocator, beside the budget.
 #![allow(unsafe_code, dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use dovetail_wire::{Bytes, DecodeErrorKind, Encoding, Limits};
@@ -19,7 +19,7 @@ mod glibc {
         safe fn malloc_usable_size(block: *mut u8) -> usize;
     }
 
-    /// What the block takes, with the word in front of it.
+    /// Size of the block, with the word in front of it.
     pub(super) fn size(block: *mut u8, _: usize) -> usize {
         malloc_usable_size(block) + size_of::<usize>()
     }
@@ -68,7 +68,7 @@ pub fn peak<R>(act: impl FnOnce() -> R) -> (R, usize) {
     (result, (PEAK.get() - before) as usize)
 }
 
-/// What a decoder takes for itself, however long the message: where it is in structs inside one another, and an error.
+/// Memory of the decoder itself, for a message of any length: its place in nested structs, and an error.
 const OWN: usize = 16 << 10;
 
 /// The fewest bytes that let a message be decoded, found by trying. With fewer it is refused, and takes no more than a tenth

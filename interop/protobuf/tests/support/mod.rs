@@ -37,7 +37,7 @@ impl Line {
 
 pub(crate) const LANGUAGES: [&str; 3] = ["python", "go", "javascript"];
 
-/// Where `cargo xtask protobuf` puts what it fetches.
+/// The folder of the files that `cargo xtask protobuf` fetches.
 fn fetched() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/protobuf");
     root.canonicalize().expect("run `cargo xtask protobuf`")

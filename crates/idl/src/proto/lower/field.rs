@@ -66,7 +66,7 @@ impl Lowering<'_> {
             if !self.has_type(field) {
                 continue;
             }
-            // Whatever the file says, an extension has presence.
+            // An extension has presence, whatever the file says.
             let features = Features {
                 presence: FieldPresence::Explicit,
                 ..scope.features.of_field(scope.file.edition, field)

@@ -112,7 +112,7 @@ struct Connection<'a> {
     flight: Flight<'a>,
     out: Outbox,
     leaving: Option<Leaving>,
-    /// What waits for the peer to make room.
+    /// Bytes that wait for the peer to make room.
     unsent: Charge,
     experience: Experience,
     /// How often it has waited since the others had their turn.
@@ -317,7 +317,7 @@ impl<'a> Connection<'a> {
     async fn wait(&mut self) -> io::Result<()> {
         if let Some(leaving) = &self.leaving {
             let bytes = leaving.message.len() + self.out.waiting.len();
-            // Where that is too much, no further call is taken.
+            // No further call is taken while that is too much.
             let _ = self.unsent.follow(bytes);
         } else if !self.unsent.is_empty() {
             let _ = self.unsent.follow(0);

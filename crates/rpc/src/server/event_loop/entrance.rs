@@ -36,7 +36,7 @@ async fn receive_first(
     Ok(true)
 }
 
-/// Who calls, as a proxy says before anything else.
+/// The caller's address, which a proxy sends before anything else.
 pub(super) async fn announced(
     site: &Site,
     stream: &mut AsyncSocket,

@@ -28,13 +28,13 @@ impl Future for Answer<'_> {
     }
 }
 
-/// What a call takes whose handler waits, but for its parameters: more or less.
+/// Approximate bytes that a call takes while its handler waits, without its parameters.
 const CALL: usize = 1 << 10;
 
 /// What is known of a call whose handler waits.
 pub(super) struct Waits {
     oneway: bool,
-    /// Of parameters that are not charged otherwise.
+    /// Bytes of parameters that are not charged otherwise.
     weight: usize,
     waiting: Waiting,
 }
