@@ -1,6 +1,7 @@
 """The attacks: bytes of a client without any login, and the bounds that the server keeps."""
 
 import gzip
+import resource
 import struct
 import time
 from dataclasses import dataclass
@@ -309,6 +310,30 @@ def silent(target):
         target.connect()
     until(lambda: target.descriptors() >= before + 150, "they are accepted")
     until(lambda: target.descriptors() <= before, "they are closed")
+
+
+def outnumber(target, request, answer):
+    """Opens 60 idle connections where there are descriptors for 40: each new one gets its answer."""
+    descriptors = target.descriptors() + 40
+    resource.prlimit(target.pid, resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    for _ in range(60):
+        peer = target.connect()
+        peer.send(*request)
+        expect(peer.read(lambda data: answer in data, 3), answer)
+
+
+@attack("60 idle connections for 40 descriptors", "thrift")
+def idle_thrift(target):
+    outnumber(target, [thrift.call(b"ping")], b"ping")
+
+
+# HEADERS of stream 1, with END_STREAM.
+TRAILERS = b"\x01\x05\0\0\0\x01"
+
+
+@attack("60 idle connections for 40 descriptors", "http/2", models=LOOPS)
+def idle_http2(target):
+    outnumber(target, [http2.greeting(), http2.call(1, b"/Target/ping", b"")], TRAILERS)
 
 
 @attack("2,000 connections in four waves, each with half a message", "tcp", memory=24, cpu=1.5)

@@ -39,6 +39,8 @@ pub(crate) struct Objects {
     table: Mutex<Table>,
     /// The other end has had a reference to an object of this one.
     exporting: AtomicBool,
+    /// This end has had a reference to an object of the other one.
+    importing: AtomicBool,
     /// There is something in `unused`.
     untidy: AtomicBool,
 }
@@ -80,6 +82,7 @@ impl Objects {
                 ended: false,
             }),
             exporting: AtomicBool::new(false),
+            importing: AtomicBool::new(false),
             untidy: AtomicBool::new(false),
         })
     }
@@ -136,6 +139,11 @@ impl Objects {
         self.untidy.store(true, Ordering::Release);
     }
 
+    /// True once either end has had a reference to an object of the other one.
+    pub(crate) fn were_passed(&self) -> bool {
+        self.exporting.load(Ordering::Relaxed) || self.importing.load(Ordering::Relaxed)
+    }
+
     /// Drops what nobody uses any longer. Only where no lock is held.
     pub(crate) fn tidy(&self) {
         if self.untidy.load(Ordering::Acquire) && self.untidy.swap(false, Ordering::AcqRel) {
@@ -164,6 +172,7 @@ impl Objects {
         let home = home.ok_or_else(|| DecodeError::malformed("the connection has ended"))?;
         let remote = Arc::new(Remote::new(home, number));
         table.imports.insert(number, Arc::downgrade(&remote));
+        self.importing.store(true, Ordering::Relaxed);
         Ok(remote)
     }
 

@@ -50,6 +50,8 @@ counters! {
     protocol_errors,
     /// Connections closed because nothing was called for too long.
     idle_timeouts,
+    /// Idle connections closed to make room for others, because descriptors or places for connections had run out.
+    closed_for_room,
     /// Connections closed because the peer was too slow with a message, or in taking an answer.
     transfer_timeouts,
     /// Connections that could not be accepted, mostly for want of file descriptors.

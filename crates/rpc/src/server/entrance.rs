@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::counters::{SharedCounters, count};
+use super::guests::Guest;
 use super::proxies::{Announced, take_announced};
 use super::threads::{linger, receive_late};
 use crate::tls::TlsPeer;
@@ -107,6 +108,7 @@ pub(super) fn note_announced(
 pub(super) fn enter(
     stream: &Arc<dyn Stream>,
     shared: &Shared,
+    guest: &Guest,
     mut received: BytesMut,
 ) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
     let Some(tls) = &shared.tls else {
@@ -138,7 +140,9 @@ pub(super) fn enter(
             ..Entered::plain(stream.clone())
         }));
     }
+    let handshake = guest.handshake()?;
     let shaken = shake(stream.clone(), tls.session(false)?, &received, deadline);
+    drop(handshake);
     note(&shaken, &shared.counters);
     match shaken {
         Ok((stream, peer)) => Ok(Some(Entered {

@@ -4,20 +4,17 @@ use super::Shared;
 use super::counters::count;
 use super::hosts::is_local;
 use super::proxies::Source;
+use super::room::Entry;
 use super::session::Standing;
 use crate::Address;
 use crate::transport::Stream;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// How many connections too many are told so at a time.
 const TURNED_AWAY: usize = 1_000;
-
-/// A connection by its number, with the stream that ends it where it has a thread of its own.
-pub(super) type Seat = (u64, Option<Arc<dyn Stream>>);
 
 impl Shared {
     /// How a listener with this address lets connections in.
@@ -31,8 +28,8 @@ impl Shared {
         }
     }
 
-    /// Counts a connection in. One too many is let in, to be told; `None` where there are far too many, and for one
-    /// too many of those who have another one, and meet the server here.
+    /// Counts a connection in. One too many takes the place of one that has been idle, or is let in to be told; `None` where there are
+    /// far too many, and for one too many of those who have another one, and meet the server here.
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: Option<Arc<dyn Stream>>,
@@ -41,7 +38,7 @@ impl Shared {
     ) -> Option<Guest> {
         let counters = &self.counters;
         let mut guests = self.guests();
-        let welcome = guests.len() < self.limits.connections;
+        let welcome = guests.len() < self.limits.connections || self.make_room(&guests);
         if door == Door::Meeting {
             match welcome {
                 true => count(&counters.local_connections),
@@ -58,10 +55,11 @@ impl Shared {
             return None;
         }
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
-        guests.push((id, stream));
+        let entry = Entry::new(id, stream);
+        guests.push(entry.clone());
         drop(guests);
         let mut guest = Guest {
-            id,
+            entry,
             standing: match welcome {
                 true => Standing::Welcome,
                 false => Standing::Crowded,
@@ -90,11 +88,7 @@ impl Shared {
         self.limits.connections.saturating_sub(taken)
     }
 
-    fn sources(&self) -> MutexGuard<'_, HashMap<Source, usize>> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn guests(&self) -> MutexGuard<'_, Vec<Seat>> {
+    pub(super) fn guests(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,7 +125,7 @@ pub(super) enum Door {
 
 /// A connection that is counted as long as this exists.
 pub(super) struct Guest {
-    id: u64,
+    entry: Arc<Entry>,
     standing: Standing,
     /// The addresses that it counts for, unless it is exempt.
     source: Option<Source>,
@@ -139,6 +133,10 @@ pub(super) struct Guest {
 }
 
 impl Guest {
+    pub(super) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
     /// Whether calls are answered that came through this door.
     pub(super) fn standing(&self, door: Door, over_tls: bool) -> Standing {
         match self.standing {
@@ -156,13 +154,9 @@ impl Guest {
 
     /// Counts it for its address, which is refused where that has half of all connections and few are left for others.
     fn comes_from(&mut self, ip: IpAddr, left: usize) {
-        let (source, most) = (Source::of(ip), self.shared.limits.connections);
+        let (source, limit) = (Source::of(ip), self.shared.limits.connections);
         self.leave_source();
-        let mut sources = self.shared.sources();
-        let held = sources.entry(source).or_default();
-        let greedy = *held >= most.div_ceil(2) && left <= most / 4;
-        *held += 1;
-        drop(sources);
+        let greedy = self.shared.sources.add(source, limit, left);
         self.source = Some(source);
         if greedy && self.standing == Standing::Welcome {
             count(&self.shared.counters.refused_connections);
@@ -171,14 +165,36 @@ impl Guest {
     }
 
     fn leave_source(&mut self) {
-        let Some(source) = self.source.take() else {
-            return;
-        };
-        if let Entry::Occupied(mut held) = self.shared.sources().entry(source) {
-            *held.get_mut() -= 1;
-            if *held.get() == 0 {
-                held.remove();
-            }
+        if let Some(source) = self.source.take() {
+            self.shared.sources.remove(source);
+        }
+    }
+
+    /// Counts a TLS handshake in. An error where there are too many, of all or of its address.
+    pub(super) fn handshake(&self) -> io::Result<Handshake<'_>> {
+        let (shared, limit) = (&self.shared, self.shared.limits.handshakes);
+        let left = limit.saturating_sub(shared.handshakes.fetch_add(1, Ordering::Relaxed));
+        let greedy = self
+            .source
+            .is_some_and(|source| shared.handshake_sources.add(source, limit, left));
+        let handshake = Handshake(self);
+        if left == 0 || greedy {
+            count(&shared.counters.refused_handshakes);
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        Ok(handshake)
+    }
+}
+
+/// A TLS handshake, counted as long as this exists.
+pub(super) struct Handshake<'a>(&'a Guest);
+
+impl Drop for Handshake<'_> {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        shared.handshakes.fetch_sub(1, Ordering::Relaxed);
+        if let Some(source) = self.0.source {
+            shared.handshake_sources.remove(source);
         }
     }
 }
@@ -188,7 +204,7 @@ impl Drop for Guest {
         self.leave_source();
         let mut guests = self.shared.guests();
         // Ids only grow, so the list is sorted.
-        if let Ok(index) = guests.binary_search_by_key(&self.id, |guest| guest.0) {
+        if let Ok(index) = guests.binary_search_by_key(&self.entry.id, |entry| entry.id) {
             guests.remove(index);
         }
         self.shared.left.notify_all();

@@ -20,9 +20,13 @@ pub struct ServerLimits {
     /// The part of `memory` for one connection. `None`, the default: a sixteenth of `memory`.
     pub memory_per_connection: Option<usize>,
     /// Connections at a time. The first call of one too many is answered with `RESOURCE_EXHAUSTED`; far too
-    /// many are closed at once. One address, or a /64 of IPv6, may have half of them, and more while over a quarter is free.
+    /// many are closed at once. Where there is no room, connections that have been idle for a second are closed, the one that has been so
+    /// longest first, unless references to objects were passed on them. One address, or a /64 of IPv6, may have half of them, and more while over a quarter is free.
     /// Default 20,000.
     pub connections: usize,
+    /// TLS handshakes at a time; one too many is closed. One address, or a /64 of IPv6, may have half of them, and more while over a
+    /// quarter is free. Default 1,000.
+    pub handshakes: usize,
     /// Calls at a time whose handlers wait, of all connections; further ones are answered with
     /// `RESOURCE_EXHAUSTED`. Default 100,000.
     pub calls: usize,
@@ -70,6 +74,7 @@ impl Default for ServerLimits {
             memory_per_address: None,
             memory_per_connection: None,
             connections: 20_000,
+            handshakes: 1_000,
             calls: 100_000,
             calls_per_connection: 1_000,
             handshake: Duration::from_secs(10),

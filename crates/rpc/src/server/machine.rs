@@ -457,6 +457,14 @@ impl Machine {
         }
     }
 
+    /// True where references to objects were passed.
+    pub(super) fn has_objects(&self) -> bool {
+        match self {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.objects.were_passed(),
+            _ => false,
+        }
+    }
+
     /// Nothing was called for too long.
     pub(super) fn idled(&mut self) {
         if let Machine::Http(machine) = self {

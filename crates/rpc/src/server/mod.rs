@@ -17,10 +17,12 @@ mod pace;
 #[cfg(feature = "async")]
 mod pool;
 mod proxies;
+mod room;
 mod router;
 mod running;
 mod session;
 mod shared;
+mod sources;
 mod started;
 #[cfg(feature = "async")]
 mod tasks;
@@ -52,6 +54,7 @@ use dovetail_protocol::thrift::CustomProtocol;
 use entrance::Entered;
 use guests::{Door, Guest};
 use hosts::Hosts;
+use room::Entry;
 use shared::Shared;
 use std::io;
 use std::sync::Arc;

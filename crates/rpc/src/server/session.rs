@@ -500,6 +500,18 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// True for a connection that may be closed while it is idle without loss: no references to objects were passed on it.
+    pub(super) fn may_make_room(&self) -> bool {
+        !self.machine.has_objects()
+    }
+
+    /// The connection, which is idle, is closed to make room for another one.
+    pub(super) fn make_room(&mut self) {
+        count(&self.shared.counters.closed_for_room);
+        self.machine.idled();
+        self.end = Some(End::Closed);
+    }
+
     /// The server goes down while the connection is idle.
     pub(super) fn going_down(&mut self) {
         if !self.is_leaving() {

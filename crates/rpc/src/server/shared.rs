@@ -2,23 +2,24 @@
 
 use super::account::Account;
 use super::counters::SharedCounters;
-use super::guests::Seat;
 use super::hosts::Hosts;
-use super::proxies::{Proxies, Source};
+use super::proxies::Proxies;
+use super::room::Entry;
 use super::router::Router;
+use super::sources::Sources;
 use super::{HalfClosed, Server, ServerLimits};
 use crate::reflection::Described;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
-use crate::{Bytes, Health};
+use crate::{Bytes, Health, clock};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
-use std::collections::HashMap;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
 
 /// Its settings, its services, and what is going on.
 pub(super) struct Shared {
@@ -50,9 +51,15 @@ pub(super) struct Shared {
     /// Those who accept connections.
     pub(super) accepting: AtomicUsize,
     pub(super) next_guest: AtomicU64,
-    pub(super) guests: Mutex<Vec<Seat>>,
-    /// How many of them come from one place.
-    pub(super) sources: Mutex<HashMap<Source, usize>>,
+    /// By their numbers.
+    pub(super) guests: Mutex<Vec<Arc<Entry>>>,
+    pub(super) made: Instant,
+    /// When a connection was last asked to make room, in milliseconds since the server was made, plus 1.
+    pub(super) made_room: AtomicU64,
+    pub(super) sources: Sources,
+    /// TLS handshakes under way.
+    pub(super) handshakes: AtomicUsize,
+    pub(super) handshake_sources: Sources,
     pub(super) proxies: Option<Arc<Proxies>>,
     /// Notified when a connection has ended.
     pub(super) left: Condvar,
@@ -103,7 +110,11 @@ impl Server {
             accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),
             guests: Mutex::default(),
-            sources: Mutex::default(),
+            made: clock::now(),
+            made_room: AtomicU64::new(0),
+            sources: Sources::default(),
+            handshakes: AtomicUsize::new(0),
+            handshake_sources: Sources::default(),
             proxies: self.proxies.map(Arc::new),
             left: Condvar::new(),
             #[cfg(feature = "async")]

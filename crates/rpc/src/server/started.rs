@@ -78,16 +78,22 @@ impl Running {
         for event_loop in &self.loops {
             event_loop.drain();
         }
-        for (_, stream) in self.shared.guests().iter() {
-            if let Some(stream) = stream {
-                stream.shutdown_recv();
-            }
+        for stream in self
+            .shared
+            .guests()
+            .iter()
+            .filter_map(|entry| entry.stream.as_ref())
+        {
+            stream.shutdown_recv();
         }
         let drained = self.wait_until_empty(deadline);
-        for (_, stream) in self.shared.guests().iter() {
-            if let Some(stream) = stream {
-                stream.shutdown();
-            }
+        for stream in self
+            .shared
+            .guests()
+            .iter()
+            .filter_map(|entry| entry.stream.as_ref())
+        {
+            stream.shutdown();
         }
         #[cfg(feature = "async")]
         for event_loop in self.loops.drain(..) {

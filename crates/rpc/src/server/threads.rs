@@ -5,7 +5,7 @@ use super::aside::{Aside, Line, Waiter, Waiters};
 use super::counters::count;
 use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
-use super::{Door, Entered, Guest, LINGER, Share, Shared, entrance};
+use super::{Door, Entered, Entry, Guest, LINGER, Share, Shared, entrance};
 use crate::block_on::{block_on, block_on_while};
 use crate::buffers::Gathered;
 use crate::cancellation::Cancellation;
@@ -32,8 +32,8 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
             Ok(None) => return,
             Ok(Some(stream)) => spawn(stream, shared, door),
             // Out of descriptors, or a peer that is gone already: the next one may be better.
-            Err(_) => {
-                count(&shared.counters.accept_errors);
+            Err(error) => {
+                shared.accept_failed(&error);
                 thread::sleep(super::ACCEPT_PAUSE);
             }
         }
@@ -73,7 +73,7 @@ pub(super) fn serve(
         guest.announced(caller.ip());
         peer = caller.to_string();
     }
-    let Some(entered) = entrance::enter(stream, shared, received)? else {
+    let Some(entered) = entrance::enter(stream, shared, guest, received)? else {
         return Ok(());
     };
     let standing = guest.standing(door, entered.tls.is_some());
@@ -102,6 +102,7 @@ pub(super) fn serve(
         shared,
         session,
         sender: &sender,
+        entry: guest.entry(),
         receiver: Receiver::new(shared.polling),
         out: Outbox::default(),
         cancellation: None,
@@ -133,6 +134,7 @@ struct Connection<'a> {
     shared: &'a Arc<Shared>,
     session: Session<'a>,
     sender: &'a Sender,
+    entry: &'a Entry,
     receiver: Receiver,
     out: Outbox,
     /// What the handler of the call before could find out by that its caller had gone.
@@ -312,10 +314,21 @@ impl<'a> Connection<'a> {
             false => ASIDE,
         };
         let needs = self.session.needs();
-        let deadline = || Instant::now() + patience;
+        let idle = !waits && self.session.is_idle() && self.session.may_make_room();
+        let deadline = || {
+            if idle {
+                self.entry.idles(self.shared);
+            }
+            Instant::now() + patience
+        };
         let stream = &*self.sender.stream;
         let input = &mut self.session.input;
-        match self.receiver.receive(stream, input, needs, deadline) {
+        let received = self.receiver.receive(stream, input, needs, deadline);
+        if idle {
+            self.entry.works();
+        }
+        match received {
+            Ok(0) if self.entry.is_asked_to_leave() => self.session.make_room(),
             // The receiving side was shut down to wake this thread; what comes can still be read.
             Ok(0) if self.session.is_leaving() => self.receive_late(),
             Ok(0) if waits && self.line().is_gone() => {

@@ -9,6 +9,7 @@ use crate::{Address, buffers};
 use bytes::BytesMut;
 use socket2::{SockRef, Socket};
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::io::{self, IoSlice, Read as _};
 use std::time::Instant;
 use tokio::io::AsyncWriteExt;
@@ -289,10 +290,15 @@ impl AsyncSocket {
         loop {
             match read() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
-                    AsyncSocket::Tcp(stream) => stream.readable().await?,
-                    AsyncSocket::Unix { socket, .. } => socket.readable().await?,
+                    // Smaller than the future of `readable`, which every idle connection would keep.
+                    AsyncSocket::Tcp(stream) => {
+                        poll_fn(|task| stream.poll_read_ready(task)).await?
+                    }
+                    AsyncSocket::Unix { socket, .. } => {
+                        poll_fn(|task| socket.poll_read_ready(task)).await?;
+                    }
                     AsyncSocket::Memory(memory) => memory.readable().await?,
-                    AsyncSocket::Process(stream) => stream.readable().await,
+                    AsyncSocket::Process(stream) => Box::pin(stream.readable()).await,
                     AsyncSocket::Tls(tls) => tls.readable().await?,
                 },
                 result => return result,

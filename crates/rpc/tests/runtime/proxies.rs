@@ -90,6 +90,65 @@ fn an_address_leaves_room_for_others() {
     }
 }
 
+#[test]
+fn the_longest_idle_makes_room() {
+    let limits = ServerLimits {
+        connections: 4,
+        ..ServerLimits::default()
+    };
+    for model in MODELS {
+        let running = serve(*model, Server::new().limits(limits));
+        let mut idle: Vec<_> = (1..=4)
+            .map(|last| from(&running, &format!("127.0.0.{last}")))
+            .collect();
+        for stream in &idle {
+            assert!(said(stream, b"").contains("127.0.0"), "{model:?}");
+        }
+        let refused = said(from(&running, "127.0.0.9"), b"");
+        assert!(refused.contains("has 4 connections"), "{model:?}");
+        until("the first has been idle for long enough", || {
+            said(from(&running, "127.0.0.9"), b"").contains("127.0.0.9")
+        });
+        let first = idle.remove(0);
+        assert_eq!((&first).read(&mut [0]).unwrap(), 0, "{model:?}");
+        for stream in &idle {
+            assert!(said(stream, b"").contains("127.0.0"), "{model:?}");
+        }
+        assert_eq!(running.counters().closed_for_room, 1, "{model:?}");
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
+/// The beginning of a ClientHello.
+const HELLO: &[u8] = b"\x16\x03\x01\x02\0\x01\0\x01\xfc";
+
+#[test]
+fn an_address_leaves_handshakes_for_others() {
+    let limits = ServerLimits {
+        handshakes: 4,
+        ..ServerLimits::default()
+    };
+    let tls = Authority::new().sign(NAMES).server();
+    for model in MODELS {
+        let running = serve(*model, Server::new().limits(limits).tls(&tls));
+        let shake = |ip: &str| {
+            let mut stream = from(&running, ip);
+            stream.write_all(HELLO).unwrap();
+            stream
+        };
+        let greedy: Vec<_> = (0..4).map(|_| shake("127.0.0.1")).collect();
+        until("the fourth is refused", || {
+            running.counters().refused_handshakes == 1
+        });
+        let mut other = shake("127.0.0.2");
+        let timeout = Some(std::time::Duration::from_millis(50));
+        other.set_read_timeout(timeout).unwrap();
+        assert!(other.read(&mut [0]).is_err(), "{model:?}: it was closed");
+        drop((greedy, other));
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
+}
+
 /// As HAProxy 2.6 says it, with `send-proxy-v2`.
 const ANNOUNCED: &[u8] =
     b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x09\x7f\0\0\x01\x9c\x41\xbb\xe5";

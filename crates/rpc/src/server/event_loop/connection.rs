@@ -5,15 +5,14 @@ use super::flight::{Flight, Waits};
 use super::http2;
 use super::spares;
 use super::spread::Seat;
-use super::{Phase, Site, entrance};
+use super::{Accepted, Phase, Site, entrance};
 use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
-use crate::link::Queued;
 use crate::server::counters::count;
 use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Charge, Door, Entered, Guest, LINGER, Shared};
+use crate::server::{Charge, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
 use bytes::BytesMut;
 use std::future::poll_fn;
@@ -26,31 +25,49 @@ use tokio::sync::watch;
 use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 
 /// Serves a connection until either end closes it.
-pub(super) async fn serve(
-    site: Site,
-    mut stream: AsyncSocket,
-    mut peer: String,
-    mut guest: Guest,
-    door: Door,
-    seat: Seat,
-) -> io::Result<()> {
+///
+/// The future of an idle connection is most of its memory, so what is not needed for long is on the heap.
+pub(super) async fn serve(site: Site, accepted: Box<Accepted<AsyncSocket>>) -> io::Result<()> {
+    let Some(mut connection) = Box::pin(enter(&site, accepted)).await? else {
+        return Ok(());
+    };
+    let served = connection.run().await;
+    #[cfg(feature = "grpc")]
+    if served.is_ok() && connection.session.is_http2() {
+        return Box::pin(connection.serve_http2()).await;
+    }
+    // Nobody waits for one-way calls, so that it is all the same to them that their caller has gone.
+    Box::pin(connection.into_flight().finish_oneway()).await;
+    served
+}
+
+/// Finds out who calls, and whether over TLS. `None` for a peer that says nothing.
+async fn enter(
+    site: &Site,
+    accepted: Box<Accepted<AsyncSocket>>,
+) -> io::Result<Option<Connection<'_>>> {
+    let Accepted {
+        mut stream,
+        mut peer,
+        mut guest,
+        door,
+        seat,
+    } = *accepted;
     let mut received = BytesMut::new();
-    if site.shared.is_proxy(&peer) {
-        let caller = Box::pin(entrance::announced(&site, &mut stream, &mut received));
-        if let Some(caller) = caller.await? {
-            guest.announced(caller.ip());
-            peer = caller.to_string();
-        }
+    if site.shared.is_proxy(&peer)
+        && let Some(caller) = entrance::announced(site, &mut stream, &mut received).await?
+    {
+        guest.announced(caller.ip());
+        peer = caller.to_string();
     }
     let entered = match &site.shared.tls {
         None => Entered {
             received,
             ..Entered::plain(stream)
         },
-        // On the heap: other servers' connections do not need the room.
-        Some(tls) => match Box::pin(entrance::enter(&site, stream, tls, received)).await? {
+        Some(tls) => match entrance::enter(site, &guest, stream, tls, received).await? {
             Some(entered) => entered,
-            None => return Ok(()),
+            None => return Ok(None),
         },
     };
     let standing = guest.standing(door, entered.tls.is_some());
@@ -65,17 +82,16 @@ pub(super) async fn serve(
         .with_ports(stream.ports())
         .with_tls(tls)
         .with_hosts_checked(checks_hosts);
-    let queued = Arc::new(Queued::default());
-    let mut session = Session::new(&site.shared, caller, standing, queued.clone());
+    let mut session = Session::new(&site.shared, caller, standing, guest.entry().clone());
     session.input = received;
     let unsent = session.share().cloned();
-    let mut connection = Connection {
+    Ok(Some(Connection {
         shared: &site.shared,
         pooled: site.pooled,
-        told: site.told,
+        told: site.told.clone(),
         seat,
         session,
-        queued,
+        guest,
         stream,
         flight: Flight::default(),
         out: Outbox::default(),
@@ -83,15 +99,7 @@ pub(super) async fn serve(
         unsent: Charge::new(unsent.as_ref()),
         experience: Experience::new(site.shared.polling),
         turns: 0,
-    };
-    let served = connection.run().await;
-    #[cfg(feature = "grpc")]
-    if served.is_ok() && connection.session.is_http2() {
-        return connection.serve_http2().await;
-    }
-    // Nobody waits for one-way calls, so that it is all the same to them that their caller has gone.
-    connection.into_flight().finish_oneway().await;
-    served
+    }))
 }
 
 /// True for a call that must not run beside others of its connection: the answer has to keep its place, so
@@ -107,11 +115,11 @@ struct Connection<'a> {
     told: watch::Receiver<Phase>,
     seat: Seat,
     session: Session<'a>,
-    queued: Arc<Queued>,
+    guest: Guest,
     stream: AsyncSocket,
     flight: Flight<'a>,
     out: Outbox,
-    leaving: Option<Leaving>,
+    leaving: Option<Box<Leaving>>,
     /// Bytes that wait for the peer to make room.
     unsent: Charge,
     experience: Experience,
@@ -167,6 +175,7 @@ impl<'a> Connection<'a> {
             session: &self.session,
             pooled: self.pooled,
             seat: &self.seat,
+            entry: self.guest.entry(),
         };
         http2::serve(site, self.stream, received, self.told).await
     }
@@ -191,6 +200,10 @@ impl<'a> Connection<'a> {
                 self.session.refuse_received();
             }
             if self.session.ends() && self.flight.is_empty() {
+                break;
+            }
+            if self.guest.entry().is_asked_to_leave() && self.is_idle() {
+                self.session.make_room();
                 break;
             }
             self.send_queued()?;
@@ -220,13 +233,18 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// True where nothing is received, runs or leaves.
+    fn is_idle(&self) -> bool {
+        self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none()
+    }
+
     /// Starts the calls that have arrived, as far as they may run side by side.
     fn start_calls(&mut self) -> io::Result<()> {
         while self.has_room()
             && let Some(call) = self.flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
-            if !self.flight.running.is_empty() && (alone || !self.session.affords(&call)) {
+            if self.flight.runs() > 0 && (alone || !self.session.affords(&call)) {
                 self.flight.held = Some(call);
                 break;
             }
@@ -272,7 +290,7 @@ impl<'a> Connection<'a> {
     /// Most handlers are ready at once; the others join the flight.
     fn start(&mut self, mut call: Box<Incoming>) {
         let most = self.shared.limits.calls_per_connection;
-        if self.flight.running.len() >= most {
+        if self.flight.runs() >= most {
             let why = format!("the connection has {most} calls waiting");
             let refused = self
                 .shared
@@ -322,11 +340,15 @@ impl<'a> Connection<'a> {
         } else if !self.unsent.is_empty() {
             let _ = self.unsent.follow(0);
         }
-        let idle = self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none();
+        let idle = self.is_idle();
         if idle {
+            if self.session.may_make_room() {
+                self.guest.entry().idles(self.shared);
+            }
             // An idle connection keeps nothing.
             buffers::put_spare(std::mem::take(&mut self.session.input));
             spares::put_outbox(std::mem::take(&mut self.out));
+            self.flight.rest();
         }
         let streams = self
             .session
@@ -356,7 +378,12 @@ impl<'a> Connection<'a> {
         let (needs, crowded) = (self.session.needs(), self.is_crowded());
         let (stream, input) = (&self.stream, &mut self.session.input);
         let leaving = self.leaving.as_ref().map(|leaving| leaving.deadline);
-        let room = timeout_at(leaving.unwrap_or_else(Instant::now), stream.writable());
+        // On the heap: an idle connection waits for neither.
+        let room = async {
+            let deadline = leaving.unwrap_or_else(Instant::now);
+            Box::pin(timeout_at(deadline, stream.writable())).await
+        };
+        let gone = async { Box::pin(stream.gone(half)).await };
         let receive = async {
             Ok(match stream.choice().await? {
                 Some(choice) => Came::Choice(choice),
@@ -373,16 +400,19 @@ impl<'a> Connection<'a> {
         let event = tokio::select! {
             biased;
             room = room, if leaving.is_some() => Event::Room(room),
-            () = self.queued.0.notified() => Event::Queued,
+            () = self.guest.entry().queued.0.notified() => Event::Queued,
             () = queued => Event::Queued,
             Some(answer) = self.flight.next(), if !crowded => Event::Answer(answer),
-            () = stream.gone(half), if waits && !listens => Event::Gone,
+            () = gone, if waits && !listens => Event::Gone,
             received = timeout(patience, receive), if listens => match received {
                 Ok(Ok(Came::Bytes(0))) if watches || (waits && half) => Event::Gone,
                 received => Event::Received(received),
             },
             _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
         };
+        if idle {
+            self.guest.entry().works();
+        }
         match event {
             Event::Room(Ok(room)) => room.and_then(|()| self.go_on_sending())?,
             Event::Room(Err(_)) => return Err(self.too_slow()),
@@ -428,11 +458,11 @@ impl<'a> Connection<'a> {
         self.seat.answered();
         self.stream.give_way(self.seat.is_alone());
         if sent < self.out.waiting.len() {
-            self.leaving = Some(Leaving {
+            self.leaving = Some(Box::new(Leaving {
                 message: std::mem::take(&mut self.out.waiting),
                 sent,
                 deadline: Instant::now() + self.shared.limits.transfer,
-            });
+            }));
         } else if let Some(large) = self.out.sent() {
             spares::put_large(large);
         }

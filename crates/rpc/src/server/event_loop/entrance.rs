@@ -4,7 +4,7 @@ use super::{Phase, Site};
 use crate::server::counters::count;
 use crate::server::entrance::{begins_tls, note, note_announced};
 use crate::server::proxies::{Announced, take_announced};
-use crate::server::{Entered, LINGER};
+use crate::server::{Entered, Guest, LINGER};
 use crate::tls::ServerTls;
 use crate::transport::{AsyncSocket, AsyncTls, Experience, Polling};
 use bytes::BytesMut;
@@ -64,6 +64,7 @@ pub(super) async fn announced(
 /// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
 pub(super) async fn enter(
     site: &Site,
+    guest: &Guest,
     mut stream: AsyncSocket,
     tls: &ServerTls,
     mut received: BytesMut,
@@ -89,9 +90,11 @@ pub(super) async fn enter(
             ..Entered::plain(stream)
         }));
     }
+    let handshake = guest.handshake()?;
     let over = AsyncTls::over(stream, tls.session(cfg!(feature = "grpc"))?)?;
     let shaken = timeout_at(deadline, over.shake(&received)).await;
     let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
+    drop(handshake);
     note(&shaken, counters);
     let mut stream = AsyncSocket::Tls(Box::new(over));
     match shaken {

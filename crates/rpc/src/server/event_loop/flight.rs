@@ -55,7 +55,8 @@ impl Waits {
 /// The calls of a connection whose handlers wait.
 #[derive(Default)]
 pub(super) struct Flight<'a> {
-    pub(super) running: FuturesUnordered<Answer<'a>>,
+    /// `None` as long as none does: the set takes memory when it is empty.
+    running: Option<FuturesUnordered<Answer<'a>>>,
     /// No other call may run beside the one that runs.
     pub(super) alone: bool,
     /// A call that waits until it can run alone; those behind it wait too.
@@ -65,11 +66,21 @@ pub(super) struct Flight<'a> {
 
 impl<'a> Flight<'a> {
     pub(super) fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.held.is_none()
+        self.runs() == 0 && self.held.is_none()
+    }
+
+    /// How many calls run.
+    pub(super) fn runs(&self) -> usize {
+        self.running.as_ref().map_or(0, FuturesUnordered::len)
+    }
+
+    /// No call runs, and none may for long.
+    pub(super) fn rest(&mut self) {
+        self.running = None;
     }
 
     pub(super) fn has_room(&self, most: usize) -> bool {
-        self.running.is_empty() || (!self.alone && self.held.is_none() && self.running.len() < most)
+        self.runs() == 0 || (!self.alone && self.held.is_none() && self.runs() < most)
     }
 
     /// Takes in a call: until its handler is done, its deadline has passed, or its caller has gone.
@@ -101,7 +112,8 @@ impl<'a> Flight<'a> {
             drop((place, charge));
             (call, answer)
         }));
-        self.running.push(Answer { oneway, answer });
+        let running = self.running.get_or_insert_default();
+        running.push(Answer { oneway, answer });
     }
 
     /// The caller of a call has gone: its handler is dropped.
@@ -113,20 +125,24 @@ impl<'a> Flight<'a> {
 
     /// Waits for the one-way calls, and gives up all others: their caller has gone.
     pub(super) async fn finish_oneway(self) {
-        let running = self.running.into_iter();
+        let running = self.running.unwrap_or_default().into_iter();
         let mut oneway: FuturesUnordered<_> = running.filter(|answer| answer.oneway).collect();
         while oneway.next().await.is_some() {}
     }
 
     /// The next answer; `None` where no call runs.
     pub(super) async fn next(&mut self) -> Option<Gathered> {
-        let answered = self.running.next().await;
+        let answered = self.running.as_mut()?.next().await;
         self.answered(answered)
     }
 
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Gathered>> {
-        let polled = self.running.poll_next_unpin(context);
-        polled.map(|answered| self.answered(answered))
+        match &mut self.running {
+            Some(running) => running
+                .poll_next_unpin(context)
+                .map(|answered| self.answered(answered)),
+            None => Poll::Ready(None),
+        }
     }
 
     fn answered(&mut self, answered: Option<(Option<u32>, Gathered)>) -> Option<Gathered> {

@@ -9,7 +9,6 @@ mod http2;
 mod spares;
 mod spread;
 
-use super::counters::count;
 use super::guests::{Accepts, Door, Guest};
 use super::{ACCEPT_PAUSE, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
@@ -96,9 +95,9 @@ pub(super) fn start(
         .collect()
 }
 
-/// A connection that another loop than the one that has accepted it serves.
-struct Accepted {
-    socket: socket2::Socket,
+/// A connection that is to be served: a socket, where another loop than the one that has accepted it does so.
+struct Accepted<S> {
+    stream: S,
     peer: String,
     guest: Guest,
     door: Door,
@@ -106,11 +105,11 @@ struct Accepted {
 }
 
 /// What every loop takes connections from.
-type Inboxes = Arc<[UnboundedSender<Accepted>]>;
+type Inboxes = Arc<[UnboundedSender<Accepted<socket2::Socket>>]>;
 
 fn start_loop(
     slot: Slot,
-    (inboxes, mut accepted): (Inboxes, UnboundedReceiver<Accepted>),
+    (inboxes, mut accepted): (Inboxes, UnboundedReceiver<Accepted<socket2::Socket>>),
     pool: Option<usize>,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
@@ -246,8 +245,8 @@ impl Site {
             match accepted {
                 Ok((stream, peer)) => self.welcome(stream, peer, door),
                 // Out of descriptors, or a peer that is gone already: the next one may be better.
-                Err(_) => {
-                    count(&self.shared.counters.accept_errors);
+                Err(error) => {
+                    self.shared.accept_failed(&error);
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -271,40 +270,49 @@ impl Site {
         let seat = self.slot.seat();
         match self.inboxes.get(seat.number()) {
             Some(inbox) if seat.number() != self.slot.number() => {
-                let Ok(socket) = stream.into_socket() else {
+                let Ok(stream) = stream.into_socket() else {
                     return;
                 };
                 // Fails only where the server stops.
                 let _ = inbox.send(Accepted {
-                    socket,
+                    stream,
                     peer,
                     guest,
                     door,
                     seat,
                 });
             }
-            _ => self.serve(stream, peer, guest, door, seat),
+            _ => self.serve(Accepted {
+                stream,
+                peer,
+                guest,
+                door,
+                seat,
+            }),
         }
     }
 
-    fn take_over(&self, accepted: Accepted) {
+    fn take_over(&self, accepted: Accepted<socket2::Socket>) {
         let Accepted {
-            socket,
+            stream,
             peer,
             guest,
             door,
             seat,
         } = accepted;
-        if let Ok(stream) = AsyncSocket::new(socket) {
-            self.serve(stream, peer, guest, door, seat);
+        if let Ok(stream) = AsyncSocket::new(stream) {
+            self.serve(Accepted {
+                stream,
+                peer,
+                guest,
+                door,
+                seat,
+            });
         }
     }
 
-    fn serve(&self, stream: AsyncSocket, peer: String, guest: Guest, door: Door, seat: Seat) {
-        let site = self.clone();
-        tokio::task::spawn_local(async move {
-            // An error of the transport is the end of the connection, and the peer knows.
-            let _ = connection::serve(site, stream, peer, guest, door, seat).await;
-        });
+    fn serve(&self, accepted: Accepted<AsyncSocket>) {
+        // An error of the transport is the end of the connection, and the peer knows.
+        tokio::task::spawn_local(connection::serve(self.clone(), Box::new(accepted)));
     }
 }

@@ -5,6 +5,7 @@ use crate::transport::presence::gone;
 use crate::transport::spare;
 use bytes::BytesMut;
 use dovetail_shm::{Connection, Error, Handshake, Progress, Receiver, Sender, Settings};
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -59,7 +60,7 @@ fn watched(socket: &impl AsFd) -> io::Result<UnixStream> {
 
 /// Waits until a socket is readable, and takes off it what made it so.
 async fn readable(line: &UnixStream, take: impl FnOnce()) -> io::Result<()> {
-    line.readable().await?;
+    poll_fn(|task| line.poll_read_ready(task)).await?;
     // The answer makes the loop forget that the socket was readable.
     let _: io::Result<()> = line.try_io(Interest::READABLE, || {
         take();
@@ -96,7 +97,7 @@ impl AsyncMemory {
     /// Nothing is lost where the future is dropped.
     pub(crate) async fn chosen(socket: &UnixStream) -> io::Result<Option<Self>> {
         loop {
-            socket.readable().await?;
+            poll_fn(|task| socket.poll_read_ready(task)).await?;
             match socket.try_io(Interest::READABLE, || choice(socket.as_fd())) {
                 Ok(Choice::Memory(connection)) => return Self::new(connection).map(Some),
                 Ok(Choice::Socket | Choice::Nothing) => return Ok(None),

@@ -8,6 +8,7 @@ use crate::transport::async_socket::with_scratch;
 use crate::transport::presence::gone;
 use bytes::BytesMut;
 use rustix::net::Shutdown;
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -153,7 +154,7 @@ impl AsyncTls {
     }
 
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        on!(&self.socket, socket => socket.readable().await)
+        on!(&self.socket, socket => poll_fn(|task| socket.poll_read_ready(task)).await)
     }
 
     pub(crate) async fn writable(&self) -> io::Result<()> {

@@ -11,7 +11,7 @@ use super::spread::Seat;
 use crate::grpc::gone;
 use crate::server::counters::count;
 use crate::server::session::Session;
-use crate::server::{LINGER, ServerLimits, Shared};
+use crate::server::{Entry, LINGER, ServerLimits, Shared};
 use crate::transport::{AsyncSocket, Prefixed};
 use bytes::BytesMut;
 use call::Call;
@@ -21,6 +21,7 @@ use std::cell::Cell;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::unconstrained;
 use tokio::time::{sleep, timeout};
@@ -35,6 +36,9 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 /// What the library takes of an answer before the client does: a frame of the longest that our own clients ask for.
 const SEND_BUFFER: usize = (1 << 20) + (1 << 10);
 
+/// Like [`LINGER`], for a connection that makes room for another one, which waits.
+const ROOM_LINGER: Duration = Duration::from_millis(100);
+
 /// What the calls of a connection share.
 pub(super) struct Place<'a> {
     pub(super) shared: &'a Arc<Shared>,
@@ -42,6 +46,7 @@ pub(super) struct Place<'a> {
     /// True where handlers run in the pool.
     pub(super) pooled: bool,
     pub(super) seat: &'a Seat,
+    pub(super) entry: &'a Entry,
 }
 
 /// Serves a connection that began with these bytes.
@@ -61,7 +66,8 @@ pub(super) async fn serve(
     let mut connection = shaken.map_err(|error| broken(&place, error))?;
     let arriving = Cell::new(0);
     let mut calls = FuturesUnordered::new();
-    let mut leaving = false;
+    // How long a client may take to close a connection that it has been told to leave.
+    let mut leaving = None;
     let under_way = Cell::new(0);
     let has_calls = || under_way.get() > 0;
     let pings = connection.ping_pong();
@@ -69,10 +75,11 @@ pub(super) async fn serve(
     let (mut old, mut older) = (pin!(age::old(limits)), pin!(age::older(limits)));
     loop {
         under_way.set(calls.len());
-        let patience = match leaving {
-            true => LINGER,
-            false => place.session.idle_limit(),
-        };
+        match calls.is_empty() && leaving.is_none() {
+            true => place.entry.idles(place.shared),
+            false => place.entry.works(),
+        }
+        let patience = leaving.unwrap_or_else(|| place.session.idle_limit());
         tokio::select! {
             biased;
             Some(()) = calls.next() => place.seat.answered(),
@@ -83,29 +90,36 @@ pub(super) async fn serve(
                     // Not counted against the budget of the connection's task, as in a flight.
                     calls.push(Box::pin(unconstrained(call.run(head, body, &arriving))));
                     if !place.session.is_welcome() {
-                        leaving = true;
+                        leaving = Some(LINGER);
                         connection.graceful_shutdown();
                     }
                 }
                 Some(Err(error)) => return Err(broken(&place, error)),
                 None => return Ok(()),
             },
-            _ = told.wait_for(|phase| *phase != Phase::Serving), if !leaving => {
-                leaving = true;
+            _ = told.wait_for(|phase| *phase != Phase::Serving), if leaving.is_none() => {
+                leaving = Some(LINGER);
                 connection.graceful_shutdown();
             }
-            () = &mut old, if !leaving => {
-                leaving = true;
+            () = place.entry.queued.0.notified(), if calls.is_empty() && leaving.is_none() => {
+                if place.entry.is_asked_to_leave() {
+                    count(&place.shared.counters.closed_for_room);
+                    leaving = Some(ROOM_LINGER);
+                    connection.graceful_shutdown();
+                }
+            }
+            () = &mut old, if leaving.is_none() => {
+                leaving = Some(LINGER);
                 connection.graceful_shutdown();
             }
             () = &mut older => return Ok(()),
             () = &mut gone => return Err(io::ErrorKind::TimedOut.into()),
             () = sleep(patience), if calls.is_empty() => {
-                if leaving {
+                if leaving.is_some() {
                     return Ok(());
                 }
                 count(&place.shared.counters.idle_timeouts);
-                leaving = true;
+                leaving = Some(LINGER);
                 connection.graceful_shutdown();
             }
         }

@@ -1,0 +1,135 @@
+//! Room for new connections: where descriptors or places run out, the connection that has been idle longest is closed.
+
+use super::Shared;
+use super::counters::count;
+use crate::clock;
+#[cfg(feature = "async")]
+use crate::link::{Flush, Link, Queued};
+use crate::transport::Stream;
+use rustix::io::Errno;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+#[cfg(feature = "async")]
+use std::time::Instant;
+
+/// Shortest idle time after which a connection may be closed to make room.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Shortest time between two connections that are closed to make room, since finding one means looking at all.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// An entry in the server's list of connections.
+pub(super) struct Entry {
+    pub(super) id: u64,
+    /// The stream of a connection that has a thread of its own.
+    pub(super) stream: Option<Arc<dyn Stream>>,
+    /// Wakes the task of a connection that has none.
+    #[cfg(feature = "async")]
+    pub(super) queued: Queued,
+    /// Milliseconds since the server was made, plus 1; 0 for a connection that is not idle.
+    idle_since: AtomicU64,
+    /// Asked to close, to make room for another connection.
+    leaves: AtomicBool,
+}
+
+impl Entry {
+    pub(super) fn new(id: u64, stream: Option<Arc<dyn Stream>>) -> Arc<Self> {
+        Arc::new(Entry {
+            id,
+            stream,
+            #[cfg(feature = "async")]
+            queued: Queued::default(),
+            idle_since: AtomicU64::new(0),
+            leaves: AtomicBool::new(false),
+        })
+    }
+
+    fn wake(&self) {
+        match &self.stream {
+            // Its thread finds the end of what it can receive.
+            Some(stream) => stream.shutdown_recv(),
+            #[cfg(feature = "async")]
+            None => self.queued.0.notify_one(),
+            #[cfg(not(feature = "async"))]
+            None => {}
+        }
+    }
+
+    /// The connection waits for its peer to call.
+    pub(super) fn idles(&self, shared: &Shared) {
+        self.idle_since.store(shared.age(), Ordering::Relaxed);
+    }
+
+    /// The connection has something to do.
+    pub(super) fn works(&self) {
+        self.idle_since.store(0, Ordering::Relaxed);
+    }
+
+    /// True once where the connection was asked to close.
+    pub(super) fn is_asked_to_leave(&self) -> bool {
+        self.leaves.load(Ordering::Acquire) && self.leaves.swap(false, Ordering::AcqRel)
+    }
+}
+
+#[cfg(feature = "async")]
+impl Flush for Entry {
+    fn flush(&self, link: &Link, deadline: Option<Instant>) {
+        self.queued.flush(link, deadline);
+    }
+
+    fn released(&self) {
+        self.queued.released();
+    }
+}
+
+impl Shared {
+    /// Milliseconds since the server was made, plus 1.
+    fn age(&self) -> u64 {
+        let age = clock::now().saturating_duration_since(self.made);
+        u64::try_from(age.as_millis()).map_or(u64::MAX, |age| age.saturating_add(1))
+    }
+
+    /// Counts a connection that could not be accepted, and makes room where descriptors have run out.
+    pub(super) fn accept_failed(&self, error: &io::Error) {
+        count(&self.counters.accept_errors);
+        if is_out_of_descriptors(error) {
+            self.make_room(&self.guests());
+        }
+    }
+
+    /// Asks the connection that has been idle longest to close. False where none has been idle for a second, or the last one
+    /// was asked just now.
+    pub(super) fn make_room(&self, guests: &[Arc<Entry>]) -> bool {
+        let (now, last) = (self.age(), self.made_room.load(Ordering::Relaxed));
+        if last > 0 && now.saturating_sub(last) < millis(PAUSE) {
+            return false;
+        }
+        self.made_room.store(now, Ordering::Relaxed);
+        let idle = guests.iter().filter_map(|entry| {
+            let since = entry.idle_since.load(Ordering::Relaxed);
+            let long = since > 0 && now.saturating_sub(since) >= millis(IDLE);
+            (long && !entry.leaves.load(Ordering::Relaxed)).then_some((since, entry))
+        });
+        let Some((_, longest)) = idle.min_by_key(|(since, _)| *since) else {
+            return false;
+        };
+        longest.works();
+        longest.leaves.store(true, Ordering::Release);
+        longest.wake();
+        true
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// True for the errors of a process, or a machine, that has no descriptor left.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE)
+    )
+}
