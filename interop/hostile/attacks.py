@@ -1,7 +1,6 @@
 """The attacks: bytes of a client without any login, and the bounds that the server keeps."""
 
 import gzip
-import resource
 import struct
 import time
 from dataclasses import dataclass
@@ -313,16 +312,14 @@ def silent(target):
 
 
 def outnumber(target, request, answer):
-    """Opens 60 idle connections where there are descriptors for 40: each new one gets its answer."""
-    descriptors = target.descriptors() + 40
-    resource.prlimit(target.pid, resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    """Opens more idle connections than the server has descriptors: each new one gets its answer."""
     for _ in range(60):
         peer = target.connect()
         peer.send(*request)
         expect(peer.read(lambda data: answer in data, 3), answer)
 
 
-@attack("60 idle connections for 40 descriptors", "thrift")
+@attack("60 idle connections for 50 descriptors", "thrift", limits=("descriptors=50",))
 def idle_thrift(target):
     outnumber(target, [thrift.call(b"ping")], b"ping")
 
@@ -331,7 +328,7 @@ def idle_thrift(target):
 TRAILERS = b"\x01\x05\0\0\0\x01"
 
 
-@attack("60 idle connections for 40 descriptors", "http/2", models=LOOPS)
+@attack("60 idle connections for 50 descriptors", "http/2", models=LOOPS, limits=("descriptors=50",))
 def idle_http2(target):
     outnumber(target, [http2.greeting(), http2.call(1, b"/Target/ping", b"")], TRAILERS)
 

@@ -1,6 +1,7 @@
 """A server under attack: its process, what the kernel says of it, and a polite caller beside the attacker."""
 
 import os
+import resource
 import socket
 import subprocess
 import threading
@@ -109,7 +110,9 @@ class Target(Server):
     """A server of ours in a process of its own."""
 
     def __init__(self, program, model, limits):
-        flags = [word for limit in limits for word in ("--limit", limit)]
+        limits = dict(limit.split("=") for limit in limits)
+        descriptors = limits.pop("descriptors", None)
+        flags = [word for limit in limits.items() for word in ("--limit", "=".join(limit))]
         self.process = subprocess.Popen(
             [program, "hostile", "server", "--protocol", "binary", "--transport", "buffered",
              "--address", "tcp://127.0.0.1:0", "--model", model, *flags],
@@ -119,6 +122,8 @@ class Target(Server):
             raise RuntimeError(self.process.stderr.read().decode())
         host, port = ready[1].rsplit(":", 1)
         super().__init__((host, int(port)), self.process.pid)
+        if descriptors:
+            resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (int(descriptors), int(descriptors)))
         self.log = b""
         threading.Thread(target=self._drain, daemon=True).start()
 

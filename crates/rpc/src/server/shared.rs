@@ -92,9 +92,7 @@ impl Server {
             #[cfg(feature = "grpc")]
             keepalive: self.keepalive,
             #[cfg(feature = "async")]
-            decoders: tokio::sync::Semaphore::new(
-                std::thread::available_parallelism().map_or(1, usize::from),
-            ),
+            decoders: tokio::sync::Semaphore::new(decoders()),
             account: Account::new(&self.limits, &counters),
             limits: self.limits,
             compression: self.compression,
@@ -121,6 +119,13 @@ impl Server {
             runtime: OnceLock::new(),
         })
     }
+}
+
+/// One fewer than cores, so that long decoding leaves a core to the loops.
+#[cfg(feature = "async")]
+fn decoders() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.saturating_sub(1).max(1)
 }
 
 impl Shared {
