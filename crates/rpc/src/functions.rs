@@ -1,7 +1,9 @@
 //! Functions that are served by name, without a contract.
 
-use crate::{Call, Exceptions, HandlerFuture, Method, Service, ServiceDescriptor, Status};
-use dovetail_wire::{Field, FieldValue, ReadParams};
+use crate::{
+    Call, Exceptions, HandlerFuture, Method, MethodTypes, Service, ServiceDescriptor, Status,
+};
+use dovetail_wire::{Exactly, Field, FieldValue, ReadParams};
 use std::marker::PhantomData;
 
 /// A function that [`Server::bind`](crate::Server::bind) takes: `Fn(A, B, …) -> T`, of up to twelve parameters. `T` is a value, a
@@ -15,9 +17,17 @@ pub trait Function<Form>: Send + Sync + 'static {
     #[doc(hidden)]
     const PARAMS: &'static [Field<'static>];
 
-    /// Answers a call.
+    /// Returns the types of its parameters, its result and its errors.
+    #[doc(hidden)]
+    fn types() -> MethodTypes;
+
+    /// Answers a call whose parameters may come from a newer contract.
     #[doc(hidden)]
     fn answer(&self, call: Call) -> HandlerFuture<'_>;
+
+    /// Answers a call, where surplus parameters are an error.
+    #[doc(hidden)]
+    fn answer_exactly(&self, call: Call) -> HandlerFuture<'_>;
 }
 
 /// What a function gives.
@@ -71,8 +81,19 @@ macro_rules! function {
         {
             const PARAMS: &'static [Field<'static>] = <($($P,)*) as ReadParams>::UNNAMED;
 
+            fn types() -> MethodTypes {
+                types::<($($P,)*), R, O>()
+            }
+
             fn answer(&self, call: Call) -> HandlerFuture<'_> {
                 call.unary(($($P::default(),)*), move |_, ($($param,)*)| async move {
+                    self($($param),*).outcome()
+                })
+            }
+
+            fn answer_exactly(&self, call: Call) -> HandlerFuture<'_> {
+                let initial = Exactly(($($P::default(),)*));
+                call.unary(initial, move |_, Exactly(($($param,)*))| async move {
                     self($($param),*).outcome()
                 })
             }
@@ -86,8 +107,19 @@ macro_rules! function {
         {
             const PARAMS: &'static [Field<'static>] = <($($P,)*) as ReadParams>::UNNAMED;
 
+            fn types() -> MethodTypes {
+                types::<($($P,)*), R::Output, O>()
+            }
+
             fn answer(&self, call: Call) -> HandlerFuture<'_> {
                 call.unary(($($P::default(),)*), move |_, ($($param,)*)| async move {
+                    self($($param),*).await.outcome()
+                })
+            }
+
+            fn answer_exactly(&self, call: Call) -> HandlerFuture<'_> {
+                let initial = Exactly(($($P::default(),)*));
+                call.unary(initial, move |_, Exactly(($($param,)*))| async move {
                     self($($param),*).await.outcome()
                 })
             }
@@ -108,22 +140,66 @@ macro_rules! functions {
 
 functions!(; P1 a, P2 b, P3 c, P4 d, P5 e, P6 f, P7 g, P8 h, P9 i, P10 j, P11 k, P12 l);
 
+fn types<P: ReadParams, R: Outcome<O>, O>() -> MethodTypes {
+    MethodTypes::of::<R::Value, R::Error>(P::unnamed_types())
+}
+
 /// A function of any form.
 pub(crate) trait Answer: Send + Sync {
     fn answer(&self, call: Call) -> HandlerFuture<'_>;
 }
 
-struct Erased<F, Form>(F, PhantomData<fn() -> Form>);
+/// A function that answers calls of a contract.
+struct OfContract<F, Form>(F, PhantomData<fn() -> Form>);
 
-impl<F: Function<Form>, Form> Answer for Erased<F, Form> {
+impl<F: Function<Form>, Form> Answer for OfContract<F, Form> {
     fn answer(&self, call: Call) -> HandlerFuture<'_> {
         self.0.answer(call)
     }
 }
 
-/// The function, of whatever form it is.
-pub(crate) fn erased<F: Function<Form>, Form: 'static>(function: F) -> Box<dyn Answer> {
-    Box::new(Erased(function, PhantomData))
+/// A function without a contract.
+struct Alone<F, Form>(F, PhantomData<fn() -> Form>);
+
+impl<F: Function<Form>, Form> Answer for Alone<F, Form> {
+    fn answer(&self, call: Call) -> HandlerFuture<'_> {
+        self.0.answer_exactly(call)
+    }
+}
+
+/// Erases the type of a function that answers calls of a contract.
+pub(crate) fn of_contract<F: Function<Form>, Form: 'static>(function: F) -> Box<dyn Answer> {
+    Box::new(OfContract(function, PhantomData))
+}
+
+/// The name of a function as `bind` and `call_by_name` take it: `add`, or with the names of its parameters,
+/// `add(a, b)`.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Spelling<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) params: Option<Vec<&'a str>>,
+}
+
+impl<'a> Spelling<'a> {
+    /// Reads such a name; the error says how it is written.
+    pub(crate) fn of(text: &'a str) -> Result<Self, &'static str> {
+        let Some((name, rest)) = text.split_once('(') else {
+            let (name, params) = (text, None);
+            return Ok(Spelling { name, params });
+        };
+        let inside = rest.strip_suffix(')');
+        let inside = inside.ok_or("a name, or one with its parameters, as in `add(a, b)`")?;
+        let params: Vec<_> = match inside.trim() {
+            "" => Vec::new(),
+            inside => inside.split(',').map(str::trim).collect(),
+        };
+        let twice = |at: usize| params[..at].contains(&params[at]);
+        if params.iter().any(|param| param.is_empty()) || (0..params.len()).any(twice) {
+            return Err("every parameter has a name of its own");
+        }
+        let params = Some(params);
+        Ok(Spelling { name, params })
+    }
 }
 
 /// A service of one function.
@@ -133,20 +209,44 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// The function, under this name.
-    pub(crate) fn new<F: Function<Form>, Form: 'static>(name: &'static str, function: F) -> Self {
-        let methods = Box::leak(Box::new([Method::new(name, F::PARAMS)]));
+    /// Binds the function to a name, which may name its parameters.
+    ///
+    /// # Panics
+    ///
+    /// Where the name is not spelled as one, or names more or fewer parameters than the function has.
+    #[track_caller]
+    pub(crate) fn new<F: Function<Form>, Form: 'static>(text: &'static str, function: F) -> Self {
+        let Spelling { name, params } = match Spelling::of(text) {
+            Ok(spelling) => spelling,
+            Err(what) => panic!("`{text}`: {what}"),
+        };
+        let (mut fields, mut types) = (F::PARAMS, F::types());
+        if let Some(names) = params {
+            let (given, count) = (names.len(), fields.len());
+            assert!(
+                given == count,
+                "`{text}` has {given} names for {count} parameters"
+            );
+            types = types.named(&names);
+            let named = fields.iter().zip(names);
+            let named: Vec<_> = named
+                .map(|(field, name)| Field { name, ..*field })
+                .collect();
+            fields = Vec::leak(named);
+        }
+        let description = Vec::leak(types.description(name, false));
+        let method = Method::new(name, fields).described(description);
         let descriptor = Box::leak(Box::new(ServiceDescriptor {
             name: "",
             base: None,
             docs: &[],
             package: "",
-            methods,
+            methods: Box::leak(Box::new([method])),
             objects: &[],
         }));
         Bound {
             descriptor,
-            function: erased(function),
+            function: Box::new(Alone(function, PhantomData)),
         }
     }
 }

@@ -79,6 +79,27 @@ impl MethodTypes {
         (self.fresh)()
     }
 
+    /// Describes a method with these types, as `docs/spec/encoding.md` has it.
+    pub(crate) fn description(self, name: &str, oneway: bool) -> Vec<u8> {
+        describe(&Signature {
+            name,
+            oneway,
+            params: self.params,
+            result: self.result,
+            exceptions: self.exceptions,
+            client_stream: self.client_stream,
+            server_stream: self.server_stream,
+        })
+    }
+
+    /// Names the parameters, in order.
+    pub(crate) fn named(mut self, names: &[&'static str]) -> Self {
+        for (param, name) in self.params.iter_mut().zip(names) {
+            param.name = name;
+        }
+        self
+    }
+
     /// All types that it names directly.
     #[cfg(feature = "export")]
     pub(crate) fn types(&self) -> impl Iterator<Item = &Type<Named>> {
@@ -174,16 +195,8 @@ impl Method {
             Describe::Bytes(bytes) => return Some(Cow::Borrowed(bytes)),
             Describe::Types(types) => types(),
         };
-        let signature = Signature {
-            name: self.name,
-            oneway: self.kind.is_oneway(),
-            params: types.params,
-            result: types.result,
-            exceptions: types.exceptions,
-            client_stream: types.client_stream,
-            server_stream: types.server_stream,
-        };
-        Some(Cow::Owned(describe(&signature)))
+        let oneway = self.kind.is_oneway();
+        Some(Cow::Owned(types.description(self.name, oneway)))
     }
 
     /// The same method, never answered.

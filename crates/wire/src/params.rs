@@ -1,16 +1,22 @@
 //! The parameters of a call, as a tuple: what Thrift calls the arguments struct, without a type for it.
 
 use crate::containers::write_list;
+use crate::description::{FieldPresence, FieldType, Named, Type};
 use crate::message::SeenFields;
 use crate::{
     Bytes, Cursor, DecodeError, EncodeError, Field, FieldValue, Kind, NextField, Presence, Present,
-    Reader, Uuid, Value, Writer, presence_size, read_required,
+    Reader, Uuid, Value, Writer, presence_size, read_required, visible,
 };
 
 /// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic calls.
 pub trait WriteParams {
-    /// The table of parameters that no contract names: numbered from 1, in order. Nothing but tuples has one.
+    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have one.
     const UNNAMED: &'static [Field<'static>] = &[];
+
+    /// Returns the types of the parameters that no contract names. Only tuples have them.
+    fn unnamed_types() -> Vec<FieldType<'static, Named>> {
+        Vec::new()
+    }
 
     /// Writes the parameters as a struct. `fields` is the method's table, one row for each parameter.
     fn write<W: Writer + ?Sized>(
@@ -22,8 +28,13 @@ pub trait WriteParams {
 
 /// Parameters to receive. Implemented for tuples of up to 32 field values, and by hand for dynamic calls.
 pub trait ReadParams {
-    /// The table of parameters that no contract names: numbered from 1, in order. Nothing but tuples has one.
+    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have one.
     const UNNAMED: &'static [Field<'static>] = &[];
+
+    /// Returns the types of the parameters that no contract names. Only tuples have them.
+    fn unnamed_types() -> Vec<FieldType<'static, Named>> {
+        Vec::new()
+    }
 
     /// Reads a struct over these values; fields that the table does not have are dropped.
     fn read<'de, R: Reader<'de> + ?Sized>(
@@ -31,6 +42,94 @@ pub trait ReadParams {
         fields: &[Field<'_>],
         reader: &mut R,
     ) -> Result<(), DecodeError>;
+
+    /// Reads a struct over these values, where a field that the table does not have is an error.
+    fn read_exactly<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        self.read(fields, reader)
+    }
+}
+
+/// Parameters of a function without a contract: a parameter too many is an error. Nobody evolves such a function
+/// field by field, so a surplus parameter is a mistake.
+#[derive(Debug)]
+pub struct Exactly<P>(pub P);
+
+impl<P: ReadParams> ReadParams for Exactly<P> {
+    fn read<'de, R: Reader<'de> + ?Sized>(
+        &mut self,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<(), DecodeError> {
+        self.0.read_exactly(fields, reader)
+    }
+}
+
+/// Reading of a tuple, in both ways.
+trait ReadTuple {
+    fn read_tuple<'de, const EXACT: bool, R: Reader<'de> + ?Sized>(
+        &mut self,
+        fields: &[Field<'_>],
+        reader: &mut R,
+    ) -> Result<(), DecodeError>;
+}
+
+/// Refuses a field that is no parameter, or whose type is another one on a wire that says types.
+#[cold]
+fn surplus(fields: &[Field<'_>], id: i32) -> DecodeError {
+    match fields.iter().find(|field| field.id == id) {
+        Some(field) => DecodeError::malformed("another type").within(field.name.to_owned()),
+        None => DecodeError::malformed(format!(
+            "parameter {id} of a function with {}",
+            fields.len()
+        )),
+    }
+}
+
+/// Refuses a list of parameters where they have names.
+#[cold]
+pub(crate) fn params_by_place() -> DecodeError {
+    let what = "a list, where an object is expected with a member for each parameter";
+    DecodeError::malformed(what)
+}
+
+/// Refuses a parameter by the name of a member.
+#[cold]
+pub(crate) fn no_param(fields: &[Field<'_>], name: &str) -> DecodeError {
+    let names: Vec<_> = fields.iter().map(|field| field.name).collect();
+    DecodeError::malformed(match names.is_empty() {
+        true => format!("`{}`, where nothing is expected", visible(name)),
+        false => format!(
+            "`{}`, where these are expected: {}",
+            visible(name),
+            names.join(", ")
+        ),
+    })
+}
+
+/// A row of the table of parameters that no contract names.
+const fn unnamed(id: i32, name: &'static str, kind: Kind, optional: bool) -> Field<'static> {
+    let field = Field::new(id, name, kind);
+    if optional { field } else { field.required() }
+}
+
+/// The type of such a parameter.
+fn unnamed_type(
+    field: &Field<'static>,
+    ty: Option<Type<Named>>,
+) -> Option<FieldType<'static, Named>> {
+    Some(FieldType {
+        id: field.id,
+        name: field.name,
+        presence: match field.required {
+            true => FieldPresence::Required,
+            false => FieldPresence::Optional,
+        },
+        ty: ty?,
+    })
 }
 
 /// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a list. Numbers, and
@@ -41,6 +140,9 @@ pub trait Argument {
 
     /// True where the value may be absent.
     const OPTIONAL: bool = false;
+
+    /// Returns the type in the words of a contract; `None` where a contract has no word for it.
+    fn describe() -> Option<Type<Named>>;
 
     /// Whether the value is there; `None` where it always is.
     #[inline]
@@ -61,6 +163,10 @@ pub trait Argument {
 
 impl<T: FieldValue> Argument for &T {
     const KIND: Kind = T::KIND;
+
+    fn describe() -> Option<Type<Named>> {
+        T::describe()
+    }
 
     #[inline]
     fn write_field<W: Writer + ?Sized>(
@@ -87,6 +193,10 @@ impl<T: FieldValue> Argument for &T {
 impl Argument for &str {
     const KIND: Kind = Kind::String;
 
+    fn describe() -> Option<Type<Named>> {
+        <String as FieldValue>::describe()
+    }
+
     #[inline]
     fn write_field<W: Writer + ?Sized>(
         &self,
@@ -106,6 +216,10 @@ impl Argument for &str {
 
 impl<T: Value> Argument for &[T] {
     const KIND: Kind = Kind::List;
+
+    fn describe() -> Option<Type<Named>> {
+        <Vec<T> as FieldValue>::describe()
+    }
 
     #[inline]
     fn write_field<W: Writer + ?Sized>(
@@ -129,6 +243,10 @@ macro_rules! given {
         impl$(<$T: Value>)? Argument for $ty {
             const KIND: Kind = <$ty as FieldValue>::KIND;
             const OPTIONAL: bool = <$ty as FieldValue>::OPTIONAL;
+
+            fn describe() -> Option<Type<Named>> {
+                <$ty as FieldValue>::describe()
+            }
 
             #[inline]
             fn presence(&self) -> Option<bool> {
@@ -176,7 +294,12 @@ macro_rules! tuple {
     ($($T:ident $index:tt),*) => {
         impl<$($T: Argument),*> WriteParams for ($($T,)*) {
             const UNNAMED: &'static [Field<'static>] =
-                &[$(Field::new($index + 1, NAMES[$index], $T::KIND)),*];
+                &[$(unnamed($index + 1, NAMES[$index], $T::KIND, $T::OPTIONAL)),*];
+
+            fn unnamed_types() -> Vec<FieldType<'static, Named>> {
+                let types = [$($T::describe()),*];
+                <Self as WriteParams>::UNNAMED.iter().zip(types).filter_map(|(field, ty)| unnamed_type(field, ty)).collect()
+            }
 
             #[inline]
             fn write<W: Writer + ?Sized>(
@@ -202,10 +325,34 @@ macro_rules! tuple {
 
         impl<$($T: FieldValue),*> ReadParams for ($($T,)*) {
             const UNNAMED: &'static [Field<'static>] =
-                &[$(Field::new($index + 1, NAMES[$index], $T::KIND)),*];
+                &[$(unnamed($index + 1, NAMES[$index], $T::KIND, $T::OPTIONAL)),*];
+
+            fn unnamed_types() -> Vec<FieldType<'static, Named>> {
+                let types = [$($T::describe()),*];
+                <Self as ReadParams>::UNNAMED.iter().zip(types).filter_map(|(field, ty)| unnamed_type(field, ty)).collect()
+            }
 
             #[inline]
             fn read<'de, R: Reader<'de> + ?Sized>(
+                &mut self,
+                fields: &[Field<'_>],
+                reader: &mut R,
+            ) -> Result<(), DecodeError> {
+                self.read_tuple::<false, R>(fields, reader)
+            }
+
+            fn read_exactly<'de, R: Reader<'de> + ?Sized>(
+                &mut self,
+                fields: &[Field<'_>],
+                reader: &mut R,
+            ) -> Result<(), DecodeError> {
+                self.read_tuple::<true, R>(fields, reader)
+            }
+        }
+
+        impl<$($T: FieldValue),*> ReadTuple for ($($T,)*) {
+            #[inline]
+            fn read_tuple<'de, const EXACT: bool, R: Reader<'de> + ?Sized>(
                 &mut self,
                 fields: &[Field<'_>],
                 reader: &mut R,
@@ -223,10 +370,14 @@ macro_rules! tuple {
                 }
                 let mut seen = SeenFields::default();
                 reader.begin_params()?;
+                if EXACT {
+                    reader.refuse_surplus(fields.len())?;
+                }
                 let mut cursor = Cursor::default();
                 loop {
                     let index = match reader.next_field(fields, &mut cursor)? {
                         NextField::Known(index) => index,
+                        NextField::Unknown(id) if EXACT => return Err(surplus(fields, id)),
                         NextField::Unknown(_) => {
                             reader.unknown_value()?;
                             continue;

@@ -147,6 +147,12 @@ pub trait Reader<'de> {
     fn begin_params(&mut self) -> Result<()> {
         self.begin_struct()
     }
+    /// Refuses parameters beyond the first `count` ones, in the struct of parameters that has just begun. Encodings
+    /// that report unknown fields to their caller leave that to it.
+    fn refuse_surplus(&mut self, count: usize) -> Result<()> {
+        let _ = count;
+        Ok(())
+    }
     /// True where what is absent has the default of its type, as senders of protobuf leave it out.
     fn leaves_out_defaults(&self) -> bool {
         false

@@ -71,8 +71,8 @@ fn compact_forms() {
             ..Wide::default()
         }
     );
-    assert_eq!(read("0160 0540 02 0502 04 00").f48, Some(true));
-    assert_eq!(read("0160 0540 02 0502 04 00").f1, Some(2));
+    assert_eq!(read("0160 0140 0502 04 00").f48, Some(true));
+    assert_eq!(read("0160 0140 0502 04 00").f1, Some(2));
 }
 
 #[test]
@@ -184,14 +184,6 @@ fn json_forms() {
                 ..Wide::default()
             },
         ),
-        // Fields of another type than the contract's are passed over.
-        (
-            r#"{"1":{"str":"}\"{"},"2":{"rec":{"1":{"map":["rec","i8",1,{{}:1}]}}},"3":{"tf":1}}"#,
-            Wide {
-                f3: Some(true),
-                ..Wide::default()
-            },
-        ),
     ];
     for (text, expected) in rows {
         assert_eq!(value(text).as_ref(), Ok(&expected), "{text}");
@@ -229,6 +221,8 @@ fn json_forms() {
         r#"{"9":{"lst":["i32",1,1,2]}}"#,
         r#"{"9":{"lst":["i64",1,1]}}"#,
         r#"{"1":{"i32":7}} x"#,
+        r#"{"1":{"i64":7}}"#,
+        r#"{"1":{"str":"7"}}"#,
     ];
     for text in errors {
         assert!(value(text).is_err(), "{text}");
@@ -273,11 +267,17 @@ fn refused() {
         (kind_of!(binary, Empty), "05000100", "InvalidType"),
         (kind_of!(binary, String), "00000001ff", "InvalidUtf8"),
         (kind_of!(binary, Empty), "0000", "TrailingBytes"),
-        // The field has another type, is skipped, and then is missed.
+        // A field of another type than the contract's.
         (
             kind_of!(binary, Presence),
             "0a0001000000000000000100",
-            "MissingField",
+            "TypeMismatch",
+        ),
+        (kind_of!(compact, Presence), "160200", "TypeMismatch"),
+        (
+            kind_of!(json, Presence),
+            "7b2231223a7b22693634223a317d7d",
+            "TypeMismatch",
         ),
     ];
     for (read, hex, expected) in rows {
@@ -364,17 +364,18 @@ fn binary_blocks() {
             truth(true, 7),
         ),
         (
-            "a field of another type",
-            "030001 01 080002 00000007 00",
-            truth(false, 7),
-        ),
-        (
             "a field twice",
             "020001 00 020001 01 080002 00000007 00",
             truth(true, 7),
         ),
     ];
     other_forms(binary::from_bytes, "0c00000003", &[block], &rows);
+    let retyped = from_hex(&format!("0c00000002 {block} 030001 01 080002 00000007 00"));
+    let error = binary::from_bytes::<Vec<Truth>>(&retyped).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "[].truth: expected Bool, the peer sent byte"
+    );
     // What nobody knows is kept, and written again; then the list is no block.
     let hex = format!("0c00000002 {block} 020001 01 080002 00000007 060003 0005 00");
     let kept = binary::from_bytes::<Vec<Truth>>(&from_hex(&hex)).unwrap();
@@ -408,10 +409,15 @@ fn compact_blocks() {
         ),
         ("a field less", "26 ac02 00", pair(0, 150)),
         ("nothing", "00", pair(0, 0)),
-        ("a field of another type", "11 16 ac02 00", pair(0, 150)),
         ("a field twice", "15 02 05 02 0e 16 ac02 00", pair(7, 150)),
     ];
     other_forms(compact::from_bytes, "bc", &[block; 5], &rows);
+    let retyped = from_hex(&format!("6c {block} 11 16 ac02 00 {padding}"));
+    let error = compact::from_bytes::<Vec<Pair>>(&retyped).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "[].left: expected I32, the peer sent bool"
+    );
     let block = format!("{padding} {block}");
     let wide = from_hex(&format!("6c 15 8080808010 16 02 00 {block}"));
     let error = compact::from_bytes::<Vec<Pair>>(&wide).unwrap_err();

@@ -43,12 +43,21 @@ pub fn claims(method: Method, headers: &Headers) -> bool {
         || begins("application/grpc")
 }
 
-/// True where a request that came as a whole is Connect's. A message of Thrift's JSON, which is an array, may come as
-/// JSON, too; one of Connect's is an object.
+/// Returns whether a request that came as a whole is Connect's. A message of Thrift's JSON may come as JSON, too.
 pub fn is_call(request: &Request) -> bool {
     let kind = request.headers.get("content-type").unwrap_or_default();
-    let array = request.body.trim_ascii_start().starts_with(b"[");
-    claims(request.method, &request.headers) && !(array && codec(kind) == Some(Codec::Json))
+    let thrift = codec(kind) == Some(Codec::Json) && is_thrift(&request.body);
+    claims(request.method, &request.headers) && !thrift
+}
+
+/// Returns whether JSON begins as a message of Thrift does: `[1,"` with the name of a method behind it.
+fn is_thrift(body: &[u8]) -> bool {
+    let tokens = [b"[", b"1", b",", b"\""];
+    let mut rest = Some(body);
+    for token in tokens {
+        rest = rest.and_then(|rest| rest.trim_ascii_start().strip_prefix(token));
+    }
+    rest.is_some()
 }
 
 /// What a request calls: the service, if its path has more than a method, and the method.

@@ -34,6 +34,13 @@ pub enum MethodKey {
     },
     /// A method of which only the name is known.
     Name(Name),
+    /// A method that is called by name, with parameters of these types.
+    Typed {
+        /// The name.
+        method: Name,
+        /// The address of the function that describes the types.
+        types: usize,
+    },
 }
 
 /// The methods that this end calls.

@@ -7,8 +7,8 @@ use crate::{Code, Method, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, Awaits, CallError, Connection, Contract, Directory, Event, IncomingCall, MethodKey,
-    MethodKind, OutgoingCall, Role, Target,
+    self, Awaits, CallError, Connection, Contract, Description, Directory, Event, IncomingCall,
+    MethodKey, MethodKind, OutgoingCall, Role, Target,
 };
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
@@ -181,7 +181,13 @@ impl Machine {
                         method: address(method),
                         service: std::ptr::from_ref(object.service).addr(),
                     },
-                    (None, _) => MethodKey::Name(Name::new(call.name)),
+                    (None, _) => match call.types {
+                        Some(types) => MethodKey::Typed {
+                            method: Name::new(call.name),
+                            types: types as usize,
+                        },
+                        None => MethodKey::Name(Name::new(call.name)),
+                    },
                 };
                 let service = || match call.object {
                     Some(object) => Name::new(object.service.name),
@@ -203,7 +209,9 @@ impl Machine {
                             service: service(),
                             method: Name::new(call.name),
                             kind: MethodKind::new(call.oneway, false, false),
-                            description: None,
+                            description: call.types.map(|types| {
+                                Description::new(types().description(call.name, call.oneway))
+                            }),
                         },
                     })
                 };

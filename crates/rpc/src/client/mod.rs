@@ -33,12 +33,14 @@ pub(crate) use security::Security;
 pub(crate) use table::Table;
 pub(crate) use woken::Woken;
 
+use crate::functions::Spelling;
 use crate::objects::local;
 use crate::reply::ReplySlot;
-use crate::{Code, Exceptions, Execution, Status, Wire};
+use crate::{Code, Exceptions, Execution, MethodTypes, Status, Wire};
 use dovetail_wire::{
     Bytes, Decode, Encoding, Field, FieldValue, Limits, ObjectNumbers, WithObjects, WriteParams,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The encoded body of a reply.
@@ -101,9 +103,30 @@ fn decode_into(
     }
 }
 
-/// The table of parameters that no contract names.
-fn unnamed<P: WriteParams>(_: &P) -> &'static [Field<'static>] {
-    P::UNNAMED
+/// Returns the name of a method, and the table of parameters that no contract names; `method` may name them.
+fn by_name<'a, P: WriteParams>(
+    method: &'a str,
+    _: &P,
+) -> Result<(&'a str, Cow<'a, [Field<'a>]>), Status> {
+    let unusable = |what: &str| {
+        let status = Status::new(Code::InvalidArgument, format!("`{method}`: {what}"));
+        status.with_execution(Execution::NotSent)
+    };
+    let Spelling { name, params } = Spelling::of(method).map_err(unusable)?;
+    let Some(names) = params else {
+        return Ok((name, Cow::Borrowed(P::UNNAMED)));
+    };
+    if names.len() != P::UNNAMED.len() {
+        return Err(unusable("the names are not as many as the parameters"));
+    }
+    let named = P::UNNAMED.iter().zip(names);
+    let fields = named.map(|(field, name)| Field { name, ..*field });
+    Ok((name, fields.collect()))
+}
+
+/// Returns a description of the types of a call by name.
+fn typed<P: WriteParams, T: FieldValue>(_: &P) -> Option<fn() -> MethodTypes> {
+    Some(|| MethodTypes::of::<T, Status>(P::unnamed_types()))
 }
 
 /// Why a channel cannot speak what goes over HTTP/2.

@@ -211,6 +211,7 @@ macro_rules! handle {
             Outgoing {
                 name,
                 method: None,
+                types: None,
                 oneway: false,
                 timeout: Some(self.options.timeout),
                 headers: &self.options.headers,

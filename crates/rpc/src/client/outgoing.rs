@@ -2,7 +2,7 @@
 
 use super::ReadObjects;
 use crate::objects::{Remote, Slot};
-use crate::{Method, ServiceDescriptor};
+use crate::{Method, MethodTypes, ServiceDescriptor};
 use dovetail_protocol::Headers;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ pub(crate) struct Outgoing<'a, P> {
     pub(crate) name: &'a str,
     /// What generated code knows about it.
     pub(crate) method: Option<&'static Method>,
+    /// Describes the types of a call by name, where `method` is `None`.
+    pub(crate) types: Option<fn() -> MethodTypes>,
     pub(crate) oneway: bool,
     /// What is left for it, where the wire carries that; `None` for no limit.
     pub(crate) timeout: Option<Duration>,

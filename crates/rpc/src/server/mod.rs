@@ -185,9 +185,18 @@ impl Server {
     /// Serves a function under a name, without a contract: `server.bind("add", |a: i32, b: i32| a + b)`.
     ///
     /// It takes up to twelve parameters of types that contracts can have, and gives one, or a `Result` of one and of a
-    /// [`Status`](crate::Status); an async one gives a future of that. Callers number its parameters from 1, in order, or, as in msgpack-rpc,
-    /// say them in order. What is kept of it is never freed. Among functions, and methods of services, of the same name the first
-    /// one counts.
+    /// [`Status`](crate::Status); an async one gives a future of that. Callers number its parameters from 1, in order; in
+    /// msgpack-rpc they give them in order. In JSON they give them by name: `param1`, `param2` …, or the names in
+    /// `server.bind("add(a, b)", …)`. A parameter that is missing, unless it is an `Option`, and one too many are errors. The
+    /// name and the types are never freed. Among functions, and methods of services, of the same name the first one counts.
+    ///
+    /// Callers on Dovetail's own wire send the types that they mean. Where these contradict the function's, their calls are
+    /// refused with `FAILED_PRECONDITION` and the place where they differ.
+    ///
+    /// # Panics
+    ///
+    /// Where the name is spelled with more or fewer parameters than the function has.
+    #[track_caller]
     pub fn bind<Form: 'static>(self, name: &'static str, function: impl Function<Form>) -> Self {
         self.service(Bound::new(name, function))
     }

@@ -1,8 +1,11 @@
 //! Functions that are bound by name, and called by name.
 
 use crate::fixture::*;
+use crate::http::{post, response};
 use dovetail::blocking::Channel;
-use dovetail::{Code, Mock, Running, Server, Status, message};
+use dovetail::wire::{FieldValue, WriteParams};
+use dovetail::{Code, Execution, Mock, Running, Server, Status, message};
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,17 +106,239 @@ fn what_goes_wrong() {
             status.message().contains("no method `nope` here"),
             "{wire}: {status}"
         );
-        let status = channel.call_by_name::<String>("add", (1, 2)).unwrap_err();
+    }
+    assert!(running.shutdown(LONG));
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Account {
+    balance: i64,
+    limit: i64,
+}
+
+message!(Account {
+    1 balance: i64,
+    2 limit: i64,
+});
+
+/// The same struct, as another team has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Swapped {
+    limit: i64,
+    balance: i64,
+}
+
+message!(Swapped {
+    1 limit: i64,
+    2 balance: i64,
+});
+
+/// Returns how a call fails whose types are not those of the function.
+fn refusal<T: FieldValue + Debug>(
+    channel: &Channel,
+    name: &str,
+    params: impl WriteParams,
+) -> Status {
+    channel.call_by_name::<T>(name, params).unwrap_err()
+}
+
+/// A wire, a call, and two parts of the text of its error.
+type Row<'a> = (&'a str, &'a dyn Fn(&Channel) -> Status, &'a str, &'a str);
+
+/// Every wire refuses what it can see; the own wire sees all types, and refuses them before the call.
+#[test]
+fn other_types() {
+    let running = serve();
+    let running_accounts = Server::new().bind("limit", |account: Account| account.limit);
+    let running_accounts = running_accounts.listen("tcp://127.0.0.1:0").unwrap();
+    let accounts = running_accounts.start().unwrap();
+    let own = channel(&accounts, "dovetail");
+    let (limit, balance) = (1, 2);
+    let swapped = refusal::<i64>(&own, "limit", (&Swapped { limit, balance },));
+    assert_eq!(swapped.code(), Code::FailedPrecondition);
+    let place = "`Account.balance` is number 1 here and number 2 there";
+    assert!(swapped.message().contains(place), "{swapped}");
+    assert_eq!(swapped.execution(), Execution::NotStarted);
+    assert_eq!(
+        own.call_by_name("limit", (&Account { balance, limit },)),
+        Ok(limit)
+    );
+
+    let own = "the contracts of `add` contradict each other: ";
+    let undecodable = "the parameters of `add` cannot be decoded: ";
+    let rows: &[Row<'_>] = &[
+        (
+            "dovetail",
+            &|c| refusal::<i32>(c, "add", ("one", 2)),
+            own,
+            "`add.param1` is i32 here and string there",
+        ),
+        (
+            "msgpack-rpc",
+            &|c| refusal::<i32>(c, "add", ("one", 2)),
+            undecodable,
+            "param1: ",
+        ),
+        (
+            "binary+framed",
+            &|c| refusal::<i32>(c, "add", ("one", 2)),
+            undecodable,
+            "param1: expected ",
+        ),
+        (
+            "compact+header",
+            &|c| refusal::<i32>(c, "add", ("one", 2)),
+            undecodable,
+            "param1: expected ",
+        ),
+        (
+            "dovetail",
+            &|c| refusal::<i32>(c, "add", (1,)),
+            own,
+            "`add.param2` is required here and unknown there",
+        ),
+        (
+            "msgpack-rpc",
+            &|c| refusal::<i32>(c, "add", (1,)),
+            undecodable,
+            "param2",
+        ),
+        (
+            "binary+framed",
+            &|c| refusal::<i32>(c, "add", (1,)),
+            undecodable,
+            "param2",
+        ),
+        (
+            "compact+header",
+            &|c| refusal::<i32>(c, "add", (1,)),
+            undecodable,
+            "param2",
+        ),
+        (
+            "dovetail",
+            &|c| refusal::<i32>(c, "add", (1, 2, 3)),
+            own,
+            "`add.param3` is unknown here and required there",
+        ),
+        (
+            "msgpack-rpc",
+            &|c| refusal::<i32>(c, "add", (1, 2, 3)),
+            undecodable,
+            "3 parameters for a function with 2",
+        ),
+        (
+            "binary+framed",
+            &|c| refusal::<i32>(c, "add", (1, 2, 3)),
+            undecodable,
+            "parameter 3 of a function with 2",
+        ),
+        (
+            "compact+header",
+            &|c| refusal::<i32>(c, "add", (1, 2, 3)),
+            undecodable,
+            "parameter 3 of a function with 2",
+        ),
+        (
+            "dovetail",
+            &|c| refusal::<String>(c, "add", (1, 2)),
+            own,
+            "the result of `add` is i32 here and string there",
+        ),
+        (
+            "msgpack-rpc",
+            &|c| refusal::<String>(c, "add", (1, 2)),
+            "the reply to `add`",
+            "",
+        ),
+        (
+            "binary+framed",
+            &|c| refusal::<String>(c, "add", (1, 2)),
+            "the reply to `add`",
+            "",
+        ),
+        (
+            "compact+header",
+            &|c| refusal::<String>(c, "add", (1, 2)),
+            "the reply to `add`",
+            "",
+        ),
+    ];
+    for (wire, call, kind, place) in rows {
+        let channel = channel(&running, wire);
+        let status = call(&channel);
+        let message = status.message();
         assert!(
-            status.message().contains("the reply to `add`"),
+            message.contains(kind) && message.contains(place),
             "{wire}: {status}"
         );
+        assert_eq!(channel.call_by_name::<i32>("add", (1, 2)), Ok(3), "{wire}");
     }
-    // Over Thrift a field of another type is none at all.
-    for wire in ["dovetail", "msgpack-rpc"] {
+    assert!(running.shutdown(LONG));
+    assert!(accounts.shutdown(LONG));
+}
+
+/// Names of parameters are for JSON; other wires number them.
+#[test]
+fn names_of_parameters() {
+    let server = Server::new()
+        .bind("divide(a, b)", |a: i32, b: i32| a / b)
+        .bind("add", |a: i32, b: i32| a + b)
+        .bind("nothing()", || ());
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    let undecodable = "the parameters of `divide` cannot be decoded: ";
+    for (path, body, answer) in [
+        ("/divide", r#"{"b":2,"a":6}"#, r#"{"result":3}"#),
+        (
+            "/divide",
+            r#"{"param1":6,"param2":2}"#,
+            "`param1`, where these are expected: a, b",
+        ),
+        ("/divide", r#"{"a":6}"#, "the required field `b` is absent"),
+        (
+            "/divide",
+            "[6,2]",
+            "a list, where an object is expected with a member for each parameter",
+        ),
+        ("/add", r#"{"param1":6,"param2":2}"#, r#"{"result":8}"#),
+        (
+            "/add",
+            r#"{"a":6,"b":2}"#,
+            "`a`, where these are expected: param1, param2",
+        ),
+        ("/nothing", "{}", "{}"),
+        ("/nothing", r#"{"a":1}"#, "`a`, where nothing is expected"),
+    ] {
+        let mut raw = Raw::connect(&running);
+        raw.send(&post(path, "Content-Type: application/json\r\n", body));
+        let answered = response(&mut raw);
+        let answered = answered.text();
+        assert!(answered.contains(answer), "{path} {body}: {answered}");
+        let failed = path == "/divide" && !answer.contains("result");
+        assert_eq!(answered.contains(undecodable), failed, "{answered}");
+    }
+    for wire in WIRES {
         let channel = channel(&running, wire);
-        let status = channel.call_by_name::<i32>("add", ("one", 2)).unwrap_err();
-        assert!(status.message().contains("param1"), "{wire}: {status}");
+        assert_eq!(channel.call_by_name("divide", (6, 2)), Ok(3), "{wire}");
+        assert_eq!(
+            channel.call_by_name("divide(b, a)", (6, 2)),
+            Ok(3),
+            "{wire}"
+        );
+    }
+    let channel = channel(&running, "dovetail");
+    for (name, why) in [
+        (
+            "divide(a",
+            "a name, or one with its parameters, as in `add(a, b)`",
+        ),
+        ("divide(a, a)", "every parameter has a name of its own"),
+        ("divide(a, )", "every parameter has a name of its own"),
+        ("divide(a)", "the names are not as many as the parameters"),
+    ] {
+        let status = refusal::<i32>(&channel, name, (6, 2));
+        assert!(status.message().contains(why), "{status}");
+        assert_eq!(status.execution(), Execution::NotSent);
     }
     assert!(running.shutdown(LONG));
 }

@@ -4,6 +4,7 @@ use super::number::{finite, is_number, whole};
 use super::{RESERVED, RESULT, camel_case, mask};
 use crate::any_types;
 use crate::input::SHARED;
+use crate::params::{no_param, params_by_place};
 use crate::reserved::TYPE;
 use crate::spelling;
 use crate::{
@@ -76,6 +77,8 @@ pub struct Reader<'de> {
     /// The paths of a field mask that have not been read.
     paths: Option<std::vec::IntoIter<String>>,
     bare: bool,
+    /// Whether a member of the outermost object that is no field is an error.
+    exact: bool,
     /// Whether names that an enum does not have are left out, and whether the last one was.
     leaves_out: bool,
     left_out: bool,
@@ -95,6 +98,7 @@ impl<'de> Reader<'de> {
             outer: Vec::new(),
             paths: None,
             bare: false,
+            exact: false,
             leaves_out: false,
             left_out: false,
             reserved: TYPE,
@@ -698,8 +702,14 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn begin_params(&mut self) -> Result<(), DecodeError> {
         match self.bare {
             true => self.enter(Place::Bare),
+            false if self.lexer.peek()? == b'[' => Err(params_by_place()),
             false => self.begin_struct(),
         }
+    }
+
+    fn refuse_surplus(&mut self, _: usize) -> Result<(), DecodeError> {
+        self.exact = true;
+        Ok(())
     }
 
     fn begin_reply(&mut self) -> Result<(), DecodeError> {
@@ -756,6 +766,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                     cursor.index = index + 1;
                     return Ok(NextField::Known(index));
                 }
+                _ if self.exact && self.outer.len() == 1 => return Err(no_param(fields, &name)),
                 _ => self.skip()?,
             }
         }

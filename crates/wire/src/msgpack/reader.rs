@@ -519,6 +519,15 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }
     }
 
+    fn refuse_surplus(&mut self, count: usize) -> Result<(), DecodeError> {
+        match self.frame.left as usize {
+            given if given > count => Err(DecodeError::malformed(format!(
+                "{given} parameters for a function with {count}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn begin_reply(&mut self) -> Result<(), DecodeError> {
         self.enter(Form::Reply, 2, 2)
     }

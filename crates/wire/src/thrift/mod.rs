@@ -5,7 +5,7 @@ pub mod compact;
 pub mod json;
 
 use crate::field::find;
-use crate::{DecodeError, DecodeErrorKind, EncodeError, Kind};
+use crate::{DecodeError, DecodeErrorKind, EncodeError, Field, Kind};
 use std::borrow::Cow;
 
 /// A container's length as all of Thrift's encodings count it.
@@ -41,6 +41,17 @@ fn type_name(kind: Option<Kind>) -> Cow<'static, str> {
         Some(Kind::Object) => "a reference to an object",
     }
     .into()
+}
+
+/// Accepts a list where the contract has a set, and a set where it has a list. Refuses a field of any other type:
+/// to skip it would turn its value into a default without a word.
+#[cold]
+fn retyped(field: &Field<'_>, found: Option<Kind>) -> Result<(), DecodeError> {
+    let sequence = |kind| matches!(kind, Kind::List | Kind::Set);
+    match sequence(field.kind) && found.is_some_and(sequence) {
+        true => Ok(()),
+        false => Err(mismatch(field.kind, found).within(field.name.to_owned())),
+    }
 }
 
 #[cold]

@@ -18,7 +18,7 @@ use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing};
 use super::places::{Place, Places};
 use super::security::{Security, place, protocol};
-use super::{Answered, Retries, decode, decode_into, read_objects, unnamed};
+use super::{Answered, Retries, by_name, decode, decode_into, read_objects, typed};
 use crate::block_on::block_on;
 use crate::link::Link;
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
@@ -346,16 +346,26 @@ impl Channel {
 
     /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2))?`. The
     /// parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
-    /// types are given by reference.
+    /// types are given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled with
+    /// them: `"add(a, b)"`.
+    ///
+    /// On Dovetail's own wire the server compares the types with its own before the first call, and refuses the call with
+    /// `FAILED_PRECONDITION` and the place where they differ.
     pub fn call_by_name<T: FieldValue>(
         &self,
         method: &str,
         params: impl WriteParams,
     ) -> Result<T, Status> {
+        let (name, fields) = by_name(method, &params)?;
         let mut slot = ReplySlot::<T, Status>::over(None);
-        let params = (&params, unnamed(&params));
-        self.call_raw(method, &params, &mut slot)?;
-        slot.into_result(method)
+        let params = (&params, &*fields);
+        let call = Outgoing {
+            types: typed::<_, T>(params.0),
+            ..self.outgoing_by_name(name, &params)
+        };
+        let body = self.exchange(call, false)?;
+        decode_into(&mut slot, name, body, self.options.decoding)?;
+        slot.into_result(name)
     }
 
     /// The same for a one-way method.

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::input::{Input, negative, truncated};
 use crate::layout::BlockLayout;
-use crate::thrift::{find, invalid_type, mismatch};
+use crate::thrift::{find, invalid_type, mismatch, retyped};
 use crate::{
     Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
 };
@@ -64,7 +64,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// A field that is not the next one of the contract; `None` where it was skipped.
+    /// A field that is not the next one of the contract.
     #[inline(never)]
     fn other_field(
         &mut self,
@@ -72,75 +72,16 @@ impl<'de> Reader<'de> {
         cursor: &mut Cursor,
         found: u8,
         id: i32,
-    ) -> Result<Option<NextField>, DecodeError> {
-        match find(fields, cursor.index, id) {
-            Some(index) if code(fields[index].kind) == found => {
-                cursor.index = index + 1;
-                Ok(Some(NextField::Known(index)))
-            }
-            Some(_) => self.skip(found).map(|()| None),
-            None => {
-                self.unknown = found;
-                Ok(Some(NextField::Unknown(id)))
-            }
+    ) -> Result<NextField, DecodeError> {
+        let Some(index) = find(fields, cursor.index, id) else {
+            self.unknown = found;
+            return Ok(NextField::Unknown(id));
+        };
+        if code(fields[index].kind) != found {
+            retyped(&fields[index], kind(found))?;
         }
-    }
-
-    /// Passes over a value, without allocating; as deep as the budget allows.
-    fn skip(&mut self, code: u8) -> Result<(), DecodeError> {
-        match wire_size(code) {
-            (size, true) => {
-                self.input.take(size)?;
-            }
-            _ => match code {
-                STRING => {
-                    let len = self.length()?;
-                    self.input.take(len)?;
-                }
-                STRUCT => {
-                    self.budget.enter()?;
-                    loop {
-                        let code = self.input.byte()?;
-                        if code == STOP {
-                            break;
-                        }
-                        self.input.array::<2>()?;
-                        self.skip(code)?;
-                    }
-                    self.budget.leave();
-                }
-                LIST | SET => {
-                    let element = self.input.byte()?;
-                    let count = self.length()?;
-                    self.skip_elements(&[element], count)?;
-                }
-                MAP => {
-                    let types = self.input.array::<2>()?;
-                    let count = self.length()?;
-                    self.skip_elements(&types, count)?;
-                }
-                _ => return Err(invalid_type(code)),
-            },
-        }
-        Ok(())
-    }
-
-    fn skip_elements(&mut self, types: &[u8], count: usize) -> Result<(), DecodeError> {
-        self.budget.enter()?;
-        let sizes = types.iter().map(|code| wire_size(*code));
-        let (size, fixed) = sizes.fold((0, true), |(sum, all), (size, fixed)| {
-            (sum + size, all && fixed)
-        });
-        self.input.count(count, size)?;
-        if fixed {
-            self.input.take(count * size)?;
-        } else {
-            for _ in 0..count {
-                types.iter().try_for_each(|code| self.skip(*code))?;
-            }
-        }
-        self.budget.leave();
-        Ok(())
+        cursor.index = index + 1;
+        Ok(NextField::Known(index))
     }
 
     /// Reads a value of which nothing but its type is known.
@@ -316,30 +257,26 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            let (found, id) = match self.input.rest() {
-                [STOP, rest @ ..] => {
-                    self.input.set_rest(rest);
-                    self.budget.leave();
-                    return Ok(NextField::End);
-                }
-                [found, a, b, rest @ ..] => {
-                    self.input.set_rest(rest);
-                    (*found, i32::from(i16::from_be_bytes([*a, *b])))
-                }
-                _ => return Err(truncated()),
-            };
-            if let Some(field) = fields.get(cursor.index)
-                && field.id == id
-                && code(field.kind) == found
-            {
-                cursor.index += 1;
-                return Ok(NextField::Known(cursor.index - 1));
+        let (found, id) = match self.input.rest() {
+            [STOP, rest @ ..] => {
+                self.input.set_rest(rest);
+                self.budget.leave();
+                return Ok(NextField::End);
             }
-            if let Some(field) = self.other_field(fields, cursor, found, id)? {
-                return Ok(field);
+            [found, a, b, rest @ ..] => {
+                self.input.set_rest(rest);
+                (*found, i32::from(i16::from_be_bytes([*a, *b])))
             }
+            _ => return Err(truncated()),
+        };
+        if let Some(field) = fields.get(cursor.index)
+            && field.id == id
+            && code(field.kind) == found
+        {
+            cursor.index += 1;
+            return Ok(NextField::Known(cursor.index - 1));
         }
+        self.other_field(fields, cursor, found, id)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::input::{Input, negative};
 use crate::layout::BlockLayout;
-use crate::thrift::{find, invalid_type, mismatch};
+use crate::thrift::{find, invalid_type, mismatch, retyped};
 use crate::varint::{self, unzigzag};
 use crate::{
     Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
@@ -127,86 +127,21 @@ impl<'de> Reader<'de> {
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            let Some((found, id)) = self.field_header(cursor.last as i16)? else {
-                self.budget.leave();
-                return Ok(NextField::End);
-            };
-            cursor.last = id.into();
-            match find(fields, cursor.index, id.into()) {
-                Some(index) if fits(fields[index].kind, found) => {
-                    self.bool_field = field_bool(found);
-                    cursor.index = index + 1;
-                    return Ok(NextField::Known(index));
-                }
-                Some(_) => self.skip_field(found)?,
-                None => {
-                    self.unknown = found;
-                    return Ok(NextField::Unknown(id.into()));
-                }
-            }
+        let Some((found, id)) = self.field_header(cursor.last as i16)? else {
+            self.budget.leave();
+            return Ok(NextField::End);
+        };
+        cursor.last = id.into();
+        let Some(index) = find(fields, cursor.index, id.into()) else {
+            self.unknown = found;
+            return Ok(NextField::Unknown(id.into()));
+        };
+        if !fits(fields[index].kind, found) {
+            retyped(&fields[index], kind(found))?;
         }
-    }
-
-    /// Passes over the value of a field, without allocating; as deep as the budget allows.
-    fn skip_field(&mut self, code: u8) -> Result<(), DecodeError> {
-        match code {
-            TRUE | FALSE => Ok(()),
-            code => self.skip(code),
-        }
-    }
-
-    /// Passes over an element.
-    fn skip(&mut self, code: u8) -> Result<(), DecodeError> {
-        match code {
-            BYTE | TRUE | FALSE | DOUBLE | UUID => {
-                self.input.take(wire_size(code).0)?;
-            }
-            I16 | I32 | I64 => {
-                varint::read(&mut self.input)?;
-            }
-            BINARY => {
-                let len = self.length()?;
-                self.input.take(len)?;
-            }
-            STRUCT => {
-                self.budget.enter()?;
-                let mut last = 0;
-                while let Some((code, id)) = self.field_header(last)? {
-                    last = id;
-                    self.skip_field(code)?;
-                }
-                self.budget.leave();
-            }
-            LIST | SET => {
-                let (element, count) = self.list_header()?;
-                self.skip_elements(&[element], count)?;
-            }
-            MAP => {
-                let (key, value, count) = self.map_header()?;
-                self.skip_elements(&[key, value], count)?;
-            }
-            _ => return Err(invalid_type(code)),
-        }
-        Ok(())
-    }
-
-    fn skip_elements(&mut self, types: &[u8], count: usize) -> Result<(), DecodeError> {
-        self.budget.enter()?;
-        let sizes = types.iter().map(|code| wire_size(*code));
-        let (size, fixed) = sizes.fold((0, true), |(sum, all), (size, fixed)| {
-            (sum + size, all && fixed)
-        });
-        self.input.count(count, size)?;
-        if fixed {
-            self.input.take(count * size)?;
-        } else {
-            for _ in 0..count {
-                types.iter().try_for_each(|code| self.skip(*code))?;
-            }
-        }
-        self.budget.leave();
-        Ok(())
+        self.bool_field = field_bool(found);
+        cursor.index = index + 1;
+        Ok(NextField::Known(index))
     }
 
     /// Reads an element of which nothing but its type is known.

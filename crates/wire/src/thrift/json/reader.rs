@@ -1,7 +1,7 @@
 use super::{BASE64, kind, type_name};
 use crate::input::{SHARED, negative};
 use crate::json::lexer::{Lexer, not_a_number};
-use crate::thrift::{find, mismatch};
+use crate::thrift::{find, mismatch, retyped};
 use crate::{
     Budget, Cursor, DecodeError, Field, Kind, Limits, NextField, ReadNodes, Sequence, UnknownValue,
     block,
@@ -190,44 +190,6 @@ impl<'de> Reader<'de> {
         Ok(Some((id, kind)))
     }
 
-    /// Passes over a value of any type: up to the byte that cannot belong to it. Takes no memory and no
-    /// stack, however deep the value is.
-    fn skip(&mut self) -> Result<(), DecodeError> {
-        let mut depth = 0usize;
-        loop {
-            match self.lexer.peek()? {
-                b'"' => {
-                    self.lexer.quoted(&mut self.budget)?;
-                }
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.lexer.input.byte()?;
-                    continue;
-                }
-                b'}' | b']' | b',' | b':' if depth == 0 => {
-                    return Err(DecodeError::malformed("a field without a value"));
-                }
-                b'}' | b']' => {
-                    depth -= 1;
-                    self.lexer.input.byte()?;
-                }
-                b',' | b':' => {
-                    self.lexer.input.byte()?;
-                    continue;
-                }
-                _ => {
-                    let text = self.number()?;
-                    if text.is_empty() {
-                        return Err(not_a_number(""));
-                    }
-                }
-            }
-            if depth == 0 {
-                return Ok(());
-            }
-        }
-    }
-
     /// Reads a value of which nothing but its type is known.
     fn value(&mut self, kind: Kind) -> Result<UnknownValue, DecodeError> {
         use crate::Reader as _;
@@ -397,22 +359,18 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         fields: &[Field<'_>],
         cursor: &mut Cursor,
     ) -> Result<NextField, DecodeError> {
-        loop {
-            let Some((id, found)) = self.field_header()? else {
-                return Ok(NextField::End);
-            };
-            match find(fields, cursor.index, id.into()) {
-                Some(index) if fields.get(index).is_some_and(|f| fits(f.kind, found)) => {
-                    cursor.index = index + 1;
-                    return Ok(NextField::Known(index));
-                }
-                Some(_) => self.skip()?,
-                None => {
-                    self.unknown = found;
-                    return Ok(NextField::Unknown(id.into()));
-                }
-            }
+        let Some((id, found)) = self.field_header()? else {
+            return Ok(NextField::End);
+        };
+        let Some(index) = find(fields, cursor.index, id.into()) else {
+            self.unknown = found;
+            return Ok(NextField::Unknown(id.into()));
+        };
+        if !fits(fields[index].kind, found) {
+            retyped(&fields[index], Some(found))?;
         }
+        cursor.index = index + 1;
+        Ok(NextField::Known(index))
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue, DecodeError> {
