@@ -2,6 +2,7 @@
 //! length in four bytes, the first of which is the highest.
 
 use crate::limits::credible;
+use crate::{Code, Execution, Status};
 use bytes::{Buf, Bytes, BytesMut};
 use std::fmt;
 
@@ -77,6 +78,17 @@ impl fmt::Display for FrameError {
 }
 
 impl std::error::Error for FrameError {}
+
+/// Whoever reads the messages of a request has not begun to answer it.
+impl From<FrameError> for Status {
+    fn from(error: FrameError) -> Self {
+        let code = match error {
+            FrameError::TooLong { .. } => Code::ResourceExhausted,
+            FrameError::Flag(_) | FrameError::Cut { .. } => Code::Internal,
+        };
+        Status::new(code, error.to_string()).with_execution(Execution::NotStarted)
+    }
+}
 
 /// Puts the messages of a stream together from its pieces, whose bounds mean nothing.
 #[derive(Debug)]

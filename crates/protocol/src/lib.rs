@@ -9,6 +9,7 @@ mod ask;
 mod codec;
 mod coding;
 mod compressors;
+mod execution;
 mod failure;
 mod headers;
 mod limits;

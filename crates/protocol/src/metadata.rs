@@ -1,6 +1,6 @@
 //! Headers of the application over HTTP: those whose names end in `-bin` are base64 of any bytes, the others text.
 
-use crate::Headers;
+use crate::{Headers, execution};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
@@ -31,12 +31,13 @@ impl std::error::Error for InvalidMetadata {}
 
 /// True where a header is the application's, not the protocol's.
 pub fn is_custom(name: &str) -> bool {
-    const OURS: [&str; 13] = [
+    const OURS: [&str; 14] = [
         "accept-encoding",
         "connection",
         "content-encoding",
         "content-length",
         "content-type",
+        execution::HEADER,
         "host",
         "keep-alive",
         "proxy-connection",

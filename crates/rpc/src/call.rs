@@ -287,7 +287,7 @@ impl Call {
     /// Answers without running the handler: for a [`Service`](crate::Service) in front of another one, which
     /// lets only some calls pass.
     pub fn refuse<'a>(self, status: &Status) -> HandlerFuture<'a> {
-        Box::pin(std::future::ready(self.fail(status)))
+        Box::pin(std::future::ready(self.answer(status)))
     }
 
     /// What is known about the call.
@@ -436,7 +436,12 @@ impl Call {
         }
     }
 
-    fn fail(mut self, status: &Status) -> Reply {
+    /// Answers with the failure of a handler that has run, whatever it knows of calls of its own.
+    fn fail(self, status: &Status) -> Reply {
+        self.answer(&status.clone().with_execution(Execution::Finished))
+    }
+
+    fn answer(mut self, status: &Status) -> Reply {
         match self.method.kind.is_oneway() {
             true => self.incoming.reply.accepted(&mut self.out),
             false => self.incoming.reply.fail(&mut self.out, status),

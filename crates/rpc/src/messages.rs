@@ -5,7 +5,7 @@
 //! are the values of field 1: the header of that field is taken away, or put before.
 
 use crate::web::Spelling;
-use crate::{Code, Method, Status};
+use crate::{Code, Execution, Method, Status};
 use dovetail_protocol::Failure;
 use dovetail_wire::{Any, Bytes, spelling};
 
@@ -70,12 +70,13 @@ pub(crate) fn thrown(
             format!("{}.{}", spelling::package(package), spelling::pascal(name))
         }
     };
+    let status = Status::new(Code::Unknown, format!("the method has thrown `{name}`"));
     Failure {
         details: vec![Any {
             type_name: format!("type.googleapis.com/{name}"),
             value: Bytes::copy_from_slice(value),
             encoding: 0,
         }],
-        status: Status::new(Code::Unknown, format!("the method has thrown `{name}`")),
+        status: status.with_execution(Execution::Finished),
     }
 }

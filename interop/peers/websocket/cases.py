@@ -26,6 +26,13 @@ def failed(code, message, *details):
     return [{"end": {"error": error}}, (1000, "")]
 
 
+def refused(code, message):
+    """A failure of a call that did not run."""
+    [end, closed] = failed(code, message)
+    end["end"]["metadata"] = {"dovetail-execution": ["not-started"]}
+    return [end, closed]
+
+
 # For each case a method, the headers of the handshake, and by turns what is said and what is heard. Messages that are
 # neither text nor bytes are said as JSON.
 CONVERSATIONS = {
@@ -46,11 +53,11 @@ CONVERSATIONS = {
          [{"result": "to 9"}, {"item": 0}, {"item": 1},
           *failed("unknown", "the method has thrown `mapped.Missing`", MISSING)])]),
     "status": ("calls.v1.Calls/Fail", {}, [([params(code=5, message="gone")], failed("not_found", "gone"))]),
-    "unknown_method": ("calls.v1.Calls/Nope", {}, [([params()], failed("unimplemented", "no method `Nope` here"))]),
+    "unknown_method": ("calls.v1.Calls/Nope", {}, [([params()], refused("unimplemented", "no method `Nope` here"))]),
     "wrong_parameters": ("mapped.Mapped/add", {}, [
         ([params(left="x")],
-         failed("invalid_argument",
-                "the parameters of `add` cannot be decoded: left: \"x\" is not a number that fits here"))]),
+         refused("invalid_argument",
+                 "the parameters of `add` cannot be decoded: left: \"x\" is not a number that fits here"))]),
     "server_stream": ("mapped.Mapped/numbers", {}, [
         ([params(to=1000)], [*({"item": item} for item in range(1000)), *FINE])]),
     "server_stream_of_messages": ("calls.v1.Calls/MakeMany", {}, [

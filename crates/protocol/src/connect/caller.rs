@@ -4,7 +4,7 @@ use super::status::{self, of_http};
 use super::{codec, content_type, stream_type};
 use crate::http::Header;
 use crate::metadata::{decode_value, is_custom};
-use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status};
+use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status, execution};
 use dovetail_wire::{Dynamic, Limits, Value, json};
 use std::time::Duration;
 
@@ -63,16 +63,23 @@ pub fn split_trailers(all: &Headers) -> (Headers, Headers) {
     (headers, trailers)
 }
 
-/// Why a call without streams has failed, by the status of its answer, which is not 200, and what the body says.
-pub fn read_failure(http: u16, content_type: &[u8], body: &[u8]) -> Failure {
-    let body = match codec(content_type) {
+/// Reads why a call without streams has failed: from the status of its answer, which is not 200, from its headers, and
+/// from its body.
+pub fn read_failure<'a>(
+    http: u16,
+    header: impl Fn(&'static str) -> Option<&'a [u8]>,
+    body: &[u8],
+) -> Failure {
+    let body = match header("content-type").and_then(codec) {
         Some(Codec::Json) => object(body),
         _ => None,
     };
-    body.map_or_else(
+    let mut failure = body.map_or_else(
         || from_http(http).into(),
         |body| status::read(&body, Some(http)),
-    )
+    );
+    failure.status = failure.status.heed(header(execution::HEADER));
+    failure
 }
 
 /// What an answer means that is none of Connect's, by its status.
@@ -95,8 +102,20 @@ pub fn read_end(message: &[u8]) -> Option<End> {
     let end = object(message)?;
     let Dynamic::Map(_) = &end else { return None };
     let error = end.get("error").filter(|error| !error.is_null());
+    let execution = end
+        .get("metadata")
+        .and_then(|metadata| metadata.get(execution::HEADER));
+    let execution = match execution {
+        Some(Dynamic::List(list)) => list.values.first().and_then(Dynamic::as_str),
+        _ => None,
+    };
+    let failure = |error| {
+        let mut failure = status::read(error, None);
+        failure.status = failure.status.heed(execution.map(str::as_bytes));
+        failure
+    };
     Some(End {
-        outcome: error.map_or(Ok(()), |error| Err(status::read(error, None))),
+        outcome: error.map_or(Ok(()), |error| Err(failure(error))),
         trailers: end.get("metadata").map(trailers).unwrap_or_default(),
     })
 }
@@ -205,7 +224,8 @@ mod tests {
                 vec![],
             ),
         ] {
-            let read = read_failure(http, kind.as_bytes(), body.as_bytes());
+            let header = |name| (name == "content-type").then_some(kind.as_bytes());
+            let read = read_failure(http, header, body.as_bytes());
             assert_eq!(
                 (read.status.code().name(), read.status.message()),
                 (code, message),

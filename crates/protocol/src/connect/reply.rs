@@ -25,7 +25,11 @@ pub fn failure(failure: &Failure, debug: Option<&[u8]>) -> Response {
 fn error(http: u16, failure: &Failure, debug: Option<&[u8]>) -> Response {
     let mut body = Vec::new();
     status::write(failure, debug, &mut body);
-    Response::new(http, content_type(Codec::Json), body)
+    let response = Response::new(http, content_type(Codec::Json), body);
+    match failure.status.execution_header() {
+        Some((name, value)) => response.with(name, value),
+        None => response,
+    }
 }
 
 impl Refusal {

@@ -148,6 +148,7 @@ fn detail(object: &Dynamic) -> Option<Any> {
 mod tests {
     use super::super::{end, failure, read_end, read_failure};
     use super::*;
+    use crate::Execution;
     use crate::envelope::PREFIX;
     use dovetail_wire::Bytes;
 
@@ -197,12 +198,20 @@ mod tests {
             value: Bytes::from_static(b"\x0a\x01x"),
             encoding: 0,
         };
-        for code in Code::ALL {
-            let status = Status::from_peer(code, "why");
+        let executions = [Execution::NotStarted, Execution::Finished];
+        for (code, execution) in Code::ALL.into_iter().zip(executions.into_iter().cycle()) {
+            let status = Status::from_peer(code, "why").with_execution(execution);
             let details = vec![detail.clone()];
             let sent = Failure { status, details };
             let answer = failure(&sent, Some(b"{\"why\":\"x\"}"));
-            let read = read_failure(answer.status, b"application/json", &answer.body);
+            let get = |name: &str| {
+                let header = answer
+                    .headers
+                    .iter()
+                    .find(|(known, _)| known.eq_ignore_ascii_case(name));
+                header.map(|(_, value)| value.as_bytes())
+            };
+            let read = read_failure(answer.status, get, &answer.body);
             assert_eq!(read, sent);
             let trailers = [("a-bin", "eA"), ("b", "y"), ("b", "z")];
             let trailers = trailers.map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -7,6 +7,7 @@ use crate::http::Response;
 use crate::{Failure, Headers, Status, Terms, metadata};
 use bytes::Bytes;
 use dovetail_wire::json::quote;
+use std::borrow::Cow;
 
 /// The flag of the message that says how a call ended.
 pub const END: u8 = 2;
@@ -47,9 +48,13 @@ pub fn end(
     trailers: &[(String, String)],
 ) -> Vec<u8> {
     let mut object = b"{".to_vec();
+    let mut trailers = Cow::Borrowed(trailers);
     if let Some(failure) = failure {
         object.extend_from_slice(b"\"error\":");
         status::write(failure, debug, &mut object);
+        if let Some((name, value)) = failure.status.execution_header() {
+            trailers.to_mut().push((name.to_owned(), value.to_owned()));
+        }
     }
     for (at, (name, value)) in trailers.iter().enumerate() {
         // Values of one name stand together.
@@ -80,11 +85,13 @@ pub fn end(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Code;
+    use crate::{Code, Execution};
 
     #[test]
     fn ends() {
-        let failure = Failure::from(Status::new(Code::Aborted, "why"));
+        let status = Status::from_peer(Code::Aborted, "why");
+        let refused = Failure::from(status.clone().with_execution(Execution::NotStarted));
+        let failure = Failure::from(status);
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let two = [pair("a", "1"), pair("b", "\"2\""), pair("a", "3")];
         for (failure, trailers, expected) in [
@@ -99,6 +106,11 @@ mod tests {
                 Some(&failure),
                 &two[..1],
                 r#"{"error":{"code":"aborted","message":"why"},"metadata":{"a":["1"]}}"#,
+            ),
+            (
+                Some(&refused),
+                &two[..1],
+                r#"{"error":{"code":"aborted","message":"why"},"metadata":{"a":["1"],"dovetail-execution":["not-started"]}}"#,
             ),
         ] {
             let end = end(failure, None, trailers);

@@ -2,7 +2,7 @@
 //! missing. The one place that maps codes of gRPC; `docs/grpc.md` has the table.
 
 use crate::metadata::{decode_value, encode_base64};
-use crate::{Code, Execution, Failure, Status};
+use crate::{Code, Execution, Failure, Status, execution};
 use dovetail_wire::{Any, Bytes, UnknownFields, message, protobuf};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, utf8_percent_encode};
 
@@ -71,15 +71,27 @@ pub struct Trailers<'a> {
     pub message: Option<&'a [u8]>,
     /// `grpc-status-details-bin`.
     pub details: Option<&'a [u8]>,
+    /// `dovetail-execution`.
+    pub execution: Option<&'a [u8]>,
 }
 
-impl Trailers<'_> {
+impl<'a> Trailers<'a> {
     /// The name of the code's header.
     pub const STATUS: &'static str = "grpc-status";
     /// The name of the message's header.
     pub const MESSAGE: &'static str = "grpc-message";
     /// The name of the details' header.
     pub const DETAILS: &'static str = "grpc-status-details-bin";
+
+    /// Takes the trailers from what has headers, by their names.
+    pub fn of(get: impl Fn(&'static str) -> Option<&'a [u8]>) -> Self {
+        Trailers {
+            status: get(Self::STATUS),
+            message: get(Self::MESSAGE),
+            details: get(Self::DETAILS),
+            execution: get(execution::HEADER),
+        }
+    }
 
     /// How the call ended; `None` where the trailers do not say it. What is broken in message or details is left out.
     pub fn read(&self) -> Option<Result<(), Failure>> {
@@ -92,7 +104,7 @@ impl Trailers<'_> {
         let message = percent_decode(self.message.unwrap_or_default()).decode_utf8_lossy();
         let details = self.details.and_then(read_details).unwrap_or_default();
         Some(Err(Failure {
-            status: Status::from_peer(code, message.into_owned()),
+            status: Status::from_peer(code, message.into_owned()).heed(self.execution),
             details: details.details.into_iter().map(Any::from).collect(),
         }))
     }
@@ -105,6 +117,8 @@ impl Trailers<'_> {
             (Self::STATUS, number(status.code()).to_string()),
             (Self::MESSAGE, message),
         ];
+        let execution = status.execution_header();
+        headers.extend(execution.map(|(name, value)| (name, value.to_owned())));
         if !details.is_empty() {
             let message = Details {
                 code: number(status.code()),
@@ -195,12 +209,18 @@ mod tests {
             value: Bytes::from_static(b"\x0a\x01x"),
             encoding: 0,
         };
-        for (message, details, sent) in [
-            ("plain text", vec![], "plain text"),
-            ("", vec![], ""),
-            ("é\n100%", vec![detail.clone()], "%C3%A9%0A100%25"),
+        use Execution::{Finished, NotStarted};
+        for (message, details, execution, sent) in [
+            ("plain text", vec![], Finished, "plain text"),
+            ("", vec![], NotStarted, ""),
+            (
+                "é\n100%",
+                vec![detail.clone()],
+                NotStarted,
+                "%C3%A9%0A100%25",
+            ),
         ] {
-            let status = Status::from_peer(Code::Aborted, message);
+            let status = Status::from_peer(Code::Aborted, message).with_execution(execution);
             let failure = Failure { status, details };
             let headers = Trailers::write(&failure);
             let get = |name| {
@@ -208,11 +228,7 @@ mod tests {
                 found.map(|(_, value)| value.as_bytes())
             };
             assert_eq!(get(Trailers::MESSAGE), Some(sent.as_bytes()));
-            let trailers = Trailers {
-                status: get(Trailers::STATUS),
-                message: get(Trailers::MESSAGE),
-                details: get(Trailers::DETAILS),
-            };
+            let trailers = Trailers::of(get);
             assert_eq!(trailers.read(), Some(Err(failure)));
         }
     }
@@ -240,6 +256,7 @@ mod tests {
                 status,
                 message,
                 details,
+                execution: None,
             };
             let read = trailers.read()?;
             let failure = read.err();

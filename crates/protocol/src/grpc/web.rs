@@ -98,11 +98,7 @@ pub fn web_end(failure: Option<&Failure>, trailers: &[(String, String)]) -> Vec<
 pub fn read_web_end(message: &[u8]) -> (Option<Result<(), Failure>>, Headers) {
     let lines = message.split(|byte| *byte == b'\n');
     let all: Headers = lines.filter_map(line).collect();
-    let trailers = Trailers {
-        status: all.get(Trailers::STATUS),
-        message: all.get(Trailers::MESSAGE),
-        details: all.get(Trailers::DETAILS),
-    };
+    let trailers = Trailers::of(|name| all.get(name));
     (trailers.read(), metadata::of(&all).unwrap_or_default())
 }
 
@@ -140,7 +136,7 @@ mod tests {
 
     #[test]
     fn ends() {
-        let failure = Failure::from(Status::new(Code::Aborted, "100%\r\n"));
+        let failure = Failure::from(Status::from_peer(Code::Aborted, "100%\r\n"));
         let said = [("cost".to_owned(), "1".to_owned())];
         for (failure, said, lines) in [
             (None, &[][..], "grpc-status: 0\r\n"),

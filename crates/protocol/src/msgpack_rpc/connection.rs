@@ -292,7 +292,6 @@ impl ReplyTo {
     pub fn exception(&self, out: &mut Vec<u8>, status: &Status) {
         if self.begin(out) {
             status::write(status, out);
-            put::nil(out);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Failures, as the error of a response has them.
 //!
 //! Written: the text `CODE: message`, which every peer shows to its caller. A declared exception is
-//! a map with one entry, from its name in the contract to its value.
+//! a map with one entry, from its name in the contract to its value. The result beside an error is nil, or, where the
+//! call did not run, the text `not-started`.
 //!
 //! Read:
 //!
@@ -16,6 +17,7 @@
 //! | anything else | `UNKNOWN`, with the value as the message |
 
 use super::ProtocolError;
+use crate::execution::NOT_STARTED;
 use crate::{Code, Execution, Status};
 use dovetail_wire::msgpack::{Head, put};
 use dovetail_wire::{Bytes, Decode, Dynamic, Encoding, Limits, msgpack};
@@ -30,9 +32,13 @@ const NO_METHOD: &[&str] = &[
 /// The same for wrong parameters.
 const WRONG_PARAMS: &[&str] = &["rpclib: Function '", "Wrong number of arguments"];
 
-/// Appends a failure as the error of a response.
+/// Appends a failure as the error of a response, and what stands for its result.
 pub(super) fn write(status: &Status, out: &mut Vec<u8>) {
     put::str(out, &format!("{}: {}", status.code(), status.message()));
+    match status.is_not_started() {
+        true => put::str(out, NOT_STARTED),
+        false => put::nil(out),
+    }
 }
 
 /// What an answer, error and result, is: itself, to be decoded by who knows the contract, or a failure.
@@ -61,12 +67,19 @@ fn failure(answer: &Bytes) -> Status {
         let what = format!("the peer answered with an error that cannot be read: {problem}");
         return Status::from_peer(Code::Unknown, what);
     }
-    match &error {
+    let mut result = Dynamic::default();
+    let result = result.decode(&mut reader).is_ok().then_some(result);
+    let result = result.as_ref().and_then(Dynamic::as_str);
+    of_error(&error).heed(result.map(str::as_bytes))
+}
+
+fn of_error(error: &Dynamic) -> Status {
+    match error {
         Dynamic::String(text) => from_text(text),
         Dynamic::List(list) => match list.as_slice() {
             [Dynamic::Int(kind), Dynamic::String(text)] => from_kind(*kind, text),
             [Dynamic::String(class), Dynamic::String(text), ..] => from_class(class, text),
-            _ => other(&error),
+            _ => other(error),
         },
         Dynamic::Map(map) => match map.get("message").and_then(Dynamic::as_str) {
             Some(text) => {
@@ -74,9 +87,9 @@ fn failure(answer: &Bytes) -> Status {
                 let code = code.and_then(Code::from_name).unwrap_or(Code::Unknown);
                 Status::from_peer(code, text.to_owned())
             }
-            None => other(&error),
+            None => other(error),
         },
-        _ => other(&error),
+        _ => other(error),
     }
 }
 

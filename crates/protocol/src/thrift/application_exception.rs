@@ -25,6 +25,8 @@
 //! | other | | `UNKNOWN` | |
 //!
 //! Those from 11 on are fbthrift's.
+//!
+//! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the call did not run.
 
 use super::ProtocolError;
 use crate::{Code, Execution, Status};
@@ -35,12 +37,17 @@ use dovetail_wire::{Bytes, Encoding, Limits, message};
 pub(crate) struct ApplicationException {
     message: Option<String>,
     r#type: Option<i32>,
+    /// [`NOT_STARTED`] where the call did not run.
+    execution: Option<i32>,
 }
 
 message!(ApplicationException as "TApplicationException" {
     1 message: Option<String>,
     2 r#type as "type": Option<i32>,
+    100 execution: Option<i32>,
 });
+
+const NOT_STARTED: i32 = 1;
 
 const UNKNOWN: i32 = 0;
 const UNKNOWN_METHOD: i32 = 1;
@@ -62,6 +69,7 @@ impl From<&Status> for ApplicationException {
         ApplicationException {
             message: Some(format!("{}: {}", status.code(), status.message())),
             r#type: Some(r#type),
+            execution: status.is_not_started().then_some(NOT_STARTED),
         }
     }
 }
@@ -82,33 +90,45 @@ impl From<&ProtocolError> for ApplicationException {
         ApplicationException {
             message: Some(format!("{code}: {error}")),
             r#type: Some(r#type),
+            // The message did not become a call.
+            execution: Some(NOT_STARTED),
         }
     }
 }
 
 impl From<ApplicationException> for Status {
     fn from(exception: ApplicationException) -> Self {
-        let message = exception.message.unwrap_or_default();
-        if let Some((name, rest)) = message.split_once(": ")
-            && let Some(code) = Code::from_name(name)
-        {
-            return Status::from_peer(code, rest.to_owned());
+        let not_started = exception.execution == Some(NOT_STARTED);
+        let status = said(exception);
+        match not_started {
+            true => status.with_execution(Execution::NotStarted),
+            false => status,
         }
-        let code = match exception.r#type.unwrap_or(UNKNOWN) {
-            UNKNOWN_METHOD | INVALID_TRANSFORM | INVALID_PROTOCOL | 10 => Code::Unimplemented,
-            2 | PROTOCOL_ERROR => Code::InvalidArgument,
-            3..=INTERNAL_ERROR => Code::Internal,
-            LOADSHEDDING | TENANT_QUOTA_EXCEEDED => {
-                return Status::from_peer(Code::ResourceExhausted, message)
-                    .with_execution(Execution::NotStarted);
-            }
-            12 => Code::DeadlineExceeded,
-            14 => Code::DataLoss,
-            15 => Code::Cancelled,
-            _ => Code::Unknown,
-        };
-        Status::from_peer(code, message)
     }
+}
+
+/// Returns what message and type say.
+fn said(exception: ApplicationException) -> Status {
+    let message = exception.message.unwrap_or_default();
+    if let Some((name, rest)) = message.split_once(": ")
+        && let Some(code) = Code::from_name(name)
+    {
+        return Status::from_peer(code, rest.to_owned());
+    }
+    let code = match exception.r#type.unwrap_or(UNKNOWN) {
+        UNKNOWN_METHOD | INVALID_TRANSFORM | INVALID_PROTOCOL | 10 => Code::Unimplemented,
+        2 | PROTOCOL_ERROR => Code::InvalidArgument,
+        3..=INTERNAL_ERROR => Code::Internal,
+        LOADSHEDDING | TENANT_QUOTA_EXCEEDED => {
+            return Status::from_peer(Code::ResourceExhausted, message)
+                .with_execution(Execution::NotStarted);
+        }
+        12 => Code::DeadlineExceeded,
+        14 => Code::DataLoss,
+        15 => Code::Cancelled,
+        _ => Code::Unknown,
+    };
+    Status::from_peer(code, message)
 }
 
 /// The status in the body of an exception.

@@ -85,13 +85,20 @@ fn errors() {
 
 #[test]
 fn a_failure_is_text() {
-    use dovetail_protocol::{Code, Status};
+    use dovetail_protocol::{Code, Execution, Status};
     let mut input = BytesMut::from(&b"\x94\0\x07\xa1x\x90"[..]);
     let Ok(Some(Event::Call(call))) = server().receive(&mut input) else {
         panic!("a call");
     };
-    let mut out = Vec::new();
-    call.reply
-        .exception(&mut out, &Status::new(Code::Aborted, "no"));
-    assert_eq!(out, b"\x94\x01\x07\xabABORTED: no\xc0");
+    let said = |execution| {
+        let mut out = Vec::new();
+        let status = Status::new(Code::Aborted, "no").with_execution(execution);
+        call.reply.exception(&mut out, &status);
+        out
+    };
+    let finished = said(Execution::Finished);
+    assert_eq!(finished, b"\x94\x01\x07\xabABORTED: no\xc0");
+    // What stands for the result says that the call did not run.
+    let refused = said(Execution::NotStarted);
+    assert_eq!(refused, b"\x94\x01\x07\xabABORTED: no\xabnot-started");
 }

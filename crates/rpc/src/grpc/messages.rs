@@ -51,12 +51,7 @@ impl From<Status> for Broken {
 
 impl From<FrameError> for Broken {
     fn from(error: FrameError) -> Self {
-        let code = match error {
-            FrameError::TooLong { .. } => Code::ResourceExhausted,
-            FrameError::Flag(_) | FrameError::Cut { .. } => Code::Internal,
-        };
-        let status = Status::new(code, error.to_string());
-        status.with_execution(Execution::NotStarted).into()
+        Status::from(error).into()
     }
 }
 
@@ -168,5 +163,6 @@ impl Messages {
 
 #[cold]
 fn behind_the_end() -> Status {
-    Status::new(Code::Internal, "a message behind the end of the answer")
+    let status = Status::new(Code::Internal, "a message behind the end of the answer");
+    status.with_execution(Execution::MayHaveRun)
 }

@@ -4,7 +4,7 @@ use crate::client::{Answered, Outgoing};
 use crate::context::Caller;
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::Passage;
-use crate::{Call, Code, Exceptions, Method, Service, Status, clock};
+use crate::{Call, Code, Exceptions, Execution, Method, Service, Status, clock};
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits, ObjectNumbers, WithObjects};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -107,7 +107,7 @@ pub(crate) fn no_streams() -> Status {
 pub(crate) fn failure(method: &str, exception: &impl Exceptions) -> Status {
     let other = || {
         let what = format!("`{method}` ended with an exception, and returned no object");
-        Status::new(Code::FailedPrecondition, what)
+        Status::new(Code::FailedPrecondition, what).with_execution(Execution::Finished)
     };
     exception.as_status().cloned().unwrap_or_else(other)
 }

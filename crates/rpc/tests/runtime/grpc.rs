@@ -400,6 +400,7 @@ fn a_declared_exception_is_a_detail() {
             status: Some(b"2"),
             message: None,
             details: answer.details.as_deref(),
+            execution: None,
         };
         let failure = trailers.read().unwrap().unwrap_err();
         let detail = &failure.details[0];

@@ -126,6 +126,7 @@ fn an_exception_of_a_stream_is_a_detail_behind_its_items() {
             status: Some(b"2"),
             message: None,
             details: answer.details.as_deref(),
+            execution: None,
         };
         let failure = trailers.read().unwrap().unwrap_err();
         let detail = &failure.details[0];

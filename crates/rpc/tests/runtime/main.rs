@@ -24,6 +24,8 @@ mod drain;
     feature = "tls"
 ))]
 mod every_wire;
+#[cfg(feature = "grpc")]
+mod executed;
 mod functions;
 mod gone;
 mod graphs;

@@ -34,11 +34,11 @@ const ROWS: &[(&[u8], &[u8])] = &[
     (b"\x94\0\x04\xa4echo\x93\xa2hi\x81\xa1k\x90\xc0", b"\x94\x01\x04\xc0\xa2hi"),
     (
         b"\x94\0\x05\xa4nope\x90",
-        b"\x94\x01\x05\xd9\x24UNIMPLEMENTED: no method `nope` here\xc0",
+        b"\x94\x01\x05\xd9\x24UNIMPLEMENTED: no method `nope` here\xabnot-started",
     ),
     (
         b"\x94\0\x06\xa5B.foo\x90",
-        b"\x94\x01\x06\xd9\x22UNIMPLEMENTED: no service `B` here\xc0",
+        b"\x94\x01\x06\xd9\x22UNIMPLEMENTED: no service `B` here\xabnot-started",
     ),
     // A one-way method, called as it should be and as it should not.
     (

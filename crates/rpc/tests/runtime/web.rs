@@ -54,12 +54,12 @@ const WEB_TEXT: &str = "Content-Type: application/grpc-web-text\r\n";
 #[cfg(feature = "zstd")]
 const UNKNOWN_CODING: (u8, &str) = (
     2,
-    r#"{"error":{"code":"unimplemented","message":"messages in `br`; known are identity,gzip,zstd"}}"#,
+    r#"{"error":{"code":"unimplemented","message":"messages in `br`; known are identity,gzip,zstd"},"metadata":{"dovetail-execution":["not-started"]}}"#,
 );
 #[cfg(not(feature = "zstd"))]
 const UNKNOWN_CODING: (u8, &str) = (
     2,
-    r#"{"error":{"code":"unimplemented","message":"messages in `br`; known are identity,gzip"}}"#,
+    r#"{"error":{"code":"unimplemented","message":"messages in `br`; known are identity,gzip"},"metadata":{"dovetail-execution":["not-started"]}}"#,
 );
 
 type Row<'a> = (&'a str, &'a str, Vec<u8>, &'a [(u8, &'a str)]);
@@ -156,7 +156,7 @@ fn rows() -> Vec<Row<'static>> {
             vec![],
             &[(
                 2,
-                r#"{"error":{"code":"unimplemented","message":"no message in the request: the method takes one"}}"#,
+                r#"{"error":{"code":"unimplemented","message":"no message in the request: the method takes one"},"metadata":{"dovetail-execution":["not-started"]}}"#,
             )],
         ),
         (
@@ -174,7 +174,7 @@ fn rows() -> Vec<Row<'static>> {
             envelopes(&[(0, r#"{"item":1}"#)]),
             &[(
                 2,
-                r#"{"error":{"code":"invalid_argument","message":"the first message has other fields than 1, which are the parameters"}}"#,
+                r#"{"error":{"code":"invalid_argument","message":"the first message has other fields than 1, which are the parameters"},"metadata":{"dovetail-execution":["not-started"]}}"#,
             )],
         ),
         (
@@ -183,7 +183,7 @@ fn rows() -> Vec<Row<'static>> {
             envelopes(&[(0, r#"{"params":{"stopAfter":"x"}}"#)]),
             &[(
                 2,
-                r#"{"error":{"code":"invalid_argument","message":"the parameters of `sum` cannot be decoded: stop_after: \"x\" is not a number that fits here"}}"#,
+                r#"{"error":{"code":"invalid_argument","message":"the parameters of `sum` cannot be decoded: stop_after: \"x\" is not a number that fits here"},"metadata":{"dovetail-execution":["not-started"]}}"#,
             )],
         ),
         (
@@ -192,7 +192,7 @@ fn rows() -> Vec<Row<'static>> {
             envelopes(&[(0, "{}")]),
             &[(
                 2,
-                r#"{"error":{"code":"unimplemented","message":"no method `nothing` here"}}"#,
+                r#"{"error":{"code":"unimplemented","message":"no method `nothing` here"},"metadata":{"dovetail-execution":["not-started"]}}"#,
             )],
         ),
         (
@@ -201,7 +201,7 @@ fn rows() -> Vec<Row<'static>> {
             envelope(0, ""),
             &[(
                 0x80,
-                "grpc-status: 12\r\ngrpc-message: no method `nothing` here\r\n",
+                "grpc-status: 12\r\ngrpc-message: no method `nothing` here\r\ndovetail-execution: not-started\r\n",
             )],
         ),
         (
@@ -216,7 +216,7 @@ fn rows() -> Vec<Row<'static>> {
             vec![],
             &[(
                 0x80,
-                "grpc-status: 3\r\ngrpc-message: `grpc-timeout` is one to eight digits and a unit: H, M, S, m, u or n\r\n",
+                "grpc-status: 3\r\ngrpc-message: `grpc-timeout` is one to eight digits and a unit: H, M, S, m, u or n\r\ndovetail-execution: not-started\r\n",
             )],
         ),
     ]

@@ -177,7 +177,7 @@ fn calls() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
             "Flow/nothing",
             text(r#"{"params":{}}"#),
             vec![
-                r#"{"end":{"error":{"code":"unimplemented","message":"no method `nothing` here"}}}"#,
+                r#"{"end":{"error":{"code":"unimplemented","message":"no method `nothing` here"},"metadata":{"dovetail-execution":["not-started"]}}}"#,
                 "1000 ",
             ],
         ),
@@ -188,7 +188,7 @@ fn calls() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
                 r#"{"params":{}}"#,
             ]),
             vec![
-                r#"{"end":{"error":{"code":"invalid_argument","message":"`Connect-Timeout-Ms` is a number of one to ten digits"}}}"#,
+                r#"{"end":{"error":{"code":"invalid_argument","message":"`Connect-Timeout-Ms` is a number of one to ten digits"},"metadata":{"dovetail-execution":["not-started"]}}}"#,
                 "1000 ",
             ],
         ),
@@ -196,7 +196,7 @@ fn calls() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
             "Flow/sum",
             text(r#"{"params":{"stopAfter":"x"}}"#),
             vec![
-                r#"{"end":{"error":{"code":"invalid_argument","message":"the parameters of `sum` cannot be decoded: stop_after: \"x\" is not a number that fits here"}}}"#,
+                r#"{"end":{"error":{"code":"invalid_argument","message":"the parameters of `sum` cannot be decoded: stop_after: \"x\" is not a number that fits here"},"metadata":{"dovetail-execution":["not-started"]}}}"#,
                 "1000 ",
             ],
         ),

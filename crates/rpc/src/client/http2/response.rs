@@ -198,7 +198,8 @@ pub(super) async fn bare(
     match head.status.as_u16() {
         200 => Ok(message),
         http => {
-            let failure = connect::read_failure(http, content_type(&head), &message);
+            let get = |name: &str| head.headers.get(name).map(HeaderValue::as_bytes);
+            let failure = connect::read_failure(http, get, &message);
             Err(Stop::Failed(failure))
         }
     }
@@ -269,11 +270,5 @@ fn no_end() -> Stop {
 }
 
 fn end(headers: &HeaderMap) -> Option<Result<(), Failure>> {
-    let get = |name| headers.get(name).map(HeaderValue::as_bytes);
-    let trailers = Trailers {
-        status: get(Trailers::STATUS),
-        message: get(Trailers::MESSAGE),
-        details: get(Trailers::DETAILS),
-    };
-    trailers.read()
+    Trailers::of(|name| headers.get(name).map(HeaderValue::as_bytes)).read()
 }

@@ -4,7 +4,7 @@ use super::{Ask, MESSAGES};
 use crate::web::{Plain, Protocol, plain};
 use crate::{Code, Execution, Status};
 use dovetail_protocol::ConnectionLimits;
-use dovetail_protocol::envelope::{Assembler, FrameError};
+use dovetail_protocol::envelope::Assembler;
 use dovetail_protocol::grpc::Text;
 use dovetail_wire::Bytes;
 
@@ -39,7 +39,7 @@ fn read(
     let most = limits.message_bytes;
     let mut assembler = Assembler::new(most);
     let mut left = most.saturating_mul(MESSAGES);
-    while let Some(frame) = assembler.take(&mut body).map_err(broken)? {
+    while let Some(frame) = assembler.take(&mut body)? {
         let limits = ConnectionLimits {
             message_bytes: most.min(left),
             ..limits
@@ -48,15 +48,7 @@ fn read(
         left = left.saturating_sub(message.message.len());
         found.push(message);
     }
-    assembler.end().map_err(broken)
-}
-
-fn broken(error: FrameError) -> Status {
-    let code = match error {
-        FrameError::TooLong { .. } => Code::ResourceExhausted,
-        FrameError::Flag(_) | FrameError::Cut { .. } => Code::Internal,
-    };
-    refused(code, error.to_string())
+    Ok(assembler.end()?)
 }
 
 #[cold]

@@ -246,5 +246,6 @@ async fn send_message(stream: &mut SendStream<Bytes>, mut message: Bytes, last: 
 
 #[cold]
 fn no_answer() -> Status {
-    Status::new(Code::Internal, "the call ended without an answer")
+    let status = Status::new(Code::Internal, "the call ended without an answer");
+    status.with_execution(Execution::MayHaveRun)
 }
