@@ -77,9 +77,10 @@ fn answer(request: &Request) -> String {
 
 /// What a server says of how a call ended, in a body, in the last message of a stream, and in gRPC-Web's.
 pub(crate) fn ends(data: &[u8]) {
-    let failure = read_failure(503, b"application/json", data);
+    let json = |name| (name == "content-type").then_some(&b"application/json"[..]);
+    let failure = read_failure(503, json, data);
     let again = connect::failure(&failure, None);
-    let read = read_failure(again.status, b"application/json", &again.body);
+    let read = read_failure(again.status, json, &again.body);
     let said = |failure: &Failure| {
         let values = failure.details.iter().map(|any| any.value.clone());
         let status = &failure.status;

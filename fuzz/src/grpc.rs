@@ -77,11 +77,12 @@ pub(crate) fn headers(data: &[u8]) {
         }
     }
     let _ = encode_value(&String::from_utf8_lossy(data), data);
-    let mut parts = data.splitn(3, |byte| *byte == 0);
+    let mut parts = data.splitn(4, |byte| *byte == 0);
     let trailers = Trailers {
         status: parts.next(),
         message: parts.next(),
         details: parts.next(),
+        execution: parts.next(),
     };
     if let Some(Err(failure)) = trailers.read() {
         let headers = Trailers::write(&failure);
@@ -89,11 +90,6 @@ pub(crate) fn headers(data: &[u8]) {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.as_bytes())
         };
-        let trailers = Trailers {
-            status: get(Trailers::STATUS),
-            message: get(Trailers::MESSAGE),
-            details: get(Trailers::DETAILS),
-        };
-        assert_eq!(trailers.read(), Some(Err(failure)));
+        assert_eq!(Trailers::of(get).read(), Some(Err(failure)));
     }
 }
