@@ -98,10 +98,11 @@ pub(crate) fn read<'de, R: Reader<'de> + ?Sized>(
             let shape = shape(outside);
             let (mut extents, mut items) = match old {
                 Some(Value::Array(extents, items)) => (extents, items),
-                _ => (
-                    shape.iter().map(|one| one.unwrap_or(0)).collect(),
-                    Vec::new(),
-                ),
+                _ => {
+                    let extents: Vec<_> = shape.iter().map(|one| one.unwrap_or(0)).collect();
+                    reader.budget().block(size_of_val(&*extents))?;
+                    (extents, Vec::new())
+                }
             };
             read_array(reader, &mut extents, |reader| {
                 read_list(contract, (item, inside), &mut items, reader, left)

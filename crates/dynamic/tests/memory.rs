@@ -6,7 +6,7 @@ mod measure;
 
 use common::*;
 use dovetail_dynamic::{Contract, Struct, Typed, TypedSlot, Value};
-use dovetail_schema::{Schema, Type};
+use dovetail_schema::{Dimension, Schema, Type};
 use dovetail_wire::{Bytes, DecodeError, Encoding, Limits};
 use proptest::prelude::*;
 
@@ -80,6 +80,14 @@ fn lists_and_maps() {
             many(Value::List(vec![Value::Int(1)])),
         ),
         ("short maps", list(&counts), many(entries(&mut (0..1)))),
+        (
+            "empty arrays",
+            list(&Type::Array(
+                Box::new(Type::I8),
+                vec![Dimension::Dynamic; 3],
+            )),
+            many(Value::Array(vec![0; 3], Vec::new())),
+        ),
         ("a map", counts.clone(), entries(&mut (0..MANY))),
         (
             "a map without order",
