@@ -4,9 +4,10 @@ use super::http2;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing, Queued};
 use super::places::{Connect, Connected, TaskPlaces, Usable};
+use super::retries::Retries;
 use super::security::{Security, place};
 use super::task::connect;
-use super::{Answered, Retries, by_name, decode, decode_into, read_objects, typed};
+use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::link::Link;
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::reply::ReplySlot;
@@ -17,7 +18,7 @@ use crate::{
 };
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -177,7 +178,7 @@ impl Channel {
         let params = (&params, method.params);
         let limit = self.options.timeout;
         let late = || too_late(method.name, limit, Execution::NotSent);
-        let mut retries = Retries::new(false);
+        let mut retries = Retries::new(&self.options, false);
         loop {
             let connection = in_time(limit, self.connection()).await;
             let link = connection.unwrap_or_else(|_| Err(late()))?;
@@ -187,9 +188,9 @@ impl Channel {
                 promise: Some(remote.slot()),
                 ..self.outgoing(method, &params)
             };
-            match link.queue(call) {
-                Err(status) if self.redials() && retries.again(&status) => {}
-                queued => return queued.map(|_| ObjectRef::there(Arc::new(remote)).into()),
+            let queued = link.queue(call);
+            if !self.tries_again(&mut retries, &queued).await {
+                return queued.map(|_| ObjectRef::there(Arc::new(remote)).into());
             }
         }
     }
@@ -218,13 +219,13 @@ impl Channel {
         let limit = self.options.timeout;
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
         let opened = in_time(limit, async {
-            let mut retries = Retries::new(method.idempotent);
+            let mut retries = Retries::new(&self.options, method.idempotent);
             loop {
                 let result = O::Result::when_absent().is_none();
                 let call = self.open(method, &params, result).await?;
-                match poll_fn(|context| call.poll_answer(context)).await {
-                    Err(status) if self.redials() && retries.again(&status) => {}
-                    body => return Ok::<_, Status>((call, body)),
+                let body = poll_fn(|context| call.poll_answer(context)).await;
+                if !self.tries_again(&mut retries, &body).await {
+                    return Ok::<_, Status>((call, body));
                 }
             }
         });
@@ -417,7 +418,7 @@ impl Channel {
         if let Shared::Local(service) = &*self.shared {
             return local::call(service, call, self.options.decoding).await;
         }
-        let mut retries = Retries::new(idempotent);
+        let mut retries = Retries::new(&self.options, idempotent);
         loop {
             let answer = match &*self.shared {
                 #[cfg(feature = "grpc")]
@@ -427,11 +428,22 @@ impl Channel {
                 }
                 _ => self.connection().await?.call(call).await,
             };
-            match answer {
-                Err(status) if self.redials() && retries.again(&status) => {}
-                result => return result,
+            if !self.tries_again(&mut retries, &answer).await {
+                return answer;
             }
         }
+    }
+
+    /// Waits until a call that failed is tried again. False where it is not.
+    async fn tries_again<T>(&self, retries: &mut Retries<'_>, answer: &Result<T, Status>) -> bool {
+        let failed = answer.as_ref().err().filter(|_| self.redials());
+        let Some(pause) = failed.and_then(|status| retries.pause(status)) else {
+            return false;
+        };
+        if !pause.is_zero() {
+            rest(pause).await;
+        }
+        true
     }
 
     /// True where a lost connection is replaced by another one.
@@ -640,6 +652,12 @@ pub(super) async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::
         timeout(limit, future)
     };
     timed.await
+}
+
+/// Waits for this long.
+pub(super) async fn rest(pause: Duration) {
+    // It ends when the time is over.
+    let _ = in_time(pause, pending::<()>()).await;
 }
 
 /// A runtime on a thread of its own, which does nothing but wake.

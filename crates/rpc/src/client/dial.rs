@@ -1,10 +1,40 @@
 //! When to connect again, and what callers are told meanwhile.
 
-use super::options::Backoff;
-use crate::{Code, Status};
+use super::options::{Backoff, Options};
+use crate::{Code, Status, clock};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{Duration, Instant};
+
+/// No connection, and when to try again.
+pub(crate) struct Failed {
+    pub(crate) why: Status,
+    again: Instant,
+}
+
+/// How long a call waits for a server that comes back.
+pub(crate) struct Wait(Instant);
+
+impl Wait {
+    /// Waits as `connect_wait` says, and no longer than the call may take. `reached` is false where the server was never
+    /// reached: its address is wrong, more likely than not, so nothing waits for it.
+    pub(crate) fn new(options: &Options, reached: bool) -> Self {
+        let limit = match reached {
+            true => options.connect_wait.min(options.timeout),
+            false => Duration::ZERO,
+        };
+        let now = clock::now();
+        Wait(now.checked_add(limit).unwrap_or(now))
+    }
+
+    /// Returns the pause before the next attempt, or the failure where the wait is over before.
+    pub(crate) fn pause(&self, Failed { why, again }: Failed) -> Result<Duration, Status> {
+        match again < self.0 {
+            true => Ok(again.saturating_duration_since(clock::now())),
+            false => Err(why),
+        }
+    }
+}
 
 /// The failures of connecting to one server in a row.
 #[derive(Debug, Default)]
@@ -16,9 +46,12 @@ pub(crate) struct Dial {
 
 impl Dial {
     /// An error while the server is left alone.
-    pub(crate) fn check(&self, now: Instant) -> Result<(), Status> {
+    pub(crate) fn check(&self, now: Instant) -> Result<(), Failed> {
         match &self.blocked {
-            Some((until, why)) if now < *until => Err(why.clone()),
+            Some((again, why)) if now < *again => Err(Failed {
+                why: why.clone(),
+                again: *again,
+            }),
             _ => Ok(()),
         }
     }
@@ -34,12 +67,12 @@ impl Dial {
         backoff: &Backoff,
         target: &str,
         error: &io::Error,
-    ) -> Status {
+    ) -> Failed {
         self.failures += 1;
         let delay = backoff.delay(self.failures, RandomState::new().hash_one(self.failures));
-        let status = unreachable(target, error);
-        self.blocked = Some((now + delay, retry_later(&status, delay)));
-        status
+        let (why, again) = (unreachable(target, error), now + delay);
+        self.blocked = Some((again, retry_later(&why, delay)));
+        Failed { why, again }
     }
 }
 
@@ -91,7 +124,8 @@ mod tests {
         assert!(dial.check(start).is_ok());
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         let told = dial.failed(start, &backoff, "tcp://127.0.0.1:1", &refused);
-        assert!(told.message().contains("is the server running?"), "{told}");
+        let message = told.why.message();
+        assert!(message.contains("is the server running?"), "{message}");
         assert!(dial.check(start).is_err());
         assert!(dial.check(start + backoff.first).is_ok());
         dial.succeeded();

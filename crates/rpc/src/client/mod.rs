@@ -9,6 +9,7 @@ mod options;
 mod outgoing;
 mod places;
 mod recycled;
+mod retries;
 mod security;
 mod table;
 mod waiting;
@@ -143,33 +144,4 @@ fn no_websocket() -> Status {
     let what =
         "WebSocket is for pages in browsers: servers speak it, clients have the wire `dovetail`";
     Status::new(Code::Unimplemented, what)
-}
-
-/// Whether a call that failed is tried again, on a connection that is not known to be lost.
-struct Retries {
-    /// The contract says that running twice is as good as once.
-    idempotent: bool,
-    /// A call that left this process is sent a second time at most.
-    spent: bool,
-}
-
-impl Retries {
-    fn new(idempotent: bool) -> Self {
-        Retries {
-            idempotent,
-            spent: false,
-        }
-    }
-
-    /// True where another attempt cannot do harm. A call that was not sent was stopped by the end of another
-    /// call's connection, so callers do not go round in circles.
-    fn again(&mut self, status: &Status) -> bool {
-        let harmless = match status.execution() {
-            Execution::NotSent => return status.code() == Code::Unavailable,
-            Execution::NotStarted => true,
-            Execution::MayHaveRun => self.idempotent,
-            Execution::Finished => false,
-        };
-        harmless && status.code() == Code::Unavailable && !std::mem::replace(&mut self.spent, true)
-    }
 }

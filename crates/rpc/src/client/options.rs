@@ -29,6 +29,7 @@ pub(crate) struct Options {
     /// Of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
+    pub(crate) connect_wait: Duration,
     pub(crate) connections: usize,
     pub(crate) calls: usize,
     pub(crate) polling: Polling,
@@ -93,6 +94,7 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             stream_timeout: None,
             connect_timeout: Duration::from_secs(5),
+            connect_wait: Duration::from_secs(2),
             connections: 1,
             calls: 100_000,
             polling: Polling::default(),
@@ -253,6 +255,14 @@ macro_rules! settings {
         /// How long connecting may take. Default 5 s.
         pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
             self.options.connect_timeout = timeout;
+            self
+        }
+
+        /// How long a call that was not sent waits for a server that cannot be reached and was reached before, as while it
+        /// restarts: the channel connects again meanwhile. Then the call fails with `UNAVAILABLE`, not sent. A channel that has
+        /// never reached its server does not wait. Default 2 s, and no longer than the call may take; 0 fails at once.
+        pub fn connect_wait(mut self, wait: std::time::Duration) -> Self {
+            self.options.connect_wait = wait;
             self
         }
 

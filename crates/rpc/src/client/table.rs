@@ -41,6 +41,8 @@ pub(crate) struct Table {
     most: usize,
     /// Why the connection is no longer used.
     broken: Option<Status>,
+    /// The server has refused a call, because it goes down.
+    refused: bool,
     moving: Moving,
 }
 
@@ -60,7 +62,8 @@ impl Table {
 
     /// Whether it takes a further call, and, once, where to go on from now.
     pub(crate) fn usable(&mut self) -> Usable {
-        match self.broken() {
+        // While calls are open, the connection stays for them alone.
+        match self.broken() || self.closing() {
             true => Usable::No,
             false => self.begin_to_move().map_or(Usable::Yes, Usable::Moves),
         }
@@ -112,6 +115,7 @@ impl Table {
             open: 0,
             most,
             broken: None,
+            refused: false,
             moving: Moving::Stays,
         }
     }
@@ -126,7 +130,7 @@ impl Table {
         if let Some(why) = &self.broken {
             return Err(why.clone().with_execution(Execution::NotSent));
         }
-        if self.machine.closing() {
+        if self.closing() {
             let why = "the server takes no further call on this connection";
             return Err(Status::new(Code::Unavailable, why).with_execution(Execution::NotSent));
         }
@@ -183,7 +187,7 @@ impl Table {
 
     /// False where a call has to wait until another one is answered; see [`Machine::exclusive`].
     pub(crate) fn turn(&self) -> bool {
-        self.broken.is_some() || self.machine.closing() || !self.machine.exclusive()
+        self.broken.is_some() || self.closing() || !self.machine.exclusive()
     }
 
     /// Takes what has arrived, and wakes those who wait for it. Gives what the other end calls.
@@ -373,6 +377,7 @@ impl Table {
     }
 
     fn deliver(&mut self, reply: Reply) {
+        self.refused |= self.machine.own().is_none() && goes_down(&reply);
         if !self.passed.is_empty()
             && let Some(passed) = self.passed.remove(&reply.call)
             && let Err(status) = &reply.result
@@ -546,7 +551,12 @@ impl Table {
 
     /// Why the connection is no longer used; also where the server said that it takes no further call.
     pub(crate) fn broken(&self) -> bool {
-        self.broken.is_some() || (self.machine.closing() && self.open == 0)
+        self.broken.is_some() || (self.closing() && self.open == 0)
+    }
+
+    /// Returns whether the server takes no further call on this connection.
+    fn closing(&self) -> bool {
+        self.refused || self.machine.closing()
     }
 
     /// Wakes those who wait for something: one of them, or all.
@@ -567,6 +577,13 @@ impl Table {
     pub(crate) fn idle(&self) -> bool {
         self.open == 0
     }
+}
+
+/// Returns whether a server refuses a call because it goes down. Its own wire says that in a frame of its own.
+fn goes_down(reply: &Reply) -> bool {
+    reply.result.as_ref().is_err_and(|status| {
+        status.code() == Code::Unavailable && status.execution() == Execution::NotStarted
+    })
 }
 
 /// The object that a call was to return: its number.

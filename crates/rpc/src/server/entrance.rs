@@ -1,10 +1,10 @@
 //! Whether a peer speaks TLS, found out from its first bytes. Servers without TLS do not look.
 
-use super::Shared;
 use super::counters::{SharedCounters, count};
 use super::guests::Guest;
 use super::proxies::{Announced, take_announced};
 use super::threads::{linger, receive_late};
+use super::{LINGER, Shared};
 use crate::tls::TlsPeer;
 use crate::transport::{Polling, Receiver, Stream, Wait, shake};
 use bytes::BytesMut;
@@ -67,7 +67,7 @@ fn receive_first(
     match stream.recv_behind(received, FIRST, Wait::Until(Some(silent))) {
         // The receiving side was shut down to wake this thread; what comes can still be read.
         Ok(0) if shared.draining.load(Ordering::SeqCst) => {
-            receive_late(&**stream, received);
+            receive_late(&**stream, received, LINGER);
         }
         Ok(_) => {}
         Err(e) if e.kind() == io::ErrorKind::TimedOut => count(&shared.counters.idle_timeouts),

@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What peers are told of a drain.
-const GOING_DOWN: &str = "the server is shutting down";
+pub(super) const GOING_DOWN: &str = "the server is shutting down";
 
 /// What peers are told that have not called for too long, where that can be said.
 const IDLE: &str = "nothing was called for too long";

@@ -67,6 +67,13 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// the connection where the peer still sends, and a reset destroys what it has not yet read.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// How long a server that goes down listens to a peer that cannot be told so but by the answer to a call. The calls that
+/// come meanwhile are refused, as not started.
+const REFUSES: Duration = Duration::from_millis(100);
+
+/// How long such a peer may go on to call, before its connection is closed.
+const MOST_REFUSED: Duration = Duration::from_secs(1);
+
 const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
 /// Error of a server that requires certificates, and listens where clients need none.

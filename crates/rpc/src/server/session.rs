@@ -4,12 +4,12 @@ use super::account::{Charge, Over, SMALL, Share};
 use super::aside::Waiter;
 use super::counters::count;
 use super::http::Socket;
-use super::machine::{Fault, Machine};
+use super::machine::{Fault, GOING_DOWN, Machine};
 use super::pace::{Pace, Parts};
 #[cfg(feature = "async")]
 use super::pool;
 use super::running::{RunningCall, crowded};
-use super::{LINGER, Shared};
+use super::{LINGER, MOST_REFUSED, REFUSES, Shared};
 use crate::buffers::{self, Gathered};
 use crate::cancellation::Cancellation;
 #[cfg(feature = "async")]
@@ -56,6 +56,8 @@ pub(super) struct Session<'a> {
     parts: Option<Parts>,
     connected: Instant,
     end: Option<End>,
+    /// The first call that was refused because the server goes down.
+    refuses: Option<Instant>,
 }
 
 /// Whether calls of a connection are answered. Where they are not, the first one is refused, and it is the last one.
@@ -108,6 +110,7 @@ impl<'a> Session<'a> {
             parts: None,
             connected: clock::now(),
             end: None,
+            refuses: None,
         }
     }
 
@@ -144,7 +147,7 @@ impl<'a> Session<'a> {
                 let arrival = arrival?;
                 self.pace.arrived();
                 if let Arrival::Call(call) = &arrival
-                    && (call.reply.closes() || !self.is_welcome())
+                    && (call.reply.closes() || !self.is_welcome() || self.is_stubborn())
                 {
                     self.end = Some(End::LastCall);
                 }
@@ -255,6 +258,9 @@ impl<'a> Session<'a> {
             Standing::Insecure => {
                 return Some(Status::new(Code::FailedPrecondition, NEEDS_TLS));
             }
+        }
+        if self.is_draining() && self.refuses_by_call() {
+            return Some(Status::new(Code::Unavailable, GOING_DOWN));
         }
         (self.shared.waiting.load(Ordering::Relaxed) >= limits.calls)
             .then(|| crowded(format!("the server has {} calls waiting", limits.calls)))
@@ -419,8 +425,8 @@ impl<'a> Session<'a> {
 
     /// How long to wait for the peer, from now.
     pub(super) fn patience(&mut self) -> Duration {
-        if self.is_leaving() {
-            return LINGER;
+        if self.is_leaving() && self.is_idle() {
+            return self.leave();
         }
         self.pace.waits(self.parts);
         match (self.is_idle(), &self.machine) {
@@ -472,15 +478,42 @@ impl<'a> Session<'a> {
         self.shared.draining.load(Ordering::SeqCst)
     }
 
-    /// True where the server goes down and nothing has come yet: a peer that is about to call should be told
-    /// so, and cannot be before its wire is known.
+    /// Returns whether the server goes down and the peer, which may be about to call, has not been told: its wire is not
+    /// known yet, or has no word for that but the answer to a call.
     pub(super) fn is_leaving(&self) -> bool {
-        !self.ends() && self.is_draining() && matches!(self.machine, Machine::Detecting)
+        !self.ends() && self.is_draining() && (self.is_detecting() || self.refuses_by_call())
+    }
+
+    fn is_detecting(&self) -> bool {
+        matches!(self.machine, Machine::Detecting)
+    }
+
+    /// Returns whether the wire says that the server goes down in answers to calls alone.
+    fn refuses_by_call(&self) -> bool {
+        matches!(self.machine, Machine::Thrift(_) | Machine::MsgpackRpc(_))
+    }
+
+    /// How long to listen to a peer that is to be told that the server goes down.
+    pub(super) fn leave(&self) -> Duration {
+        match self.is_detecting() {
+            true => LINGER,
+            false => REFUSES,
+        }
+    }
+
+    /// Returns whether a peer goes on to call though it was told often enough that the server goes down.
+    fn is_stubborn(&mut self) -> bool {
+        if !self.is_draining() || !self.refuses_by_call() {
+            return false;
+        }
+        let now = clock::now();
+        let since = *self.refuses.get_or_insert(now);
+        now.saturating_duration_since(since) >= MOST_REFUSED
     }
 
     /// The peer let the time pass that [`patience`](Self::patience) gave it.
     pub(super) fn timed_out(&mut self) {
-        if self.is_leaving() {
+        if self.is_leaving() && self.is_idle() {
             self.end = Some(End::Closed);
             return;
         }

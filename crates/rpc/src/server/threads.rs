@@ -284,7 +284,8 @@ impl<'a> Connection<'a> {
 
     /// Waits for the first bytes of a connection, as long as a peer that is about to call may take.
     fn receive_late(&mut self) {
-        receive_late(&*self.sender.stream, &mut self.session.input);
+        let limit = self.session.leave();
+        receive_late(&*self.sender.stream, &mut self.session.input, limit);
         if self.session.input.is_empty() {
             self.session.closed();
         }
@@ -373,8 +374,8 @@ pub(super) async fn stream(
 const LATE: Duration = Duration::from_millis(5);
 
 /// Receives what a peer says that was about to, on a connection of which the receiving side is shut down.
-pub(super) fn receive_late(stream: &dyn Stream, input: &mut BytesMut) {
-    let deadline = Instant::now() + LINGER;
+pub(super) fn receive_late(stream: &dyn Stream, input: &mut BytesMut, limit: Duration) {
+    let deadline = Instant::now() + limit;
     let mut piece = [0; 4096];
     while Instant::now() < deadline {
         if let Ok(received @ 1..) = stream.recv(&mut piece, Wait::Poll) {

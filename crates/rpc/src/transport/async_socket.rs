@@ -2,7 +2,7 @@
 
 use super::presence::gone;
 use super::shm::{AsyncMemory, admits};
-use super::socket::ports;
+use super::socket::{ports, unreachable};
 use super::{AsyncTls, Experience, MemoryStream, PIECE, Stream as _, Wait};
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
@@ -13,7 +13,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice, Read as _};
 use std::time::Instant;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 
 /// Where a thread receives small messages, whatever the connection: an idle connection keeps no buffer.
 const SCRATCH: usize = 64 << 10;
@@ -66,7 +66,7 @@ impl AsyncSocket {
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
             Address::Tcp(place) | Address::Tls(place) => {
-                let stream = TcpStream::connect(place).await?;
+                let stream = connect(place).await?;
                 stream.set_nodelay(true)?;
                 AsyncSocket::Tcp(stream)
             }
@@ -366,4 +366,16 @@ fn through_scratch(
 
 pub(super) fn with_scratch<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
     BUFFER.with_borrow_mut(|scratch| read(scratch))
+}
+
+/// Tries the addresses of a name in turn.
+async fn connect(place: &str) -> io::Result<TcpStream> {
+    let mut failures = Vec::new();
+    for address in lookup_host(place).await? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failures.push((Some(address), error)),
+        }
+    }
+    Err(unreachable(failures))
 }

@@ -192,7 +192,7 @@ impl Connector for Address {
             }
             Address::Tcp(_) | Address::Unix(_) => {}
         }
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut failures = Vec::new();
         for address in resolve(self)? {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -201,15 +201,31 @@ impl Connector for Address {
             let socket = socket2::Socket::new(address.domain(), Type::STREAM, None)?;
             match socket.connect_timeout(&address, left) {
                 Ok(()) => return Ok(Arc::new(Socket::new(socket, self.to_string())?)),
-                Err(e) => last = e,
+                Err(error) => failures.push((address.as_socket(), error)),
             }
         }
-        Err(last)
+        Err(unreachable(failures))
     }
 
     fn target(&self) -> String {
         self.to_string()
     }
+}
+
+/// Makes one error of the failures of a name's addresses.
+pub(super) fn unreachable(mut failures: Vec<(Option<SocketAddr>, io::Error)>) -> io::Error {
+    if failures.len() < 2 {
+        let only = failures.pop().map(|(_, error)| error);
+        let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        return only.unwrap_or_else(none);
+    }
+    let kind = failures.last().map(|(_, error)| error.kind());
+    let said = failures.iter().map(|(address, error)| match address {
+        Some(address) => format!("{address}: {error}"),
+        None => error.to_string(),
+    });
+    let said: Vec<_> = said.collect();
+    io::Error::new(kind.unwrap_or(io::ErrorKind::Other), said.join("; "))
 }
 
 fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
@@ -239,14 +255,14 @@ type Accepted = (socket2::Socket, SockAddr);
 impl SocketListener {
     /// Listens. A Unix socket that nobody listens on is replaced.
     pub fn bind(address: &Address) -> io::Result<Self> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut failures = Vec::new();
         for place in resolve(address)? {
             match Self::bind_to(&place, address) {
                 Ok(listener) => return Ok(listener),
-                Err(e) => last = e,
+                Err(error) => failures.push((place.as_socket(), error)),
             }
         }
-        Err(last)
+        Err(unreachable(failures))
     }
 
     fn bind_to(place: &SockAddr, address: &Address) -> io::Result<Self> {

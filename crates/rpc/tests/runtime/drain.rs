@@ -3,6 +3,7 @@
 use crate::fixture::*;
 use dovetail::blocking::Channel;
 use dovetail::{Code, ServerLimits, Status};
+use std::io::Read as _;
 use std::thread;
 use std::time::Duration;
 
@@ -105,4 +106,43 @@ fn the_port_is_free_afterwards_and_a_channel_finds_the_next_server() {
 
 fn wait(channel: &Channel, gate: i32) -> Result<i32, Status> {
     channel.call(&PROBE.methods[WAIT], (&gate,))
+}
+
+/// Wires without a word for the end say it in the answers to the calls that still come.
+#[test]
+fn calls_that_come_too_late_are_refused() {
+    let thrift_call = b"\0\0\0\x12\x80\x01\0\x01\0\0\0\x05noted\0\0\0\x07\0";
+    let thrift_answer = b"\x80\x01\0\x03\0\0\0\x05noted\0\0\0\x07\x0b\0\x01\0\0\0\x28UNAVAILABLE: the server is shutting down";
+    // A type of 0, and field 100: the call did not run.
+    let thrift_end = b"\x08\0\x02\0\0\0\0\x08\0\x64\0\0\0\x01\0";
+    let thrift = [&thrift_answer[..], thrift_end].concat();
+    let packed_call = b"\x94\0\x07\xa5noted\x90";
+    let packed = b"\x94\x01\x07\xd9\x28UNAVAILABLE: the server is shutting down\xabnot-started";
+    for model in MODELS {
+        for (call, first, refused) in [
+            (&thrift_call[..], &b"\x80\x01\0\x02"[..], &thrift[..]),
+            (packed_call, b"\x94\x01\x07\xc0", packed),
+        ] {
+            let running = start(&Probe::default(), *model, ServerLimits::default());
+            let mut raw = Raw::connect(&running);
+            raw.send(call);
+            let mut answered = [0; 256];
+            let count = raw.0.read(&mut answered).unwrap();
+            assert!(
+                contains(&answered[..count], first),
+                "{model:?}: {answered:x?}"
+            );
+            let ending = thread::spawn(move || running.shutdown(LONG));
+            // Less than the server listens for to such peers.
+            thread::sleep(Duration::from_millis(30));
+            raw.send(call);
+            let rest = raw.rest().unwrap();
+            assert!(contains(&rest, refused), "{model:?}: {rest:x?}");
+            assert!(ending.join().unwrap(), "{model:?}");
+        }
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }

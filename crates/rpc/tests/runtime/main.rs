@@ -52,6 +52,8 @@ mod pipes;
 mod proxies;
 #[cfg(feature = "grpc")]
 mod reflection;
+#[cfg(feature = "grpc")]
+mod restarts;
 mod spelling;
 mod streams;
 #[cfg(feature = "tls")]

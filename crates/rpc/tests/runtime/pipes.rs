@@ -178,7 +178,8 @@ impl Stream for StuckStream {
 #[test]
 fn a_call_that_nobody_has_begun_to_send_was_not_sent() {
     let stuck = Arc::new(Stuck::default());
-    let channel = Channel::through(Arc::new(StuckConnector(stuck.clone()))).build();
+    let channel = Channel::through(Arc::new(StuckConnector(stuck.clone())));
+    let channel = channel.connect_wait(Duration::ZERO).build();
     let call = || channel.call::<_, i32, Status>(&PROBE.methods[WAIT], (&1,));
     let executions = thread::scope(|scope| {
         let sending = scope.spawn(call);

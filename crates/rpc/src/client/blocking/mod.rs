@@ -12,13 +12,14 @@ pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 
 pub(crate) use connection::{Connection, Driver};
 
-use super::dial::Dial;
+use super::dial::{Dial, Failed};
 use super::moving::PATIENCE;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing};
 use super::places::{Place, Places};
+use super::retries::Retries;
 use super::security::{Security, place, protocol};
-use super::{Answered, Retries, by_name, decode, decode_into, read_objects, typed};
+use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::block_on::block_on;
 use crate::link::Link;
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
@@ -78,9 +79,18 @@ impl Server {
     /// The connection whose turn it is.
     fn connection(&self, options: &Arc<Options>, now: Instant) -> Result<Connection, Status> {
         let place = self.places.turn();
-        match usable(place, options, now) {
-            Some(connection) => Ok(connection),
-            None => self.dial(place, options),
+        if let Some(connection) = usable(place, options, now) {
+            return Ok(connection);
+        }
+        let wait = self.places.wait(options);
+        loop {
+            match self.dial(place, options) {
+                Ok(connection) => {
+                    self.places.reached();
+                    return Ok(connection);
+                }
+                Err(failed) => thread::sleep(wait.pause(failed)?),
+            }
         }
     }
 
@@ -88,7 +98,7 @@ impl Server {
         &self,
         place: &Arc<Place<Connection, Mutex<Dial>>>,
         options: &Arc<Options>,
-    ) -> Result<Connection, Status> {
+    ) -> Result<Connection, Failed> {
         let mut dial = place.dial.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connection) = usable(place, options, Instant::now()) {
             return Ok(connection);
@@ -266,13 +276,12 @@ impl Channel {
         params: P,
     ) -> Result<O, E> {
         let deadline = Instant::now() + self.options.timeout;
-        let mut retries = Retries::new(method.idempotent);
+        let mut retries = Retries::new(&self.options, method.idempotent);
         loop {
             let call = self.open(method, &params, deadline)?;
-            match call.answer(deadline) {
-                Err(status)
-                    if self.redials() && retries.again(&status) && Instant::now() < deadline => {}
-                body => return Answer::streamed(call).read(body),
+            let body = call.answer(deadline);
+            if !self.tries_again(&mut retries, &body, deadline) {
+                return Answer::streamed(call).read(body);
             }
         }
     }
@@ -422,17 +431,33 @@ impl Channel {
     ) -> Result<R, Status> {
         let mut now = Instant::now();
         let deadline = now + self.options.timeout;
-        let mut retries = Retries::new(idempotent);
+        let mut retries = Retries::new(&self.options, idempotent);
         loop {
             let result = attempt(self.connection(now)?, deadline);
-            if !matches!(&result, Err(status) if self.redials() && retries.again(status)) {
+            if !self.tries_again(&mut retries, &result, deadline) {
                 return result;
             }
             now = Instant::now();
-            if now >= deadline {
-                return result;
-            }
         }
+    }
+
+    /// Waits until a call that failed is tried again. False where it is not.
+    fn tries_again<T>(
+        &self,
+        retries: &mut Retries<'_>,
+        answer: &Result<T, Status>,
+        deadline: Instant,
+    ) -> bool {
+        let failed = answer.as_ref().err().filter(|_| self.redials());
+        let left = deadline.saturating_duration_since(Instant::now());
+        let pause = failed.and_then(|status| retries.pause(status));
+        let Some(pause) = pause.filter(|pause| *pause < left) else {
+            return false;
+        };
+        if !pause.is_zero() {
+            thread::sleep(pause);
+        }
+        true
     }
 
     fn connection(&self, now: Instant) -> Result<Connection, Status> {

@@ -7,11 +7,11 @@ mod tasks;
 #[cfg(feature = "async")]
 pub(super) use tasks::{Connect, TaskPlaces};
 
-use super::dial::Dial;
+use super::dial::{Dial, Failed, Wait};
 use super::options::Options;
-use crate::{Address, Status, clock};
+use crate::{Address, clock};
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A connection that several use.
@@ -39,6 +39,8 @@ pub(crate) enum Usable {
 pub(super) struct Places<C, D> {
     places: Vec<Arc<Place<C, D>>>,
     next: AtomicUsize,
+    /// The server has been reached by one of them.
+    reached: AtomicBool,
 }
 
 /// Where a connection goes, and why there is none.
@@ -59,7 +61,18 @@ impl<C, D: Default> Places<C, D> {
         Places {
             places: (0..connections).map(place).collect(),
             next: AtomicUsize::new(0),
+            reached: AtomicBool::new(false),
         }
+    }
+
+    /// Begins to wait for a connection.
+    pub(super) fn wait(&self, options: &Options) -> Wait {
+        Wait::new(options, self.reached.load(Ordering::Relaxed))
+    }
+
+    /// Notes that the server was reached.
+    pub(super) fn reached(&self) {
+        self.reached.store(true, Ordering::Relaxed);
     }
 
     /// The place whose turn it is.
@@ -84,7 +97,7 @@ impl<C: Connected, D> Place<C, D> {
     }
 
     /// Begins to connect; an error while the server is left alone.
-    pub(super) fn begin(&self, dial: &Dial) -> Result<(), Status> {
+    pub(super) fn begin(&self, dial: &Dial) -> Result<(), Failed> {
         // A server that goes down waits for its clients to let go.
         let lost = self.lock().take();
         drop(lost);
@@ -98,7 +111,7 @@ impl<C: Connected, D> Place<C, D> {
         dial: &mut Dial,
         options: &Options,
         target: &str,
-    ) -> Result<C, Status> {
+    ) -> Result<C, Failed> {
         match made {
             Ok(connection) => {
                 dial.succeeded();

@@ -1,6 +1,6 @@
 use super::{Connected, Place, Places};
-use crate::client::channel::in_time;
-use crate::client::dial::Dial;
+use crate::client::channel::{in_time, rest};
+use crate::client::dial::{Dial, Failed};
 use crate::client::failures::too_late;
 use crate::client::moving::PATIENCE;
 use crate::client::options::Options;
@@ -35,9 +35,18 @@ impl<C: Connect> TaskPlaces<C> {
     /// The connection whose turn it is.
     pub(in crate::client) async fn connection(&self, options: &Arc<Options>) -> Result<C, Status> {
         let place = self.places.turn();
-        match self.usable(place, options) {
-            Some(connection) => Ok(connection),
-            None => self.dial(place, options).await,
+        if let Some(connection) = self.usable(place, options) {
+            return Ok(connection);
+        }
+        let wait = self.places.wait(options);
+        loop {
+            match self.dial(place, options).await? {
+                Ok(connection) => {
+                    self.places.reached();
+                    return Ok(connection);
+                }
+                Err(failed) => rest(wait.pause(failed)?).await,
+            }
         }
     }
 
@@ -62,12 +71,14 @@ impl<C: Connect> TaskPlaces<C> {
         &self,
         place: &Arc<Place<C, Mutex<Dial>>>,
         options: &Arc<Options>,
-    ) -> Result<C, Status> {
+    ) -> Result<Result<C, Failed>, Status> {
         let mut dial = place.dial.lock().await;
         if let Some(connection) = self.usable(place, options) {
-            return Ok(connection);
+            return Ok(Ok(connection));
         }
-        place.begin(&dial)?;
+        if let Err(failed) = place.begin(&dial) {
+            return Ok(Err(failed));
+        }
         let target = self.address.to_string();
         let patience = options.connect_timeout.min(options.timeout);
         let made = in_time(patience, C::connect(&self.address, target.clone(), options)).await;
@@ -76,6 +87,6 @@ impl<C: Connect> TaskPlaces<C> {
             return Err(too_late("connecting", patience, Execution::NotSent));
         }
         let made = made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        place.made(made, &mut dial, options, &target)
+        Ok(place.made(made, &mut dial, options, &target))
     }
 }
