@@ -28,6 +28,24 @@ pub(super) enum Arrived {
     Refused(Option<Status>),
 }
 
+/// Counts calls that were refused for their methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusedCalls {
+    /// Calls of a service, method or object that is not there.
+    pub unknown: u64,
+    /// Calls whose contracts contradict those of this end.
+    pub contradicting: u64,
+}
+
+impl RefusedCalls {
+    fn count(&mut self, status: &Status) {
+        match status::is_contradiction(status) {
+            true => self.contradicting += 1,
+            false => self.unknown += 1,
+        }
+    }
+}
+
 /// Says why a call is refused that was on its way at DRAIN.
 const DRAINING: &str = "this end takes no further calls";
 
@@ -44,6 +62,8 @@ pub(super) struct Callee {
     last: u32,
     /// The last call before DRAIN, once that has been said.
     drained: Option<u32>,
+    /// The calls that were refused since the driver has asked.
+    pub(super) refused: RefusedCalls,
 }
 
 impl Callee {
@@ -100,6 +120,7 @@ impl Callee {
                     Ok(call)
                 }
                 State::Refused(status) => {
+                    self.refused.count(status);
                     refuse(&call, status, out);
                     Err(status.clone())
                 }
@@ -182,6 +203,7 @@ impl Callee {
                 Ok(Arrived::Runs(call))
             }
             State::Refused(status) => {
+                self.refused.count(status);
                 refuse(&call, status, out);
                 Ok(Arrived::Refused(Some(status.clone())))
             }

@@ -1,7 +1,7 @@
 mod items;
 mod receive;
 
-use super::callee::Callee;
+use super::callee::{Callee, RefusedCalls};
 use super::caller::{Called, Caller, Terms};
 use super::compression::{Algorithms, Compression};
 use super::contract::Contract;
@@ -268,6 +268,11 @@ impl Connection {
     /// True where the other end said that it takes no further calls.
     pub fn closing(&self) -> bool {
         self.caller.closing
+    }
+
+    /// Takes the count of the calls that were refused for their methods, since it was taken last.
+    pub fn take_refused(&mut self) -> RefusedCalls {
+        std::mem::take(&mut self.callee.refused)
     }
 
     /// Tells the other end that this one takes no further calls.

@@ -34,6 +34,7 @@ mod splitter;
 mod status;
 mod streams;
 
+pub use callee::RefusedCalls;
 pub use compression::{Body, Compression, DecompressError};
 pub use connection::{Connection, Options, Role};
 pub use contract::{Contract, Description, Directory, MethodKind, NoMethods};

@@ -36,6 +36,8 @@ counters! {
     calls,
     /// Calls of a service, method or object that the server does not have.
     unknown_methods,
+    /// Calls refused because the caller's contract contradicts the server's.
+    contradicting_calls,
     /// Connections refused because there were too many.
     refused_connections,
     /// Calls refused because there were too many, or their connection was one too many.
@@ -62,4 +64,11 @@ counters! {
 
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Adds what others have counted, which is nothing most often.
+pub(super) fn add(counter: &AtomicU64, number: u64) {
+    if number > 0 {
+        counter.fetch_add(number, Ordering::Relaxed);
+    }
 }

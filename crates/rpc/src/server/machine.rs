@@ -1,6 +1,7 @@
 //! The protocol of a connection, found out from its first byte.
 
 use super::account::Over;
+use super::counters::add;
 use super::http::{Http, Socket};
 use super::pace::Parts;
 use super::{HalfClosed, Shared};
@@ -127,6 +128,9 @@ impl Machine {
                 let called = table.advance(input, &directory);
                 if let Some(machine) = table.machine() {
                     machine.transmit(out);
+                    let refused = machine.take_refused();
+                    add(&shared.counters.unknown_methods, refused.unknown);
+                    add(&shared.counters.contradicting_calls, refused.contradicting);
                 }
                 drop(table);
                 link.objects.tidy();

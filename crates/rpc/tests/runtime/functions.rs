@@ -274,6 +274,11 @@ fn other_types() {
         );
         assert_eq!(channel.call_by_name::<i32>("add", (1, 2)), Ok(3), "{wire}");
     }
+    assert_eq!(accounts.counters().contradicting_calls, 1);
+    assert_eq!(running.counters().contradicting_calls, 4);
+    let unknown = refusal::<()>(&channel(&running, "dovetail"), "nope", ());
+    assert_eq!(unknown.code(), Code::Unimplemented);
+    assert_eq!(running.counters().unknown_methods, 1);
     assert!(running.shutdown(LONG));
     assert!(accounts.shutdown(LONG));
 }
