@@ -7,7 +7,9 @@ use crate::tls::TlsPeer;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
+use std::cell::RefCell;
 use std::fmt;
+use std::future::poll_fn;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -122,6 +124,33 @@ pub(crate) struct CallInfo {
     pub(crate) cancellation: Option<Arc<Cancellation>>,
 }
 
+thread_local! {
+    /// The call whose handler runs on this thread.
+    static CURRENT: RefCell<Option<Arc<CallInfo>>> = const { RefCell::new(None) };
+}
+
+/// Puts the call back in whose handler this one's handler ran.
+struct Outer(Option<Arc<CallInfo>>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        CURRENT.replace(self.0.take());
+    }
+}
+
+impl CallInfo {
+    /// Runs a part of a call's handler: calls that it makes belong to the call.
+    pub(crate) fn enter<R>(self: &Arc<Self>, part: impl FnOnce() -> R) -> R {
+        let _outer = Outer(CURRENT.replace(Some(self.clone())));
+        part()
+    }
+
+    /// Gives the call whose handler runs on this thread; `None` outside of handlers.
+    pub(crate) fn current<R>(with: impl FnOnce(&CallInfo) -> R) -> Option<R> {
+        CURRENT.with_borrow(|current| current.as_deref().map(with))
+    }
+}
+
 /// The context of a call that is not over as long as this exists.
 pub(crate) struct OpenCall(pub(crate) Context);
 
@@ -163,6 +192,22 @@ impl Compress {
 }
 
 impl Context {
+    /// Makes a future part of the call: the calls that it makes take over the deadline and the trace of this one. The handler's
+    /// own future is part of it already; this is for tasks that it spawns.
+    ///
+    /// ```
+    /// # async fn handler(context: dovetail::Context, other: dovetail::Channel) {
+    /// tokio::spawn(context.scope(async move {
+    ///     let _ = other.call_by_name::<()>("audit", (1,)).await;
+    /// }));
+    /// # }
+    /// ```
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        let call = self.call.clone();
+        let mut future = Box::pin(future);
+        poll_fn(move |task| call.enter(|| future.as_mut().poll(task)))
+    }
+
     /// The caller's address; `unix` or `in-process` where it has none. Behind [proxies](crate::Server::proxies) it is what they say;
     /// as their headers have it, an address may be without a port.
     pub fn peer(&self) -> &str {

@@ -1,6 +1,7 @@
 use super::failures::{lost, too_late};
 #[cfg(feature = "grpc")]
 use super::http2;
+use super::nested::Nested;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing, Queued};
 use super::places::{Connect, Connected, TaskPlaces, Usable};
@@ -176,7 +177,8 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        let limit = self.options.timeout;
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
         let mut retries = Retries::new(&self.options, false);
         loop {
@@ -188,7 +190,7 @@ impl Channel {
                 promise: Some(remote.slot()),
                 ..self.outgoing(method, &params)
             };
-            let queued = link.queue(call);
+            let queued = link.queue(nested.call(call));
             if !self.tries_again(&mut retries, &queued).await {
                 return queued.map(|_| ObjectRef::there(Arc::new(remote)).into());
             }
@@ -216,13 +218,14 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<O, E> {
-        let limit = self.options.timeout;
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
         let opened = in_time(limit, async {
             let mut retries = Retries::new(&self.options, method.idempotent);
             loop {
                 let result = O::Result::when_absent().is_none();
-                let call = self.open(method, &params, result).await?;
+                let call = self.open(method, &params, result, &nested).await?;
                 let body = poll_fn(|context| call.poll_answer(context)).await;
                 if !self.tries_again(&mut retries, &body).await {
                     return Ok::<_, Status>((call, body));
@@ -267,9 +270,10 @@ impl Channel {
         params: &impl WriteParams,
         result: bool,
     ) -> Result<StreamCall, Status> {
-        let limit = self.options.timeout;
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        in_time(limit, self.open(method, params, result))
+        in_time(limit, self.open(method, params, result, &nested))
             .await
             .unwrap_or_else(|_| Err(late()))
     }
@@ -281,9 +285,10 @@ impl Channel {
         method: &'static Method,
         params: &impl WriteParams,
         result: bool,
+        nested: &Nested,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
-        let call = self.outgoing(method, &params);
+        let call = nested.call(self.outgoing(method, &params));
         #[cfg(feature = "grpc")]
         if let Shared::Http2(server) = &*self.shared {
             let connection = server.connection(&self.options).await?;
@@ -402,9 +407,10 @@ impl Channel {
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
     ) -> Result<Option<Answered>, Status> {
-        let limit = self.options.timeout;
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
         let late = || too_late(call.name, limit, Execution::MayHaveRun);
-        in_time(limit, self.attempt(call, idempotent))
+        in_time(limit, self.attempt(nested.call(call), idempotent))
             .await
             .unwrap_or_else(|_| Err(late()))
     }

@@ -35,6 +35,13 @@ pub(crate) fn misbehaved(target: &str, error: &dyn std::fmt::Display) -> Status 
     .with_execution(Execution::MayHaveRun)
 }
 
+/// The call in whose handler another one is made has no time left.
+#[cold]
+pub(crate) fn nested_too_late(outer: &str) -> Status {
+    let what = format!("the deadline of `{outer}`, in whose handler the call was made, has passed");
+    Status::new(Code::DeadlineExceeded, what)
+}
+
 /// The time is over.
 #[cold]
 pub(crate) fn too_late(method: &str, timeout: Duration, execution: Execution) -> Status {

@@ -5,6 +5,7 @@ mod dial;
 mod failures;
 mod machine;
 mod moving;
+mod nested;
 mod options;
 mod outgoing;
 mod places;

@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) security: Security,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    /// Whether calls that handlers make take over deadline and trace.
+    pub(crate) inherits: bool,
     /// Shared by all handles of a channel.
     pub(crate) recycled: Arc<Recycled>,
     /// What this end serves to the other one.
@@ -93,6 +95,7 @@ impl Default for Options {
             said: None,
             timeout: Duration::from_secs(30),
             stream_timeout: None,
+            inherits: true,
             connect_timeout: Duration::from_secs(5),
             connect_wait: Duration::from_secs(2),
             connections: 1,
@@ -263,6 +266,15 @@ macro_rules! settings {
         /// never reached its server does not wait. Default 2 s, and no longer than the call may take; 0 fails at once.
         pub fn connect_wait(mut self, wait: std::time::Duration) -> Self {
             self.options.connect_wait = wait;
+            self
+        }
+
+        /// Chooses whether a call that a handler makes takes over what belongs to the call that it answers: its deadline, where
+        /// that is earlier, and the headers of its trace (`traceparent`, `tracestate`, `baggage`, B3's), where the channel does
+        /// not set them. Tasks that a handler spawns are not part of it; see [`Context::scope`](crate::Context::scope).
+        /// Default: yes.
+        pub fn inherits(mut self, inherits: bool) -> Self {
+            self.options.inherits = inherits;
             self
         }
 

@@ -5,7 +5,7 @@ use super::account::Over;
 use super::counters::count;
 use super::router::Route;
 use crate::buffers::Gathered;
-use crate::context::Caller;
+use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::{self, ObjectMethod, no_object};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status, clock};
@@ -25,6 +25,8 @@ pub(super) struct RunningCall<'a> {
     shared: &'a Shared,
     handler: HandlerFuture<'a>,
     reply: ReplyTo,
+    /// The call, where it has a handler.
+    call: Option<Arc<CallInfo>>,
 }
 
 impl Shared {
@@ -119,12 +121,14 @@ impl Shared {
             Found::Object(_, method) => method.method,
         };
         let call = Call::new(call, method, caller, self.limits.message, buffer);
-        let started = catch_unwind(AssertUnwindSafe(|| match found {
+        let info = call.context().call.clone();
+        let begin = || match found {
             Found::Service(route) => self.router.call(route, call),
             Found::Object(object, method) => {
-                Box::pin(async move { object.call(method.number, call).await })
+                Box::pin(async move { object.call(method.number, call).await }) as HandlerFuture<'_>
             }
-        }));
+        };
+        let started = catch_unwind(AssertUnwindSafe(|| info.enter(begin)));
         let handler = started.unwrap_or_else(|_| {
             count(&self.counters.panics);
             Box::pin(ready(Reply::new(refusal(&reply, &panicked(), Vec::new()))))
@@ -133,6 +137,7 @@ impl Shared {
             shared: self,
             handler,
             reply,
+            call: Some(info),
         }
     }
 
@@ -147,6 +152,7 @@ impl Shared {
             shared: self,
             handler: Box::pin(ready(Reply::new(answer))),
             reply: call.reply.clone(),
+            call: None,
         }
     }
 }
@@ -195,7 +201,11 @@ impl RunningCall<'_> {
             return Poll::Ready(Reply::new(refused));
         }
         let handler = self.handler.as_mut();
-        match catch_unwind(AssertUnwindSafe(|| handler.poll(context))) {
+        let poll = || match &self.call {
+            Some(call) => call.enter(|| handler.poll(context)),
+            None => handler.poll(context),
+        };
+        match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(polled) => polled,
             // The buffer has gone with the handler.
             Err(_) => {

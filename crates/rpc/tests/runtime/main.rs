@@ -45,6 +45,8 @@ mod limits;
 mod local_upgrade;
 mod msgpack_rpc;
 #[cfg(feature = "async")]
+#[cfg(feature = "grpc")]
+mod nested;
 mod objects;
 mod own_wire;
 mod pipes;

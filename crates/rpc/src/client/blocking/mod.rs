@@ -14,6 +14,7 @@ pub(crate) use connection::{Connection, Driver};
 
 use super::dial::{Dial, Failed};
 use super::moving::PATIENCE;
+use super::nested::Nested;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing};
 use super::places::{Place, Places};
@@ -31,7 +32,7 @@ use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A blocking connection to a server. Cheap to clone; safe to share between threads.
 #[derive(Clone)]
@@ -246,14 +247,16 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        self.retry(false, |connection, deadline| {
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
+        self.retry(false, limit, |connection, deadline| {
             let remote = Remote::promised(connection.link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
                 promise: Some(remote.slot()),
                 ..self.outgoing(method, &params)
             };
-            connection.queue(call, deadline)?;
+            connection.queue(nested.call(call), deadline)?;
             Ok(ObjectRef::there(Arc::new(remote)).into())
         })
     }
@@ -275,10 +278,11 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<O, E> {
-        let deadline = Instant::now() + self.options.timeout;
+        let nested = Nested::here(&self.options)?;
+        let deadline = Instant::now() + nested.limit(self.options.timeout);
         let mut retries = Retries::new(&self.options, method.idempotent);
         loop {
-            let call = self.open(method, &params, deadline)?;
+            let call = self.open(method, &params, deadline, &nested)?;
             let body = call.answer(deadline);
             if !self.tries_again(&mut retries, &body, deadline) {
                 return Answer::streamed(call).read(body);
@@ -292,8 +296,9 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, R, S, E>, Status> {
-        let deadline = Instant::now() + self.options.timeout;
-        let call = self.open(method, &params, deadline)?;
+        let nested = Nested::here(&self.options)?;
+        let deadline = Instant::now() + nested.limit(self.options.timeout);
+        let call = self.open(method, &params, deadline, &nested)?;
         Ok((Sender::new(call.clone()), Answer::last(call)))
     }
 
@@ -304,8 +309,9 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, O, S, E>, Status> {
-        let deadline = Instant::now() + self.options.timeout;
-        let call = self.open(method, &params, deadline)?;
+        let nested = Nested::here(&self.options)?;
+        let deadline = Instant::now() + nested.limit(self.options.timeout);
+        let call = self.open(method, &params, deadline, &nested)?;
         Ok((Sender::new(call.clone()), Answer::streamed(call)))
     }
 
@@ -315,16 +321,15 @@ impl Channel {
         method: &'static Method,
         params: &impl WriteParams,
         deadline: Instant,
+        nested: &Nested,
     ) -> Result<streams::Call, Status> {
         let params = (params, method.params);
         let connection = self.connection(Instant::now())?;
-        let Options {
-            timeout,
-            stream_timeout,
-            ..
-        } = *self.options;
+        let timeout = nested.limit(self.options.timeout);
+        let stream_timeout = nested.limit_streams(self.options.stream_timeout);
         let until = stream_timeout.map(|limit| Instant::now() + limit);
-        let streams = connection.open(self.outgoing(method, &params), deadline, until)?;
+        let call = nested.call(self.outgoing(method, &params));
+        let streams = connection.open(call, deadline, until)?;
         Ok(streams::Call::new(streams, connection, timeout, until))
     }
 
@@ -417,8 +422,10 @@ impl Channel {
         if let Shared::Local(service) = &*self.shared {
             return block_on(local::call(service, call, self.options.decoding));
         }
-        self.retry(idempotent, |connection, deadline| {
-            connection.call(call, self.options.timeout, deadline)
+        let nested = Nested::here(&self.options)?;
+        let limit = nested.limit(self.options.timeout);
+        self.retry(idempotent, limit, |connection, deadline| {
+            connection.call(nested.call(call), limit, deadline)
         })
     }
 
@@ -427,10 +434,11 @@ impl Channel {
     fn retry<R>(
         &self,
         idempotent: bool,
+        limit: Duration,
         attempt: impl Fn(Connection, Instant) -> Result<R, Status>,
     ) -> Result<R, Status> {
         let mut now = Instant::now();
-        let deadline = now + self.options.timeout;
+        let deadline = now + limit;
         let mut retries = Retries::new(&self.options, idempotent);
         loop {
             let result = attempt(self.connection(now)?, deadline);

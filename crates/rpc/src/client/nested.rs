@@ -1,0 +1,89 @@
+//! Calls that a handler makes: they take over from the call that it answers what belongs to the whole.
+
+use super::failures::nested_too_late;
+use super::options::Options;
+use super::outgoing::Outgoing;
+use crate::context::CallInfo;
+use crate::{Status, clock};
+use dovetail_protocol::Headers;
+use std::time::Duration;
+
+/// The headers of traces: W3C's Trace Context and Baggage, and Zipkin's B3.
+const TRACE: &[&str] = &[
+    "traceparent",
+    "tracestate",
+    "baggage",
+    "b3",
+    "x-b3-traceid",
+    "x-b3-spanid",
+    "x-b3-parentspanid",
+    "x-b3-sampled",
+    "x-b3-flags",
+];
+
+/// What a call takes over from the call in whose handler it is made; nothing outside of handlers.
+#[derive(Default)]
+pub(super) struct Nested {
+    left: Option<Duration>,
+    /// The headers of the channel, and those of the trace.
+    headers: Option<Headers>,
+}
+
+impl Nested {
+    /// Looks at the handler that runs on this thread. An error where its call has no time left.
+    pub(super) fn here(options: &Options) -> Result<Self, Status> {
+        if !options.inherits {
+            return Ok(Nested::default());
+        }
+        CallInfo::current(|call| {
+            let now = clock::now();
+            let left = call
+                .deadline
+                .map(|deadline| deadline.saturating_duration_since(now));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(nested_too_late(call.method));
+            }
+            Ok(Nested {
+                left,
+                headers: traced(&options.headers, &call.headers),
+            })
+        })
+        .unwrap_or_else(|| Ok(Nested::default()))
+    }
+
+    /// Limits a time to what the outer call has left.
+    pub(super) fn limit(&self, own: Duration) -> Duration {
+        self.left.map_or(own, |left| left.min(own))
+    }
+
+    /// The same where there may be no limit.
+    pub(super) fn limit_streams(&self, own: Option<Duration>) -> Option<Duration> {
+        match (own, self.left) {
+            (Some(own), Some(left)) => Some(own.min(left)),
+            (own, left) => own.or(left),
+        }
+    }
+
+    /// Adds to a call what it takes over.
+    pub(super) fn call<'a, P>(&'a self, call: Outgoing<'a, P>) -> Outgoing<'a, P> {
+        Outgoing {
+            timeout: self.limit_streams(call.timeout),
+            headers: self.headers.as_ref().unwrap_or(call.headers),
+            ..call
+        }
+    }
+}
+
+/// Returns the headers of a channel with those of a trace; `None` where there is none. What the channel says itself counts.
+fn traced(own: &Headers, outer: &Headers) -> Option<Headers> {
+    let taken = |name: &&&str| outer.get(name).is_some() && own.get(name).is_none();
+    let mut names = TRACE.iter().filter(taken).peekable();
+    names.peek()?;
+    let mut headers = own.clone();
+    for name in names {
+        if let Some(value) = outer.get(name) {
+            headers.push(*name, value.to_vec());
+        }
+    }
+    Some(headers)
+}
