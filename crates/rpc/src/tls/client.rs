@@ -1,7 +1,8 @@
 use super::loaded::{Loaded, Source};
 use super::pem::{Identity, Pem};
+use super::pinned::Pinned;
 use super::{Session, explain, provider};
-use rustls::client::ResolvesClientCert;
+use rustls::client::{ResolvesClientCert, VerifierBuilderError, WebPkiServerVerifier};
 use rustls::pki_types::ServerName;
 use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
@@ -44,10 +45,17 @@ impl Source for Settings {
             Some(roots) => roots.roots()?,
             None => system_roots()?,
         };
+        let own = match &self.roots {
+            Some(roots) => roots.certificates()?,
+            None => Vec::new(),
+        };
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider()).build();
+        let verifier = verifier.map_err(|error| unverifiable(&error))?;
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| explain(&error))?
-            .with_root_certificates(roots);
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(verifier, own)));
         Ok(match &self.identity {
             Some(identity) => {
                 let identity = SingleCertAndKey::from(identity.load()?);
@@ -57,6 +65,10 @@ impl Source for Settings {
             None => builder.with_no_client_auth(),
         })
     }
+}
+
+fn unverifiable(error: &VerifierBuilderError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("TLS: {error}"))
 }
 
 /// The roots that the system trusts, read once for the process.
@@ -90,7 +102,8 @@ impl ClientTls {
         })
     }
 
-    /// Trusts these roots and no others: a private authority, or a certificate that has signed itself.
+    /// Trusts these roots and no others: a private authority, or a certificate that has signed itself, such as
+    /// `openssl req -x509` makes.
     pub fn roots(roots: impl Into<Pem>) -> io::Result<Self> {
         Self::with(Settings {
             roots: Some(roots.into()),

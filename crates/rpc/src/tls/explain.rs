@@ -1,6 +1,6 @@
 //! What an error of TLS means, and what to do about it.
 
-use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 use std::io;
 
 /// The error for whoever connects or receives.
@@ -45,8 +45,18 @@ fn of_certificate(error: &CertificateError) -> &'static str {
         InvalidPurpose | InvalidPurposeContext { .. } => {
             "it was not made for this end of a connection (extended key usage)"
         }
+        Other(why) if is_authority(why) => {
+            "an authority's certificate is no server's: give the server's own certificate as a root \
+             with `ClientTls::roots` or --ca, or have the authority sign one"
+        }
         _ => "",
     }
+}
+
+/// Returns whether webpki refuses a certificate because it may sign others.
+pub(super) fn is_authority(why: &OtherError) -> bool {
+    let why = why.0.downcast_ref::<webpki::Error>();
+    matches!(why, Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 fn of_alert(alert: AlertDescription) -> &'static str {

@@ -8,6 +8,7 @@ mod explain;
 mod loaded;
 mod peer;
 mod pem;
+mod pinned;
 mod server;
 
 pub use client::ClientTls;

@@ -55,7 +55,7 @@ impl From<Vec<u8>> for Pem {
 
 impl Pem {
     /// The certificates, at least one.
-    fn certificates(&self) -> io::Result<Vec<CertificateDer<'static>>> {
+    pub(super) fn certificates(&self) -> io::Result<Vec<CertificateDer<'static>>> {
         let text = self.read()?;
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
         match found {

@@ -632,3 +632,49 @@ fn http2_is_preferred() {
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }
+
+/// Made by `openssl req -x509` of OpenSSL 3.0, with its defaults: the certificate may sign others.
+macro_rules! openssl {
+    ($name:literal) => {
+        (
+            &include_bytes!(concat!("openssl/", $name, ".pem"))[..],
+            &include_bytes!(concat!("openssl/", $name, ".key"))[..],
+        )
+    };
+}
+
+#[test]
+fn a_certificate_of_openssl_that_signed_itself() {
+    let ((own, own_key), (another, another_key)) = (openssl!("own"), openssl!("another"));
+    let trusts = ClientTls::roots(own).unwrap();
+    let elsewhere = trusts.server_name("elsewhere.example").unwrap();
+    for (what, chain, key, tls, expected) in [
+        ("trusted", own, own_key, &trusts, Ok(())),
+        (
+            "another",
+            another,
+            another_key,
+            &trusts,
+            Err("give the server's own certificate as a root"),
+        ),
+        (
+            "another name",
+            own,
+            own_key,
+            &elsewhere,
+            Err("connect by a name that the certificate is for"),
+        ),
+    ] {
+        let server = ServerTls::new(chain, key).unwrap();
+        let running = start(Model::ThreadPerConnection, &server);
+        let named = names(&channel(&running, tls, Wire::Dovetail));
+        match expected {
+            Ok(()) => assert!(named.is_ok(), "{what}: {named:?}"),
+            Err(why) => {
+                let status = named.unwrap_err();
+                assert!(status.message().contains(why), "{what}: {status}");
+            }
+        }
+        assert!(running.shutdown(LONG));
+    }
+}
