@@ -70,6 +70,10 @@ pub fn preflight(cors: Option<&Cors>) -> Response {
 
 /// Appends the last answer on a connection, to a request that HTTP refuses with this status.
 pub fn goodbye(status: u16, what: &str, out: &mut Vec<u8>) {
-    let failure = status::of_refusal(status, what).into();
-    ReplyTo::last().write(&error(status, &failure, None), out);
+    let refusal = Refusal {
+        http: status,
+        header: None,
+        status: status::of_refusal(status, what),
+    };
+    ReplyTo::last().write(&refusal.response(), out);
 }

@@ -48,18 +48,19 @@ impl ServerConnection {
     }
 
     /// Splits the next request off the front of `input`; `None` where more must be received first. `look` sees what a
-    /// request wants and its headers before the body has come, and says how many of the longest messages that may hold.
+    /// request wants and its headers before the body has come. It says how many of the longest messages that may hold, or refuses
+    /// the request.
     pub fn receive(
         &mut self,
         input: &mut BytesMut,
-        mut look: impl FnMut(Method, &Headers) -> usize,
+        mut look: impl FnMut(Method, &Headers) -> Result<usize, Error>,
     ) -> Result<Option<Request>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let next = self.reader.next(input, &self.limits, |head| {
             if let Start::Request { method, .. } = head.start {
-                head.messages = look(method, &head.headers);
+                head.messages = look(method, &head.headers)?;
             }
             Ok(())
         });

@@ -921,3 +921,25 @@ fn hosts_on_other_addresses() {
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }
+
+/// The body of such a request may never end, so the head is answered.
+#[test]
+fn grpc_without_http2_is_refused_at_once() {
+    let head = "POST /Hello/add HTTP/1.1\r\nHost: here.localhost\r\nTransfer-Encoding: chunked\r\n";
+    for model in MODELS {
+        let running = start(*model, server());
+        for kind in ["application/grpc", "application/grpc+proto"] {
+            let mut raw = Raw::connect(&running);
+            raw.send(format!("{head}Content-Type: {kind}\r\nTE: trailers\r\n\r\n").as_bytes());
+            let answer = response(&mut raw);
+            assert_eq!(answer.status, 415, "{model:?} {kind}");
+            assert!(
+                answer.text().contains("gRPC needs HTTP/2"),
+                "{}",
+                answer.text()
+            );
+            assert!(answer.has("Connection: close"), "{}", answer.head);
+        }
+        assert!(running.shutdown(LONG));
+    }
+}

@@ -19,12 +19,18 @@ use crate::{AnswerHeaders, Method, Status};
 use body::messages;
 use bytes::BytesMut;
 use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
-use dovetail_protocol::{Codec, connect, thrift, websocket};
+use dovetail_protocol::{Codec, connect, grpc, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Duration;
 
 /// Of how many of the longest messages a request may be as long whose messages are in envelopes.
 const MESSAGES: usize = 4;
+
+/// The answer to gRPC over HTTP/1.1, whose clients keep the request open.
+const NO_GRPC: http::Error = http::Error::Refused {
+    status: 415,
+    what: "gRPC needs HTTP/2: name h2 by ALPN, or begin with HTTP/2 without TLS; gRPC-Web goes over HTTP/1.1",
+};
 
 pub(super) struct Http {
     connection: ServerConnection,
@@ -66,8 +72,10 @@ impl Http {
         let request = self.connection.receive(input, |method, headers| {
             *claimed = connect::claims(method, headers);
             match ask::protocol(method, headers) {
-                Some(_) => MESSAGES,
-                None => 1,
+                Some(_) => Ok(MESSAGES),
+                // Its body may never end.
+                None if headers.get("content-type").and_then(grpc::codec).is_some() => Err(NO_GRPC),
+                None => Ok(1),
             }
         })?;
         let Some(request) = request else {
