@@ -290,7 +290,10 @@ const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
 fn shake(request: &str) -> Option<u16> {
     let mut connection = ServerConnection::new(ConnectionLimits::default());
     let mut input = BytesMut::from(request);
-    let request = connection.receive(&mut input, |_, _| 1).unwrap().unwrap();
+    let request = connection
+        .receive(&mut input, |_, _| Ok(1))
+        .unwrap()
+        .unwrap();
     let mut out = Vec::new();
     asks(&request).then(|| match accept(&request, &mut out) {
         Ok(()) => {

@@ -9,7 +9,7 @@
 //! | error | becomes |
 //! |---|---|
 //! | text `CODE: message` | that code |
-//! | other text | `UNKNOWN`; `UNIMPLEMENTED` or `INVALID_ARGUMENT` where rpclib says so |
+//! | other text | `UNKNOWN`; `UNIMPLEMENTED` or `INVALID_ARGUMENT` where rpclib says so, as text or as `client error C0002: …` |
 //! | `[number, text]`, Neovim's | `INVALID_ARGUMENT` for 1 (validation), else `UNKNOWN`; `UNIMPLEMENTED` where the text says so |
 //! | `[text, text]`, Ruby's class and message | `UNIMPLEMENTED` for `NoMethodError`, `INVALID_ARGUMENT` for `ArgumentError`, else `UNKNOWN` |
 //! | map with one entry, from text to an array or map | a declared exception |
@@ -128,6 +128,13 @@ fn other(error: &Dynamic) -> Status {
 /// What the texts of other libraries mean.
 fn said(text: &str) -> Code {
     let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+    // rpclib's `client_error` numbers its codes, in hexadecimal digits behind this.
+    let numbered = text.split_once("client error C").map(|(_, rest)| rest);
+    match numbered.and_then(|rest| rest.split(':').next()) {
+        Some("0001") => return Code::Unimplemented,
+        Some("0002") => return Code::InvalidArgument,
+        _ => {}
+    }
     if begins(NO_METHOD) {
         Code::Unimplemented
     } else if begins(WRONG_PARAMS) {

@@ -36,6 +36,18 @@ fn errors() {
             b"\xd9\x36rpclib: Function 'f' was called with an invalid number",
             "INVALID_ARGUMENT: rpclib: Function 'f' was called with an invalid number",
         ),
+        (
+            b"\xd9\x2brpclib: client error C0001: no function 'f'",
+            "UNIMPLEMENTED: rpclib: client error C0001: no function 'f'",
+        ),
+        (
+            b"\xd9\x57rpclib: client error C0002: Function 'f' was called with an invalid number of arguments",
+            "INVALID_ARGUMENT: rpclib: client error C0002: Function 'f' was called with an invalid number of arguments",
+        ),
+        (
+            b"\xd9\x1bx: client error C0003: else",
+            "UNKNOWN: x: client error C0003: else",
+        ),
         // The pair of its documentation's example for `respond_error`.
         (
             b"\x92\x01\xb1Division by zero!",
