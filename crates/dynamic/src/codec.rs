@@ -492,12 +492,14 @@ pub(crate) fn read_rest<'de, R: Reader<'de> + ?Sized>(
                 }
             }
             NextField::Unknown(id) => {
+                begun.check_unknown(id)?;
                 let unknown = reader.unknown_value()?;
                 value.unknown_fields.keep(id, unknown, reader.budget())?;
             }
             NextField::End => break,
         }
     }
+    begun.keep(Some(&mut value.unknown_fields), reader)?;
     if reader.leaves_out_defaults() && !table.is_choice() {
         absent::fill(contract, table, value, reader.budget())?;
     }

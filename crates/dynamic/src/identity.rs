@@ -166,6 +166,7 @@ fn read_type<'de, R: Reader<'de> + ?Sized>(
     let known = family
         .iter()
         .find(|member| name == Some(contract.schema()[**member].name.as_str()));
+    begun.foreign |= name.is_some() && known.is_none();
     Ok(match known {
         Some(member) => (*member, None),
         None => (id, value),

@@ -79,6 +79,7 @@ impl Member {
         let value = begun.reserved(TYPE, fields, reader)?;
         let text = value.as_ref().and_then(UnknownValue::text);
         let known = text.and_then(|text| names.iter().find(|name| **name == text));
+        begun.foreign |= text.is_some() && known.is_none();
         Ok(Member {
             name: known.copied().ok_or(value),
             begun: Some(begun),

@@ -171,6 +171,7 @@ fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
                 }
             }
             NextField::Unknown(id) => {
+                begun.check_unknown(id)?;
                 let value = reader.unknown_value()?;
                 if let Some(unknown) = message.unknown_fields() {
                     unknown.keep(id, value, reader.budget())?;
@@ -179,6 +180,7 @@ fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
             NextField::End => break,
         }
     }
+    begun.keep(message.unknown_fields(), reader)?;
     seen.check(M::FIELDS, reader.leaves_out_defaults())
 }
 

@@ -153,6 +153,10 @@ pub trait Reader<'de> {
         let _ = count;
         Ok(())
     }
+    /// Returns whether fields of the struct that has just ended were passed over, so that nobody can keep them.
+    fn lost_fields(&self) -> bool {
+        false
+    }
     /// True where what is absent has the default of its type, as senders of protobuf leave it out.
     fn leaves_out_defaults(&self) -> bool {
         false

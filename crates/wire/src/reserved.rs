@@ -2,7 +2,9 @@
 //! struct says more about itself than its fields. They come before all others, and a reader that does not
 //! know them keeps or skips them like any field.
 
-use crate::{Cursor, DecodeError, Field, Kind, NextField, Reader, Reference, UnknownValue};
+use crate::{
+    Cursor, DecodeError, Field, Kind, NextField, Reader, Reference, UnknownFields, UnknownValue,
+};
 
 /// The struct has nothing else, and is the node of this number again.
 pub const AGAIN: i32 = 32765;
@@ -38,6 +40,10 @@ pub struct Begun {
     pub cursor: Cursor,
     /// The next field, if it is known; its value has not been read.
     pub next: Option<NextField>,
+    /// It may have said which struct of a family it is.
+    typed: bool,
+    /// It is a struct of a family that this end does not know.
+    pub foreign: bool,
 }
 
 impl Begun {
@@ -48,6 +54,7 @@ impl Begun {
         fields: &[Field<'_>],
         reader: &mut R,
     ) -> Result<Option<UnknownValue>, DecodeError> {
+        self.typed |= id == TYPE;
         let next = match self.next {
             Some(next) => next,
             None => reader.next_field(fields, &mut self.cursor)?,
@@ -58,6 +65,38 @@ impl Begun {
         }
         self.next = None;
         reader.unknown_value().map(Some)
+    }
+
+    /// Refuses the name of a struct of a family behind other fields, as what it means for these has been decided.
+    pub fn check_unknown(&self, id: i32) -> Result<(), DecodeError> {
+        match self.typed && id == TYPE {
+            true => Err(DecodeError::malformed(
+                "the type of a struct (field 32767, `#type` in JSON) behind other fields: it comes first",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Decides what becomes of the type of a struct, which has just ended, where this end does not know the type and fields
+    /// are lost, so that nobody could pass it on as what it is. A struct of a family is refused. Any other one, for which the
+    /// number has no meaning, goes without the field.
+    pub fn keep<'de, R: Reader<'de> + ?Sized>(
+        &self,
+        unknown: Option<&mut UnknownFields>,
+        reader: &R,
+    ) -> Result<(), DecodeError> {
+        if !reader.lost_fields() {
+            return Ok(());
+        }
+        if self.foreign {
+            return Err(DecodeError::malformed(
+                "a struct of a type that this end does not know, whose members would be lost",
+            ));
+        }
+        if let Some(unknown) = unknown {
+            unknown.remove(TYPE);
+        }
+        Ok(())
     }
 
     /// The number of a node, under this reserved id, if that comes next.

@@ -73,6 +73,16 @@ impl UnknownFields {
         self.0.get_or_insert_default().push((id, value));
     }
 
+    /// Removes the fields with this id.
+    pub fn remove(&mut self, id: i32) {
+        if let Some(fields) = &mut self.0 {
+            fields.retain(|(known, _)| *known != id);
+            if fields.is_empty() {
+                self.0 = None;
+            }
+        }
+    }
+
     /// Keeps a field that has been read, once the budget has paid for its place.
     pub fn keep(
         &mut self,

@@ -325,19 +325,30 @@ fn circles_are_shown_once() {
 
 #[test]
 fn who_knows_nothing_of_references_sees_a_tree() {
-    let tree = Person {
+    let tree = |encoding| Person {
         friend: Ref::new(named("friend")),
         children: vec![Bond {
             to: Ref::new(named("child")),
             ..Bond::default()
         }],
-        pet: Ref::new(AnyAnimal::from(Cat::default())),
+        // JSON could not keep the lives of a cat.
+        pet: match encoding {
+            Encoding::Json => Ref::new(AnyAnimal::from(Animal::default())),
+            _ => Ref::new(AnyAnimal::from(Cat::default())),
+        },
         ..named("top")
     };
+    let with_cat = write(Encoding::Json, &tree(Encoding::Tagged));
+    let plain: PlainPerson = Encoding::Json.from_bytes(&with_cat).unwrap();
+    let back: Person = Encoding::Json
+        .from_bytes(&write(Encoding::Json, &plain))
+        .unwrap();
+    assert_eq!(back, tree(Encoding::Json));
     for encoding in Encoding::BUILT_IN {
         if matches!(encoding, Encoding::Tagless) {
             continue;
         }
+        let tree = tree(encoding);
         let plain: PlainPerson = encoding.from_bytes(&write(encoding, &tree)).unwrap();
         assert_eq!(plain.friend.as_ref().unwrap().name, "friend");
         assert_eq!(plain.children[0].to.name, "child");
@@ -644,4 +655,72 @@ proptest! {
             }
         }
     }
+}
+
+/// The type of a struct comes first. Writers that order fields by number put it last, and are told so.
+#[test]
+fn the_type_behind_other_fields() {
+    let late = "it comes first";
+    let unknown = "a struct of a type that this end does not know, whose members would be lost";
+    let thrift = |fields: &str| from_hex(&format!("0c0001 {fields} 00 00"));
+    let (name, dog) = ("0b0001 00000003 526578", "0b7fff 00000003 446f67");
+    let rows: &[(Encoding, Vec<u8>, &str)] = &[
+        (Encoding::ThriftBinary, thrift(&format!("{dog} {name}")), ""),
+        (
+            Encoding::ThriftBinary,
+            thrift(&format!("{name} {dog}")),
+            late,
+        ),
+        (
+            Encoding::Protobuf,
+            from_hex("0a0c faff0f03446f67 0a03526578"),
+            "",
+        ),
+        (
+            Encoding::Protobuf,
+            from_hex("0a0c 0a03526578 faff0f03446f67"),
+            late,
+        ),
+        (
+            Encoding::Json,
+            br##"{"inmate":{"#type":"Dog","name":"Rex"}}"##.to_vec(),
+            "",
+        ),
+        (
+            Encoding::Json,
+            br##"{"inmate":{"name":"Rex","#type":"Dog"}}"##.to_vec(),
+            late,
+        ),
+        (
+            Encoding::Json,
+            br##"{"inmate":{"#type":"Puppy","weeks":3}}"##.to_vec(),
+            unknown,
+        ),
+    ];
+    for (encoding, bytes, error) in rows {
+        let bytes = Bytes::from(bytes.clone());
+        // What does not know puppies.
+        let cats = encoding.from_bytes::<CatCage>(&bytes);
+        match *error {
+            "" => {
+                let cage: Cage = encoding.from_bytes(&bytes).unwrap();
+                assert!(
+                    matches!(&cage.inmate, AnyAnimal::Dog(dog) if dog.name == "Rex"),
+                    "{encoding:?}"
+                );
+            }
+            error => {
+                let found = cats.unwrap_err().to_string();
+                assert!(found.contains(error), "{encoding:?}: {found}");
+            }
+        }
+    }
+    // Where there are no families, nobody makes up a puppy, either.
+    let json = Bytes::from_static(br##"{"inmate":{"#type":"Puppy","name":"Rex","weeks":3}}"##);
+    let old: OldCage = Encoding::Json.from_bytes(&json).unwrap();
+    let passed_on = write(Encoding::Json, &old);
+    assert!(
+        !String::from_utf8_lossy(&passed_on).contains("Puppy"),
+        "{passed_on:?}"
+    );
 }

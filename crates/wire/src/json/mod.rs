@@ -26,6 +26,7 @@ mod any;
 pub(crate) mod lexer;
 mod mask;
 mod number;
+mod place;
 mod reader;
 pub(crate) mod text;
 mod writer;

@@ -1,6 +1,7 @@
 use super::any::{self, Parts};
 use super::lexer::{Lexer, not_a_number};
 use super::number::{finite, is_number, whole};
+use super::place::Place;
 use super::{RESERVED, RESULT, camel_case, mask};
 use crate::any_types;
 use crate::input::SHARED;
@@ -28,39 +29,6 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIEN
 /// A message in an [`Any`] is there twice: decoded, and in protobuf, which takes up to four times as much while it grows.
 const ANY_SHARE: usize = 5;
 
-/// What comes before the next value or field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Nothing: the whole value, a field's value, or an element of which the comma is read.
-    Alone,
-    /// In a list, before the first element, or after another.
-    FirstElement,
-    Element,
-    /// In a map that is an object, before the first entry, or after another.
-    FirstEntry,
-    Entry,
-    /// Before a key of which the comma is read.
-    Key,
-    /// Before the value behind a key.
-    Value,
-    /// In a map that is a list of pairs, before the first pair, or after the value of another.
-    FirstPair,
-    Pair,
-    /// Before a key of which the bracket is read.
-    First,
-    /// Before the value behind it.
-    Second,
-    /// In a struct, before the first field, or after a field's value.
-    FirstField,
-    Field,
-    /// In a struct that is the value of its one field, before and after that.
-    Bare,
-    BareEnd,
-    /// In a field mask, before its one field, and among the paths in it.
-    Mask,
-    Paths,
-}
-
 /// A member of an object: its name, and the text of its value.
 type Member<'de> = (Cow<'de, str>, &'de [u8]);
 
@@ -73,7 +41,10 @@ pub struct Reader<'de> {
     /// Which fields of the struct have come, unless they were `null`.
     seen: SeenFields,
     /// The places around this one.
-    outer: Vec<(Place, SeenFields)>,
+    outer: Vec<(Place, SeenFields, bool)>,
+    /// Whether a member of this struct was passed over, and whether one was of the struct that ended last.
+    dropped: bool,
+    lost: bool,
     /// The paths of a field mask that have not been read.
     paths: Option<std::vec::IntoIter<String>>,
     bare: bool,
@@ -96,6 +67,8 @@ impl<'de> Reader<'de> {
             place: Place::Alone,
             seen: SeenFields::default(),
             outer: Vec::new(),
+            dropped: false,
+            lost: false,
             paths: None,
             bare: false,
             exact: false,
@@ -151,16 +124,19 @@ impl<'de> Reader<'de> {
 
     fn enter(&mut self, place: Place) -> Result<(), DecodeError> {
         self.budget.enter()?;
-        self.outer
-            .push((self.place, std::mem::take(&mut self.seen)));
+        let dropped = std::mem::take(&mut self.dropped);
+        let seen = std::mem::take(&mut self.seen);
+        self.outer.push((self.place, seen, dropped));
         self.place = place;
         Ok(())
     }
 
     fn leave(&mut self) {
         self.budget.leave();
+        self.lost = self.dropped;
         let outer = self.outer.pop();
-        (self.place, self.seen) = outer.unwrap_or((Place::Alone, SeenFields::default()));
+        (self.place, self.seen, self.dropped) =
+            outer.unwrap_or((Place::Alone, SeenFields::default(), false));
     }
 
     /// The characters of a number, perhaps in quotes.
@@ -707,6 +683,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }
     }
 
+    fn lost_fields(&self) -> bool {
+        self.lost
+    }
+
     fn refuse_surplus(&mut self, _: usize) -> Result<(), DecodeError> {
         self.exact = true;
         Ok(())
@@ -767,7 +747,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                     return Ok(NextField::Known(index));
                 }
                 _ if self.exact && self.outer.len() == 1 => return Err(no_param(fields, &name)),
-                _ => self.skip()?,
+                _ => {
+                    self.skip()?;
+                    self.dropped = true;
+                }
             }
         }
         Ok(NextField::End)
