@@ -74,6 +74,7 @@ impl Call {
             wire: incoming.reply.wire(),
             deadline: incoming.deadline,
             headers: std::mem::take(&mut incoming.headers),
+            get: incoming.get,
             answer: incoming.reply.answer_headers(),
             compressed: incoming.compressed,
             compress: Compress::default(),

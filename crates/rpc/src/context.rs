@@ -113,6 +113,8 @@ pub(crate) struct CallInfo {
     pub(crate) wire: Wire,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
+    /// It came by GET.
+    pub(crate) get: bool,
     /// Where the wire can carry any.
     pub(crate) answer: Option<AnswerHeaders>,
     /// Whether the parameters came compressed.
@@ -196,9 +198,9 @@ impl Context {
     /// own future is part of it already; this is for tasks that it spawns.
     ///
     /// ```
-    /// # async fn handler(context: dovetail::Context, other: dovetail::Channel) {
+    /// # fn handler(context: dovetail::Context, audit: impl Future<Output = ()> + Send + 'static) {
     /// tokio::spawn(context.scope(async move {
-    ///     let _ = other.call_by_name::<()>("audit", (1,)).await;
+    ///     audit.await;
     /// }));
     /// # }
     /// ```

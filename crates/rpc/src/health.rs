@@ -123,15 +123,22 @@ impl Service for Health {
     fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
         type Asked = (HealthCheckRequest,);
         match method {
-            0 => call.unary(Asked::default(), |_: Context, (asked,): Asked| async move {
-                match self.lock().status(&asked.service) {
-                    ServingStatus::SERVICE_UNKNOWN => {
-                        let what = format!("no service `{}`", asked.service);
-                        Err(Status::new(Code::NotFound, what))
+            0 => call.unary(
+                Asked::default(),
+                |context: Context, (asked,): Asked| async move {
+                    match self.lock().status(&asked.service) {
+                        ServingStatus::SERVICE_UNKNOWN => {
+                            let what = format!("no service `{}`", asked.service);
+                            Err(Status::new(Code::NotFound, what))
+                        }
+                        // Probes that ask by GET look at the status of HTTP alone, which is 503 then.
+                        ServingStatus::NOT_SERVING if context.call.get => {
+                            Err(Status::new(Code::Unavailable, "not serving"))
+                        }
+                        status => Ok(HealthCheckResponse { status }),
                     }
-                    status => Ok(HealthCheckResponse { status }),
-                }
-            }),
+                },
+            ),
             1 => call.stream(Asked::default(), |_: Context, (asked,): Asked| async move {
                 Ok::<_, Status>(Items::new(Watch::new(self.clone(), asked.service)))
             }),

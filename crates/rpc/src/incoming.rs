@@ -30,6 +30,8 @@ pub(crate) struct Incoming {
     pub(crate) compressed: bool,
     pub(crate) deadline: Option<Instant>,
     pub(crate) headers: Headers,
+    /// It came by GET.
+    pub(crate) get: bool,
     pub(crate) reply: ReplyTo,
     /// What references to objects mean, where that is not for the connection to say.
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
@@ -132,6 +134,7 @@ impl Incoming {
             compressed: false,
             deadline: None,
             headers: Headers::new(),
+            get: false,
             reply,
             objects: None,
             results: Vec::new(),
@@ -178,6 +181,7 @@ impl Incoming {
                 .deadline
                 .and_then(|left| clock::now().checked_add(left)),
             headers: call.headers,
+            get: false,
             reply: ReplyTo::Dovetail {
                 reply: call.reply,
                 kind: call.kind,

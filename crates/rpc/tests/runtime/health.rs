@@ -1,6 +1,7 @@
 //! Health checks, over several wires.
 
-use crate::fixture::{LONG, PROBE, Probe, address, listen, stock};
+use crate::fixture::{LONG, PROBE, Probe, Raw, address, listen, stock};
+use crate::http::response;
 use dovetail::{
     Channel, Code, Health, Receiver, Server, Status, Wire, blocking, descriptor, message,
 };
@@ -32,6 +33,43 @@ fn asked(service: &str) -> Asked {
     Asked {
         service: service.to_owned(),
     }
+}
+
+/// Probes of load balancers and of Kubernetes ask by GET, and look at the status of HTTP.
+#[test]
+fn checks_by_get() {
+    let health = Health::default();
+    let server = Server::new().service(Probe::default()).health(&health);
+    let running = listen(server).start().unwrap();
+    health.set("other", false);
+    let ask = |service: &str| {
+        let message = format!("%7B%22service%22%3A%22{service}%22%7D");
+        let query = format!("connect=v1&encoding=json&message={message}");
+        let path = format!("/grpc.health.v1.Health/Check?{query}");
+        let mut raw = Raw::connect(&running);
+        raw.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes());
+        response(&mut raw)
+    };
+    for (service, status, body) in [
+        ("", 200, r#"{"status":"SERVING"}"#),
+        ("Probe", 200, r#"{"status":"SERVING"}"#),
+        (
+            "other",
+            503,
+            r#"{"code":"unavailable","message":"not serving"}"#,
+        ),
+        (
+            "nobody",
+            404,
+            r#"{"code":"not_found","message":"no service `nobody`"}"#,
+        ),
+    ] {
+        let answer = ask(service);
+        assert_eq!((answer.status, answer.text()), (status, body), "{service}");
+    }
+    health.set("", false);
+    assert_eq!(ask("").status, 503);
+    assert!(running.shutdown(LONG));
 }
 
 #[test]

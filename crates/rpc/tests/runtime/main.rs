@@ -44,9 +44,9 @@ mod limits;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod local_upgrade;
 mod msgpack_rpc;
-#[cfg(feature = "async")]
 #[cfg(feature = "grpc")]
 mod nested;
+#[cfg(feature = "async")]
 mod objects;
 mod own_wire;
 mod pipes;

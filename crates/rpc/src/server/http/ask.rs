@@ -31,6 +31,8 @@ pub(in crate::server) struct Ask {
     pub(in crate::server) compressed: bool,
     pub(in crate::server) deadline: Option<Instant>,
     pub(in crate::server) headers: Headers,
+    /// A request by GET.
+    pub(in crate::server) get: bool,
 }
 
 /// The parameters of a call: how they are encoded, and they.
@@ -95,6 +97,7 @@ impl Ask {
                 .timeout
                 .and_then(|left| clock::now().checked_add(left)),
             headers: terms.headers,
+            get: false,
         }
     }
 
@@ -143,6 +146,7 @@ impl Ask {
         let parameters = parameters(method, call.codec, message);
         let ask = Ask {
             compressed: call.gzip,
+            get: call.get,
             ..Ask::with(target, Some(route), style, call.terms)
         };
         Ok((ask, parameters))
@@ -172,6 +176,7 @@ impl Ask {
             compressed: self.compressed,
             deadline: self.deadline,
             headers: self.headers,
+            get: self.get,
             ..Incoming::new(self.target, parameters, reply)
         })
     }

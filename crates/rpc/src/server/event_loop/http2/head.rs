@@ -67,6 +67,7 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
         // Farther away than a clock can say is no deadline.
         deadline: timeout.and_then(|left| clock::now().checked_add(left)),
         headers: metadata(&head.headers).map_err(|error| bad(&error))?,
+        get: false,
     })
 }
 
