@@ -364,6 +364,10 @@ impl<'a> Connection<'a> {
         if !receives {
             self.session.hold();
         }
+        // Before the patience, which is short once the server goes down: a drain that begins in between is not missed.
+        let drains = !self.session.ends()
+            && !self.session.is_leaving()
+            && (idle || self.session.is_multiplexed());
         let patience = match (self.session.is_idle() && !idle) || (streams.is_some() && !items) {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
@@ -371,9 +375,6 @@ impl<'a> Connection<'a> {
         };
         // Of a caller who only listens nothing is expected but that it goes.
         let watches = streams.is_some() && self.session.input.len() < AHEAD;
-        let drains = !self.session.ends()
-            && !self.session.is_leaving()
-            && (idle || self.session.is_multiplexed());
         let half = self.session.is_gone_with_half();
         let (needs, crowded) = (self.session.needs(), self.is_crowded());
         let (stream, input) = (&self.stream, &mut self.session.input);
