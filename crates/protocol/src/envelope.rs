@@ -79,7 +79,7 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// Whoever reads the messages of a request has not begun to answer it.
+/// The status of a request whose messages cannot be split: no handler has begun to answer it.
 impl From<FrameError> for Status {
     fn from(error: FrameError) -> Self {
         let code = match error {

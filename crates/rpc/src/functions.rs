@@ -3,7 +3,8 @@
 use crate::{
     Call, Exceptions, HandlerFuture, Method, MethodTypes, Service, ServiceDescriptor, Status,
 };
-use dovetail_wire::{Exactly, Field, FieldValue, ReadParams};
+use dovetail_wire::{Field, FieldValue, Params, ReadParams};
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 /// A function that [`Server::bind`](crate::Server::bind) takes: `Fn(A, B, …) -> T`, of up to twelve parameters. `T` is a value, a
@@ -21,13 +22,9 @@ pub trait Function<Form>: Send + Sync + 'static {
     #[doc(hidden)]
     fn types() -> MethodTypes;
 
-    /// Answers a call whose parameters may come from a newer contract.
+    /// Answers a call. Surplus parameters are an error where it is `EXACT`; else they may come from a newer contract.
     #[doc(hidden)]
-    fn answer(&self, call: Call) -> HandlerFuture<'_>;
-
-    /// Answers a call, where surplus parameters are an error.
-    #[doc(hidden)]
-    fn answer_exactly(&self, call: Call) -> HandlerFuture<'_>;
+    fn answer<const EXACT: bool>(&self, call: Call) -> HandlerFuture<'_>;
 }
 
 /// What a function gives.
@@ -85,15 +82,9 @@ macro_rules! function {
                 types::<($($P,)*), R, O>()
             }
 
-            fn answer(&self, call: Call) -> HandlerFuture<'_> {
-                call.unary(($($P::default(),)*), move |_, ($($param,)*)| async move {
-                    self($($param),*).outcome()
-                })
-            }
-
-            fn answer_exactly(&self, call: Call) -> HandlerFuture<'_> {
-                let initial = Exactly(($($P::default(),)*));
-                call.unary(initial, move |_, Exactly(($($param,)*))| async move {
+            fn answer<const EXACT: bool>(&self, call: Call) -> HandlerFuture<'_> {
+                let initial = Params::<_, EXACT>(($($P::default(),)*));
+                call.unary(initial, move |_, Params(($($param,)*))| async move {
                     self($($param),*).outcome()
                 })
             }
@@ -111,15 +102,9 @@ macro_rules! function {
                 types::<($($P,)*), R::Output, O>()
             }
 
-            fn answer(&self, call: Call) -> HandlerFuture<'_> {
-                call.unary(($($P::default(),)*), move |_, ($($param,)*)| async move {
-                    self($($param),*).await.outcome()
-                })
-            }
-
-            fn answer_exactly(&self, call: Call) -> HandlerFuture<'_> {
-                let initial = Exactly(($($P::default(),)*));
-                call.unary(initial, move |_, Exactly(($($param,)*))| async move {
+            fn answer<const EXACT: bool>(&self, call: Call) -> HandlerFuture<'_> {
+                let initial = Params::<_, EXACT>(($($P::default(),)*));
+                call.unary(initial, move |_, Params(($($param,)*))| async move {
                     self($($param),*).await.outcome()
                 })
             }
@@ -149,27 +134,19 @@ pub(crate) trait Answer: Send + Sync {
     fn answer(&self, call: Call) -> HandlerFuture<'_>;
 }
 
-/// A function that answers calls of a contract.
-struct OfContract<F, Form>(F, PhantomData<fn() -> Form>);
+struct Erased<F, Form, const EXACT: bool>(F, PhantomData<fn() -> Form>);
 
-impl<F: Function<Form>, Form> Answer for OfContract<F, Form> {
+impl<F: Function<Form>, Form, const EXACT: bool> Answer for Erased<F, Form, EXACT> {
     fn answer(&self, call: Call) -> HandlerFuture<'_> {
-        self.0.answer(call)
+        self.0.answer::<EXACT>(call)
     }
 }
 
-/// A function without a contract.
-struct Alone<F, Form>(F, PhantomData<fn() -> Form>);
-
-impl<F: Function<Form>, Form> Answer for Alone<F, Form> {
-    fn answer(&self, call: Call) -> HandlerFuture<'_> {
-        self.0.answer_exactly(call)
-    }
-}
-
-/// Erases the type of a function that answers calls of a contract.
-pub(crate) fn of_contract<F: Function<Form>, Form: 'static>(function: F) -> Box<dyn Answer> {
-    Box::new(OfContract(function, PhantomData))
+/// Erases the type of a function, which takes surplus parameters unless it is `EXACT`.
+pub(crate) fn erased<const EXACT: bool, F: Function<Form>, Form: 'static>(
+    function: F,
+) -> Box<dyn Answer> {
+    Box::new(Erased::<_, _, EXACT>(function, PhantomData))
 }
 
 /// The name of a function as `bind` and `call_by_name` take it: `add`, or with the names of its parameters,
@@ -200,6 +177,23 @@ impl<'a> Spelling<'a> {
         let params = Some(params);
         Ok(Spelling { name, params })
     }
+
+    /// Gives the parameters in this table their names, where it has any.
+    pub(crate) fn fields(
+        self,
+        unnamed: &'static [Field<'static>],
+    ) -> Result<Cow<'a, [Field<'a>]>, &'static str> {
+        let Some(names) = self.params else {
+            return Ok(Cow::Borrowed(unnamed));
+        };
+        if names.len() != unnamed.len() {
+            return Err("the names are not as many as the parameters");
+        }
+        let named = unnamed.iter().zip(names);
+        Ok(named
+            .map(|(field, name)| Field { name, ..*field })
+            .collect())
+    }
 }
 
 /// A service of one function.
@@ -213,27 +207,23 @@ impl Bound {
     ///
     /// # Panics
     ///
-    /// Where the name is not spelled as one, or names more or fewer parameters than the function has.
+    /// Panics if the name is misspelled, or names more or fewer parameters than the function has.
     #[track_caller]
     pub(crate) fn new<F: Function<Form>, Form: 'static>(text: &'static str, function: F) -> Self {
-        let Spelling { name, params } = match Spelling::of(text) {
+        let spelling = match Spelling::of(text) {
             Ok(spelling) => spelling,
             Err(what) => panic!("`{text}`: {what}"),
         };
-        let (mut fields, mut types) = (F::PARAMS, F::types());
-        if let Some(names) = params {
-            let (given, count) = (names.len(), fields.len());
-            assert!(
-                given == count,
-                "`{text}` has {given} names for {count} parameters"
-            );
-            types = types.named(&names);
-            let named = fields.iter().zip(names);
-            let named: Vec<_> = named
-                .map(|(field, name)| Field { name, ..*field })
-                .collect();
-            fields = Vec::leak(named);
+        let name = spelling.name;
+        let mut types = F::types();
+        if let Some(names) = &spelling.params {
+            types = types.named(names);
         }
+        let fields = match spelling.fields(F::PARAMS) {
+            Ok(Cow::Borrowed(fields)) => fields,
+            Ok(Cow::Owned(fields)) => Vec::leak(fields),
+            Err(what) => panic!("`{text}`: {what}"),
+        };
         let description = Vec::leak(types.description(name, false));
         let method = Method::new(name, fields).described(description);
         let descriptor = Box::leak(Box::new(ServiceDescriptor {
@@ -246,7 +236,7 @@ impl Bound {
         }));
         Bound {
             descriptor,
-            function: Box::new(Alone(function, PhantomData)),
+            function: erased::<true, F, Form>(function),
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::functions::{Answer, Function, of_contract};
+use crate::functions::{Answer, Function, erased};
 use crate::{Call, Code, HandlerFuture, Service, ServiceDescriptor, Status};
 
 /// A service whose methods are closures: for tests of what calls it.
@@ -52,7 +52,7 @@ impl Mock {
             same && pairs.all(|(theirs, ours)| theirs.kind == ours.kind),
             "`{service}.{method}` has other parameters"
         );
-        self.answers[number] = Some(of_contract(function));
+        self.answers[number] = Some(erased::<false, F, Form>(function));
         self
     }
 }

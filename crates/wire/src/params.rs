@@ -53,18 +53,21 @@ pub trait ReadParams {
     }
 }
 
-/// Parameters of a function without a contract: a parameter too many is an error. Nobody evolves such a function
-/// field by field, so a surplus parameter is a mistake.
+/// Parameters that are read [exactly](ReadParams::read_exactly), or as a contract has them. A function without a contract
+/// does not evolve field by field, so a surplus parameter is a mistake there.
 #[derive(Debug)]
-pub struct Exactly<P>(pub P);
+pub struct Params<P, const EXACT: bool>(pub P);
 
-impl<P: ReadParams> ReadParams for Exactly<P> {
+impl<P: ReadParams, const EXACT: bool> ReadParams for Params<P, EXACT> {
     fn read<'de, R: Reader<'de> + ?Sized>(
         &mut self,
         fields: &[Field<'_>],
         reader: &mut R,
     ) -> Result<(), DecodeError> {
-        self.0.read_exactly(fields, reader)
+        match EXACT {
+            true => self.0.read_exactly(fields, reader),
+            false => self.0.read(fields, reader),
+        }
     }
 }
 

@@ -699,7 +699,7 @@ fn the_type_behind_other_fields() {
     ];
     for (encoding, bytes, error) in rows {
         let bytes = Bytes::from(bytes.clone());
-        // What does not know puppies.
+        // This contract has no puppies.
         let cats = encoding.from_bytes::<CatCage>(&bytes);
         match *error {
             "" => {
@@ -715,7 +715,7 @@ fn the_type_behind_other_fields() {
             }
         }
     }
-    // Where there are no families, nobody makes up a puppy, either.
+    // A contract without families makes up no puppy, either.
     let json = Bytes::from_static(br##"{"inmate":{"#type":"Puppy","name":"Rex","weeks":3}}"##);
     let old: OldCage = Encoding::Json.from_bytes(&json).unwrap();
     let passed_on = write(Encoding::Json, &old);

@@ -110,7 +110,7 @@ fn a_failure_is_text() {
     };
     let finished = said(Execution::Finished);
     assert_eq!(finished, b"\x94\x01\x07\xabABORTED: no\xc0");
-    // What stands for the result says that the call did not run.
+    // The place of the result says that the call did not run.
     let refused = said(Execution::NotStarted);
     assert_eq!(refused, b"\x94\x01\x07\xabABORTED: no\xabnot-started");
 }

@@ -114,16 +114,11 @@ fn by_name<'a, P: WriteParams>(
         let status = Status::new(Code::InvalidArgument, format!("`{method}`: {what}"));
         status.with_execution(Execution::NotSent)
     };
-    let Spelling { name, params } = Spelling::of(method).map_err(unusable)?;
-    let Some(names) = params else {
-        return Ok((name, Cow::Borrowed(P::UNNAMED)));
-    };
-    if names.len() != P::UNNAMED.len() {
-        return Err(unusable("the names are not as many as the parameters"));
-    }
-    let named = P::UNNAMED.iter().zip(names);
-    let fields = named.map(|(field, name)| Field { name, ..*field });
-    Ok((name, fields.collect()))
+    let spelling = Spelling::of(method).map_err(unusable)?;
+    Ok((
+        spelling.name,
+        spelling.fields(P::UNNAMED).map_err(unusable)?,
+    ))
 }
 
 /// Returns a description of the types of a call by name.

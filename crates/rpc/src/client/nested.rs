@@ -21,7 +21,7 @@ const TRACE: &[&str] = &[
     "x-b3-flags",
 ];
 
-/// What a call takes over from the call in whose handler it is made; nothing outside of handlers.
+/// The deadline and the headers that a call takes over from the call in whose handler it is made. Empty outside of handlers.
 #[derive(Default)]
 pub(super) struct Nested {
     left: Option<Duration>,
@@ -56,7 +56,7 @@ impl Nested {
         self.left.map_or(own, |left| left.min(own))
     }
 
-    /// The same where there may be no limit.
+    /// Limits a time that may be unlimited.
     pub(super) fn limit_streams(&self, own: Option<Duration>) -> Option<Duration> {
         match (own, self.left) {
             (Some(own), Some(left)) => Some(own.min(left)),

@@ -202,7 +202,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Where the name is spelled with more or fewer parameters than the function has.
+    /// Panics if the name is spelled with more or fewer parameters than the function has.
     #[track_caller]
     pub fn bind<Form: 'static>(self, name: &'static str, function: impl Function<Form>) -> Self {
         self.service(Bound::new(name, function))

@@ -41,13 +41,9 @@ impl Source for Settings {
     type Config = ClientConfig;
 
     fn load(&self) -> io::Result<ClientConfig> {
-        let roots = match &self.roots {
+        let (roots, own) = match &self.roots {
             Some(roots) => roots.roots()?,
-            None => system_roots()?,
-        };
-        let own = match &self.roots {
-            Some(roots) => roots.certificates()?,
-            None => Vec::new(),
+            None => (system_roots()?, Vec::new()),
         };
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider()).build();
         let verifier = verifier.map_err(|error| unverifiable(&error))?;

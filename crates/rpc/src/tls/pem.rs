@@ -53,9 +53,12 @@ impl From<Vec<u8>> for Pem {
     }
 }
 
+/// Roots of trust, and their certificates.
+type Roots = (Arc<RootCertStore>, Vec<CertificateDer<'static>>);
+
 impl Pem {
     /// The certificates, at least one.
-    pub(super) fn certificates(&self) -> io::Result<Vec<CertificateDer<'static>>> {
+    fn certificates(&self) -> io::Result<Vec<CertificateDer<'static>>> {
         let text = self.read()?;
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
         match found {
@@ -73,13 +76,15 @@ impl Pem {
         })
     }
 
-    /// The certificates as those that others are trusted by.
-    pub(super) fn roots(&self) -> io::Result<Arc<RootCertStore>> {
+    /// The certificates as those that others are trusted by, and as they stand.
+    pub(super) fn roots(&self) -> io::Result<Roots> {
+        let certificates = self.certificates()?;
         let mut roots = RootCertStore::empty();
-        for certificate in self.certificates()? {
-            roots.add(certificate).map_err(|error| self.bad(&error))?;
+        for certificate in &certificates {
+            let added = roots.add(certificate.clone());
+            added.map_err(|error| self.bad(&error))?;
         }
-        Ok(Arc::new(roots))
+        Ok((Arc::new(roots), certificates))
     }
 
     fn read(&self) -> io::Result<Vec<u8>> {

@@ -80,7 +80,7 @@ impl Settings {
         let Some((roots, wanted)) = &self.clients else {
             return Ok(WebPkiClientVerifier::no_client_auth());
         };
-        let builder = WebPkiClientVerifier::builder_with_provider(roots.roots()?, provider());
+        let builder = WebPkiClientVerifier::builder_with_provider(roots.roots()?.0, provider());
         let builder = match wanted {
             ClientCertificate::Optional => builder.allow_unauthenticated(),
             ClientCertificate::Required => builder,

@@ -121,7 +121,7 @@ message!(Account {
     2 limit: i64,
 });
 
-/// The same struct, as another team has it.
+/// The struct `Account` as another team has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Swapped {
     limit: i64,

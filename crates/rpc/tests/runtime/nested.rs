@@ -13,7 +13,7 @@ descriptor!(static RELAY = "Relay" {
     pass(1 how: String, 2 method: String, 3 param: String) -> String;
 });
 
-/// What the caller has left in milliseconds (-1: for ever), what it says, and both as the next server sees them.
+/// Says how many milliseconds its caller has left (-1: no limit) and what headers it sent, or asks the next server for these.
 struct Relay {
     next: Option<(Channel, Channel, blocking::Channel)>,
 }

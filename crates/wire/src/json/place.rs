@@ -1,4 +1,4 @@
-/// What comes before the next value or field.
+/// The position of the reader: the token that it expects before the next value or field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Nothing: the whole value, a field's value, or an element of which the comma is read.

@@ -90,6 +90,7 @@ impl Server {
                     self.places.reached();
                     return Ok(connection);
                 }
+                // The caller blocks anyway, until its server is back.
                 Err(failed) => thread::sleep(wait.pause(failed)?),
             }
         }
