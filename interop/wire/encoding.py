@@ -93,7 +93,7 @@ CARRIERS = {
     3: Type(Code.I32),
     4: struct_of(seconds=SECONDS, nanos=NANOS),
     5: TEXT,
-    6: struct_of(type_url=TEXT, value=BLOB, encoding=Type(Code.I32)),
+    6: struct_of(type_url=TEXT, value=BLOB, encoding=Type(Code.I32), contract=BLOB),
     7: struct_of(
         UNION,
         null_value=Type(Code.ENUM),
@@ -108,6 +108,7 @@ CARRIERS = {
         uuid_value=Type(Code.UUID),
     ),
 }
+CARRIERS[6].definition.fields[3].presence = OPTIONAL
 CARRIED = {name: number for number, name in enumerate("timestamp timestamp_tz date duration decimal any dynamic".split(), 1)}
 
 

@@ -710,3 +710,28 @@ fn exported() {
         assert_eq!(text, std::fs::read_to_string(golden).unwrap_or_default());
     }
 }
+
+/// A type in an `Any` has the package of Cargo, or the one that its attribute names.
+#[test]
+fn packages_in_an_any() {
+    use dovetail::wire::Any;
+
+    #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
+    struct Account {
+        balance: i32,
+    }
+    #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
+    #[dovetail(package = "shop", name = "Account")]
+    struct Elsewhere {
+        balance: i32,
+    }
+
+    let packed = Any::pack(&Account { balance: 1 }).unwrap();
+    assert_eq!(packed.type_name, "dovetail_codegen.Account");
+    assert!(packed.is::<Account>() && !packed.is::<Elsewhere>());
+    assert!(packed.unpack::<Elsewhere>().is_err());
+
+    let packed = Any::pack(&Elsewhere { balance: 1 }).unwrap();
+    assert_eq!(packed.type_name, "shop.Account");
+    assert!(packed.is::<Elsewhere>() && !packed.is::<Account>());
+}

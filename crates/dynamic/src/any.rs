@@ -107,9 +107,12 @@ impl Decode for Nested<'_> {
     }
 }
 
-/// The message with its type, where the contract knows it and the message is one.
+/// The message with its type, where the contract knows it, the end that packed it does not contradict, and the message
+/// is one.
 pub(crate) fn unpack(contract: &Contract<'_>, any: &Any) -> Option<(Type, Value)> {
     let ty = Type::Named(find(contract.schema(), any.name())?);
+    let ours = any.contract.as_ref().and(contract.describe_type(&ty));
+    any.compare_contract(ours.as_deref()).ok()?;
     let mut slot = TypedSlot {
         contract,
         ty: &ty,
@@ -135,11 +138,17 @@ pub(crate) fn pack(
         ty: &Type::Named(id),
         value,
     };
-    let bytes = Any::ENCODINGS.get(encoding)?.to_bytes(&typed).ok()?;
+    let known = Any::ENCODINGS.get(encoding)?;
+    let bytes = known.to_bytes(&typed).ok()?;
+    let description = match known {
+        Encoding::Protobuf => None,
+        _ => contract.describe_type(typed.ty),
+    };
     Some(Any {
         type_name: type_name.to_owned(),
         value: bytes.into(),
         encoding: encoding as i32,
+        contract: description.map(Into::into),
     })
 }
 

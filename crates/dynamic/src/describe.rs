@@ -15,12 +15,16 @@ impl Contract<'_> {
     /// The description of a method, the same as that of generated code; `None` where it reaches a type that
     /// no encoding of this version carries.
     pub fn describe(&self, method: &Method) -> Option<Vec<u8>> {
-        let walk = Walk {
-            contract: self,
-            complete: Cell::new(true),
-        };
+        let walk = Walk::new(self);
         let signature = walk.signature(method);
         let description = description::describe_with(&signature, |name| walk.define(name));
+        walk.complete.get().then_some(description)
+    }
+
+    /// The description of a type, as a message in an `Any` brings it along.
+    pub(crate) fn describe_type(&self, ty: &Type) -> Option<Vec<u8>> {
+        let walk = Walk::new(self);
+        let description = description::describe_type(walk.ty(ty)?, |name| walk.define(name));
         walk.complete.get().then_some(description)
     }
 }
@@ -42,6 +46,13 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    fn new(contract: &'a Contract<'a>) -> Self {
+        Walk {
+            contract,
+            complete: Cell::new(true),
+        }
+    }
+
     fn signature(&self, method: &'a Method) -> Signature<'a, Name> {
         Signature {
             name: &method.name,

@@ -12,6 +12,8 @@ pub(crate) struct Attributes {
     pub(crate) id: Option<(i32, Span)>,
     /// `name = "type"`.
     pub(crate) name: Option<LitStr>,
+    /// `package = "shop"`.
+    pub(crate) package: Option<LitStr>,
     /// `default = 10`.
     pub(crate) default: Option<Expr>,
     /// `crate = path`: where the tables come from.
@@ -50,6 +52,7 @@ impl Attributes {
                 self.id = Some((id.value, id.span));
             }
             "name" => self.name = Some(name(meta.value()?.parse()?)?),
+            "package" => self.package = Some(package(meta.value()?.parse()?)?),
             "default" => self.default = Some(meta.value()?.parse()?),
             "passes" => meta.parse_nested_meta(|service| {
                 self.passes.push(service.path);
@@ -105,14 +108,28 @@ impl Number {
 
 /// A name of the contract, which every language has to be able to spell.
 fn name(name: LitStr) -> Result<LitStr> {
-    let text = name.value();
-    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let goes_on = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match begins && goes_on && text != "_" {
+    match is_name(&name.value()) {
         true => Ok(name),
         false => Err(Error::new(
             name.span(),
             "a name consists of letters, digits and `_`, and begins with none of the digits",
+        )),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let goes_on = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    begins && goes_on && text != "_"
+}
+
+/// Names with dots between them.
+fn package(package: LitStr) -> Result<LitStr> {
+    match package.value().split('.').all(is_name) {
+        true => Ok(package),
+        false => Err(Error::new(
+            package.span(),
+            "a package is a name, or several with dots between them, as in `shop.orders`",
         )),
     }
 }

@@ -31,6 +31,16 @@ fn messages() {
     let rows = [
         ("struct A(i32);", "A", "struct Point { x: i32, y: i32 }"),
         (
+            "#[dovetail(package = \"a-b\")] struct A { a: i32 }",
+            "\"a-b\"",
+            "a package is a name, or several with dots between them",
+        ),
+        (
+            "#[dovetail(package = \"a\")] enum A { B, Unknown(i32) }",
+            "\"a\"",
+            "an enum has no package",
+        ),
+        (
             "struct A<T> { a: T }",
             "<T>",
             "a type of a contract has no parameters",

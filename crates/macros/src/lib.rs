@@ -34,7 +34,7 @@ use syn::{DeriveInput, ItemTrait, parse_macro_input};
 ///
 /// `#[dovetail(…)]` takes, on fields and variants, `id = 7` and `name = "type"`; on fields of structs also `required`,
 /// `zigzag`, `fixed`, `zigzag_key`, `fixed_key`, and `base` on that of the struct that is extended; on types `name`, `exception`, `extended` where others
-/// extend it, and `crate = path`. A field or variant without an `id` has that of the one
+/// extend it, `package = "shop"`, which an `Any` names beside the type (the package of Cargo without it), and `crate = path`. A field or variant without an `id` has that of the one
 /// before it plus one; the first has 1, in an enum 0.
 #[proc_macro_derive(Message, attributes(dovetail))]
 pub fn derive_message(input: TokenStream) -> TokenStream {

@@ -6,10 +6,13 @@ use crate::names::{arguments, is_called, plain, screaming, snake};
 use crate::numbers::Numbers;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
+use std::env;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Path, Result, Token, Type, Variant};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Path, Result, Token, Type, Variant,
+};
 
-const OF_TYPES: &[&str] = &["name", "exception", "extended", "crate"];
+const OF_TYPES: &[&str] = &["name", "package", "exception", "extended", "crate"];
 pub(crate) const OF_FIELDS: &[&str] = &[
     "id",
     "name",
@@ -28,6 +31,8 @@ struct Head<'a> {
     ident: &'a Ident,
     /// `as "Name"`, where that differs.
     name: Option<TokenStream>,
+    /// The package that is given; that of Cargo where none is.
+    package: Option<LitStr>,
     attributes: &'a [Attribute],
     /// True where other structs extend it.
     extended: bool,
@@ -38,6 +43,15 @@ impl Head<'_> {
     fn title(&self) -> TokenStream {
         let (docs, ident, name) = (docs(self.attributes), self.ident, &self.name);
         quote!(#(#docs)* #ident #name)
+    }
+
+    /// `Point as "point" in "shop"`: the title of a message.
+    fn full_title(&self) -> TokenStream {
+        let given = self.package.as_ref().map(LitStr::value);
+        let package = given.or_else(|| Some(env::var("CARGO_PKG_NAME").ok()?.replace('-', "_")));
+        let package = package.map(|package| quote!(in #package));
+        let title = self.title();
+        quote!(#title #package)
     }
 }
 
@@ -53,6 +67,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         root: attributes.root(),
         ident: &input.ident,
         name: renamed(&attributes, &plain(&input.ident), &input.ident),
+        package: attributes.package.clone(),
         attributes: &input.attrs,
         extended: attributes.has("extended"),
     };
@@ -120,7 +135,7 @@ fn structure(head: &Head<'_>, fields: &Fields) -> Result<TokenStream> {
     let fields = head
         .extended
         .then(|| extension.fields(&head.root, head.ident));
-    let table = extension.table(&head.root, &head.title(), head.ident);
+    let table = extension.table(&head.root, &head.full_title(), head.ident);
     Ok(quote!(#fields #table))
 }
 
@@ -222,7 +237,7 @@ fn union(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Result<Toke
         let (docs, row) = (docs(&variant.attrs), choice(variant, ty, &mut numbers)?);
         rows.push(quote!(#(#docs)* #row));
     }
-    let (root, title) = (&head.root, head.title());
+    let (root, title) = (&head.root, head.full_title());
     Ok(quote!(#root::union!(#title { #(#rows,)* ..#unknown });))
 }
 
@@ -236,6 +251,12 @@ pub(crate) fn choice(variant: &Variant, ty: &Type, numbers: &mut Numbers) -> Res
 }
 
 fn enumeration(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Result<TokenStream> {
+    if let Some(package) = &head.package {
+        return refuse(
+            package,
+            "an enum has no package; it is never in an `Any` by itself",
+        );
+    }
     let mut numbers = Numbers::from(0);
     let mut rows = Vec::new();
     for variant in variants {

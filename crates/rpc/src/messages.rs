@@ -75,7 +75,7 @@ pub(crate) fn thrown(
         details: vec![Any {
             type_name: format!("type.googleapis.com/{name}"),
             value: Bytes::copy_from_slice(value),
-            encoding: 0,
+            ..Any::default()
         }],
         status: status.with_execution(Execution::Finished),
     }

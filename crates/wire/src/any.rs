@@ -1,5 +1,7 @@
+mod contract;
+
 use crate::any_types::{self, AnyType, Registered};
-use crate::description::{Logical, Named, Type};
+use crate::description::{Incompatible, Logical, Named, Type, compare};
 use crate::{
     DecodeError, EncodeError, Encoding, Kind, Message, Reader, Value, Writer, message,
     read_message, write_message,
@@ -7,8 +9,8 @@ use crate::{
 use bytes::Bytes;
 use std::fmt;
 
-/// A message of any type: its name, its bytes, and their encoding. The first two fields are those of
-/// `google.protobuf.Any`, so that protobuf's libraries read one whose value is in protobuf.
+/// A message of any type: its name, its bytes, their encoding, and the contract that they are written by. The first two
+/// fields are those of `google.protobuf.Any`, so that protobuf's libraries read one whose value is in protobuf.
 ///
 /// ```
 /// use dovetail_wire::{Any, message};
@@ -34,12 +36,16 @@ pub struct Any {
     /// The encoding of the message, one of [`Any::ENCODINGS`]; 0 is protobuf, which is what an `Any` of
     /// protobuf's libraries has.
     pub encoding: i32,
+    /// The description of the type at the end that packed it: `docs/spec/encoding.md`, "Descriptions and fingerprints".
+    /// `None` where that end said nothing, as protobuf's libraries do.
+    pub contract: Option<Bytes>,
 }
 
 message!(Any [Any] {
     1 type_name as "type_url": String [implicit],
     2 value: Bytes [implicit],
     3 encoding: i32 [implicit],
+    4 contract: Option<Bytes>,
 });
 
 /// With the fields of the message in JSON, where its type is known.
@@ -78,13 +84,22 @@ impl Any {
         Encoding::ThriftJson,
     ];
 
-    /// A message under the name of its type, in Dovetail's tagged encoding, which carries every message.
+    /// A message under the full name of its type, in Dovetail's tagged encoding, which carries every message.
+    ///
+    /// With it goes the description of the type, some ten bytes for each field, so that [`unpack`](Any::unpack) notices a
+    /// type whose fields mean something else there.
     pub fn pack<M: Message + Value>(message: &M) -> Result<Self, EncodeError> {
-        Self::pack_in(Encoding::Tagged, M::NAME, message)
+        let name = match M::PACKAGE {
+            "" => M::NAME.to_owned(),
+            package => format!("{package}.{}", M::NAME),
+        };
+        Self::pack_in(Encoding::Tagged, &name, message)
     }
 
     /// A message in one of [`Any::ENCODINGS`], under a name that may say more than that of its type: protobuf's
     /// libraries want `type.googleapis.com/` in front of a full name.
+    ///
+    /// The description of the type goes with every encoding but protobuf, whose libraries have no field for it.
     pub fn pack_in<M: Message + Value>(
         encoding: Encoding,
         type_name: &str,
@@ -100,6 +115,10 @@ impl Any {
             type_name: type_name.to_owned(),
             value: encoding.to_bytes(message)?.into(),
             encoding: number as i32,
+            contract: match encoding {
+                Encoding::Protobuf => None,
+                _ => contract::of::<M>().map(Bytes::from_static),
+            },
         })
     }
 
@@ -137,13 +156,18 @@ impl Any {
         Self::ENCODINGS.get(number).copied()
     }
 
-    /// True where the name is that of this type, whatever package stands before it.
+    /// True where the name is that of this type. A package is compared where both the name and the type have one.
     pub fn is<M: Message>(&self) -> bool {
-        let rest = self.name().strip_suffix(M::NAME);
-        rest.is_some_and(|package| package.is_empty() || package.ends_with('.'))
+        let package = match self.name().strip_suffix(M::NAME) {
+            Some("") => return true,
+            Some(rest) => rest.strip_suffix('.'),
+            None => None,
+        };
+        package.is_some_and(|package| M::PACKAGE.is_empty() || M::PACKAGE == package)
     }
 
-    /// The message, if it is of this type.
+    /// The message, if it is of this type, and the contract that it was packed by does not contradict this type: fields
+    /// may be added, removed and renamed, but a field keeps its number and its type.
     pub fn unpack<M: Message + Value>(&self) -> Result<M, UnpackError> {
         if !self.is::<M>() {
             return Err(UnpackError::Type {
@@ -151,9 +175,22 @@ impl Any {
                 found: self.type_name.clone(),
             });
         }
+        self.compare_contract(contract::of::<M>())
+            .map_err(UnpackError::Contract)?;
         let encoding = self.encoding();
         let encoding = encoding.ok_or(UnpackError::Encoding(self.encoding))?;
         encoding.from_bytes(&self.value).map_err(UnpackError::Value)
+    }
+}
+
+impl Any {
+    /// Compares the description of a type with that of the end that packed the message, where both are there.
+    #[doc(hidden)]
+    pub fn compare_contract(&self, ours: Option<&[u8]>) -> Result<(), Incompatible> {
+        match (ours, &self.contract) {
+            (Some(ours), Some(theirs)) => compare(ours, theirs),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -168,6 +205,8 @@ pub enum UnpackError {
         /// The type that it has.
         found: String,
     },
+    /// The type is another one at the end that packed it.
+    Contract(Incompatible),
     /// Its encoding has a number without meaning.
     Encoding(i32),
     /// Its value is no message of its type.
@@ -183,6 +222,7 @@ impl fmt::Display for UnpackError {
                     "expected a value of the type {expected}, found {found:?}"
                 )
             }
+            Self::Contract(problem) => write!(f, "packed by another contract: {problem}"),
             Self::Encoding(number) => write!(f, "no encoding has the number {number}"),
             Self::Value(problem) => problem.fmt(f),
         }

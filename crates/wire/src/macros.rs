@@ -11,7 +11,7 @@
 /// a value that is zero or empty, `[expanded]` writes the numbers of a list one by one, and `[group]` writes messages as
 /// groups. Of the fields with `[oneof(1)]`, or another number, the last one that comes has a value. `..name` is the field
 /// that keeps unknown fields; without it
-/// they are dropped. A type name too can be followed by `as "name"`. Behind it, `[Name]` is for the types that
+/// they are dropped. A type name too can be followed by `as "name"`, and by `in "package"`. Behind it, `[Name]` is for the types that
 /// every contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
 ///
 /// ```
@@ -35,12 +35,13 @@
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? $(json $form:ident)? {
+    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $(in $package:literal)? $([$logical:ident])? $(json $form:ident)? {
         $($(#[doc = $field_doc:expr])* $id:literal $($field:ident).+ $(as $name:literal)?: $ty:ty $([$($attribute:ident $(($argument:literal))?),*])?,)*
         $(..$($unknown:ident).+)?
     }) => {
         impl $crate::Message for $type {
             const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
+            $(const PACKAGE: &'static str = $package;)?
             const FIELDS: &'static [$crate::Field<'static>] = &[
                 $($crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?)),*
             ];
@@ -231,7 +232,7 @@ macro_rules! message {
 /// ```
 #[macro_export]
 macro_rules! union {
-    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $([$logical:ident])? {
+    ($(#[doc = $doc:expr])* $type:ident $(as $wire_name:literal)? $(in $package:literal)? $([$logical:ident])? {
         $($(#[doc = $field_doc:expr])* $id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$($attribute:ident),*])?,)*
         ..$unknown:ident
     }) => {
@@ -243,6 +244,7 @@ macro_rules! union {
 
         impl $crate::Message for $type {
             const NAME: &'static str = $crate::wire_name!($type $($wire_name)?);
+            $(const PACKAGE: &'static str = $package;)?
             const FIELDS: &'static [$crate::Field<'static>] = &[
                 $($crate::field!($id, $variant $($name)?, $ty $(, $($attribute),*)?)),*
             ];

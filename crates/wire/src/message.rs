@@ -13,6 +13,8 @@ use crate::{
 pub trait Message: Default {
     /// The name in the contract.
     const NAME: &'static str;
+    /// The package in front of the name, where an [`Any`](crate::Any) holds the message; empty for none.
+    const PACKAGE: &'static str = "";
     /// The fields, in order of definition, inherited ones first.
     const FIELDS: &'static [Field<'static>];
 

@@ -316,6 +316,80 @@ fn packing() {
     assert!(matches!(other, UnpackError::Type { .. }));
 }
 
+/// Types of the same name at two ends: what `unpack` says of the second where the first is packed.
+mod versions {
+    macro_rules! version {
+        ($version:ident { $($id:literal $field:ident: $ty:ty,)* }) => {
+            pub(crate) mod $version {
+                #[derive(Clone, Debug, Default, PartialEq)]
+                pub(crate) struct Account { $(pub(crate) $field: $ty,)* }
+                dovetail_wire::message!(Account { $($id $field: $ty,)* });
+            }
+        };
+    }
+
+    version!(first { 1 balance: i32, 2 limit: i32, });
+    version!(swapped { 1 limit: i32, 2 balance: i32, });
+    version!(retyped { 1 balance: i32, 2 limit: String, });
+    version!(longer { 1 balance: i32, 2 limit: i32, 3 owner: Option<String>, });
+}
+
+#[test]
+fn versions_of_a_packed_type() {
+    use versions::{first, longer, retyped, swapped};
+
+    fn unpack<M: dovetail_wire::Message + Value>(any: &Any) -> Result<M, String> {
+        any.unpack().map_err(|why| why.to_string())
+    }
+    let value = first::Account {
+        balance: 1,
+        limit: 2,
+    };
+    for encoding in Any::ENCODINGS {
+        let packed = Any::pack_in(encoding, "Account", &value).unwrap();
+        if encoding.name() == Encoding::Protobuf.name() {
+            assert_eq!(packed.contract, None);
+            continue;
+        }
+        // However it travels, it keeps its contract.
+        let carriers = [
+            Encoding::Tagless,
+            Encoding::Tagged,
+            Encoding::Protobuf,
+            Encoding::ThriftBinary,
+            Encoding::ThriftCompact,
+            Encoding::Json,
+            Encoding::Msgpack,
+        ];
+        for carrier in carriers {
+            let bytes = carrier.to_bytes(&packed).unwrap();
+            let any: Any = carrier.from_bytes(&bytes.into()).unwrap();
+            let place = (encoding, carrier);
+            assert_eq!(unpack(&any), Ok(value.clone()), "{place:?}");
+            let more = unpack::<longer::Account>(&any);
+            assert_eq!(more.map(|more| (more.balance, more.limit)), Ok((1, 2)));
+            let why = unpack::<swapped::Account>(&any).unwrap_err();
+            assert_eq!(
+                why,
+                "packed by another contract: `Account.limit` is number 1 here and number 2 there",
+                "{place:?}"
+            );
+            let why = unpack::<retyped::Account>(&any).unwrap_err();
+            assert!(
+                why.contains("`Account.limit` is string here and i32 there"),
+                "{why}"
+            );
+        }
+    }
+    // A contract that is none.
+    let any = Any {
+        contract: Some(Bytes::from_static(b"no contract")),
+        ..Any::pack(&value).unwrap()
+    };
+    let why = unpack::<first::Account>(&any).unwrap_err();
+    assert!(why.contains("the description cannot be read"), "{why}");
+}
+
 proptest! {
     /// `prost-types` has the types that `protoc` comes with.
     #[test]

@@ -6,13 +6,14 @@ use super::output::{self, Context};
 use crate::{Contract, any};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use dovetail_schema::Type;
-use dovetail_wire::{Any, Dynamic};
+use dovetail_wire::{Any, Bytes, Dynamic};
 use serde_json::{Map, Value as Json, json};
 
 /// The names of what is no field of the message.
 const TYPE: &str = "@type";
 const ENCODING: &str = "@encoding";
 const VALUE: &str = "@value";
+const CONTRACT: &str = "@contract";
 
 /// A message of a type that the contract has is shown with its fields, any other one as base64.
 pub(super) fn any_to_json(contract: &Contract<'_>, value: &Any, left: usize) -> Json {
@@ -31,6 +32,10 @@ pub(super) fn any_to_json(contract: &Contract<'_>, value: &Any, left: usize) -> 
         _ => {
             let bytes = BASE64_STANDARD.encode(&value.value);
             object.insert(VALUE.to_owned(), json!(bytes));
+            if let Some(contract) = &value.contract {
+                let bytes = BASE64_STANDARD.encode(contract);
+                object.insert(CONTRACT.to_owned(), json!(bytes));
+            }
         }
     }
     Json::Object(object)
@@ -55,13 +60,12 @@ pub(super) fn any_from_json(contract: &Contract<'_>, json: &Json, left: usize) -
         let names: Vec<_> = Any::ENCODINGS.iter().map(|known| known.name()).collect();
         JsonError::new("an encoding that nobody knows").help(format!("one of {}", names.join(", ")))
     })?;
-    if let Some(Json::String(value)) = fields.remove(VALUE) {
-        let bytes = BASE64_STANDARD.decode(value);
-        let bytes = bytes.map_err(|e| JsonError::new(format!("{VALUE} is base64 text: {e}")))?;
+    if let Some(value) = base64(&mut fields, VALUE)? {
         return Ok(Any {
             type_name,
-            value: bytes.into(),
+            value,
             encoding: encoding as i32,
+            contract: base64(&mut fields, CONTRACT)?,
         });
     }
     let name = type_name.rsplit('/').next().unwrap_or(&type_name);
@@ -73,6 +77,16 @@ pub(super) fn any_from_json(contract: &Contract<'_>, json: &Json, left: usize) -
     let value = input::structure(contract, id, &fields, left)?;
     any::pack(contract, &type_name, encoding, id, &value)
         .ok_or_else(|| JsonError::new("the encoding cannot carry this message"))
+}
+
+/// A member that is text in base64, taken out.
+fn base64(fields: &mut Map<String, Json>, name: &str) -> Result<Option<Bytes>> {
+    let Some(Json::String(text)) = fields.remove(name) else {
+        return Ok(None);
+    };
+    let bytes = BASE64_STANDARD.decode(text);
+    let bytes = bytes.map_err(|e| JsonError::new(format!("{name} is base64 text: {e}")))?;
+    Ok(Some(bytes.into()))
 }
 
 /// Bytes and uuids are text in JSON, and come back as that.

@@ -302,6 +302,7 @@ pub fn any_value(schema: &'static Schema, ty: &Type, depth: usize) -> BoxedStrat
                     type_name,
                     value,
                     encoding,
+                    ..Any::default()
                 }))
             })
             .boxed(),

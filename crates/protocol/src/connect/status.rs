@@ -139,7 +139,7 @@ fn detail(object: &Dynamic) -> Option<Any> {
     Some(Any {
         type_name: format!("type.googleapis.com/{}", text("type")?),
         value: decode_base64(text("value")?.as_bytes())?,
-        encoding: 0,
+        ..Any::default()
     })
 }
 
@@ -157,7 +157,7 @@ mod tests {
         let detail = |name: &str| Any {
             type_name: format!("type.googleapis.com/{name}"),
             value: Bytes::from_static(b"\x0a\x01x"),
-            encoding: 0,
+            ..Any::default()
         };
         for (code, message, details, debug, expected) in [
             (Code::Cancelled, "", vec![], None, r#"{"code":"canceled"}"#),
@@ -196,7 +196,7 @@ mod tests {
         let detail = Any {
             type_name: "type.googleapis.com/shop.Refused".to_owned(),
             value: Bytes::from_static(b"\x0a\x01x"),
-            encoding: 0,
+            ..Any::default()
         };
         let executions = [Execution::NotStarted, Execution::Finished];
         for (code, execution) in Code::ALL.into_iter().zip(executions.into_iter().cycle()) {

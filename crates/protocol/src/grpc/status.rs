@@ -57,7 +57,7 @@ impl From<Detail> for Any {
         Any {
             type_name: detail.type_name,
             value: detail.value,
-            encoding: 0,
+            ..Any::default()
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
         let detail = Any {
             type_name: "type.googleapis.com/shop.Refused".to_owned(),
             value: Bytes::from_static(b"\x0a\x01x"),
-            encoding: 0,
+            ..Any::default()
         };
         use Execution::{Finished, NotStarted};
         for (message, details, execution, sent) in [
@@ -239,7 +239,7 @@ mod tests {
         let details = vec![Any {
             type_name: "a/b".to_owned(),
             value: Bytes::from_static(b"c"),
-            encoding: 0,
+            ..Any::default()
         }];
         let headers = Trailers::write(&Failure { status, details });
         let bytes = b"\x08\x02\x12\x01x\x1a\x08\x0a\x03a/b\x12\x01c";

@@ -340,7 +340,7 @@ impl Service for Talk {
                 let detail = Any {
                     type_name: "type.googleapis.com/a.B".to_owned(),
                     value: dovetail::Bytes::from_static(b"\x08\x01"),
-                    encoding: 0,
+                    ..Any::default()
                 };
                 let why = Status::new(Code::NotFound, text).with_details(vec![detail]);
                 Err::<String, _>(why)

@@ -64,7 +64,7 @@ impl fmt::Display for Incompatible {
             Self::Required { place, here: false } => {
                 write!(f, "{place} is unknown here and required there")
             }
-            Self::Malformed(problem) => write!(f, "a description that is none: {problem}"),
+            Self::Malformed(problem) => write!(f, "the description cannot be read: {problem}"),
         }
     }
 }

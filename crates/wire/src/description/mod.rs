@@ -184,6 +184,23 @@ pub fn describe(signature: &Signature<'_, Named>) -> Vec<u8> {
     describe_with(signature, Named::define)
 }
 
+/// The description of a type by itself: that of a method without a name and without parameters which returns it.
+pub fn describe_type<'a, N: Copy + Eq + Hash>(
+    ty: Type<N>,
+    define: impl Fn(N) -> Definition<'a, N>,
+) -> Vec<u8> {
+    let signature = Signature {
+        name: "",
+        oneway: false,
+        params: Vec::new(),
+        result: Some(ty),
+        exceptions: Vec::new(),
+        client_stream: None,
+        server_stream: None,
+    };
+    describe_with(&signature, define)
+}
+
 /// The description of a method. `define` says what the named types are.
 pub fn describe_with<'a, N: Copy + Eq + Hash>(
     signature: &Signature<'_, N>,

@@ -585,8 +585,8 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.budget.allocate(block(value.capacity()) + SHARED)?;
         Ok(Some(Any {
             value: value.into(),
-            encoding: 0,
             type_name,
+            ..Any::default()
         }))
     }
 

@@ -390,11 +390,14 @@ pub fn dynamic() -> impl Strategy<Value = Dynamic> {
 }
 
 pub fn rich() -> impl Strategy<Value = Rich> {
-    let any = (text(), blob(), 0..6).prop_map(|(type_name, value, encoding)| Any {
-        type_name,
-        value,
-        encoding,
-    });
+    let any = (text(), blob(), 0..6, option::of(blob())).prop_map(
+        |(type_name, value, encoding, contract)| Any {
+            type_name,
+            value,
+            encoding,
+            contract,
+        },
+    );
     let single = (instant(), local(), day(), span(), decimal(), any, dynamic());
     let many = (
         option::of(instant()),
