@@ -1,7 +1,7 @@
 use crate::array;
 use dovetail_schema::{
-    Field, IntFormat, JsonForm, Method, Presence, Schema, Sharing, Struct, StructKind, Type,
-    TypeId, TypeKind,
+    ArrayForm, Field, IntFormat, JsonForm, Method, Presence, Schema, Sharing, Struct, StructKind,
+    Type, TypeId, TypeKind,
 };
 use dovetail_wire::description::Logical;
 use dovetail_wire::{self as wire, Kind};
@@ -173,6 +173,7 @@ impl<'a> Table<'a> {
     fn push_type(&mut self, schema: &'a Schema, mut row: wire::Field<'a>, ty: &'a Type) {
         // A type without a shape is refused when its value is written; no peer can send one.
         row.kind = kind(schema, ty).unwrap_or(Kind::Struct);
+        row.element = element(schema, ty);
         self.wire.push(row);
         self.types.push(ty);
     }
@@ -234,6 +235,20 @@ pub(crate) fn logical(ty: &Type) -> Option<Logical> {
         Type::Dynamic => Logical::Dynamic,
         _ => return None,
     })
+}
+
+/// The shape of the elements of a list or set.
+fn element(schema: &Schema, ty: &Type) -> Option<Kind> {
+    match schema.resolve(ty) {
+        Type::List(item) | Type::Set(item) => kind(schema, item),
+        Type::Array(item, dimensions) => match ArrayForm::of(dimensions)? {
+            ArrayForm::Fixed(_, inside) | ArrayForm::List(inside) => {
+                array::kind(inside).or_else(|| kind(schema, item))
+            }
+            ArrayForm::Free(..) => None,
+        },
+        _ => None,
+    }
 }
 
 fn kind(schema: &Schema, ty: &Type) -> Option<Kind> {

@@ -1,9 +1,9 @@
 //! How a server says on a foreign wire that a call did not run: `docs/server.md`, "Whether a call ran", has the table.
 //!
-//! HTTP wires have the header [`HEADER`] with the value `not-started`, beside the status of the call. It is missing
-//! where the handler ran or may have run, and in the answers of other servers.
+//! HTTP wires have the header [`HEADER`] beside the status of the call, with one of the values below. It is missing where the
+//! handler ran or may have run, and in the answers of other servers.
 
-use crate::{Execution, Status};
+use crate::{Code, Execution, Status};
 
 /// The name of the header.
 pub(crate) const HEADER: &str = "dovetail-execution";
@@ -11,7 +11,21 @@ pub(crate) const HEADER: &str = "dovetail-execution";
 /// Its value for a call that did not run.
 pub(crate) const NOT_STARTED: &str = "not-started";
 
+/// Its value for a call that did not run because the server has to see its caller's contract first:
+/// `docs/spec/contract-header.md`.
+pub(crate) const UNDESCRIBED: &str = "undescribed";
+
 impl Status {
+    /// The refusal of a call whose caller is to send it again with the description of its contract.
+    #[cold]
+    pub(crate) fn asking_for_description() -> Self {
+        let what = "the server asks for the description of the caller's contract";
+        let mut status =
+            Status::new(Code::FailedPrecondition, what).with_execution(Execution::NotStarted);
+        status.ask_for_description();
+        status
+    }
+
     /// Returns whether the call did not run.
     pub(crate) fn is_not_started(&self) -> bool {
         matches!(self.execution(), Execution::NotSent | Execution::NotStarted)
@@ -19,7 +33,11 @@ impl Status {
 
     /// Returns the header of a failure whose call did not run.
     pub(crate) fn execution_header(&self) -> Option<(&'static str, &'static str)> {
-        self.is_not_started().then_some((HEADER, NOT_STARTED))
+        let value = match self.asks_for_description() {
+            true => UNDESCRIBED,
+            false => NOT_STARTED,
+        };
+        self.is_not_started().then_some((HEADER, value))
     }
 
     /// Takes from the value of the header whether the call ran.
@@ -28,6 +46,11 @@ impl Status {
         match header {
             Some(value) if value == NOT_STARTED.as_bytes() => {
                 self.with_execution(Execution::NotStarted)
+            }
+            Some(value) if value == UNDESCRIBED.as_bytes() => {
+                let mut status = self.with_execution(Execution::NotStarted);
+                status.ask_for_description();
+                status
             }
             _ => self,
         }

@@ -21,6 +21,19 @@ impl Headers {
         self.0.iter().rev().find(named).map(|(_, value)| &value[..])
     }
 
+    /// Removes a header, its name in any case; returns its last value.
+    pub fn remove(&mut self, name: &str) -> Option<Bytes> {
+        let mut removed = None;
+        self.0.retain_mut(|(key, value)| {
+            let named = key.eq_ignore_ascii_case(name);
+            if named {
+                removed = Some(std::mem::take(value));
+            }
+            !named
+        });
+        removed
+    }
+
     /// All of them, in the order in which they came.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0

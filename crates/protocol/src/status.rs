@@ -16,6 +16,7 @@ struct Inner {
     execution: Execution,
     message: Cow<'static, str>,
     details: Vec<Any>,
+    asks_for_description: bool,
 }
 
 /// The kind of failure, named as gRPC names it, so that one table serves all wires.
@@ -89,6 +90,7 @@ impl Status {
             execution: Execution::NotSent,
             message: message.into(),
             details: Vec::new(),
+            asks_for_description: false,
         }))
     }
 
@@ -119,6 +121,17 @@ impl Status {
     /// Messages that say more; see [`with_details`](Self::with_details).
     pub fn details(&self) -> &[Any] {
         &self.0.details
+    }
+
+    /// True for the refusal of a server that compares contracts: the call is to be sent again with the description of its
+    /// contract, which channels do by themselves.
+    #[doc(hidden)]
+    pub fn asks_for_description(&self) -> bool {
+        self.0.asks_for_description
+    }
+
+    pub(crate) fn ask_for_description(&mut self) {
+        self.0.asks_for_description = true;
     }
 
     /// The kind of failure.
@@ -216,6 +229,7 @@ impl fmt::Display for Status {
             execution,
             message,
             details: _,
+            asks_for_description: _,
         } = &*self.0;
         let by = match origin {
             Origin::Local => "",

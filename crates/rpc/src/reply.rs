@@ -133,7 +133,7 @@ impl<T: FieldValue, E: Exceptions> Table<T, E> {
 }
 
 const fn success<T: FieldValue>() -> Field<'static> {
-    Field::new(0, "success", T::KIND)
+    Field::new(0, "success", T::KIND).element(T::ELEMENT)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, Hash};
 
 impl<T: Value> Value for Vec<T> {
     const KIND: Kind = Kind::List;
+    const ELEMENT: Option<Kind> = Some(T::KIND);
 
     #[inline]
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
@@ -185,6 +186,7 @@ macro_rules! set {
             $(, $hasher: BuildHasher + Default)?
         > Value for $type<$element $(, $hasher)?> {
             const KIND: Kind = Kind::Set;
+            const ELEMENT: Option<Kind> = Some(<$element as Value>::KIND);
 
             fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
                 writer.begin_set($element::KIND, self.len())?;

@@ -66,6 +66,8 @@ pub struct Field<'a> {
     pub name: &'a str,
     /// The shape of the value.
     pub kind: Kind,
+    /// The shape of the elements of a list or set; `None` where that is not known.
+    pub element: Option<Kind>,
     /// True where a message without this field is refused.
     pub required: bool,
     /// For integers, for those in a list or set, and for the values of a map: how protobuf writes them.
@@ -93,6 +95,7 @@ impl<'a> Field<'a> {
             id,
             name,
             kind,
+            element: None,
             required: false,
             format: IntFormat::Varint,
             key_format: IntFormat::Varint,
@@ -132,6 +135,13 @@ impl<'a> Field<'a> {
     /// Writes the keys of the field's map in protobuf's `fixed` form.
     pub const fn fixed_key(mut self) -> Self {
         self.key_format = IntFormat::Fixed;
+        self
+    }
+
+    /// Says the shape of the elements.
+    #[doc(hidden)]
+    pub const fn element(mut self, element: Option<Kind>) -> Self {
+        self.element = element;
         self
     }
 

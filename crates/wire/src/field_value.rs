@@ -14,6 +14,9 @@ pub trait FieldValue: Default {
     /// The shape of the value.
     const KIND: Kind;
 
+    /// The shape of its elements, where it is a list or a set.
+    const ELEMENT: Option<Kind> = None;
+
     /// True where JSON's `null` is one of its values, and not the absence of one.
     const NULLABLE: bool = false;
 
@@ -131,6 +134,7 @@ pub(crate) fn leaves_out<'de, T: Value, R: Reader<'de> + ?Sized>(reader: &R) -> 
 
 impl<T: Value> FieldValue for T {
     const KIND: Kind = T::KIND;
+    const ELEMENT: Option<Kind> = T::ELEMENT;
     const NULLABLE: bool = T::NULLABLE;
 
     #[inline]
@@ -185,6 +189,7 @@ impl<T: Value> FieldValue for T {
 
 impl<T: Value> FieldValue for Option<T> {
     const KIND: Kind = T::KIND;
+    const ELEMENT: Option<Kind> = T::ELEMENT;
     const NULLABLE: bool = T::NULLABLE;
 
     #[inline]

@@ -633,7 +633,7 @@ macro_rules! field {
             $id,
             $crate::wire_name!($($field).+ $($name)?),
             <$ty as $crate::FieldValue>::KIND,
-        ).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute($($argument)?))*
+        ).element(<$ty as $crate::FieldValue>::ELEMENT).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute($($argument)?))*
     };
 }
 

@@ -16,6 +16,9 @@ pub trait Value: Default {
     /// Its shape.
     const KIND: Kind;
 
+    /// The shape of its elements, where it is a list or a set.
+    const ELEMENT: Option<Kind> = None;
+
     /// True where JSON's `null` is one of its values.
     const NULLABLE: bool = false;
 
@@ -327,6 +330,7 @@ impl<T: Value> Value for Arc<T> {
 
 impl<T: Value> Value for Box<T> {
     const KIND: Kind = T::KIND;
+    const ELEMENT: Option<Kind> = T::ELEMENT;
     const NULLABLE: bool = T::NULLABLE;
 
     #[inline]

@@ -275,6 +275,62 @@ fn all() -> impl Strategy<Value = theirs::All> {
     })
 }
 
+/// A message as a contract of protobuf has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Typed {
+    number: i32,
+    float: f32,
+    text: String,
+    inner: Option<ours::Inner>,
+    texts: Vec<String>,
+    unknown_fields: UnknownFields,
+}
+
+message!(Typed {
+    1 number: i32 [implicit],
+    2 float: f32 [implicit],
+    3 text: String [implicit],
+    4 inner: Option<ours::Inner>,
+    5 texts: Vec<String> [implicit],
+    ..unknown_fields
+});
+
+/// The same message as another version has it: each field has another type.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Retyped {
+    #[prost(string, tag = "1")]
+    number: String,
+    #[prost(double, tag = "2")]
+    float: f64,
+    #[prost(int64, tag = "3")]
+    text: i64,
+    #[prost(bool, tag = "4")]
+    inner: bool,
+    #[prost(int32, repeated, packed = "false", tag = "5")]
+    texts: Vec<i32>,
+}
+
+/// A reader keeps a field of another type, as one that it does not know.
+#[test]
+fn retyped_fields_stay_unknown() {
+    let retyped = Retyped {
+        number: "one".to_owned(),
+        float: 2.5,
+        text: -3,
+        inner: true,
+        texts: vec![51, 52],
+    };
+    let ours: Typed = protobuf::from_bytes(&retyped.encode_to_vec()).unwrap();
+    let unknown_fields = ours.unknown_fields.clone();
+    let nothing_else = Typed {
+        unknown_fields,
+        ..Typed::default()
+    };
+    assert_eq!(ours, nothing_else);
+    let passed_on = protobuf::to_bytes(&ours).unwrap();
+    assert_eq!(Retyped::decode(&passed_on[..]).unwrap(), retyped);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

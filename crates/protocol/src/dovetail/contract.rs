@@ -116,8 +116,12 @@ impl Description {
         Description { bytes, fingerprint }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    pub(crate) fn fingerprint(&self) -> [u8; 16] {
+        self.fingerprint
     }
 }
 

@@ -225,7 +225,7 @@ impl AnsweredMethods {
                 route,
                 tagless: false,
             },
-            Err(difference) => State::Refused(status::contradicting(&contract.method, &difference)),
+            Err(difference) => State::Refused(Status::contradicting(&contract.method, &difference)),
         };
         answer(slot, &answered.state, out);
         Ok(held)

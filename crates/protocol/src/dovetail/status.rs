@@ -92,10 +92,12 @@ pub(super) fn other_streams(method: &Name, ours: MethodKind, theirs: MethodKind)
     not_started(Status::new(Code::FailedPrecondition, what))
 }
 
-/// The contracts of a method contradict each other, this end has found.
-pub(super) fn contradicting(method: &Name, difference: &Incompatible) -> Status {
-    let what = format!("the contracts of `{method}` contradict each other: {difference}");
-    not_started(Status::new(Code::FailedPrecondition, what))
+impl Status {
+    /// The contracts of a method contradict each other, this end has found.
+    pub(crate) fn contradicting(method: &Name, difference: &Incompatible) -> Self {
+        let what = format!("the contracts of `{method}` contradict each other: {difference}");
+        not_started(Status::new(Code::FailedPrecondition, what))
+    }
 }
 
 /// True for a status that says so.

@@ -26,10 +26,11 @@
 //!
 //! Those from 11 on are fbthrift's.
 //!
-//! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the call did not run.
+//! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the call did not run, 2 where
+//! it did not run and the server asks for the description of the caller's contract (`docs/spec/contract-header.md`).
 
 use super::ProtocolError;
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Status, execution};
 use dovetail_wire::{Bytes, Encoding, Limits, message};
 
 /// A failure as Thrift sends it.
@@ -37,7 +38,7 @@ use dovetail_wire::{Bytes, Encoding, Limits, message};
 pub(crate) struct ApplicationException {
     message: Option<String>,
     r#type: Option<i32>,
-    /// [`NOT_STARTED`] where the call did not run.
+    /// [`NOT_STARTED`] or [`UNDESCRIBED`] where the call did not run.
     execution: Option<i32>,
 }
 
@@ -48,6 +49,7 @@ message!(ApplicationException as "TApplicationException" {
 });
 
 const NOT_STARTED: i32 = 1;
+const UNDESCRIBED: i32 = 2;
 
 const UNKNOWN: i32 = 0;
 const UNKNOWN_METHOD: i32 = 1;
@@ -69,7 +71,10 @@ impl From<&Status> for ApplicationException {
         ApplicationException {
             message: Some(format!("{}: {}", status.code(), status.message())),
             r#type: Some(r#type),
-            execution: status.is_not_started().then_some(NOT_STARTED),
+            execution: match status.asks_for_description() {
+                true => Some(UNDESCRIBED),
+                false => status.is_not_started().then_some(NOT_STARTED),
+            },
         }
     }
 }
@@ -98,12 +103,12 @@ impl From<&ProtocolError> for ApplicationException {
 
 impl From<ApplicationException> for Status {
     fn from(exception: ApplicationException) -> Self {
-        let not_started = exception.execution == Some(NOT_STARTED);
-        let status = said(exception);
-        match not_started {
-            true => status.with_execution(Execution::NotStarted),
-            false => status,
-        }
+        let header = match exception.execution {
+            Some(NOT_STARTED) => Some(execution::NOT_STARTED.as_bytes()),
+            Some(UNDESCRIBED) => Some(execution::UNDESCRIBED.as_bytes()),
+            _ => None,
+        };
+        said(exception).heed(header)
     }
 }
 

@@ -225,7 +225,9 @@ impl Channel {
             let mut retries = Retries::new(&self.options, method.idempotent);
             loop {
                 let result = O::Result::when_absent().is_none();
-                let call = self.open(method, &params, result, &nested).await?;
+                let call = self
+                    .open(method, &params, result, &nested, &retries)
+                    .await?;
                 let body = poll_fn(|context| call.poll_answer(context)).await;
                 if !self.tries_again(&mut retries, &body).await {
                     return Ok::<_, Status>((call, body));
@@ -273,7 +275,8 @@ impl Channel {
         let nested = Nested::here(&self.options)?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        in_time(limit, self.open(method, params, result, &nested))
+        let once = Retries::new(&self.options, false);
+        in_time(limit, self.open(method, params, result, &nested, &once))
             .await
             .unwrap_or_else(|_| Err(late()))
     }
@@ -286,9 +289,15 @@ impl Channel {
         params: &impl WriteParams,
         result: bool,
         nested: &Nested,
+        retries: &Retries<'_>,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
         let call = nested.call(self.outgoing(method, &params));
+        let headers = retries.headers(&call);
+        let call = Outgoing {
+            headers: &headers,
+            ..call
+        };
         #[cfg(feature = "grpc")]
         if let Shared::Http2(server) = &*self.shared {
             let connection = server.connection(&self.options).await?;
@@ -352,8 +361,8 @@ impl Channel {
     /// types are given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled with
     /// them: `"add(a, b)"`.
     ///
-    /// On Dovetail's own wire the server compares the types with its own before the first call, and refuses the call with
-    /// `FAILED_PRECONDITION` and the place where they differ.
+    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its own before the first call, and
+    /// refuses the call with `FAILED_PRECONDITION` and the place where they differ.
     pub async fn call_by_name<T: FieldValue>(
         &self,
         method: &str,
@@ -426,6 +435,11 @@ impl Channel {
         }
         let mut retries = Retries::new(&self.options, idempotent);
         loop {
+            let headers = retries.headers(&call);
+            let call = Outgoing {
+                headers: &headers,
+                ..call
+            };
             let answer = match &*self.shared {
                 #[cfg(feature = "grpc")]
                 Shared::Http2(server) => {

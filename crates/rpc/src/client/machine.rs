@@ -3,12 +3,11 @@
 use super::options::Options;
 use super::outgoing::Outgoing;
 use crate::objects::Transfer;
-use crate::{Code, Method, Status, Wire};
+use crate::{Code, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, Awaits, CallError, Connection, Contract, Description, Directory, Event, IncomingCall,
-    MethodKey, MethodKind, OutgoingCall, Role, Target,
+    self, Awaits, CallError, Connection, Directory, Event, IncomingCall, OutgoingCall, Role, Target,
 };
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
@@ -174,25 +173,7 @@ impl Machine {
                 .map(|id| id.map(u64::from))
                 .map_err(|error| unencodable(call.name, &error)),
             Machine::Dovetail { machine, service } => {
-                let address = |method| std::ptr::from_ref::<Method>(method).addr();
-                let key = match (call.method, call.object) {
-                    (Some(method), None) => MethodKey::Address(address(method)),
-                    (Some(method), Some(object)) => MethodKey::OfObject {
-                        method: address(method),
-                        service: std::ptr::from_ref(object.service).addr(),
-                    },
-                    (None, _) => match call.types {
-                        Some(types) => MethodKey::Typed {
-                            method: Name::new(call.name),
-                            types: types as usize,
-                        },
-                        None => MethodKey::Name(Name::new(call.name)),
-                    },
-                };
-                let service = || match call.object {
-                    Some(object) => Name::new(object.service.name),
-                    None => service.clone(),
-                };
+                let key = call.key();
                 let outgoing = OutgoingCall {
                     plain: call.compress == Some(false),
                     method: &key,
@@ -202,19 +183,7 @@ impl Machine {
                     promise: call.promise.is_some(),
                     awaits: objects.as_deref().map(|objects| objects as &dyn Awaits),
                 };
-                let contract = || {
-                    Arc::new(match call.method {
-                        Some(method) => method.contract(service()),
-                        None => Contract {
-                            service: service(),
-                            method: Name::new(call.name),
-                            kind: MethodKind::new(call.oneway, false, false),
-                            description: call.types.map(|types| {
-                                Description::new(types().description(call.name, call.oneway))
-                            }),
-                        },
-                    })
-                };
+                let contract = || Arc::new(call.contract(|| service.clone()));
                 let numbers = objects
                     .clone()
                     .map(|objects| objects as Arc<dyn ObjectNumbers>);

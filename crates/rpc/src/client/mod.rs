@@ -1,6 +1,7 @@
 //! Clients: a channel to one server, blocking or async, shared by any number of callers.
 
 pub mod blocking;
+mod contracts;
 mod dial;
 mod failures;
 mod machine;

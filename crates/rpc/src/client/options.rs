@@ -1,3 +1,4 @@
+use super::contracts::Contracts;
 use super::recycled::Recycled;
 use super::security::Security;
 use crate::Wire;
@@ -41,6 +42,8 @@ pub(crate) struct Options {
     pub(crate) inherits: bool,
     /// Shared by all handles of a channel.
     pub(crate) recycled: Arc<Recycled>,
+    /// Shared by all handles of a channel.
+    pub(crate) contracts: Arc<Contracts>,
     /// What this end serves to the other one.
     pub(crate) local: Option<crate::server::Local>,
     /// The server is in this process.
@@ -106,6 +109,7 @@ impl Default for Options {
             backoff: Backoff::default(),
             headers: Headers::new(),
             recycled: Arc::default(),
+            contracts: Arc::default(),
             local: None,
             #[cfg(feature = "async")]
             process: None,

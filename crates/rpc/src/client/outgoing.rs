@@ -3,7 +3,8 @@
 use super::ReadObjects;
 use crate::objects::{Remote, Slot};
 use crate::{Method, MethodTypes, ServiceDescriptor};
-use dovetail_protocol::Headers;
+use dovetail_protocol::dovetail::{Contract, Description, MethodKey, MethodKind};
+use dovetail_protocol::{Headers, Name};
 use std::time::Duration;
 
 /// A call to be sent.
@@ -26,6 +27,46 @@ pub(crate) struct Outgoing<'a, P> {
     pub(crate) read: Option<ReadObjects>,
     /// What the call is to return, where others are addressed to it before.
     pub(crate) promise: Option<&'a Slot>,
+}
+
+impl<P> Outgoing<'_, P> {
+    /// The key of its method.
+    pub(super) fn key(&self) -> MethodKey {
+        let address = |method| std::ptr::from_ref::<Method>(method).addr();
+        match (self.method, self.object) {
+            (Some(method), None) => MethodKey::Address(address(method)),
+            (Some(method), Some(object)) => MethodKey::OfObject {
+                method: address(method),
+                service: std::ptr::from_ref(object.service).addr(),
+            },
+            (None, _) => match self.types {
+                Some(types) => MethodKey::Typed {
+                    method: Name::new(self.name),
+                    types: types as usize,
+                },
+                None => MethodKey::Name(Name::new(self.name)),
+            },
+        }
+    }
+
+    /// The contract of its method, as one of this service.
+    pub(super) fn contract(&self, service: impl FnOnce() -> Name) -> Contract {
+        let service = match self.object {
+            Some(object) => Name::new(object.service.name),
+            None => service(),
+        };
+        match self.method {
+            Some(method) => method.contract(service),
+            None => Contract {
+                service,
+                method: Name::new(self.name),
+                kind: MethodKind::new(self.oneway, false, false),
+                description: self
+                    .types
+                    .map(|types| Description::new(types().description(self.name, self.oneway))),
+            },
+        }
+    }
 }
 
 /// An object that is called, as an object of this service.

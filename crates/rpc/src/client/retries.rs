@@ -1,5 +1,8 @@
 use super::options::Options;
+use super::outgoing::Outgoing;
 use crate::{Code, Execution, Status, clock};
+use dovetail_protocol::Headers;
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -10,6 +13,8 @@ pub(super) struct Retries<'a> {
     idempotent: bool,
     /// It is not tried again after it may have run twice.
     spent: bool,
+    /// A server has asked for the description of its contract.
+    describes: bool,
     /// The first refusal of a call that a server did not start, and how many there were.
     refused: Option<(Instant, u32)>,
 }
@@ -20,13 +25,26 @@ impl<'a> Retries<'a> {
             options,
             idempotent,
             spent: false,
+            describes: false,
             refused: None,
         }
+    }
+
+    /// Returns the headers of an attempt, with that of the method's contract where the wire has headers.
+    pub(super) fn headers<'c, P>(&self, call: &Outgoing<'c, P>) -> Cow<'c, Headers> {
+        let Options {
+            contracts, wire, ..
+        } = self.options;
+        contracts.headers(*wire, call, self.describes)
     }
 
     /// Returns the pause before another attempt; `None` where that could do harm, or is of no use any longer. A call that
     /// was not sent was stopped by the end of another call's connection, so callers do not go round in circles.
     pub(super) fn pause(&mut self, status: &Status) -> Option<Duration> {
+        if status.asks_for_description() && !self.describes {
+            self.describes = true;
+            return Some(Duration::ZERO);
+        }
         if status.code() != Code::Unavailable {
             return None;
         }

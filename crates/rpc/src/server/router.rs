@@ -2,12 +2,12 @@ use crate::incoming::Target;
 use crate::objects::reach;
 use crate::web::Spelling;
 use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
-use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{Contract, Directory};
+use dovetail_protocol::{CallerContract, KnownContracts, Name};
 use dovetail_wire::spelling;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Finds the handler of a call.
 pub(crate) struct Router {
@@ -26,6 +26,25 @@ struct Entry {
     route: Route,
     /// Made when the first caller asks.
     contract: OnceLock<Arc<Contract>>,
+    /// Contracts of callers on foreign wires.
+    known: Mutex<KnownContracts>,
+}
+
+impl Entry {
+    fn contract(&self) -> &Arc<Contract> {
+        let contract = || Arc::new(self.route.method.contract(Name::default()));
+        self.contract.get_or_init(contract)
+    }
+
+    fn compare(&self, header: &[u8]) -> Result<(), Status> {
+        let theirs = CallerContract::read(header)?;
+        let ours = self.contract();
+        if theirs.equals(ours) {
+            return Ok(());
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.compare(ours, theirs)
+    }
 }
 
 /// The index of a method's entry, and the spelling of its name.
@@ -34,6 +53,8 @@ type Place = (usize, Spelling);
 /// The way to a handler.
 #[derive(Clone, Copy)]
 pub(super) struct Route {
+    /// Its index among the entries.
+    entry: usize,
     service: usize,
     pub(super) descriptor: &'static ServiceDescriptor,
     pub(super) number: usize,
@@ -74,6 +95,7 @@ impl Router {
                 }
                 unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
+                    entry: entries.len(),
                     service,
                     descriptor,
                     number,
@@ -83,6 +105,7 @@ impl Router {
                 entries.push(Entry {
                     route,
                     contract: OnceLock::new(),
+                    known: Mutex::default(),
                 });
             }
         }
@@ -105,13 +128,18 @@ impl Router {
             Target::Route(number) => (*number, Spelling::Contract),
             Target::Nothing => return Err(unknown("nothing is called".to_owned())),
         };
-        let entry = self.entries.get(number);
-        entry
-            .map(|entry| Route {
-                spelling,
-                ..entry.route
-            })
-            .ok_or_else(|| unknown("no such method here".to_owned()))
+        let missing = || unknown("no such method here".to_owned());
+        let entry = self.entries.get(number).ok_or_else(missing)?;
+        Ok(Route {
+            spelling,
+            ..entry.route
+        })
+    }
+
+    /// Compares the contract of a method with that of a caller, whose call has this header. The error refuses the call.
+    pub(super) fn compare(&self, route: &Route, header: &[u8]) -> Result<(), Status> {
+        let entry = self.entries.get(route.entry);
+        entry.map_or(Ok(()), |entry| entry.compare(header))
     }
 
     fn place(&self, service: Option<&str>, method: &str) -> Result<Place, Status> {
@@ -137,12 +165,7 @@ impl Directory for Router {
     fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
         let service = (!service.is_empty()).then_some(service);
         let (number, _) = self.place(service, method)?;
-        let entry = &self.entries[number];
-        let contract = entry.contract.get_or_init(|| {
-            let method = entry.route.method;
-            Arc::new(method.contract(Name::default()))
-        });
-        Ok((number, contract.clone()))
+        Ok((number, self.entries[number].contract().clone()))
     }
 }
 

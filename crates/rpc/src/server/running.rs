@@ -9,6 +9,7 @@ use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::objects::{self, ObjectMethod, no_object};
 use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status, clock};
+use dovetail_protocol::CONTRACT_HEADER;
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
 use std::future::{pending, ready};
@@ -42,7 +43,10 @@ impl Shared {
         }
         let found = match call.target {
             Target::Nothing => return self.refuse(&call, &nothing(), buffer),
-            _ => self.find(&call, &caller),
+            _ => {
+                let contract = call.headers.remove(CONTRACT_HEADER);
+                self.find(&call, &caller, contract.as_deref())
+            }
         };
         match found {
             Ok(found) if call.deadline.is_none_or(|deadline| deadline > clock::now()) => {
@@ -54,7 +58,11 @@ impl Shared {
                 self.refuse(&call, &status, buffer)
             }
             Err(status) => {
-                count(&self.counters.unknown_methods);
+                match status.code() {
+                    Code::FailedPrecondition if status.asks_for_description() => {}
+                    Code::FailedPrecondition => count(&self.counters.contradicting_calls),
+                    _ => count(&self.counters.unknown_methods),
+                }
                 self.refuse(&call, &status, buffer)
             }
         }
@@ -80,7 +88,12 @@ impl Shared {
         self.refuse(call, &status, buffer)
     }
 
-    fn find(&self, call: &Incoming, caller: &Caller) -> Result<Found, Status> {
+    fn find(
+        &self,
+        call: &Incoming,
+        caller: &Caller,
+        contract: Option<&[u8]>,
+    ) -> Result<Found, Status> {
         let of_objects = match call.target {
             Target::Route(route @ objects::ROUTES..) => {
                 caller.objects().and_then(|objects| objects.method(route))
@@ -88,7 +101,11 @@ impl Shared {
             _ => None,
         };
         let method = match (of_objects, &call.object) {
-            (None, None) => return self.router.find(&call.target).map(Found::Service),
+            (None, None) => {
+                let route = self.router.find(&call.target)?;
+                contract.map_or(Ok(()), |header| self.router.compare(&route, header))?;
+                return Ok(Found::Service(route));
+            }
             (None, Some(_)) => {
                 let route = self.router.find(&call.target)?;
                 ObjectMethod {

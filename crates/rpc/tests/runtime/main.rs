@@ -15,6 +15,8 @@ mod clients;
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
 mod concurrency;
+#[cfg(all(feature = "grpc", feature = "macros"))]
+mod contracts;
 mod cuts;
 mod drain;
 #[cfg(all(

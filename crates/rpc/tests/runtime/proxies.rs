@@ -10,6 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 descriptor!(static PEER = "Peer" {
     peer() -> String [idempotent];
@@ -103,6 +105,8 @@ fn the_longest_idle_makes_room() {
             .collect();
         for stream in &idle {
             assert!(said(stream, b"").contains("127.0.0"), "{model:?}");
+            // On a busy machine a thread may find out later than the next one that it has nothing to do.
+            thread::sleep(Duration::from_millis(50));
         }
         let refused = said(from(&running, "127.0.0.9"), b"");
         assert!(refused.contains("has 4 connections"), "{model:?}");

@@ -10,6 +10,7 @@ where
     [T; N]: Default,
 {
     const KIND: Kind = Kind::List;
+    const ELEMENT: Option<Kind> = Some(T::KIND);
 
     #[inline]
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {

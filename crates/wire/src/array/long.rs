@@ -113,6 +113,7 @@ impl<T: Clone + Default + Ord, const N: usize> Ord for LongArray<T, N> {
 /// As an array that stands in its struct.
 impl<T: Value, const N: usize> Value for LongArray<T, N> {
     const KIND: Kind = Kind::List;
+    const ELEMENT: Option<Kind> = Some(T::KIND);
 
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
         const { assert!(N > 0, "every value takes a byte") };

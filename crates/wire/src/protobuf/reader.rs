@@ -535,8 +535,10 @@ fn fits(field: &Field<'_>, wire: u8) -> bool {
     match field.kind {
         _ if field.native => false,
         _ if field.group => wire == GROUP,
-        // What the elements are is known only where they are read.
-        Kind::List | Kind::Set => !matches!(wire, GROUP | END_GROUP),
+        Kind::List | Kind::Set => match field.element {
+            Some(element) => wire == DELIMITED || wire_type(element, field.format) == wire,
+            None => !matches!(wire, GROUP | END_GROUP),
+        },
         kind => wire_type(kind, field.format) == wire,
     }
 }

@@ -250,7 +250,7 @@ impl Channel {
         let params = (&params, method.params);
         let nested = Nested::here(&self.options)?;
         let limit = nested.limit(self.options.timeout);
-        self.retry(false, limit, |connection, deadline| {
+        self.retry(false, limit, |connection, deadline, _| {
             let remote = Remote::promised(connection.link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
@@ -364,8 +364,8 @@ impl Channel {
     /// types are given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled with
     /// them: `"add(a, b)"`.
     ///
-    /// On Dovetail's own wire the server compares the types with its own before the first call, and refuses the call with
-    /// `FAILED_PRECONDITION` and the place where they differ.
+    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its own before the first call, and
+    /// refuses the call with `FAILED_PRECONDITION` and the place where they differ.
     pub fn call_by_name<T: FieldValue>(
         &self,
         method: &str,
@@ -425,8 +425,14 @@ impl Channel {
         }
         let nested = Nested::here(&self.options)?;
         let limit = nested.limit(self.options.timeout);
-        self.retry(idempotent, limit, |connection, deadline| {
-            connection.call(nested.call(call), limit, deadline)
+        let call = nested.call(call);
+        self.retry(idempotent, limit, |connection, deadline, retries| {
+            let headers = retries.headers(&call);
+            let call = Outgoing {
+                headers: &headers,
+                ..call
+            };
+            connection.call(call, limit, deadline)
         })
     }
 
@@ -436,13 +442,13 @@ impl Channel {
         &self,
         idempotent: bool,
         limit: Duration,
-        attempt: impl Fn(Connection, Instant) -> Result<R, Status>,
+        attempt: impl Fn(Connection, Instant, &Retries<'_>) -> Result<R, Status>,
     ) -> Result<R, Status> {
         let mut now = Instant::now();
         let deadline = now + limit;
         let mut retries = Retries::new(&self.options, idempotent);
         loop {
-            let result = attempt(self.connection(now)?, deadline);
+            let result = attempt(self.connection(now)?, deadline, &retries);
             if !self.tries_again(&mut retries, &result, deadline) {
                 return result;
             }
