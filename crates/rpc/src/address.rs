@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Where a server listens and a client connects.
@@ -19,11 +19,15 @@ pub enum Address {
     /// `tls://host:port`: TLS over TCP. A server takes nothing else there; it and its clients need the crate's feature
     /// `tls`.
     Tls(String),
-    /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer.
+    /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer. `unix:@name` has no file, but a name in
+    /// Linux's abstract namespace, behind a zero byte in the path here; a file whose name begins so is `unix:./@name`.
     Unix(PathBuf),
-    /// `shm:/path`, for clients: shared memory with the server that listens on this Unix socket. Linux only.
+    /// `shm:/path` or `shm:@name`, for clients: shared memory with the server that listens on this Unix socket. Linux only.
     Shm(PathBuf),
 }
+
+/// Names of meeting points begin so.
+pub(crate) const MEETING: &str = "dovetail-";
 
 impl Address {
     /// Where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
@@ -47,7 +51,7 @@ impl Address {
 
     /// A name in the abstract namespace begins with a zero byte.
     fn meeting_name(number: u128) -> PathBuf {
-        format!("\0dovetail-{number:032x}").into()
+        format!("\0{MEETING}{number:032x}").into()
     }
 }
 
@@ -71,9 +75,15 @@ impl FromStr for Address {
         for (prefix, address) in kinds {
             if let Some(path) = text.strip_prefix(prefix) {
                 let path = path.strip_prefix("//").unwrap_or(path);
-                return (!path.is_empty())
-                    .then(|| address(PathBuf::from(path)))
-                    .ok_or_else(error);
+                let path = match path.strip_prefix('@') {
+                    Some("") => return Err(error()),
+                    Some(name) => format!("\0{name}"),
+                    None => path.to_owned(),
+                };
+                return match path.is_empty() {
+                    true => Err(error()),
+                    false => Ok(address(path.into())),
+                };
             }
         }
         let (place, address) = match text.strip_prefix("tls://") {
@@ -96,8 +106,21 @@ impl fmt::Display for Address {
         match self {
             Address::Tcp(place) => write!(f, "tcp://{place}"),
             Address::Tls(place) => write!(f, "tls://{place}"),
-            Address::Unix(path) => write!(f, "unix:{}", path.display()),
-            Address::Shm(path) => write!(f, "shm:{}", path.display()),
+            Address::Unix(path) => write!(f, "unix:{}", Place(path)),
+            Address::Shm(path) => write!(f, "shm:{}", Place(path)),
+        }
+    }
+}
+
+/// The place of a Unix socket, as an address has it.
+struct Place<'a>(&'a Path);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.0.display();
+        match path.to_string().strip_prefix('\0') {
+            Some(name) => write!(f, "@{name}"),
+            None => write!(f, "{path}"),
         }
     }
 }
@@ -106,7 +129,7 @@ impl fmt::Display for ParseAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no address; write tcp://127.0.0.1:9090, tls://host:9090, unix:/path/to/socket or shm:/path/to/socket",
+            "`{}` is no address; write tcp://127.0.0.1:9090, tls://host:9090, unix:/path/to/socket, unix:@name or shm:/path/to/socket",
             self.text
         )
     }

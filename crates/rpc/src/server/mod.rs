@@ -57,6 +57,7 @@ use hosts::Hosts;
 use room::Entry;
 use shared::Shared;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -338,7 +339,7 @@ impl Server {
         self
     }
 
-    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`, or `tls://127.0.0.1:9090`, where TLS alone is taken.
+    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`, `unix:@name`, or `tls://127.0.0.1:9090`, where TLS alone is taken.
     /// Clients can connect from now on; they are answered once the server has started.
     pub fn listen(mut self, address: &str) -> io::Result<Self> {
         let address: Address = address
@@ -353,6 +354,14 @@ impl Server {
             io::Error::new(e.kind(), format!("cannot listen on {address}: {e}{hint}"))
         })?;
         self.sockets.push(listener);
+        Ok(self)
+    }
+
+    /// Listens on a socket that is open already: a [`TcpListener`](std::net::TcpListener) or
+    /// [`UnixListener`](std::os::unix::net::UnixListener) of the standard library, or a descriptor that a supervisor such as systemd hands
+    /// over. The server leaves it open for the next process when it goes down: connections that it has not accepted wait there.
+    pub fn listen_on(mut self, socket: impl Into<OwnedFd>) -> io::Result<Self> {
+        self.sockets.push(SocketListener::adopt(socket)?);
         Ok(self)
     }
 

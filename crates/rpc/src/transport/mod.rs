@@ -14,6 +14,7 @@ mod ready;
 mod receiver;
 mod shm;
 mod socket;
+mod socket_listener;
 mod spare;
 mod tls;
 
@@ -30,9 +31,9 @@ pub use presence::Presence;
 pub use program::Program;
 pub(crate) use receiver::Receiver;
 pub(crate) use shm::meet;
-#[cfg(feature = "async")]
+pub use socket::Socket;
 pub(crate) use socket::describe;
-pub use socket::{Socket, SocketListener};
+pub use socket_listener::SocketListener;
 #[cfg(feature = "async")]
 pub(crate) use tls::AsyncTls;
 #[cfg(feature = "tls")]

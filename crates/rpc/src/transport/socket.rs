@@ -1,4 +1,4 @@
-use super::{Connector, Listener, Presence, Stream, TlsConnector, Wait, ready, shm, spare};
+use super::{Connector, Presence, Stream, TlsConnector, Wait, ready, shm, spare};
 use crate::Address;
 use crate::tls::ClientTls;
 use bytes::BytesMut;
@@ -9,18 +9,12 @@ use socket2::{SockAddr, Type};
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a blocking receive waits before it gives way to `poll`, which knows the deadline: most receives
 /// thus take one system call in place of three.
 const BLOCKS: Duration = Duration::from_secs(1);
-
-/// How long those that have begun to connect are waited for before a listening socket is closed.
-#[cfg(target_os = "linux")]
-const HANDSHAKE: Duration = Duration::from_millis(5);
 
 /// A TCP or Unix socket.
 #[derive(Debug)]
@@ -228,173 +222,13 @@ pub(super) fn unreachable(mut failures: Vec<(Option<SocketAddr>, io::Error)>) ->
     io::Error::new(kind.unwrap_or(io::ErrorKind::Other), said.join("; "))
 }
 
-fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
+pub(super) fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
     Ok(match address {
         Address::Unix(path) | Address::Shm(path) => vec![SockAddr::unix(path)?],
         Address::Tcp(place) | Address::Tls(place) => {
             place.to_socket_addrs()?.map(SockAddr::from).collect()
         }
     })
-}
-
-/// A listening TCP or Unix socket.
-#[derive(Debug)]
-pub struct SocketListener {
-    socket: socket2::Socket,
-    address: Address,
-    closed: AtomicBool,
-    /// Those that had connected before it was closed, and nobody had accepted.
-    late: Mutex<Vec<Accepted>>,
-}
-
-const ONLY_CLIENTS: &str =
-    "clients connect to shm:…; a server listens on unix:… and takes shared memory there";
-
-type Accepted = (socket2::Socket, SockAddr);
-
-impl SocketListener {
-    /// Listens. A Unix socket that nobody listens on is replaced.
-    pub fn bind(address: &Address) -> io::Result<Self> {
-        let mut failures = Vec::new();
-        for place in resolve(address)? {
-            match Self::bind_to(&place, address) {
-                Ok(listener) => return Ok(listener),
-                Err(error) => failures.push((place.as_socket(), error)),
-            }
-        }
-        Err(unreachable(failures))
-    }
-
-    fn bind_to(place: &SockAddr, address: &Address) -> io::Result<Self> {
-        let socket = socket2::Socket::new(place.domain(), Type::STREAM, None)?;
-        match address {
-            Address::Tcp(_) | Address::Tls(_) => socket.set_reuse_address(true)?,
-            Address::Unix(path) => remove_stale(path)?,
-            Address::Shm(_) => {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, ONLY_CLIENTS));
-            }
-        }
-        socket.bind(place)?;
-        socket.listen(4096)?;
-        let address = match (address, socket.local_addr()?.as_socket()) {
-            (Address::Tls(_), Some(bound)) => Address::Tls(bound.to_string()),
-            (_, Some(bound)) => Address::Tcp(bound.to_string()),
-            (address, None) => address.clone(),
-        };
-        Ok(SocketListener {
-            socket,
-            address,
-            closed: AtomicBool::new(false),
-            late: Mutex::default(),
-        })
-    }
-
-    fn late(&self) -> MutexGuard<'_, Vec<Accepted>> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The address, with the real port.
-    pub fn local(&self) -> &Address {
-        &self.address
-    }
-
-    /// Those that had connected before it was closed, and nobody has accepted.
-    #[cfg(feature = "async")]
-    pub(crate) fn take_late(&self) -> Vec<Accepted> {
-        std::mem::take(&mut *self.late())
-    }
-
-    /// Wakes `accept`, on Linux for TCP and for Unix sockets. A TCP socket resets what nobody has accepted.
-    fn shut_down(&self) {
-        let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
-    }
-
-    /// Lets nobody begin to connect: whoever tries finds, when it tries again, a closed socket or the next server.
-    /// Those that connect in the last moment would be reset otherwise.
-    #[cfg(target_os = "linux")]
-    fn drop_arrivals(&self) {
-        use socket2::SockFilter;
-        // Classic BPF (`linux/bpf_common.h`) over the segment: keeps it unless it has the flag SYN (RFC 9293, 3.1).
-        let program = [
-            SockFilter::new(0x30, 0, 0, 13),       // load the byte with the flags
-            SockFilter::new(0x45, 0, 1, 0x02),     // SYN?
-            SockFilter::new(0x06, 0, 0, 0),        // keep nothing
-            SockFilter::new(0x06, 0, 0, u32::MAX), // keep all
-        ];
-        if self.socket.attach_filter(&program).is_ok() {
-            std::thread::sleep(HANDSHAKE);
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn drop_arrivals(&self) {}
-
-    /// Another handle of the same listening socket, for another event loop.
-    #[cfg(feature = "async")]
-    pub(crate) fn handle(&self) -> io::Result<socket2::Socket> {
-        self.socket.try_clone()
-    }
-}
-
-/// Removes a socket file that nobody listens on.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    match std::os::unix::net::UnixStream::connect(path) {
-        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-        _ => Ok(()),
-    }
-}
-
-impl Listener for SocketListener {
-    fn accept(&self) -> io::Result<Option<Arc<dyn Stream>>> {
-        loop {
-            let (socket, peer) = match self.socket.accept() {
-                Ok(accepted) => accepted,
-                Err(_) if self.closed.load(Ordering::SeqCst) => match self.late().pop() {
-                    Some(late) => late,
-                    None => return Ok(None),
-                },
-                Err(e) => return Err(e),
-            };
-            let peer = peer.as_socket();
-            if peer.is_none() && !shm::admits(&socket) {
-                continue;
-            }
-            let socket = Socket::new(socket, describe(peer))?;
-            return Ok(Some(match peer {
-                Some(_) => Arc::new(socket),
-                None => shm::visitor(socket),
-            }));
-        }
-    }
-
-    fn close(&self) {
-        // Whoever accepts finds those that are late once all of them are there.
-        let mut late = self.late();
-        self.closed.store(true, Ordering::SeqCst);
-        match self.address {
-            Address::Tcp(_) | Address::Tls(_) => self.drop_arrivals(),
-            _ => self.shut_down(),
-        }
-        // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.
-        if self.socket.set_nonblocking(true).is_ok() {
-            late.extend(std::iter::from_fn(|| self.socket.accept().ok()));
-        }
-        drop(late);
-        self.shut_down();
-    }
-
-    fn address(&self) -> String {
-        self.address.to_string()
-    }
-}
-
-impl Drop for SocketListener {
-    fn drop(&mut self) {
-        if let Address::Unix(path) = &self.address {
-            // Best effort: the next server replaces it otherwise.
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 /// A peer's address for people; clients of Unix sockets have none.

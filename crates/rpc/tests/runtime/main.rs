@@ -3,6 +3,8 @@
 
 mod fixture;
 
+#[cfg(target_os = "linux")]
+mod addresses;
 #[cfg(feature = "async")]
 mod async_streams;
 #[cfg(feature = "async")]

@@ -2,6 +2,7 @@
 //! can reach who are in the server's network namespace.
 
 use crate::Address;
+use crate::address::MEETING;
 use crate::transport::SocketListener;
 use dovetail_shm::Credentials;
 use std::fs::File;
@@ -24,17 +25,33 @@ pub(super) fn is_abstract(path: &Path) -> bool {
     path.as_os_str().as_bytes().starts_with(b"\0")
 }
 
-/// True for a socket that was accepted where those meet who came by TCP.
-pub(super) fn is_met(socket: BorrowedFd<'_>) -> io::Result<bool> {
-    let address = socket2::SockRef::from(&socket).local_addr()?;
-    Ok(address.as_abstract_namespace().is_some())
+/// The kind of name under which a Unix socket was accepted.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Name {
+    /// A file, whose permissions say who may connect.
+    File,
+    /// An abstract name, which everybody may call.
+    Abstract,
+    /// A [meeting point](meet) of those who came by TCP.
+    Meeting,
+}
+
+impl Name {
+    pub(super) fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        let address = socket2::SockRef::from(&socket).local_addr()?;
+        Ok(match address.as_abstract_namespace() {
+            None => Name::File,
+            Some(name) if name.starts_with(MEETING.as_bytes()) => Name::Meeting,
+            Some(_) => Name::Abstract,
+        })
+    }
 }
 
 /// False for a stranger where those meet who came by TCP. Asked before anything is said: who was told yes would rely on
 /// it.
 pub(crate) fn admits(socket: &impl AsFd) -> bool {
     let socket = socket.as_fd();
-    is_met(socket).is_ok_and(|met| !met || same_user(socket).is_ok())
+    Name::of(socket).is_ok_and(|name| name != Name::Meeting || same_user(socket).is_ok())
 }
 
 /// Lets nobody but processes of the same user, and of root, share memory where everybody may knock.

@@ -1,6 +1,6 @@
 //! Shared memory for threads that block.
 
-use super::meeting;
+use super::meeting::{self, Name};
 use crate::transport::{Presence, Socket, Stream, Wait, spare};
 use bytes::BytesMut;
 use dovetail_shm::{
@@ -59,16 +59,17 @@ pub(super) enum Choice {
 /// Looks at what has come first, and answers an offer; `WouldBlock` where nothing has. An offer is one message, so
 /// that fewer bytes are none.
 pub(super) fn choice(socket: BorrowedFd<'_>) -> io::Result<Choice> {
-    let (met, mut first) = (meeting::is_met(socket)?, [0; MAGIC.len()]);
+    let (name, mut first) = (Name::of(socket)?, [0; MAGIC.len()]);
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
     match rustix::net::recv(socket, &mut first, flags)? {
         (_, 0) => return Ok(Choice::Nothing),
         (_, length) if length < first.len() || first != MAGIC => {
-            return match met {
-                true => Err(io::ErrorKind::PermissionDenied.into()),
-                false => Ok(Choice::Socket),
+            return match name {
+                Name::Meeting => Err(io::ErrorKind::PermissionDenied.into()),
+                Name::File | Name::Abstract => Ok(Choice::Socket),
             };
         }
+        _ if name == Name::Abstract => meeting::same_user(socket)?,
         _ => {}
     }
     let handshake = Handshake::accept(socket.try_clone_to_owned()?, &Settings::default());
