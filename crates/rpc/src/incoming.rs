@@ -152,6 +152,14 @@ impl Incoming {
         }
     }
 
+    /// Answers a one-way call before its handler runs, where the wire has an answer. True where something was appended.
+    pub(crate) fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
+        match &mut self.reply {
+            ReplyTo::Thrift(reply) => reply.acknowledge(out),
+            _ => false,
+        }
+    }
+
     /// Charges the caller for it.
     pub(crate) fn charge(&mut self, caller: &Caller) -> Result<(), Over> {
         let weight = self.weight();

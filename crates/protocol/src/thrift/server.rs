@@ -90,6 +90,8 @@ pub struct ReplyTo {
     wire: Wire,
     method: Name,
     oneway: bool,
+    /// The answer to a one-way call has been given.
+    acknowledged: bool,
     seqid: i32,
     header_seqid: u32,
     keep_alive: bool,
@@ -308,6 +310,7 @@ impl ServerConnection {
                 wire,
                 method,
                 oneway,
+                acknowledged: false,
                 seqid: head.seqid,
                 header_seqid,
                 keep_alive,
@@ -368,11 +371,22 @@ impl ReplyTo {
     /// Use it for every method that the contract calls one-way: clients older than Apache Thrift 0.9.3
     /// send those as ordinary calls, and wait for nothing all the same.
     pub fn accepted(&self, out: &mut Vec<u8>) {
-        if self.wire.transport == Transport::Http {
+        if self.wire.transport == Transport::Http && !self.acknowledged {
             http::write_response(200, self.keep_alive, outgoing::HTTP_TYPE, "", out);
             let body = out.len();
             http::set_length(out, body);
         }
+    }
+
+    /// Appends the answer to a one-way call before its handler runs: the caller waits for nothing else. False where the wire
+    /// has none, or it is no such call. Nothing is appended later.
+    pub fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
+        let has_one = self.oneway && self.wire.transport == Transport::Http && !self.acknowledged;
+        if has_one {
+            self.accepted(out);
+            self.acknowledged = true;
+        }
+        has_one
     }
 
     /// True where this reply must not be sent before those to the calls received earlier: everywhere but for

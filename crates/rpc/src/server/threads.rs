@@ -155,14 +155,14 @@ impl<'a> Connection<'a> {
         }
         loop {
             while let Some(arrival) = self.session.next(&mut self.out.waiting.bytes) {
-                let call = match arrival {
+                let mut call = match arrival {
                     Arrival::Call(call) => call,
                     Arrival::Cancelled(call) => {
                         self.sender.waiters.cancel(call);
                         continue;
                     }
                 };
-                if self.session.greets() {
+                if call.acknowledge(&mut self.out.waiting.bytes) || self.session.greets() {
                     self.sender.send(&mut self.out)?;
                 }
                 self.start(call, aside)?;

@@ -5,6 +5,8 @@ use crate::fixture::*;
 use dovetail::Model;
 use dovetail::blocking::Channel;
 use dovetail::{Code, Running, Server, ServerLimits, Status, Wire};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 #[cfg(feature = "async")]
 use std::thread;
@@ -115,4 +117,47 @@ fn handlers_that_wait_leave_the_pool_to_others() {
         probe.open(1);
     });
     assert!(running.shutdown(LONG));
+}
+
+/// A one-way call over HTTP is answered at once: the caller does not wait for the handler.
+#[test]
+fn one_way_calls_over_http() {
+    // What Apache's clients send: a message of the type ONEWAY, of `note(1: 7, 2: gate)`.
+    let message = |gate: u8| {
+        let mut message = b"\x80\x01\0\x04\0\0\0\x04note\0\0\0\0".to_vec();
+        message.extend(b"\x08\0\x01\0\0\0\x07\x08\0\x02\0\0\0");
+        message.extend([gate, 0]);
+        message
+    };
+    for model in MODELS {
+        let probe = Probe::default();
+        let running = start(&probe, *model, ServerLimits::default());
+        for (gate, connection) in [(1, "keep-alive"), (2, "close")] {
+            let mut stream = TcpStream::connect(tcp_place(&running)).unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let body = message(gate);
+            let head = format!(
+                "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-thrift\r\n\
+                 connection: {connection}\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            stream
+                .write_all(&[head.as_bytes(), &body].concat())
+                .unwrap();
+            let mut answer = [0; 1000];
+            let read = stream.read(&mut answer).unwrap();
+            let answer = String::from_utf8_lossy(&answer[..read]);
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{model:?}: {answer}");
+            assert!(answer.ends_with(" 0\r\n\r\n"), "{model:?}: {answer}");
+            drop(stream);
+        }
+        // Their callers have gone, and the handlers run on.
+        probe.open(1);
+        probe.open(2);
+        let channel = Channel::connect(&address(&running)).unwrap();
+        let noted = || channel.call(&PROBE.methods[NOTED], ());
+        until("both are noted", || noted() == Ok::<_, Status>(vec![7, 7]));
+        drop(channel);
+        assert!(running.shutdown(LONG), "{model:?}");
+    }
 }

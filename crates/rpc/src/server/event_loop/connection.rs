@@ -241,7 +241,7 @@ impl<'a> Connection<'a> {
     /// Starts the calls that have arrived, as far as they may run side by side.
     fn start_calls(&mut self) -> io::Result<()> {
         while self.has_room()
-            && let Some(call) = self.flight.held.take().or_else(|| self.next_call())
+            && let Some(mut call) = self.flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
             if self.flight.runs() > 0 && (alone || !self.session.affords(&call)) {
@@ -249,7 +249,7 @@ impl<'a> Connection<'a> {
                 break;
             }
             self.flight.alone = alone;
-            if self.session.greets() {
+            if call.acknowledge(&mut self.out.waiting.bytes) || self.session.greets() {
                 self.send()?;
             }
             self.start(call);
