@@ -41,13 +41,8 @@ impl Loader for FileLoader {
     fn load(&self, from: Option<&str>, include: &str) -> Result<Source, LoadError> {
         let tried = self.candidates(from, include);
         for name in &tried {
-            match fs::read_to_string(name) {
-                Ok(text) => {
-                    return Ok(Source {
-                        name: name.clone(),
-                        text,
-                    });
-                }
+            match fs::read(name) {
+                Ok(bytes) => return Ok(Source::from_bytes(name, bytes)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(LoadError::Unreadable(format!("{name}: {error}"))),
             }

@@ -10,6 +10,31 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// True where bytes that are not UTF-8 stand in the text as U+FFFD.
+    pub replaced: bool,
+}
+
+impl Source {
+    /// A text that is UTF-8.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Source {
+            name: name.into(),
+            text: text.into(),
+            replaced: false,
+        }
+    }
+
+    /// The bytes of a file. Other than UTF-8 may stand in comments.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Source::new(name, text),
+            Err(error) => Source {
+                name: name.into(),
+                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                replaced: true,
+            },
+        }
+    }
 }
 
 /// What stands before the names of files that no [`Loader`] has to bring.
@@ -125,10 +150,7 @@ impl Loader for MemoryLoader {
         tried.dedup();
         let found = tried.iter().find_map(|name| self.files.get_key_value(name));
         match found {
-            Some((name, text)) => Ok(Source {
-                name: name.clone(),
-                text: text.clone(),
-            }),
+            Some((name, text)) => Ok(Source::new(name, text)),
             None => Err(LoadError::NotFound { tried }),
         }
     }

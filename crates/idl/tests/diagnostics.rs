@@ -52,7 +52,7 @@ fn golden_messages() {
         .filter(|code| !shown.contains(code.as_str()))
         .collect();
     // These would make enormous golden files; `limits` below shows them.
-    let elsewhere = ["E0001", "E0301", "E0302", "W0001"];
+    let elsewhere = ["E0001", "E0301", "E0302", "E0305", "W0001"];
     let missing: Vec<&String> = missing
         .iter()
         .filter(|code| !elsewhere.contains(&code.as_str()))
@@ -91,6 +91,29 @@ fn limits() {
             .render(false)
             .contains("not found at nowhere.thrift")
     );
+
+    struct Locked;
+
+    impl dovetail_idl::Loader for Locked {
+        fn load(
+            &self,
+            from: Option<&str>,
+            include: &str,
+        ) -> Result<dovetail_idl::Source, dovetail_idl::LoadError> {
+            match from {
+                None => Ok(dovetail_idl::Source::new(
+                    include,
+                    "include \"locked.thrift\"",
+                )),
+                Some(_) => Err(dovetail_idl::LoadError::Unreadable(
+                    "permission denied".to_owned(),
+                )),
+            }
+        }
+    }
+
+    let compiled = compile("a.thrift", &Locked);
+    assert_eq!(compiled.diagnostics[0].code, "E0305");
 
     let huge = dovetail_idl::MemoryLoader::from_iter([("a.thrift", " ".repeat((64 << 20) + 1))]);
     assert_eq!(compile("a.thrift", &huge).diagnostics[0].code, "E0302");

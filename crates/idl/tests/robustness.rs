@@ -128,7 +128,8 @@ fn corpus() -> Vec<String> {
         let names = thrift_files(&directory);
         names
             .into_iter()
-            .map(move |name| std::fs::read_to_string(directory.join(name)).unwrap())
+            .map(move |name| std::fs::read(directory.join(name)).unwrap())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     });
     files.collect()
 }

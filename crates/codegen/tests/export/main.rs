@@ -18,7 +18,7 @@ impl Loader for Below {
     fn load(&self, from: Option<&str>, include: &str) -> Result<Source, LoadError> {
         let name = from.map_or(include.to_owned(), |from| beside(from, include));
         match fs::read_to_string(self.0.join(&name)) {
-            Ok(text) => Ok(Source { name, text }),
+            Ok(text) => Ok(Source::new(name, text)),
             Err(_) => Err(LoadError::NotFound { tried: vec![name] }),
         }
     }

@@ -70,6 +70,10 @@ impl Program {
             false => source.text.as_str(),
         };
         let errors = sink.errors();
+        if source.replaced {
+            let error = Diagnostic::error("E1300", format!("`{}` is not UTF-8", source.name));
+            sink.push(error.help("save it as UTF-8"));
+        }
         let lexed = lexer::lex(id, text, sink);
         let mut parsed = parser::parse(id, name, text, &lexed, sink);
         parsed.damaged |= sink.errors() > errors;

@@ -4,7 +4,8 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::graph::{self, Edges};
 use crate::source::{FileId, LoadError, Loader, Source, Span, stem};
 use crate::thrift::ast::{self, Header};
-use crate::thrift::{lexer, parser};
+use crate::thrift::lexer::{self, Lexed, Tok, Token};
+use crate::thrift::parser;
 use std::collections::HashMap;
 
 /// A file and what it includes.
@@ -24,6 +25,8 @@ pub(crate) struct Include {
     pub(crate) span: Span,
     /// `None` where it could not be loaded; that has been reported.
     pub(crate) file: Option<FileId>,
+    /// There is no such file, which is an error only where something of it is used.
+    pub(crate) missing: bool,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +81,9 @@ impl Program {
             ast::File::default()
         } else {
             let lexed = lexer::lex(file, &source.text, sink);
+            if source.replaced {
+                report_replaced(file, &source.text, &lexed, sink);
+            }
             parser::parse(file, &source.text, &lexed, sink)
         };
         self.sources.push(source);
@@ -106,6 +112,7 @@ impl Program {
         });
         let mut done: Vec<Include> = Vec::new();
         for path in includes.collect::<Vec<_>>() {
+            let mut missing = false;
             let target = match loader.load(Some(&from), &path.text) {
                 Ok(source) => match known.get(&source.name) {
                     Some(file) => Some(*file),
@@ -113,6 +120,7 @@ impl Program {
                 },
                 Err(error) => {
                     sink.push(not_loaded(file, &path, &error));
+                    missing = matches!(error, LoadError::NotFound { .. });
                     None
                 }
             };
@@ -138,6 +146,7 @@ impl Program {
                 prefix,
                 span: path.span,
                 file: target,
+                missing,
             });
         }
         self.units[index].includes = done;
@@ -179,19 +188,37 @@ impl Program {
     }
 }
 
+/// A string is text to every program that reads the contract.
+fn report_replaced(file: FileId, text: &str, lexed: &Lexed, sink: &mut Sink) {
+    let literals = lexed
+        .tokens
+        .iter()
+        .filter(|token| token.tok == Tok::Literal);
+    for Token { span, .. } in literals {
+        let literal = text.get(span.start as usize..span.end as usize);
+        if literal.is_some_and(|literal| literal.contains(char::REPLACEMENT_CHARACTER)) {
+            let error = Diagnostic::error("E0303", "a string that is not UTF-8");
+            sink.push(error.at(file, *span, "").help("save the file as UTF-8"));
+        }
+    }
+}
+
 fn not_loaded(file: FileId, path: &ast::Text, error: &LoadError) -> Diagnostic {
-    let message = match error {
-        LoadError::NotFound { .. } => format!("cannot find `{}`", path.text),
-        LoadError::Unreadable(why) => format!("cannot read `{}`: {why}", path.text),
-    };
-    let diagnostic = Diagnostic::error("E0305", message).at(file, path.span, "");
     match error {
-        LoadError::NotFound { tried } if !tried.is_empty() => {
+        LoadError::NotFound { tried } => {
+            let message = format!("cannot find `{}`", path.text);
+            let warning = Diagnostic::warning("W0305", message).at(file, path.span, "");
+            let places = (!tried.is_empty()).then(|| format!("looked for {}", tried.join(", ")));
             let help = "paths are relative to this file, then to the include directories";
-            diagnostic
-                .note(format!("looked for {}", tried.join(", ")))
+            places
+                .into_iter()
+                .fold(warning, Diagnostic::note)
                 .help(help)
         }
-        _ => diagnostic,
+        LoadError::Unreadable(why) => {
+            let message = format!("cannot read `{}`: {why}", path.text);
+            let error = Diagnostic::error("E0305", message).at(file, path.span, "");
+            error.help("make it a file that can be read, or remove the line")
+        }
     }
 }

@@ -186,10 +186,9 @@ impl<'a> Names<'a> {
             .filter(|include| named(&include.prefix))
             .peekable();
         match includes.peek() {
-            Some(_) => includes.any(|include| {
-                include
-                    .file
-                    .is_none_or(|file| self.program.unit(file).damaged)
+            Some(_) => includes.any(|include| match include.file {
+                Some(file) => self.program.unit(file).damaged,
+                None => !include.missing,
             }),
             None => unit.damaged,
         }
@@ -230,12 +229,11 @@ impl<'a> Names<'a> {
             if what == "constant" && self.find(file, prefix).is_some() {
                 return self.nearest_value(file, prefix, last);
             }
-            let mut includes = self
-                .program
-                .unit(file)
-                .includes
-                .iter()
-                .map(|i| i.prefix.as_str());
+            let includes = &self.program.unit(file).includes;
+            if includes.iter().any(|include| include.prefix == prefix) {
+                return Some(format!("the include `{prefix}` was not found"));
+            }
+            let mut includes = includes.iter().map(|include| include.prefix.as_str());
             if let Some(near) = nearest(prefix, &mut includes) {
                 return Some(format!("did you mean `{near}.{last}`?"));
             }

@@ -43,10 +43,9 @@ impl Loader for Below {
             return Err(LoadError::NotFound { tried });
         };
         let bytes = fs::read(self.root.join(&name));
-        let bytes = bytes.map_err(|error| LoadError::Unreadable(error.to_string()))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Source { name, text }),
-            Err(_) => Err(LoadError::Unreadable("not UTF-8".to_owned())),
+        match bytes {
+            Ok(bytes) => Ok(Source::from_bytes(name, bytes)),
+            Err(error) => Err(LoadError::Unreadable(error.to_string())),
         }
     }
 }

@@ -54,8 +54,5 @@ const FILES: &[(&str, &str)] = &[
 /// The built-in file of this path.
 pub(super) fn source(path: &str) -> Option<Source> {
     let (name, text) = FILES.iter().find(|(known, _)| *known == path)?;
-    Some(Source {
-        name: format!("{BUILT_IN}{name}"),
-        text: (*text).to_owned(),
-    })
+    Some(Source::new(format!("{BUILT_IN}{name}"), *text))
 }

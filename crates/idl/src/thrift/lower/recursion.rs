@@ -59,25 +59,17 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Refuses structs that always contain themselves: no finite value exists. Where only a field of
-    /// default presence leads back, it becomes optional, which is what peers make of it.
+    /// Finds structs that always contain themselves: no finite value exists. A field that leads back becomes optional, which
+    /// is what peers make of one of default presence; one that is required Apache accepts, and nobody can write it.
     pub(super) fn recursion(&mut self) {
         self.break_extends();
-        let (required, always) = (self.containment(false), self.containment(true));
-        for cycle in graph::cycles(&required) {
-            let name = |index: &usize| self.schema.types[*index].name.as_str();
-            let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(name).collect();
-            let message = match path.as_slice() {
-                [only, _] => format!("`{only}` always contains another `{only}`, without end"),
-                _ => format!(
-                    "these structs always contain each other: {}",
-                    path.join(" → ")
-                ),
-            };
-            let error = self.circle("E0419", message, &cycle);
-            self.sink
-                .push(error.help("make one of the fields optional, or a list"));
+        loop {
+            let cycles = graph::cycles(&self.containment(false));
+            if cycles.is_empty() || !cycles.iter().all(|cycle| self.break_required(cycle)) {
+                break;
+            }
         }
+        let always = self.containment(true);
         let mut member_of = vec![usize::MAX; always.len()];
         for (number, component) in graph::components(&always).iter().enumerate() {
             component
@@ -115,6 +107,50 @@ impl Lower<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Makes a required field optional that is part of a circle. False where the circle has none.
+    fn break_required(&mut self, cycle: &[usize]) -> bool {
+        let next = cycle.iter().cycle().skip(1);
+        let steps = cycle.iter().zip(next);
+        let broken = steps.into_iter().find_map(|(index, next)| {
+            let TypeKind::Struct(def) = &self.schema.types[*index].kind else {
+                return None;
+            };
+            let place = def.fields.iter().position(|field| {
+                field.presence == Presence::Required
+                    && field.sharing == Sharing::Value
+                    && self.contained(&field.ty) == Some(*next)
+            });
+            Some((*index, place?))
+        });
+        let name = |index: &usize| self.schema.types[*index].name.as_str();
+        let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(name).collect();
+        let message = match path.as_slice() {
+            [only, _] => format!("`{only}` always contains another `{only}`, without end"),
+            _ => format!(
+                "these structs always contain each other: {}",
+                path.join(" → ")
+            ),
+        };
+        let Some((index, place)) = broken else {
+            return false;
+        };
+        let (file, _) = self.names.type_span(TypeId(index as u32));
+        let mut warning = Diagnostic::warning("W0409", message);
+        if let DefinitionKind::Struct(body) = &self.names.types[index].definition.kind
+            && let Some(written) = body.fields.get(place)
+        {
+            warning = warning.at(file, written.ty.span, "treated as optional");
+        }
+        let warning =
+            warning.note("Apache Thrift accepts it, though no message can have all of its fields");
+        self.sink
+            .push(warning.help("write `optional`, or make it a list"));
+        if let TypeKind::Struct(def) = &mut self.schema.types[index].kind {
+            def.fields[place].presence = Presence::Optional;
+        }
+        true
     }
 
     /// Which structs are always part of which; with `default`, fields of default presence count, too.

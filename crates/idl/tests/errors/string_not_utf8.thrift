@@ -1,0 +1,3 @@
+// In a comment, as in "café", nobody minds.
+const string COFFEE = "café"
+const string TEA = "thÃ©"
