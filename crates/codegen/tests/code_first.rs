@@ -735,3 +735,29 @@ fn packages_in_an_any() {
     assert_eq!(packed.type_name, "shop.Account");
     assert!(packed.is::<Elsewhere>() && !packed.is::<Account>());
 }
+
+/// The macros' own parameters have other names.
+#[test]
+fn types_with_one_letter() {
+    #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
+    struct R {
+        a: i32,
+    }
+    #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
+    struct W {
+        r: R,
+        l: Vec<R>,
+    }
+    #[dovetail::service]
+    trait T {
+        async fn f(&self, w: W) -> Result<R, dovetail::Status>;
+    }
+
+    let mock = dovetail::Mock::new(&T).on("f", |w: W| w.r);
+    let client = TBlockingClient::from(dovetail::blocking::Channel::in_process(mock));
+    let w = W {
+        r: R { a: 7 },
+        ..W::default()
+    };
+    assert_eq!(client.f(&w), Ok(R { a: 7 }));
+}

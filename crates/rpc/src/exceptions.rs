@@ -137,9 +137,9 @@ macro_rules! exceptions {
                 }
             }
 
-            fn write<W: $crate::wire::Writer + ?Sized>(
+            fn write<__W: $crate::wire::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
                 match self {
                     $(Self::$variant(exception) => $crate::wire::FieldValue::write_field(
@@ -151,10 +151,10 @@ macro_rules! exceptions {
                 }
             }
 
-            fn write_answer<W: $crate::wire::Writer + ?Sized>(
+            fn write_answer<__W: $crate::wire::Writer + ?Sized>(
                 &self,
                 places: &[$crate::wire::Field<'_>],
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
                 match self {
                     $(Self::$variant(exception) => {
@@ -166,9 +166,9 @@ macro_rules! exceptions {
                 writer.end_struct()
             }
 
-            fn read<'de, R: $crate::wire::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::wire::Reader<'de> + ?Sized>(
                 id: i32,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<Self, $crate::wire::DecodeError> {
                 match id {
                     $($id => {

@@ -191,10 +191,10 @@ macro_rules! family {
                 $(<$ty as $crate::Message>::NAME),*
             ];
 
-            fn read_member<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_member<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
                 member: $crate::Member,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let old = ::core::mem::take(self);
                 $(if member.is(<$ty as $crate::Message>::NAME) {
@@ -227,9 +227,9 @@ macro_rules! family {
             const FIELDS: &'static [$crate::Field<'static>] =
                 <$base_type as $crate::Message>::FIELDS;
 
-            fn write_inside<W: $crate::Writer + ?Sized>(
+            fn write_inside<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 match self {
                     Self::$base(value) => $crate::Message::write_fields(value, writer),
@@ -240,10 +240,10 @@ macro_rules! family {
                 }
             }
 
-            fn read_inside<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_inside<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
                 begun: $crate::Begun,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let fields = <Self as $crate::Node>::FIELDS;
                 let member = $crate::Member::named(Self::NAMES, fields, begun, reader)?;
@@ -254,9 +254,9 @@ macro_rules! family {
         impl $crate::Value for $type {
             const KIND: $crate::Kind = $crate::Kind::Struct;
 
-            fn write<W: $crate::Writer + ?Sized>(
+            fn write<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 if !writer.is_positional() {
                     writer.begin_struct()?;
@@ -275,9 +275,9 @@ macro_rules! family {
                 }
             }
 
-            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 if reader.is_positional() {
                     let member = $crate::Member::placed(Self::NAMES, reader)?;

@@ -48,9 +48,9 @@ macro_rules! message {
             $(const FORM: $crate::Form = $crate::Form::$form;)?
 
             #[inline]
-            fn write_fields<W: $crate::Writer + ?Sized>(
+            fn write_fields<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 $($crate::UnknownFields::write_first(&self.$($unknown).+, writer)?;)?
                 $($crate::FieldValue::write_field(
@@ -64,10 +64,10 @@ macro_rules! message {
             }
 
             #[inline]
-            fn read_field<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_field<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
                 id: i32,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = &reader;
                 if const { $crate::has_oneof(<$type as $crate::Message>::FIELDS) } {
@@ -86,11 +86,11 @@ macro_rules! message {
             }
 
             #[inline]
-            fn read_in_order<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_in_order<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
                 cursor: &mut $crate::Cursor,
                 seen: &mut $crate::SeenFields,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = (&cursor, &seen, &reader);
                 $({
@@ -132,9 +132,9 @@ macro_rules! message {
                 $crate::Plain::of(Self::FIELDS, &[$(<$ty as $crate::FieldValue>::PLAIN),*]);
 
             #[inline]
-            fn write_positional<W: $crate::Writer + ?Sized>(
+            fn write_positional<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let mut presence = $crate::Presence::new([0; $crate::presence_size(<$type as $crate::Message>::FIELDS.len(), $crate::optional!($($ty)*))]);
                 $(presence.push($crate::FieldValue::presence(&self.$($field).+));)*
@@ -149,9 +149,9 @@ macro_rules! message {
             }
 
             #[inline]
-            fn read_positional<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_positional<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 #[allow(unused_mut)]
                 let mut present =
@@ -169,10 +169,10 @@ macro_rules! message {
             }
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
+            fn write_plain<__L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 let (mut last, mut all) = (0, true);
-                $(all = L::both(all, || {
-                    $crate::write_plain_field::<L, _>(
+                $(all = __L::both(all, || {
+                    $crate::write_plain_field::<__L, _>(
                         &self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
@@ -181,16 +181,16 @@ macro_rules! message {
                 });)*
                 $(all &= $crate::UnknownFields::is_empty(&self.$($unknown).+);)?
                 let _ = &mut last;
-                L::both(all, || L::write_end(room))
+                __L::both(all, || __L::write_end(room))
             }
 
             // A loop over elements of which each is a call takes twice as long.
             #[inline(always)]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+            fn read_plain<__L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 $(self.$($unknown).+ = $crate::UnknownFields::default();)?
                 let (mut last, mut all) = (0, true);
-                $(all = L::both(all, || {
-                    $crate::read_plain_field::<L, _>(
+                $(all = __L::both(all, || {
+                    $crate::read_plain_field::<__L, _>(
                         &mut self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
@@ -198,7 +198,7 @@ macro_rules! message {
                     )
                 });)*
                 let _ = &mut last;
-                L::both(all, || L::read_end(bytes))
+                __L::both(all, || __L::read_end(bytes))
             }
 
             fn unknown_fields(&mut self) -> ::core::option::Option<&mut $crate::UnknownFields> {
@@ -250,9 +250,9 @@ macro_rules! union {
             ];
 
             #[inline]
-            fn write_fields<W: $crate::Writer + ?Sized>(
+            fn write_fields<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 match self {
                     $(Self::$variant(value) => $crate::FieldValue::write_field(
@@ -265,10 +265,10 @@ macro_rules! union {
             }
 
             #[inline]
-            fn read_field<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_field<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
                 id: i32,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = &reader;
                 match id {
@@ -307,9 +307,9 @@ macro_rules! union {
             }
 
             #[inline]
-            fn write_positional<W: $crate::Writer + ?Sized>(
+            fn write_positional<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 match self {
                     $(Self::$variant(value) => {
@@ -325,9 +325,9 @@ macro_rules! union {
             }
 
             #[inline]
-            fn read_positional<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read_positional<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 match $crate::read_place(Self::FIELDS, reader)? {
                     ::core::option::Option::Some(field) => {
@@ -509,18 +509,18 @@ macro_rules! enumeration_value {
             const NULLABLE: bool = $null;
 
             #[inline]
-            fn write<W: $crate::Writer + ?Sized>(
+            fn write<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let $value = self;
                 writer.enumeration($to, &$names)
             }
 
             #[inline]
-            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let $number = reader.enumeration(&$names)?;
                 *self = $from;
@@ -552,15 +552,15 @@ macro_rules! enumeration_value {
             const PLAIN: $crate::Plain = <i32 as $crate::Value>::PLAIN;
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
+            fn write_plain<__L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 let $value = self;
-                $crate::Value::write_plain::<L>(&$to, room)
+                $crate::Value::write_plain::<__L>(&$to, room)
             }
 
             #[inline]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+            fn read_plain<__L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
                 let mut $number = 0_i32;
-                let whole = $crate::Value::read_plain::<L>(&mut $number, bytes);
+                let whole = $crate::Value::read_plain::<__L>(&mut $number, bytes);
                 *self = $from;
                 whole
             }
@@ -579,17 +579,17 @@ macro_rules! message_value {
             const KIND: $crate::Kind = $crate::Kind::Struct;
 
             #[inline]
-            fn write<W: $crate::Writer + ?Sized>(
+            fn write<__W: $crate::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 $crate::write_message(self, writer)
             }
 
             #[inline]
-            fn read<'de, R: $crate::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 $crate::read_message(self, reader)
             }
@@ -601,13 +601,13 @@ macro_rules! message_value {
             const PLAIN: $crate::Plain = <$type as $crate::Message>::PLAIN;
 
             #[inline]
-            fn write_plain<L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
-                $crate::Message::write_plain::<L>(self, room)
+            fn write_plain<__L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
+                $crate::Message::write_plain::<__L>(self, room)
             }
 
             #[inline(always)]
-            fn read_plain<L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
-                $crate::Message::read_plain::<L>(self, bytes)
+            fn read_plain<__L: $crate::layout::Layout>(&mut self, bytes: &mut &[u8]) -> bool {
+                $crate::Message::read_plain::<__L>(self, bytes)
             }
         }
     };

@@ -327,10 +327,15 @@ impl Module<'_> {
         let (arc, from) = (self.name("Arc"), self.name("From"));
         text.gap();
         text.line(&format!("/// Serves [`{handler}`]."));
+        // The trait may have the name of the parameter.
+        let bound = match handler.as_str() {
+            "T" => "self::T",
+            other => other,
+        };
         text.line("#[derive(Debug)]");
         text.line(&format!("pub struct {server}<T>({arc}<T>);"));
         text.gap();
-        text.open(&format!("impl<T: {handler}> {server}<T> {{"));
+        text.open(&format!("impl<T: {bound}> {server}<T> {{"));
         text.line("/// A service whose calls this handler answers.");
         text.open("pub fn new(handler: T) -> Self {");
         text.line(&format!("Self({arc}::new(handler))"));
@@ -346,10 +351,7 @@ impl Module<'_> {
         text.close("}");
         text.gap();
         let service = self.name("Service");
-        text.open_impl(
-            &format!("<T: {handler}> {service}"),
-            &format!("{server}<T>"),
-        );
+        text.open_impl(&format!("<T: {bound}> {service}"), &format!("{server}<T>"));
         let ret = format!("&'static {}", self.name("ServiceDescriptor"));
         text.signature("fn descriptor", &["&self".to_owned()], &ret, " {");
         text.line(&format!("&{}", parts.names.descriptor));

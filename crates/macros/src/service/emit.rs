@@ -144,17 +144,17 @@ impl Service {
             #[doc = #docs]
             #[derive(Debug)]
             #allow
-            #vis struct #server<T>(::std::sync::Arc<T>);
+            #vis struct #server<__Handler>(::std::sync::Arc<__Handler>);
 
             #allow
-            impl<T: #ident> #server<T> {
+            impl<__Handler: #ident> #server<__Handler> {
                 /// A service whose calls this handler answers.
-                #vis fn new(handler: T) -> Self {
+                #vis fn new(handler: __Handler) -> Self {
                     Self(::std::sync::Arc::new(handler))
                 }
 
                 #[doc(hidden)]
-                #vis fn dispatch<'a>(handler: &'a T, method: usize, call: #root::Call) -> #root::HandlerFuture<'a> {
+                #vis fn dispatch<'a>(handler: &'a __Handler, method: usize, call: #root::Call) -> #root::HandlerFuture<'a> {
                     let _ = handler;
                     match method.checked_sub(const { #first }) {
                         #(#arms)*
@@ -164,13 +164,13 @@ impl Service {
                 }
             }
 
-            impl<T> ::core::convert::From<::std::sync::Arc<T>> for #server<T> {
-                fn from(handler: ::std::sync::Arc<T>) -> Self {
+            impl<__Handler> ::core::convert::From<::std::sync::Arc<__Handler>> for #server<__Handler> {
+                fn from(handler: ::std::sync::Arc<__Handler>) -> Self {
                     Self(handler)
                 }
             }
 
-            impl<T: #ident> #root::Service for #server<T> {
+            impl<__Handler: #ident> #root::Service for #server<__Handler> {
                 fn descriptor(&self) -> &'static #root::ServiceDescriptor {
                     &#descriptor
                 }

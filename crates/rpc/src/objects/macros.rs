@@ -38,16 +38,16 @@ macro_rules! object {
         impl $crate::wire::Value for $type {
             const KIND: $crate::wire::Kind = $crate::wire::Kind::Object;
 
-            fn write<W: $crate::wire::Writer + ?Sized>(
+            fn write<__W: $crate::wire::Writer + ?Sized>(
                 &self,
-                writer: &mut W,
+                writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
                 self.0.write(writer)
             }
 
-            fn read<'de, R: $crate::wire::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::wire::Reader<'de> + ?Sized>(
                 &mut self,
-                reader: &mut R,
+                reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::wire::DecodeError> {
                 self.0.read(reader)
             }

@@ -116,3 +116,37 @@ service Service {
   i32 dispatch()
   i32 Call(1: i32 channel)
 }
+
+// The parameters of types in what is generated.
+struct R {
+  1: i32 a
+}
+
+struct W {
+  1: R r
+  2: optional W w
+  3: map<i32, list<L>> l
+}
+
+struct L {
+  1: required set<R> r
+}
+
+union U {
+  1: R r
+  2: W w
+}
+
+exception E {
+  1: R r
+}
+
+service T {
+  R f(1: W w, 2: L l) throws (1: E e)
+  R g(1: U u)
+  oneway void h(1: R r)
+}
+
+service S extends T {
+  W w()
+}

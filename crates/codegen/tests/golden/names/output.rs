@@ -12,8 +12,9 @@ pub mod names {
     pub mod r#type {
         use ::dovetail::{
             Call, HandlerFuture, ServiceDescriptor, descriptor, enumeration, exceptions, if_async,
-            message,
+            message, union,
         };
+        use ::std::collections::BTreeSet;
         use ::std::future::Future;
 
         pub const LIMIT_: i32 = 1;
@@ -290,6 +291,75 @@ pub mod names {
         }
 
         message!(ServiceClient { ..unknown_fields });
+
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct R {
+            pub a: i32,
+            pub unknown_fields: ::dovetail::UnknownFields,
+        }
+
+        message!(R {
+            1 a: i32,
+            ..unknown_fields
+        });
+
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct W {
+            pub r: R,
+            pub w: ::std::option::Option<::std::boxed::Box<W>>,
+            pub l: ::std::collections::BTreeMap<i32, ::std::vec::Vec<L>>,
+            pub unknown_fields: ::dovetail::UnknownFields,
+        }
+
+        message!(W {
+            1 r: R,
+            2 w: ::std::option::Option<::std::boxed::Box<W>>,
+            3 l: ::std::collections::BTreeMap<i32, ::std::vec::Vec<L>>,
+            ..unknown_fields
+        });
+
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct L {
+            pub r: BTreeSet<R>,
+            pub unknown_fields: ::dovetail::UnknownFields,
+        }
+
+        message!(L {
+            1 r: BTreeSet<R> [required],
+            ..unknown_fields
+        });
+
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum U {
+            R(R),
+            W(W),
+            Unknown(::dovetail::UnknownFields),
+        }
+
+        union!(U {
+            1 R as "r": R,
+            2 W as "w": W,
+            ..Unknown
+        });
+
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct E {
+            pub r: R,
+            pub unknown_fields: ::dovetail::UnknownFields,
+        }
+
+        message!(E {
+            1 r: R,
+            ..unknown_fields
+        });
+
+        impl ::std::fmt::Display for E {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(self, f)
+            }
+        }
+
+        impl ::std::error::Error for E {}
 
         pub trait Service: ::std::marker::Send + Sync + 'static {
             fn new(
@@ -580,6 +650,250 @@ pub mod names {
 
             pub fn call_(&self, channel: i32) -> ::std::result::Result<i32, ::dovetail::Status> {
                 self.channel.call(&SERVICE_.methods[8], (&channel,))
+            }
+        }
+
+        pub trait T: ::std::marker::Send + Sync + 'static {
+            fn f(
+                &self,
+                cx: ::dovetail::Context,
+                w: W,
+                l: L,
+            ) -> impl Future<Output = ::std::result::Result<R, FError>> + ::std::marker::Send;
+
+            fn g(
+                &self,
+                cx: ::dovetail::Context,
+                u: U,
+            ) -> impl Future<Output = ::std::result::Result<R, ::dovetail::Status>> + ::std::marker::Send;
+
+            fn h(
+                &self,
+                cx: ::dovetail::Context,
+                r: R,
+            ) -> impl Future<Output = ::std::result::Result<(), ::dovetail::Status>> + ::std::marker::Send;
+        }
+
+        /// How [`T::f`] can fail.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum FError {
+            E(E),
+            /// Anything that the contract does not declare.
+            Status(::dovetail::Status),
+        }
+
+        exceptions!(FError {
+            1 E as "e": E,
+        });
+
+        descriptor!(pub static T_ = "T" in "input" {
+            f(1 w: W, 2 l: L) -> R | FError;
+            g(1 u: U) -> R;
+            h(1 r: R) [oneway];
+        });
+
+        /// Serves [`T`].
+        #[derive(Debug)]
+        pub struct TServer<T>(::std::sync::Arc<T>);
+
+        impl<T: self::T> TServer<T> {
+            /// A service whose calls this handler answers.
+            pub fn new(handler: T) -> Self {
+                Self(::std::sync::Arc::new(handler))
+            }
+
+            #[doc(hidden)]
+            pub fn dispatch<'a>(handler: &'a T, method: usize, call: Call) -> HandlerFuture<'a> {
+                match method {
+                    0 => call.unary(::std::default::Default::default(), move |cx, (w, l)| {
+                        handler.f(cx, w, l)
+                    }),
+                    1 => call.unary(::std::default::Default::default(), move |cx, (u,)| {
+                        handler.g(cx, u)
+                    }),
+                    2 => call.unary(::std::default::Default::default(), move |cx, (r,)| {
+                        handler.h(cx, r)
+                    }),
+                    _ => call.no_such_method(),
+                }
+            }
+        }
+
+        impl<T> From<::std::sync::Arc<T>> for TServer<T> {
+            fn from(handler: ::std::sync::Arc<T>) -> Self {
+                Self(handler)
+            }
+        }
+
+        impl<T: self::T> ::dovetail::Service for TServer<T> {
+            fn descriptor(&self) -> &'static ServiceDescriptor {
+                &T_
+            }
+
+            fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+                Self::dispatch(&self.0, method, call)
+            }
+        }
+
+        if_async! {
+            /// Calls `T`.
+            #[derive(Clone, Debug)]
+            pub struct TClient {
+                channel: ::dovetail::Channel,
+            }
+
+            impl From<::dovetail::Channel> for TClient {
+                fn from(channel: ::dovetail::Channel) -> Self {
+                    Self { channel }
+                }
+            }
+
+            impl TClient {
+                pub async fn f(&self, w: &W, l: &L) -> ::std::result::Result<R, FError> {
+                    self.channel.call(&T_.methods[0], (w, l)).await
+                }
+
+                pub async fn g(&self, u: &U) -> ::std::result::Result<R, ::dovetail::Status> {
+                    self.channel.call(&T_.methods[1], (u,)).await
+                }
+
+                pub async fn h(&self, r: &R) -> ::std::result::Result<(), ::dovetail::Status> {
+                    self.channel.notify(&T_.methods[2], (r,)).await
+                }
+            }
+        }
+
+        /// Calls `T` and waits for its answers.
+        #[derive(Clone, Debug)]
+        pub struct TBlockingClient {
+            channel: ::dovetail::blocking::Channel,
+        }
+
+        impl From<::dovetail::blocking::Channel> for TBlockingClient {
+            fn from(channel: ::dovetail::blocking::Channel) -> Self {
+                Self { channel }
+            }
+        }
+
+        impl TBlockingClient {
+            pub fn f(&self, w: &W, l: &L) -> ::std::result::Result<R, FError> {
+                self.channel.call(&T_.methods[0], (w, l))
+            }
+
+            pub fn g(&self, u: &U) -> ::std::result::Result<R, ::dovetail::Status> {
+                self.channel.call(&T_.methods[1], (u,))
+            }
+
+            pub fn h(&self, r: &R) -> ::std::result::Result<(), ::dovetail::Status> {
+                self.channel.notify(&T_.methods[2], (r,))
+            }
+        }
+
+        pub trait S: T {
+            fn w(
+                &self,
+                cx: ::dovetail::Context,
+            ) -> impl Future<Output = ::std::result::Result<W, ::dovetail::Status>> + ::std::marker::Send;
+        }
+
+        descriptor!(pub static S_ = "S" in "input" extends T_ {
+            w() -> W;
+        });
+
+        /// Serves [`S`].
+        #[derive(Debug)]
+        pub struct SServer<T>(::std::sync::Arc<T>);
+
+        impl<T: S> SServer<T> {
+            /// A service whose calls this handler answers.
+            pub fn new(handler: T) -> Self {
+                Self(::std::sync::Arc::new(handler))
+            }
+
+            #[doc(hidden)]
+            pub fn dispatch<'a>(handler: &'a T, method: usize, call: Call) -> HandlerFuture<'a> {
+                match method {
+                    3 => call.unary((), move |cx, ()| handler.w(cx)),
+                    _ => TServer::dispatch(handler, method, call),
+                }
+            }
+        }
+
+        impl<T> From<::std::sync::Arc<T>> for SServer<T> {
+            fn from(handler: ::std::sync::Arc<T>) -> Self {
+                Self(handler)
+            }
+        }
+
+        impl<T: S> ::dovetail::Service for SServer<T> {
+            fn descriptor(&self) -> &'static ServiceDescriptor {
+                &S_
+            }
+
+            fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a> {
+                Self::dispatch(&self.0, method, call)
+            }
+        }
+
+        if_async! {
+            /// Calls `S`.
+            #[derive(Clone, Debug)]
+            pub struct SClient {
+                base: TClient,
+                channel: ::dovetail::Channel,
+            }
+
+            impl From<::dovetail::Channel> for SClient {
+                fn from(channel: ::dovetail::Channel) -> Self {
+                    Self {
+                        base: channel.clone().into(),
+                        channel,
+                    }
+                }
+            }
+
+            impl ::std::ops::Deref for SClient {
+                type Target = TClient;
+
+                fn deref(&self) -> &Self::Target {
+                    &self.base
+                }
+            }
+
+            impl SClient {
+                pub async fn w(&self) -> ::std::result::Result<W, ::dovetail::Status> {
+                    self.channel.call(&S_.methods[0], ()).await
+                }
+            }
+        }
+
+        /// Calls `S` and waits for its answers.
+        #[derive(Clone, Debug)]
+        pub struct SBlockingClient {
+            base: TBlockingClient,
+            channel: ::dovetail::blocking::Channel,
+        }
+
+        impl From<::dovetail::blocking::Channel> for SBlockingClient {
+            fn from(channel: ::dovetail::blocking::Channel) -> Self {
+                Self {
+                    base: channel.clone().into(),
+                    channel,
+                }
+            }
+        }
+
+        impl ::std::ops::Deref for SBlockingClient {
+            type Target = TBlockingClient;
+
+            fn deref(&self) -> &Self::Target {
+                &self.base
+            }
+        }
+
+        impl SBlockingClient {
+            pub fn w(&self) -> ::std::result::Result<W, ::dovetail::Status> {
+                self.channel.call(&S_.methods[0], ())
             }
         }
     }

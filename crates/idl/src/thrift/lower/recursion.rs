@@ -107,6 +107,28 @@ impl Lower<'_, '_> {
                 }
             }
         }
+        self.warn_of_depth();
+    }
+
+    /// Warns of structs whose every value nests deeper than readers allow. Of those that contain each other, the innermost is
+    /// named.
+    fn warn_of_depth(&mut self) {
+        let contained = self.containment(true);
+        let mut depths = vec![1; contained.len()];
+        for index in graph::components(&contained).concat() {
+            let inside = contained[index].iter().map(|inside| depths[*inside]).max();
+            depths[index] = 1 + inside.unwrap_or(0);
+            if depths[index] == MAX_NESTED + 1 {
+                let (file, span) = self.names.type_span(TypeId(index as u32));
+                let name = &self.schema.types[index].name;
+                let message = format!("every `{name}` nests more than {MAX_NESTED} structs deep");
+                let warning = Diagnostic::warning("W0410", message).at(file, span, "");
+                let warning =
+                    warning.note("readers refuse it, unless their limit `depth` is raised");
+                self.sink
+                    .push(warning.help("make one of the fields optional"));
+            }
+        }
     }
 
     /// Makes a required field optional that is part of a circle. False where the circle has none.
@@ -230,6 +252,9 @@ impl Lower<'_, '_> {
         error
     }
 }
+
+/// Structs within each other that readers take, unless they are told otherwise.
+const MAX_NESTED: usize = 64;
 
 /// The named types in a type.
 fn named(ty: &Type, found: &mut Vec<usize>) {
