@@ -41,6 +41,13 @@ pub enum MethodKey {
         /// The address of the function that describes the types.
         types: usize,
     },
+    /// Any of these, of a service that is named with the call.
+    OfService {
+        /// The name of the service.
+        service: Name,
+        /// The key of the method.
+        method: Box<MethodKey>,
+    },
 }
 
 /// The methods that this end calls.

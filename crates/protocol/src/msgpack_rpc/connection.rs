@@ -114,8 +114,19 @@ impl Connection {
         params: &impl Encode,
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, EncodeError> {
+        self.call_with((None, method), oneway, params, out)
+    }
+
+    /// Appends a call of a method, of another service than the options name where one is given.
+    pub fn call_with(
+        &mut self,
+        (service, method): (Option<&str>, &str),
+        oneway: bool,
+        params: &impl Encode,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u32>, EncodeError> {
         let joined;
-        let name = match &self.options.service {
+        let name = match service.or(self.options.service.as_deref()) {
             Some(service) => {
                 joined = format!("{service}.{method}");
                 joined.as_str()

@@ -71,6 +71,8 @@ pub struct ClientConnection {
 struct Pending {
     call: CallId,
     method: Name,
+    /// It was called with the name of its service.
+    multiplexed: bool,
     /// One-way over HTTP: a response comes, and what it says does not matter.
     oneway: bool,
     state: PendingState,
@@ -121,13 +123,14 @@ impl ClientConnection {
         body: &impl Encode,
         out: &mut Vec<u8>,
     ) -> Result<CallId, EncodeError> {
-        self.call_with(method, oneway, &Headers::new(), body, out)
+        self.call_with((None, method), oneway, &Headers::new(), body, out)
     }
 
-    /// Appends a call with headers, which THeader and HTTP carry; other wires leave them out.
+    /// Appends a call of a method, of another service than the options name where one is given, with headers, which THeader
+    /// and HTTP carry; other wires leave them out.
     pub fn call_with(
         &mut self,
-        method: &str,
+        (service, method): (Option<&str>, &str),
         oneway: bool,
         headers: &Headers,
         body: &impl Encode,
@@ -135,7 +138,7 @@ impl ClientConnection {
     ) -> Result<CallId, EncodeError> {
         let call = CallId(self.calls);
         let joined;
-        let name = match &self.options.service {
+        let name = match service.or(self.options.service.as_deref()) {
             Some(service) => {
                 joined = multiplexed::join(service, method);
                 joined.as_str()
@@ -173,6 +176,7 @@ impl ClientConnection {
             self.pending.push_back(Pending {
                 call,
                 method: Name::new(method),
+                multiplexed: service.or(self.options.service.as_deref()).is_some(),
                 oneway,
                 state: PendingState::Waiting,
             });
@@ -329,9 +333,10 @@ impl ClientConnection {
                 method: head.name,
             });
         };
-        let expected = &self.pending[index].method;
+        let pending = &self.pending[index];
+        let expected = &pending.method;
         // An exception may come from a server that could not read the name.
-        if !exception && !self.names(expected, &head.name) {
+        if !exception && !Self::names(pending, &head.name) {
             return Err(ProtocolError::WrongMethod {
                 expected: expected.clone(),
                 found: head.name,
@@ -346,13 +351,12 @@ impl ClientConnection {
     }
 
     /// Some servers reply with the service before the name, as it was called.
-    fn names(&self, expected: &Name, found: &Name) -> bool {
-        let service = self.options.service.as_deref().unwrap_or_default();
-        expected == found
-            || found
-                .strip_prefix(service)
-                .and_then(|rest| rest.strip_prefix(':'))
-                == Some(expected.as_str())
+    fn names(pending: &Pending, found: &Name) -> bool {
+        let method = match found.rsplit_once(':') {
+            Some((_, method)) if pending.multiplexed => method,
+            _ => found.as_str(),
+        };
+        pending.method.as_str() == method
     }
 
     fn find(&self, call: CallId) -> Option<usize> {

@@ -266,7 +266,7 @@ fn headers_travel() {
         let headers = Headers::from_iter([("x-trace", "abc"), ("x-empty", "")]);
         pair.client
             .call_with(
-                "greet",
+                (None, "greet"),
                 false,
                 &headers,
                 &Greeting::sample(),
@@ -281,7 +281,7 @@ fn headers_travel() {
     let headers = Headers::from_iter([("x", "a\r\nInjected: yes")]);
     pair.client
         .call_with(
-            "greet",
+            (None, "greet"),
             false,
             &headers,
             &Greeting::sample(),

@@ -3,7 +3,7 @@
 use super::outgoing::Outgoing;
 use dovetail_protocol::dovetail::MethodKey;
 use dovetail_protocol::thrift::Transport;
-use dovetail_protocol::{CONTRACT_HEADER, ContractHeader, Headers, Wire};
+use dovetail_protocol::{CONTRACT_HEADER, ContractHeader, Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -48,9 +48,10 @@ impl Contracts {
         if call.method.is_none() && call.types.is_none() {
             return None;
         }
+        let usual = Name::default();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let values = known.entry(call.key()).or_insert_with(|| {
-            let description = call.contract(Default::default).description?;
+        let values = known.entry(call.key(&usual)).or_insert_with(|| {
+            let description = call.contract(&usual).description?;
             let ContractHeader { short, full } = ContractHeader::new(&description)?;
             Some(Arc::new(Values {
                 short: short.into(),

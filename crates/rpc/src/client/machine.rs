@@ -164,16 +164,22 @@ impl Machine {
             Machine::Thrift(machine) => {
                 let answered = !call.oneway || machine.answers_oneway();
                 let id = machine
-                    .call_with(call.name, call.oneway, call.headers, call.params, out)
+                    .call_with(
+                        (call.service, call.name),
+                        call.oneway,
+                        call.headers,
+                        call.params,
+                        out,
+                    )
                     .map_err(|error| unencodable(call.name, &error))?;
                 Ok(answered.then_some(id.0))
             }
             Machine::MsgpackRpc(machine) => machine
-                .call(call.name, call.oneway, call.params, out)
+                .call_with((call.service, call.name), call.oneway, call.params, out)
                 .map(|id| id.map(u64::from))
                 .map_err(|error| unencodable(call.name, &error)),
             Machine::Dovetail { machine, service } => {
-                let key = call.key();
+                let key = call.key(service);
                 let outgoing = OutgoingCall {
                     plain: call.compress == Some(false),
                     method: &key,
@@ -183,7 +189,7 @@ impl Machine {
                     promise: call.promise.is_some(),
                     awaits: objects.as_deref().map(|objects| objects as &dyn Awaits),
                 };
-                let contract = || Arc::new(call.contract(|| service.clone()));
+                let contract = || Arc::new(call.contract(service));
                 let numbers = objects
                     .clone()
                     .map(|objects| objects as Arc<dyn ObjectNumbers>);

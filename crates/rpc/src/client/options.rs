@@ -172,6 +172,13 @@ macro_rules! handle {
             self.with(|options| options.compress = Some(compress))
         }
 
+        /// The same channel, which calls this service on the same connections, for a server that has several on one port
+        /// ("multiplexed"; `service.method` over msgpack-rpc). Over gRPC, gRPC-Web and Connect with its package: `hello.v1.Hello`.
+        #[must_use]
+        pub fn with_service(&self, name: &str) -> Self {
+            self.with(|options| options.client.service = Some(name.to_owned()))
+        }
+
         /// Gives back a result that the caller has done with: the next answer of its type is decoded over it and
         /// uses its memory again, that of its strings and lists included. This works where both ends have
         /// the same contract on Dovetail's own wire; elsewhere such a value is dropped. 64 values are kept, until the
@@ -219,6 +226,7 @@ macro_rules! handle {
         fn outgoing_by_name<'a, P>(&'a self, name: &'a str, params: &'a P) -> Outgoing<'a, P> {
             Outgoing {
                 name,
+                service: self.options.client.service.as_deref(),
                 method: None,
                 types: None,
                 oneway: false,

@@ -10,6 +10,8 @@ use std::time::Duration;
 /// A call to be sent.
 pub(crate) struct Outgoing<'a, P> {
     pub(crate) name: &'a str,
+    /// The service that its channel names.
+    pub(crate) service: Option<&'a str>,
     /// What generated code knows about it.
     pub(crate) method: Option<&'static Method>,
     /// Describes the types of a call by name, where `method` is `None`.
@@ -30,8 +32,21 @@ pub(crate) struct Outgoing<'a, P> {
 }
 
 impl<P> Outgoing<'_, P> {
-    /// The key of its method.
-    pub(super) fn key(&self) -> MethodKey {
+    /// The key of its method, for a connection that calls this service where no other is named.
+    pub(super) fn key(&self, usual: &Name) -> MethodKey {
+        let method = self.method_key();
+        match self.service {
+            Some(service) if self.object.is_none() && service != usual.as_str() => {
+                MethodKey::OfService {
+                    service: Name::new(service),
+                    method: Box::new(method),
+                }
+            }
+            _ => method,
+        }
+    }
+
+    fn method_key(&self) -> MethodKey {
         let address = |method| std::ptr::from_ref::<Method>(method).addr();
         match (self.method, self.object) {
             (Some(method), None) => MethodKey::Address(address(method)),
@@ -49,11 +64,12 @@ impl<P> Outgoing<'_, P> {
         }
     }
 
-    /// The contract of its method, as one of this service.
-    pub(super) fn contract(&self, service: impl FnOnce() -> Name) -> Contract {
-        let service = match self.object {
-            Some(object) => Name::new(object.service.name),
-            None => service(),
+    /// The contract of its method, on a connection that calls this service where no other is named.
+    pub(super) fn contract(&self, usual: &Name) -> Contract {
+        let service = match (self.object, self.service) {
+            (Some(object), _) => Name::new(object.service.name),
+            (None, Some(service)) => Name::new(service),
+            (None, None) => usual.clone(),
         };
         match self.method {
             Some(method) => method.contract(service),

@@ -2,7 +2,9 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Bytes, Code, Execution, ServerLimits, Status};
+use dovetail::{
+    Bytes, Code, Execution, Mock, Server, ServerLimits, ServiceDescriptor, Status, descriptor,
+};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -226,4 +228,50 @@ fn echo(channel: &Channel, number: i32) -> Result<String, Status> {
 
 fn wait(channel: &Channel, gate: i32) -> Result<i32, Status> {
     channel.call(&PROBE.methods[WAIT], (&gate,))
+}
+
+descriptor!(static CATS = "Cats" {
+    say() -> String;
+});
+
+descriptor!(static DOGS = "Dogs" {
+    say() -> String;
+});
+
+/// Services with the same methods, called on one connection.
+#[test]
+fn services_share_a_connection() {
+    let server = Server::new()
+        .service(Mock::new(&CATS).on("say", || "meow".to_owned()))
+        .service(Mock::new(&DOGS).on("say", || "woof".to_owned()));
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    let wires = [
+        "dovetail",
+        "msgpack-rpc",
+        "binary",
+        "compact+framed",
+        "json+framed",
+        "binary+http",
+        "compact+header",
+    ];
+    for (before, wire) in wires.iter().enumerate() {
+        let builder = Channel::builder(&running.addresses()[0].to_string()).unwrap();
+        let builder = builder.wire(wire.parse().unwrap()).local_upgrade(false);
+        let cats = builder.service("Cats").build();
+        let dogs = cats.with_service("Dogs");
+        let say = |channel: &Channel, table: &'static ServiceDescriptor| {
+            channel.call::<_, String, Status>(&table.methods[0], ())
+        };
+        for _ in 0..3 {
+            assert_eq!(say(&cats, &CATS), Ok("meow".to_owned()), "{wire}");
+            assert_eq!(say(&dogs, &DOGS), Ok("woof".to_owned()), "{wire}");
+            let by_name = |channel: &Channel| channel.call_by_name("say", ());
+            assert_eq!(by_name(&cats), Ok("meow".to_owned()), "{wire}");
+            assert_eq!(by_name(&dogs), Ok("woof".to_owned()), "{wire}");
+        }
+        assert_eq!(running.counters().connections, before as u64 + 1, "{wire}");
+        let unknown = say(&dogs.with_service("Birds"), &DOGS).unwrap_err();
+        assert_eq!(unknown.code(), Code::Unimplemented, "{wire}: {unknown}");
+    }
+    assert!(running.shutdown(LONG));
 }
