@@ -49,6 +49,18 @@ pub enum DecodeErrorKind {
         /// The limit, in bytes.
         limit: usize,
     },
+    /// A string or binary of more bytes than [`Limits::string`](crate::Limits::string).
+    StringTooLong {
+        /// Its length, in bytes.
+        length: usize,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A list, set or map of more elements than [`Limits::elements`](crate::Limits::elements).
+    TooManyElements {
+        /// The limit.
+        limit: usize,
+    },
     /// A string that is not UTF-8.
     InvalidUtf8,
     /// A type number that the encoding does not define.
@@ -148,6 +160,14 @@ impl fmt::Display for DecodeErrorKind {
                 write!(f, "a length of {length} where {left} bytes are left")
             }
             Self::TooDeep { limit } => write!(f, "nested deeper than the limit of {limit}"),
+            Self::StringTooLong { length, limit } => write!(
+                f,
+                "a string of {length} bytes; the limit `string` allows {limit}"
+            ),
+            Self::TooManyElements { limit } => write!(
+                f,
+                "a list, set or map of more than {limit} elements, which the limit `elements` allows"
+            ),
             Self::AllocationLimit { limit } => {
                 write!(
                     f,

@@ -16,6 +16,9 @@ pub const fn block(bytes: usize) -> usize {
 
 /// A container whose memory a [`Budget`] pays for, see [`Budget::reserve`] and [`Budget::room`].
 pub trait Grow {
+    /// Returns how many elements it has.
+    fn count(&self) -> usize;
+
     /// Makes room for `count` more elements, if the container takes memory before they come.
     fn reserve_within(&mut self, count: usize, budget: &mut Budget) -> Result<(), DecodeError>;
 
@@ -24,6 +27,11 @@ pub trait Grow {
 }
 
 impl<T> Grow for Vec<T> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
     #[inline]
     fn reserve_within(&mut self, count: usize, budget: &mut Budget) -> Result<(), DecodeError> {
         match self.capacity() - self.len() < count {
@@ -106,6 +114,11 @@ macro_rules! grow {
     ($tree:ident, $table:ident, $($value:ident)?) => {
         impl<K: Ord, $($value)?> Grow for $tree<K, $($value)?> {
             #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+
+            #[inline]
             fn reserve_within(&mut self, _: usize, _: &mut Budget) -> Result<(), DecodeError> {
                 Ok(())
             }
@@ -118,6 +131,11 @@ macro_rules! grow {
         }
 
         impl<K: Eq + Hash, $($value,)? S: BuildHasher> Grow for $table<K, $($value,)? S> {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+
             fn reserve_within(
                 &mut self,
                 count: usize,

@@ -100,6 +100,7 @@ impl<'de> Input<'de> {
         len: usize,
         budget: &mut Budget,
     ) -> Result<Cow<'de, str>, DecodeError> {
+        budget.string(len)?;
         let bytes = self.take(len)?;
         budget.block(len)?;
         match text(bytes) {
@@ -111,6 +112,7 @@ impl<'de> Input<'de> {
     /// The next `len` bytes: shared with the input where that is possible and pays, copied otherwise.
     #[inline]
     pub(crate) fn blob(&mut self, len: usize, budget: &mut Budget) -> Result<Bytes, DecodeError> {
+        budget.string(len)?;
         let bytes = self.take(len)?;
         if let Some(owner) = self.owner
             && len >= SHARE_FROM

@@ -14,6 +14,10 @@ pub struct Limits {
     pub stack: usize,
     /// Bytes that the allocator gives for the decoded value at any time. Default 128 MiB.
     pub allocation: usize,
+    /// Bytes of one string or binary. Default: no limit but that of the message.
+    pub string: usize,
+    /// Elements of one list, set or map. Default: no limit but that of the message.
+    pub elements: usize,
 }
 
 impl Default for Limits {
@@ -22,6 +26,8 @@ impl Default for Limits {
             depth: DEPTH,
             stack: 512 << 10,
             allocation: 128 << 20,
+            string: usize::MAX,
+            elements: usize::MAX,
         }
     }
 }
@@ -118,6 +124,7 @@ impl Budget {
             depth: self.depth_left,
             allocation: self.allocation_left,
             stack: self.stack.limit.saturating_sub(self.stack.used()),
+            ..self.limits
         }
     }
 
@@ -151,13 +158,40 @@ impl Budget {
     /// Makes room for `count` more elements, of which the input has said that they follow.
     #[inline]
     pub fn reserve<C: Grow>(&mut self, container: &mut C, count: usize) -> Result<(), DecodeError> {
+        if count > self.limits.elements {
+            return Err(self.too_many());
+        }
         container.reserve_within(count, self)
     }
 
     /// Makes room for one more element.
     #[inline]
     pub fn room<C: Grow>(&mut self, container: &mut C) -> Result<(), DecodeError> {
+        if container.count() >= self.limits.elements {
+            return Err(self.too_many());
+        }
         container.room_within(self)
+    }
+
+    #[cold]
+    fn too_many(&self) -> DecodeError {
+        let limit = self.limits.elements;
+        DecodeErrorKind::TooManyElements { limit }.into()
+    }
+
+    /// Checks the length of a string or binary.
+    #[inline]
+    pub fn string(&self, length: usize) -> Result<(), DecodeError> {
+        match length <= self.limits.string {
+            true => Ok(()),
+            false => Err(self.too_long(length)),
+        }
+    }
+
+    #[cold]
+    fn too_long(&self, length: usize) -> DecodeError {
+        let limit = self.limits.string;
+        DecodeErrorKind::StringTooLong { length, limit }.into()
     }
 
     /// Gives back what was taken for memory that has been freed.

@@ -245,6 +245,58 @@ fn nodes_are_limited() {
     }
 }
 
+/// Reads a value with a limit on its strings and containers that it just keeps, and with one that it does not.
+fn check_limit<T: Value + Clone>(value: &T, limit: impl Fn(usize) -> Limits, size: usize) {
+    for encoding in Encoding::BUILT_IN {
+        let bytes = Bytes::from(encoding.to_bytes(value).unwrap());
+        let mut read = T::default();
+        let kept = encoding.decode(&mut read, &bytes, limit(size));
+        assert!(kept.is_ok(), "{encoding:?}: {kept:?}");
+        let (kind, _) = refused::<T>(encoding, &bytes, limit(size - 1));
+        let limited = matches!(
+            kind,
+            DecodeErrorKind::StringTooLong { .. } | DecodeErrorKind::TooManyElements { .. }
+        );
+        assert!(limited, "{encoding:?}: {kind}");
+        let said = kind.to_string();
+        assert!(said.contains(&(size - 1).to_string()), "{said}");
+    }
+}
+
+#[test]
+fn strings_and_containers_are_limited() {
+    let string = |string| Limits {
+        string,
+        ..Limits::default()
+    };
+    check_limit(&"x".repeat(1000), string, 1000);
+    check_limit(&"x\n".repeat(500), string, 1000);
+    check_limit(&Bytes::from(vec![7; 1000]), string, 1000);
+    check_limit(&vec!["short".to_owned(), "longer".to_owned()], string, 6);
+    check_limit(
+        &BTreeMap::from([("key".to_owned(), "a".to_owned())]),
+        string,
+        3,
+    );
+
+    let elements = |elements| Limits {
+        elements,
+        ..Limits::default()
+    };
+    check_limit(&vec![1i32; 1000], elements, 1000);
+    check_limit(&vec![1.5f64; 1000], elements, 1000);
+    check_limit(&vec!["a".to_owned(); 100], elements, 100);
+    check_limit(&vec![vec![1i64; 3], vec![2; 9]], elements, 9);
+    check_limit(&(0..100).collect::<BTreeSet<i64>>(), elements, 100);
+    let entries = (0..100).map(|number| (number, number.to_string()));
+    check_limit(
+        &entries.clone().collect::<BTreeMap<i32, _>>(),
+        elements,
+        100,
+    );
+    check_limit(&entries.collect::<HashMap<i32, _>>(), elements, 100);
+}
+
 fn chain(depth: usize) -> Chain {
     let mut chain = Chain::default();
     for value in 1..depth {

@@ -42,6 +42,7 @@ impl<'de> Lexer<'de> {
     /// A string of which the caller is going to make a copy, where it is none; the budget pays for that.
     pub(crate) fn text(&mut self, budget: &mut Budget) -> Result<Cow<'de, str>, DecodeError> {
         let text = self.quoted(budget)?;
+        budget.string(text.len())?;
         if let Cow::Borrowed(text) = text {
             budget.block(text.len())?;
         }

@@ -496,7 +496,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             false => STANDARD,
         };
         match engine.decode(text.as_bytes()) {
-            Ok(bytes) => Ok(bytes.into()),
+            Ok(bytes) => {
+                self.budget.string(bytes.len())?;
+                Ok(bytes.into())
+            }
             Err(_) => Err(DecodeError::malformed("bytes that are not base64")),
         }
     }

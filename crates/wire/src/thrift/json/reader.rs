@@ -312,7 +312,10 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.budget
             .allocate(block(text.len() / 4 * 3 + 3) + SHARED)?;
         match BASE64.decode(text.as_bytes()) {
-            Ok(bytes) => Ok(bytes.into()),
+            Ok(bytes) => {
+                self.budget.string(bytes.len())?;
+                Ok(bytes.into())
+            }
             Err(_) => Err(DecodeError::malformed("bytes that are not base64")),
         }
     }
