@@ -1,3 +1,4 @@
+use crate::against::Against;
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Findings, Includes};
 use crate::output::count;
@@ -14,8 +15,10 @@ Examples:
   dovetail check contracts/                   all .thrift and .proto files of a folder
   dovetail check -I shared api.thrift         included files are in shared/
   dovetail check --deny-warnings api.thrift   for CI
+  dovetail check api.thrift --against 10.0.0.7:9090
+                                              can a client with this contract call that server?
 
-Exit code: 0 without errors, 1 with errors.")]
+Exit code: 0 without errors, 1 with errors or contradictions, 4 where the server cannot be asked.")]
 pub(crate) struct Check {
     /// The contracts; a folder stands for all .thrift and .proto files in it
     #[arg(required = true, value_name = "FILE")]
@@ -25,6 +28,8 @@ pub(crate) struct Check {
     /// Warnings count as errors
     #[arg(long)]
     deny_warnings: bool,
+    #[command(flatten)]
+    against: Against,
 }
 
 impl Check {
@@ -37,12 +42,15 @@ impl Check {
         let folders = self.files.iter().filter(|path| path.is_dir());
         let of_protobuf = self.includes.and(folders);
         let mut findings = Findings::default();
+        let mut schemas = Vec::new();
         for file in &files {
             let includes = match file.extension() {
                 Some(extension) if extension == "proto" => &of_protobuf,
                 _ => &self.includes,
             };
-            findings.show(&idl::compile(file, includes));
+            let compiled = idl::compile(file, includes);
+            findings.show(&compiled);
+            schemas.extend(compiled.schema);
         }
         let paint = Stream::Stderr.paint();
         let checked = match files.as_slice() {
@@ -57,7 +65,7 @@ impl Check {
         eprintln!("{checked}: {verdict}");
         match failed {
             true => Err(Failure::silent(Exit::Failed)),
-            false => Ok(()),
+            false => self.against.run(&schemas),
         }
     }
 }
