@@ -395,3 +395,50 @@ proptest! {
         }
     }
 }
+
+/// As Python's `msgpack.packb` writes dictionaries, and reads them.
+#[test]
+fn structs_as_maps() {
+    use dovetail_wire::msgpack::{Reader, Structs, Writer};
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Point {
+        x: i16,
+        y: Option<i16>,
+    }
+    message!(Point { 1 x: i16, 2 y: Option<i16>, });
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Line {
+        from: Point,
+        points: Vec<Point>,
+        names: BTreeMap<String, Point>,
+    }
+    message!(Line { 300 from: Point, 2 points: Vec<Point>, 1 names: BTreeMap<String, Point>, });
+
+    fn check<T: Value + PartialEq + Debug>(value: T, hex: &str) {
+        let mut out = Vec::new();
+        let writer = Writer::new(&mut out, Limits::default());
+        value.write(&mut writer.structs(Structs::Maps)).unwrap();
+        assert_eq!(to_hex(&out), hex.replace(' ', ""));
+        let mut read = T::default();
+        read.read(&mut Reader::new(&out, Limits::default()))
+            .unwrap();
+        assert_eq!(read, value);
+    }
+
+    let point = |x, y| Point { x, y };
+    // packb({"x": 7})
+    check(point(7, None), "81 a178 07");
+    // packb({"x": 7, "y": -1})
+    check(point(7, Some(-1)), "82 a178 07 a179 ff");
+    // packb({"from": {"x": 1}, "points": [{"x": 2}, {"x": 3, "y": 4}], "names": {"x": {"x": 5}}})
+    check(
+        Line {
+            from: point(1, None),
+            points: vec![point(2, None), point(3, Some(4))],
+            names: BTreeMap::from([("x".to_owned(), point(5, None))]),
+        },
+        "83 a466726f6d 81 a178 01 a6706f696e7473 92 81 a178 02 82 a178 03 a179 04 a56e616d6573 81 a178 81 a178 05",
+    );
+}

@@ -4,7 +4,7 @@ use super::{ProtocolError, status};
 use crate::limits::credible;
 use crate::{ConnectionLimits, Name, Status};
 use bytes::BytesMut;
-use dovetail_wire::msgpack::{Writer, put};
+use dovetail_wire::msgpack::{Structs, Writer, put};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits};
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub struct Options {
     pub service: Option<String>,
     /// True where this end takes calls. They are refused otherwise.
     pub serves: bool,
+    /// What structs are sent as.
+    pub structs: Structs,
 }
 
 /// One end of a connection. Both may call and be called.
@@ -83,6 +85,7 @@ pub struct IncomingReply {
 pub struct ReplyTo {
     /// The number of the request; `None` for a notification.
     id: Option<u32>,
+    structs: Structs,
 }
 
 impl Connection {
@@ -150,7 +153,8 @@ impl Connection {
             }
         }
         put::str(out, name);
-        if let Err(error) = params.encode(&mut Writer::new(out, self.options.encoding)) {
+        let writer = Writer::new(out, self.options.encoding);
+        if let Err(error) = params.encode(&mut writer.structs(self.options.structs)) {
             out.truncate(start);
             return Err(error);
         }
@@ -201,7 +205,8 @@ impl Connection {
     }
 
     fn called(&mut self, id: Option<u32>, method: &Name, params: Bytes) -> Option<Event> {
-        let reply = ReplyTo { id };
+        let structs = self.options.structs;
+        let reply = ReplyTo { id, structs };
         if !self.options.serves {
             reply.exception(&mut self.out, &status::no_services());
             return None;
@@ -260,6 +265,7 @@ impl Connection {
         if let Some(error) = &self.failed {
             let reply = ReplyTo {
                 id: Some(self.interrupted),
+                structs: self.options.structs,
             };
             reply.exception(out, &status::misbehaved(error));
         }
@@ -295,7 +301,8 @@ impl ReplyTo {
         if !self.begin(out) {
             return Ok(());
         }
-        body.encode(&mut Writer::new(out, limits))
+        let writer = Writer::new(out, limits);
+        body.encode(&mut writer.structs(self.structs))
             .inspect_err(|_| out.truncate(start))
     }
 

@@ -116,6 +116,7 @@ impl Machine {
                 encoding: options.client.encoding,
                 service: options.client.service.clone(),
                 serves: options.serves(),
+                structs: options.msgpack_structs,
             })
             .into(),
             // Channels over HTTP/2 and WebSocket make no machine.

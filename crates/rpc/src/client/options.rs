@@ -6,6 +6,7 @@ use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::thrift::ClientOptions;
+use dovetail_wire::msgpack::Structs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) security: Security,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    /// What structs are sent as over msgpack-rpc.
+    pub(crate) msgpack_structs: Structs,
     /// Whether calls that handlers make take over deadline and trace.
     pub(crate) inherits: bool,
     /// Shared by all handles of a channel.
@@ -99,6 +102,7 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             stream_timeout: None,
             inherits: true,
+            msgpack_structs: Structs::default(),
             connect_timeout: Duration::from_secs(5),
             connect_wait: Duration::from_secs(2),
             connections: 1,
@@ -258,6 +262,13 @@ macro_rules! settings {
         /// Over gRPC, gRPC-Web and Connect it is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
+            self
+        }
+
+        /// What structs are sent as over msgpack-rpc: arrays, or maps from the fields' names, for servers that declare them so. Default:
+        /// arrays. Both are read.
+        pub fn msgpack_structs(mut self, structs: dovetail_wire::msgpack::Structs) -> Self {
+            self.options.msgpack_structs = structs;
             self
         }
 

@@ -174,6 +174,7 @@ impl Machine {
                 encoding: shared.limits.message,
                 service: None,
                 serves: true,
+                structs: shared.msgpack_structs,
             });
             Table::accepted(machine, objects, limits)
         } else {

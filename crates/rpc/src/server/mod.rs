@@ -51,6 +51,7 @@ use crate::{Address, Bytes, Health, Reflection, Service};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::CustomProtocol;
+use dovetail_wire::msgpack::Structs;
 use entrance::Entered;
 use guests::{Door, Guest};
 use hosts::Hosts;
@@ -147,6 +148,7 @@ pub struct Server {
     tls: Option<ServerTls>,
     plaintext: bool,
     half_closed: HalfClosed,
+    msgpack_structs: Structs,
     #[cfg(feature = "grpc")]
     keepalive: Option<crate::Keepalive>,
 }
@@ -172,6 +174,7 @@ impl Default for Server {
             tls: None,
             plaintext: false,
             half_closed: HalfClosed::default(),
+            msgpack_structs: Structs::default(),
             #[cfg(feature = "grpc")]
             keepalive: None,
         }
@@ -242,6 +245,13 @@ impl Server {
     /// Chooses what a caller is that has closed its sending side while its call runs. Default: gone over HTTP/1.1 alone.
     pub fn half_closed(mut self, half_closed: HalfClosed) -> Self {
         self.half_closed = half_closed;
+        self
+    }
+
+    /// What structs are sent as over msgpack-rpc: arrays, or maps from the fields' names, for clients that declare them so. Default: arrays.
+    /// Both are read.
+    pub fn msgpack_structs(mut self, structs: Structs) -> Self {
+        self.msgpack_structs = structs;
         self
     }
 

@@ -15,6 +15,7 @@ use crate::{Bytes, Health, clock};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
+use dovetail_wire::msgpack::Structs;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -47,6 +48,7 @@ pub(super) struct Shared {
     /// Where clients on the same machine find it by shared memory.
     pub(super) meeting: Option<u128>,
     pub(super) half_closed: HalfClosed,
+    pub(super) msgpack_structs: Structs,
     pub(super) draining: AtomicBool,
     /// Those who accept connections.
     pub(super) accepting: AtomicUsize,
@@ -104,6 +106,7 @@ impl Server {
             polling: self.polling,
             meeting,
             half_closed: self.half_closed,
+            msgpack_structs: self.msgpack_structs,
             draining: AtomicBool::new(false),
             accepting: AtomicUsize::new(0),
             next_guest: AtomicU64::new(0),

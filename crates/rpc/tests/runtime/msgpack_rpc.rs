@@ -2,9 +2,10 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Code, Execution, ServerLimits, Status, Wire};
-use std::io::Read;
-use std::net::Shutdown;
+use dovetail::wire::msgpack::Structs;
+use dovetail::{Code, Execution, Server, ServerLimits, Status, Wire, message};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 fn channel(running: &dovetail::Running) -> Channel {
@@ -201,4 +202,44 @@ async fn many_tasks_share_a_connection() {
         let ended = tokio::task::spawn_blocking(move || running.shutdown(LONG));
         assert!(ended.await.unwrap(), "{model:?}");
     }
+}
+
+/// A peer that declares its structs as maps gets them so, from either end.
+#[test]
+fn structs_as_maps() {
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Point {
+        x: i32,
+    }
+    message!(Point { 1 x: i32, });
+
+    let server = Server::new().msgpack_structs(Structs::Maps);
+    let server = server.bind("next", |point: Point| Point { x: point.x + 1 });
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    let mut stream = TcpStream::connect(tcp_place(&running)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    // packb([0, 1, "next", [{"x": 6}]]), and packb([1, 1, None, {"x": 7}]).
+    stream
+        .write_all(b"\x94\0\x01\xa4next\x91\x81\xa1x\x06")
+        .unwrap();
+    let mut answer = [0; 8];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"\x94\x01\x01\xc0\x81\xa1x\x07");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let builder = Channel::builder(&listener.local_addr().unwrap().to_string()).unwrap();
+    let builder = builder.wire(Wire::MsgpackRpc).timeout(LONG);
+    let channel = builder.msgpack_structs(Structs::Maps).build();
+    let peer = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut call = [0; 13];
+        stream.read_exact(&mut call).unwrap();
+        stream.write_all(b"\x94\x01\0\xc0\x81\xa1x\x07").unwrap();
+        call
+    });
+    let next = channel.call_by_name("next", (&Point { x: 6 },));
+    assert_eq!(next, Ok(Point { x: 7 }));
+    assert_eq!(&peer.join().unwrap(), b"\x94\0\0\xa4next\x91\x81\xa1x\x06");
+    drop(stream);
+    assert!(running.shutdown(LONG));
 }

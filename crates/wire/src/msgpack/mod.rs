@@ -31,7 +31,7 @@ mod writer;
 
 pub use head::{Head, HeadError, put};
 pub use reader::Reader;
-pub use writer::Writer;
+pub use writer::{Structs, Writer};
 
 use crate::{DecodeError, EncodeError, Limits, Value};
 

@@ -4,10 +4,22 @@ use crate::depth::Depth;
 use crate::{Dynamic, EncodeError, Field, Kind, Limits, UnknownValue, WrittenNodes};
 use bytes::Bytes;
 
+/// What structs are written as. Both are read, whatever is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Structs {
+    /// Arrays, as `MSGPACK_DEFINE` and `MSGPACK_DEFINE_ARRAY` make them in C++. The default.
+    #[default]
+    Arrays,
+    /// Maps from the fields' names, as `MSGPACK_DEFINE_MAP` makes them, and most libraries of other languages. Fields that are
+    /// absent, or that this end's contract does not have, are left out.
+    Maps,
+}
+
 /// Appends values in MessagePack to a buffer.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    structs: Structs,
     limits: Limits,
     depth: Depth,
     nodes: WrittenNodes,
@@ -36,6 +48,8 @@ enum Form {
     Array,
     /// A map from id to value.
     Map,
+    /// A map from name to value.
+    Named,
     /// An array, in which each parameter has its place.
     Params,
     /// An error and a result.
@@ -47,12 +61,20 @@ impl<'a> Writer<'a> {
     pub fn new(out: &'a mut Vec<u8>, limits: Limits) -> Self {
         Writer {
             out,
+            structs: Structs::default(),
             limits,
             depth: Depth::new(limits),
             nodes: WrittenNodes::default(),
             frame: Frame::default(),
             outer: Vec::new(),
         }
+    }
+
+    /// Chooses what structs are written as.
+    #[must_use]
+    pub fn structs(mut self, structs: Structs) -> Self {
+        self.structs = structs;
+        self
     }
 
     fn enter(&mut self, form: Form) -> Result<(), EncodeError> {
@@ -111,7 +133,7 @@ impl<'a> Writer<'a> {
     fn finish(&mut self) {
         let mut head = Vec::new();
         match self.frame.form {
-            Form::Map => put::map(&mut head, self.frame.count),
+            Form::Map | Form::Named => put::map(&mut head, self.frame.count),
             _ => put::array(&mut head, self.frame.count),
         }
         let start = self.frame.start;
@@ -287,7 +309,10 @@ impl crate::Writer for Writer<'_> {
     }
 
     fn begin_struct(&mut self) -> Result<(), EncodeError> {
-        self.enter(Form::Array)?;
+        self.enter(match self.structs {
+            Structs::Arrays => Form::Array,
+            Structs::Maps => Form::Named,
+        })?;
         self.out.push(0);
         Ok(())
     }
@@ -317,7 +342,12 @@ impl crate::Writer for Writer<'_> {
                     self.key(id);
                 }
             },
-            Form::Map => self.key(id),
+            // What a struct says of itself has an id alone.
+            Form::Named if !field.name.is_empty() => {
+                self.element();
+                self.string(field.name)?;
+            }
+            Form::Map | Form::Named => self.key(id),
             Form::Params => {
                 let mut later = self.frame.ids.iter().skip(self.frame.count as usize);
                 let ahead = later.position(|known| *known == id).unwrap_or(0);
@@ -349,7 +379,7 @@ impl crate::Writer for Writer<'_> {
 
     fn end_struct(&mut self) -> Result<(), EncodeError> {
         let whole = match self.frame.form {
-            Form::Array | Form::Map => {
+            Form::Array | Form::Map | Form::Named => {
                 self.finish();
                 self.frame.count as usize
             }
@@ -366,6 +396,10 @@ impl crate::Writer for Writer<'_> {
 
     /// Fields kept from MessagePack leave as they came.
     fn unknown_field(&mut self, id: i32, value: &UnknownValue) -> Result<(), EncodeError> {
+        if self.frame.form == Form::Named {
+            // A reader of names may understand nothing else.
+            return Ok(());
+        }
         if let UnknownValue::Msgpack(bytes) = value {
             self.begin_field(&Field::new(id, "", Kind::Struct))?;
             self.out.extend_from_slice(bytes);
