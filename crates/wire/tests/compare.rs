@@ -152,12 +152,17 @@ fn compatible(ours: &[Row], theirs: &[Row]) -> bool {
     let known = |row: &Row, rows: &[Row]| {
         row.presence != FieldPresence::Required || rows.iter().any(|other| other.id == row.id)
     };
+    let present = |a: FieldPresence, b: FieldPresence| {
+        let both = [a, b];
+        !both.contains(&FieldPresence::Required) || !both.contains(&FieldPresence::Optional)
+    };
     ours.iter().all(|row| known(row, theirs))
         && theirs.iter().all(|row| known(row, ours))
         && ours.iter().all(|a| {
             theirs
                 .iter()
-                .all(|b| (a.id != b.id || a.ty == b.ty) && (a.name != b.name || a.id == b.id))
+                .filter(|b| a.id == b.id || a.name == b.name)
+                .all(|b| a.id == b.id && a.ty == b.ty && present(a.presence, b.presence))
         })
 }
 

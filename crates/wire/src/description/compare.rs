@@ -41,6 +41,13 @@ pub enum Incompatible {
         /// True where it is required here.
         here: bool,
     },
+    /// A field is required at one end and may be absent at the other.
+    Presence {
+        /// `Struct.field`.
+        place: String,
+        /// True where it is required here.
+        here: bool,
+    },
     /// A description that is none, or one that is too large.
     Malformed(DecodeError),
 }
@@ -63,6 +70,12 @@ impl fmt::Display for Incompatible {
             }
             Self::Required { place, here: false } => {
                 write!(f, "{place} is unknown here and required there")
+            }
+            Self::Presence { place, here: true } => {
+                write!(f, "{place} is required here and optional there")
+            }
+            Self::Presence { place, here: false } => {
+                write!(f, "{place} is optional here and required there")
             }
             Self::Malformed(problem) => write!(f, "the description cannot be read: {problem}"),
         }
@@ -223,7 +236,9 @@ impl Comparison<'_> {
                 });
             }
             match by_id.remove(&field.id) {
-                Some(other) if self.same(&field.ty, &other.ty) => {}
+                Some(other) if self.same(&field.ty, &other.ty) => {
+                    present(field, other, place)?;
+                }
                 Some(other) => {
                     return Err(Incompatible::Type {
                         place: place(field.name),
@@ -346,6 +361,21 @@ fn known(
         }),
         _ => Ok(()),
     }
+}
+
+/// Refuses a field that one end may leave out and the other one needs.
+fn present(
+    ours: &FieldType<'_, usize>,
+    theirs: &FieldType<'_, usize>,
+    place: impl Fn(&str) -> String,
+) -> Result<(), Incompatible> {
+    let here = match (ours.presence, theirs.presence) {
+        (FieldPresence::Required, FieldPresence::Optional) => true,
+        (FieldPresence::Optional, FieldPresence::Required) => false,
+        _ => return Ok(()),
+    };
+    let place = place(ours.name);
+    Err(Incompatible::Presence { place, here })
 }
 
 impl<N> Definition<'_, N> {
