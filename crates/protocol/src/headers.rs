@@ -34,6 +34,11 @@ impl Headers {
         removed
     }
 
+    /// Adds these behind those that are there.
+    pub(crate) fn append(&mut self, mut more: Self) {
+        self.0.append(&mut more.0);
+    }
+
     /// All of them, in the order in which they came.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0

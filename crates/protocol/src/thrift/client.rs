@@ -1,6 +1,6 @@
 use super::incoming::{self, Message, Reader};
 use super::message::Stop;
-use super::outgoing::{Lead, Outgoing};
+use super::outgoing::{Around, Outgoing};
 use super::{
     MessageKind, ProtocolError, Transport, Wire, application_exception, header, multiplexed,
 };
@@ -156,15 +156,16 @@ impl ClientConnection {
             },
             name,
             seqid: call.seqid(),
-            lead: match self.wire.transport {
-                Transport::Unframed | Transport::Framed => Lead::Plain,
-                Transport::Header => Lead::Header(header::Envelope {
-                    flags: header::OUT_OF_ORDER,
-                    seqid: call.seqid().cast_unsigned(),
-                    transforms: self.wire.transforms,
-                    headers: headers.clone(),
-                }),
-                Transport::Http => Lead::Request {
+            header: (self.wire.transport == Transport::Header).then(|| header::Envelope {
+                flags: header::OUT_OF_ORDER,
+                seqid: call.seqid().cast_unsigned(),
+                transforms: self.wire.transforms,
+                headers: headers.clone(),
+            }),
+            around: match self.wire.transport {
+                Transport::Unframed | Transport::Header => Around::Nothing,
+                Transport::Framed => Around::Frame,
+                Transport::Http => Around::Request {
                     target: &self.options.http,
                     headers,
                 },

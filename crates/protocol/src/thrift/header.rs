@@ -21,7 +21,7 @@ pub(crate) struct Envelope {
 /// fbthrift's flag: the sender takes replies in any order.
 pub(crate) const OUT_OF_ORDER: u16 = 1;
 
-const MAGIC: u16 = 0x0fff;
+pub(crate) const MAGIC: u16 = 0x0fff;
 const KEY_VALUE: u32 = 1;
 /// Magic, flags, seqid and the number of words.
 const FIXED: usize = 10;

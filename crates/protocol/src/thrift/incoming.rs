@@ -17,25 +17,26 @@ pub(crate) struct Message {
     pub(crate) lead: Lead,
 }
 
-/// What came before the message.
-pub(crate) enum Lead {
-    /// Nothing, or the length of a frame.
-    Plain,
-    Header {
-        seqid: u32,
-        flags: u16,
-        transforms: Transforms,
-    },
-    Http {
-        keep_alive: bool,
-    },
+/// What came before the message, but for the length of a frame.
+#[derive(Default)]
+pub(crate) struct Lead {
+    /// THeader's, which may stand in a frame or in the body of HTTP as well.
+    pub(crate) header: Option<HeaderLead>,
+    /// The connection ends with the message, HTTP says.
+    pub(crate) last: bool,
+}
+
+pub(crate) struct HeaderLead {
+    pub(crate) seqid: u32,
+    pub(crate) flags: u16,
+    pub(crate) transforms: Transforms,
 }
 
 impl Lead {
     /// The number of the message. fbthrift gives it to THeader alone, and zero to the message inside.
     pub(crate) fn number(&self, inner: i32) -> i32 {
-        match self {
-            Lead::Header { seqid, .. } if inner == 0 => seqid.cast_signed(),
+        match &self.header {
+            Some(header) if inner == 0 => header.seqid.cast_signed(),
             _ => inner,
         }
     }
@@ -86,23 +87,20 @@ impl Reader {
         match self {
             Reader::Framed(protocol) => {
                 let frame = frame(input, limits)?;
-                Ok(plain(
-                    *protocol,
-                    frame,
-                    Lead::Plain,
-                    Headers::new(),
-                    limits,
-                )?)
+                match frame_of_header(&frame) {
+                    Some(inner) => Ok(in_header(&inner, false, Headers::new(), limits)?),
+                    None => Ok(plain(
+                        *protocol,
+                        frame,
+                        Lead::default(),
+                        Headers::new(),
+                        limits,
+                    )?),
+                }
             }
             Reader::Header => {
                 let frame = frame(input, limits)?;
-                let (envelope, protocol, message) = header::read(&frame, limits)?;
-                let lead = Lead::Header {
-                    seqid: envelope.seqid,
-                    flags: envelope.flags,
-                    transforms: envelope.transforms,
-                };
-                Ok(plain(protocol, message, lead, envelope.headers, limits)?)
+                Ok(in_header(&frame, false, Headers::new(), limits)?)
             }
             Reader::Unframed(unframed) => unframed.next(input, limits),
             Reader::Http(_) => Err(Stop::Need(1)),
@@ -147,8 +145,44 @@ pub(crate) fn from_http(
     body: Bytes,
     limits: &ConnectionLimits,
 ) -> Result<Message, ProtocolError> {
+    if let Some(frame) = frame_of_header(&body) {
+        return in_header(&frame, !keep_alive, headers, limits);
+    }
     let protocol = detect::detect_message(&body)?;
-    plain(protocol, body, Lead::Http { keep_alive }, headers, limits)
+    let lead = Lead {
+        header: None,
+        last: !keep_alive,
+    };
+    plain(protocol, body, lead, headers, limits)
+}
+
+/// The frame of THeader, without its length, that is all of what another transport has around it; `None` for anything else.
+/// An old binary message begins like it, and goes on with a letter of its name.
+fn frame_of_header(bytes: &Bytes) -> Option<Bytes> {
+    let (length, frame) = bytes.split_first_chunk()?;
+    let whole = u32::from_be_bytes(*length) as usize == frame.len();
+    let found = whole && frame.starts_with(&header::MAGIC.to_be_bytes());
+    found.then(|| bytes.slice(length.len()..))
+}
+
+/// Takes a frame of THeader apart. Its headers come behind those that are there.
+fn in_header(
+    frame: &Bytes,
+    last: bool,
+    mut headers: Headers,
+    limits: &ConnectionLimits,
+) -> Result<Message, ProtocolError> {
+    let (envelope, protocol, message) = header::read(frame, limits)?;
+    let lead = Lead {
+        header: Some(HeaderLead {
+            seqid: envelope.seqid,
+            flags: envelope.flags,
+            transforms: envelope.transforms,
+        }),
+        last,
+    };
+    headers.append(envelope.headers);
+    plain(protocol, message, lead, headers, limits)
 }
 
 /// Splits the next frame off.
@@ -233,7 +267,13 @@ impl Unframed {
         self.begun = false;
         let mut bytes = input.split_to(length).freeze();
         let Some((head, start)) = self.head.take() else {
-            let message = plain(self.protocol, bytes, Lead::Plain, Headers::new(), limits);
+            let message = plain(
+                self.protocol,
+                bytes,
+                Lead::default(),
+                Headers::new(),
+                limits,
+            );
             return Ok(message?);
         };
         bytes.advance(start);
@@ -241,7 +281,7 @@ impl Unframed {
             head,
             body: bytes,
             headers: Headers::new(),
-            lead: Lead::Plain,
+            lead: Lead::default(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Appends messages to what is sent.
 
 use super::header::Envelope;
-use super::{MessageKind, Protocol, Transforms, Transport, Wire};
+use super::{MessageKind, Protocol, Transforms, Wire};
 use super::{header, message, transform};
 use crate::Headers;
 use crate::http::{self, HttpTarget};
@@ -17,13 +17,15 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) kind: MessageKind,
     pub(crate) name: &'a str,
     pub(crate) seqid: i32,
-    pub(crate) lead: Lead<'a>,
+    /// THeader's frame around the message.
+    pub(crate) header: Option<Envelope>,
+    pub(crate) around: Around<'a>,
 }
 
-/// What stands before the message, where the transport has more than a length.
-pub(crate) enum Lead<'a> {
-    Plain,
-    Header(header::Envelope),
+/// What stands around the message, and around THeader's frame where it has one.
+pub(crate) enum Around<'a> {
+    Nothing,
+    Frame,
     Request {
         target: &'a HttpTarget,
         headers: &'a Headers,
@@ -42,7 +44,11 @@ impl Outgoing<'_> {
         limits: Limits,
         mut out: Out<'_>,
     ) -> Result<(), EncodeError> {
-        if !matches!(self.lead, Lead::Plain) {
+        let http = matches!(
+            self.around,
+            Around::Request { .. } | Around::Response { .. }
+        );
+        if http || self.header.is_some() {
             // What is compressed, or announced in decimal digits, is in one piece.
             out.blobs = None;
         }
@@ -62,18 +68,19 @@ impl Outgoing<'_> {
         start: usize,
     ) -> Result<(), EncodeError> {
         let out = &mut *to.buffer;
-        match &self.lead {
-            Lead::Plain if self.wire.transport == Transport::Framed => {
-                out.extend_from_slice(&[0; 4]);
-            }
-            Lead::Plain => {}
-            Lead::Header(envelope) => header::write(self.wire.protocol, envelope, out)?,
-            Lead::Request { target, headers } => {
+        match &self.around {
+            Around::Nothing => {}
+            Around::Frame => out.extend_from_slice(&[0; 4]),
+            Around::Request { target, headers } => {
                 http::write_request(target, HTTP_TYPE, headers, out)?
             }
-            Lead::Response { keep_alive } => {
+            Around::Response { keep_alive } => {
                 http::write_response(200, *keep_alive, HTTP_TYPE, "", out)
             }
+        }
+        let inside = out.len();
+        if let Some(envelope) = &self.header {
+            header::write(self.wire.protocol, envelope, out)?;
         }
         let message = out.len();
         let protocol = self.wire.protocol;
@@ -82,15 +89,15 @@ impl Outgoing<'_> {
         let apart = to.apart();
         let out = to.buffer;
         message::write_end(protocol, out);
-        match &self.lead {
-            Lead::Header(envelope) => {
-                transform(protocol, envelope, start, message, out)?;
-                set_frame(out, start, 0)
-            }
-            Lead::Plain if self.wire.transport == Transport::Framed => set_frame(out, start, apart),
-            Lead::Plain => Ok(()),
-            Lead::Request { .. } | Lead::Response { .. } => {
-                http::set_length(out, message);
+        if let Some(envelope) = &self.header {
+            transform(protocol, envelope, inside, message, out)?;
+            set_frame(out, inside, 0)?;
+        }
+        match &self.around {
+            Around::Nothing => Ok(()),
+            Around::Frame => set_frame(out, start, apart),
+            Around::Request { .. } | Around::Response { .. } => {
+                http::set_length(out, inside);
                 Ok(())
             }
         }

@@ -1,10 +1,11 @@
 use super::application_exception::ApplicationException;
 use super::detect::detect_wire;
-use super::incoming::{self, Lead, Message, Reader};
+use super::incoming::{self, HeaderLead, Message, Reader};
 use super::message::{Head, Stop};
-use super::outgoing::{self, Outgoing};
+use super::outgoing::{self, Around, Outgoing};
 use super::{
-    CustomProtocol, MessageKind, Protocol, ProtocolError, Transport, Wire, header, multiplexed,
+    CustomProtocol, MessageKind, Protocol, ProtocolError, Transforms, Transport, Wire, header,
+    multiplexed,
 };
 use crate::Status;
 use crate::http::{self, Method, Side};
@@ -93,7 +94,8 @@ pub struct ReplyTo {
     /// The answer to a one-way call has been given.
     acknowledged: bool,
     seqid: i32,
-    header_seqid: u32,
+    /// The number that THeader has, where the call stood in one.
+    header_seqid: Option<u32>,
     keep_alive: bool,
     ordered: bool,
     order: u64,
@@ -204,12 +206,13 @@ impl ServerConnection {
             kind: MessageKind::Exception,
             name,
             seqid,
-            lead: match wire.transport {
-                Transport::Header => outgoing::Lead::Header(header::Envelope {
-                    seqid: seqid.cast_unsigned(),
-                    ..Default::default()
-                }),
-                _ => outgoing::Lead::Plain,
+            header: (wire.transport == Transport::Header).then(|| header::Envelope {
+                seqid: seqid.cast_unsigned(),
+                ..Default::default()
+            }),
+            around: match wire.transport {
+                Transport::Framed => Around::Frame,
+                _ => Around::Nothing,
             },
         };
         // A wire that cannot carry it leaves the peer with a closed connection.
@@ -269,29 +272,25 @@ impl ServerConnection {
                 .wire
                 .unwrap_or(Wire::new(head.protocol, Transport::Unframed))
         };
+        wire.transforms = Transforms::NONE;
         // Only THeader has a word for it. Stock clients give their calls different numbers, and still take the
         // next reply for the one to the oldest call.
         let mut ordered = true;
         let number = lead.number(head.seqid);
-        let (mut header_seqid, mut keep_alive, mut plain_reply) = (0, true, false);
-        match lead {
-            Lead::Plain => {}
-            Lead::Header {
-                seqid,
-                flags,
-                transforms,
-            } => {
-                wire.transforms = transforms;
-                header_seqid = seqid;
-                ordered =
-                    flags & header::OUT_OF_ORDER == 0 || number == 0 || number == self.last_seqid;
-                // Apache's own servers never compress, and its C++ client, which sets no flag, does not
-                // survive it.
-                plain_reply = flags & header::OUT_OF_ORDER == 0;
-            }
-            Lead::Http { keep_alive: keep } => {
-                keep_alive = keep;
-            }
+        let mut plain_reply = false;
+        let header_seqid = lead.header.as_ref().map(|header| header.seqid);
+        if let Some(HeaderLead {
+            flags, transforms, ..
+        }) = lead.header
+        {
+            wire.transforms = transforms;
+            ordered = wire.transport != Transport::Header
+                || flags & header::OUT_OF_ORDER == 0
+                || number == 0
+                || number == self.last_seqid;
+            // Apache's own servers never compress, and its C++ client, which sets no flag, does not
+            // survive it.
+            plain_reply = flags & header::OUT_OF_ORDER == 0;
         }
         self.wire = Some(wire);
         if plain_reply {
@@ -313,7 +312,7 @@ impl ServerConnection {
                 acknowledged: false,
                 seqid: head.seqid,
                 header_seqid,
-                keep_alive,
+                keep_alive: !lead.last,
                 ordered,
                 order: self.calls,
             },
@@ -431,15 +430,16 @@ impl ReplyTo {
             kind,
             name: &self.method,
             seqid: self.seqid,
-            lead: match self.wire.transport {
-                Transport::Unframed | Transport::Framed => outgoing::Lead::Plain,
-                Transport::Header => outgoing::Lead::Header(header::Envelope {
-                    flags: 0,
-                    seqid: self.header_seqid,
-                    transforms: self.wire.transforms,
-                    headers: Headers::new(),
-                }),
-                Transport::Http => outgoing::Lead::Response {
+            header: self.header_seqid.map(|seqid| header::Envelope {
+                flags: 0,
+                seqid,
+                transforms: self.wire.transforms,
+                headers: Headers::new(),
+            }),
+            around: match self.wire.transport {
+                Transport::Unframed | Transport::Header => Around::Nothing,
+                Transport::Framed => Around::Frame,
+                Transport::Http => Around::Response {
                     keep_alive: self.keep_alive,
                 },
             },

@@ -6,6 +6,7 @@ mod detection;
 mod golden;
 mod hostile;
 mod http;
+mod nested;
 mod pair;
 mod properties;
 mod support;
