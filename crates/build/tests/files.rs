@@ -39,7 +39,8 @@ fn included_files_are_found_beside_the_file_and_in_include_folders() {
 
 #[test]
 fn a_missing_include_is_shown_where_it_stands_and_where_it_was_looked_for() {
-    let dir = folder(&[("root.thrift", "include \"gone.thrift\"\n")]);
+    let root = "include \"gone.thrift\"\nstruct Root { 1: gone.Item item }\n";
+    let dir = folder(&[("root.thrift", root)]);
     let error = compile(dir.path(), "root.thrift").unwrap_err();
     for part in [
         "error",

@@ -13,6 +13,9 @@ pub const CONTRACT_HEADER: &str = "dovetail-contract";
 /// Bytes that a description takes at most in a header. Servers of HTTP take 8 to 16 KiB of headers.
 const MOST: usize = 4 << 10;
 
+/// Stands before the fingerprint of a contract of protobuf.
+const PROTOBUF: &str = "proto:";
+
 /// Contracts of callers that a server remembers, for each method.
 const MOST_KNOWN: usize = 64;
 
@@ -28,13 +31,15 @@ pub struct ContractHeader {
 }
 
 impl ContractHeader {
-    /// The values for a method with this description; `None` where it is too large for a header.
-    pub fn new(description: &Description) -> Option<Self> {
+    /// The values for a method with this description, whose contract is protobuf's or not; `None` where it is too large for a
+    /// header.
+    pub fn new(description: &Description, protobuf: bool) -> Option<Self> {
         let bytes = description.bytes();
         if bytes.len() > MOST {
             return None;
         }
-        let short = encode_base64(&description.fingerprint());
+        let mark = if protobuf { PROTOBUF } else { "" };
+        let short = format!("{mark}{}", encode_base64(&description.fingerprint()));
         let full = format!("{short}.{}", encode_base64(bytes));
         Some(ContractHeader { short, full })
     }
@@ -43,6 +48,7 @@ impl ContractHeader {
 /// A caller's contract of a method, as the header of a call says it.
 #[derive(Debug)]
 pub struct CallerContract {
+    protobuf: bool,
     fingerprint: Fingerprint,
     description: Option<Bytes>,
 }
@@ -50,7 +56,9 @@ pub struct CallerContract {
 impl CallerContract {
     /// Reads the value of the header. The error refuses the call.
     pub fn read(header: &[u8]) -> Result<Self, Status> {
-        let mut parts = header.splitn(2, |byte| *byte == b'.');
+        let marked = header.strip_prefix(PROTOBUF.as_bytes());
+        let protobuf = marked.is_some();
+        let mut parts = marked.unwrap_or(header).splitn(2, |byte| *byte == b'.');
         let mut part = || {
             parts
                 .next()
@@ -58,9 +66,15 @@ impl CallerContract {
         };
         let fingerprint = part().ok_or_else(malformed)??;
         Ok(CallerContract {
+            protobuf,
             fingerprint: Fingerprint::try_from(&fingerprint[..]).map_err(|_| malformed())?,
             description: part().transpose()?,
         })
+    }
+
+    /// True for a contract of protobuf. It may have been exported from another one, with the types that protobuf has.
+    pub fn is_protobuf(&self) -> bool {
+        self.protobuf
     }
 
     /// True where this end has the same contract, or none to compare.
@@ -84,6 +98,7 @@ impl KnownContracts {
         let CallerContract {
             fingerprint: theirs,
             description: described,
+            ..
         } = theirs;
         if let Some((_, verdict)) = self.0.iter().find(|(known, _)| *known == theirs) {
             return verdict.clone();
@@ -147,8 +162,8 @@ mod tests {
     #[test]
     fn a_server_asks_once() {
         let ours = contract(description::<i32>());
-        let same = ContractHeader::new(&description::<i32>()).unwrap();
-        let other = ContractHeader::new(&description::<String>()).unwrap();
+        let same = ContractHeader::new(&description::<i32>(), false).unwrap();
+        let other = ContractHeader::new(&description::<String>(), false).unwrap();
         let mut known = KnownContracts::default();
         let mut compare = |header: &str| {
             let theirs = CallerContract::read(header.as_bytes())?;
@@ -156,6 +171,9 @@ mod tests {
         };
 
         assert_eq!(compare(&same.short), Ok(()));
+        let exported = ContractHeader::new(&description::<i32>(), true).unwrap();
+        let exported = CallerContract::read(exported.full.as_bytes()).unwrap();
+        assert!(exported.is_protobuf() && exported.equals(&ours));
         assert!(compare(&other.short).unwrap_err().asks_for_description());
         let refused = compare(&other.full).unwrap_err();
         assert_eq!(refused.code(), Code::FailedPrecondition);
@@ -166,7 +184,7 @@ mod tests {
         );
         assert_eq!(compare(&other.short), Err(refused));
 
-        let third = ContractHeader::new(&description::<bool>()).unwrap();
+        let third = ContractHeader::new(&description::<bool>(), false).unwrap();
         let forged = format!("{}.{}", third.short, encode_base64(b"x"));
         assert_eq!(compare(&forged).unwrap_err().code(), Code::InvalidArgument);
         assert!(compare(&third.short).unwrap_err().asks_for_description());
@@ -183,7 +201,7 @@ mod tests {
         for number in 0..2 * MOST_KNOWN as u32 {
             let mut bytes = b"no description ".to_vec();
             bytes.extend(number.to_le_bytes());
-            let header = ContractHeader::new(&Description::new(bytes)).unwrap();
+            let header = ContractHeader::new(&Description::new(bytes), false).unwrap();
             let theirs = CallerContract::read(header.full.as_bytes()).unwrap();
             assert!(known.compare(&ours, theirs).is_err());
         }

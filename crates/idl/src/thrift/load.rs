@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::graph::{self, Edges};
 use crate::source::{FileId, LoadError, Loader, Source, Span, stem};
 use crate::thrift::ast::{self, Header};
-use crate::thrift::lexer::{self, Lexed, Tok, Token};
+use crate::thrift::lexer::{self, Lexed, Token};
 use crate::thrift::parser;
 use std::collections::HashMap;
 
@@ -188,16 +188,12 @@ impl Program {
     }
 }
 
-/// A string is text to every program that reads the contract.
+/// Reports bytes that are not UTF-8 outside of comments.
 fn report_replaced(file: FileId, text: &str, lexed: &Lexed, sink: &mut Sink) {
-    let literals = lexed
-        .tokens
-        .iter()
-        .filter(|token| token.tok == Tok::Literal);
-    for Token { span, .. } in literals {
-        let literal = text.get(span.start as usize..span.end as usize);
-        if literal.is_some_and(|literal| literal.contains(char::REPLACEMENT_CHARACTER)) {
-            let error = Diagnostic::error("E0303", "a string that is not UTF-8");
+    for Token { span, .. } in &lexed.tokens {
+        let token = text.get(span.start as usize..span.end as usize);
+        if token.is_some_and(|token| token.contains(char::REPLACEMENT_CHARACTER)) {
+            let error = Diagnostic::error("E0303", "bytes that are not UTF-8");
             sink.push(error.at(file, *span, "").help("save the file as UTF-8"));
         }
     }

@@ -51,8 +51,9 @@ impl Contracts {
         let usual = Name::default();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let values = known.entry(call.key(&usual)).or_insert_with(|| {
+            let protobuf = call.method.is_some_and(|method| method.messages);
             let description = call.contract(&usual).description?;
-            let ContractHeader { short, full } = ContractHeader::new(&description)?;
+            let ContractHeader { short, full } = ContractHeader::new(&description, protobuf)?;
             Some(Arc::new(Values {
                 short: short.into(),
                 full: full.into(),

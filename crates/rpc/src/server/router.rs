@@ -39,7 +39,7 @@ impl Entry {
     fn compare(&self, header: &[u8]) -> Result<(), Status> {
         let theirs = CallerContract::read(header)?;
         let ours = self.contract();
-        if theirs.equals(ours) {
+        if theirs.is_protobuf() != self.route.method.messages || theirs.equals(ours) {
             return Ok(());
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -36,7 +36,9 @@ async fn check(model: Model, wire: &str) {
     let mut running = serve(model, "tcp://127.0.0.1:0").await;
     let address = address(&running);
     let builder = Channel::builder(&address).unwrap();
-    let channel = builder.wire(wire.parse().unwrap()).timeout(LONG).build();
+    let builder = builder.wire(wire.parse().unwrap()).timeout(LONG);
+    // On a busy machine a server may take longer to be back than the two seconds that a call waits by default.
+    let channel = builder.connect_wait(LONG).build();
     let call = |channel: Channel| async move {
         let bytes = dovetail::Bytes::from_static(b"abc");
         channel.call::<_, i32, Status>(TAKES, (&bytes,)).await
