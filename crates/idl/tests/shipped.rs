@@ -12,10 +12,6 @@ use support::{Below, files_below, report};
 /// Files that are not valid contracts, by a part of their path, and why.
 const REFUSED: &[(&str, &str)] = &[
     ("test/BrokenConstants.thrift", "broken on purpose"),
-    (
-        "optional_required_default.thrift",
-        "a struct that requires another one of its kind, without end",
-    ),
     ("parser-cases/e_", "broken on purpose"),
     ("test_data/duplicate_field_id.thrift", "broken on purpose"),
     (
