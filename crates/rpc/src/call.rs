@@ -1,7 +1,9 @@
 use crate::buffers::Gathered;
 use crate::client::code_of;
 use crate::context::{CallInfo, Caller, Compress, OpenCall};
-use crate::incoming::{Incoming, Target};
+use crate::extensions::Extensions;
+use crate::incoming::{Incoming, ReplyTo, Target};
+use crate::intercept::{Chain, Direction, Observed, Outcome};
 use crate::objects::{Transfer, Unsent};
 use crate::reply::ReplyBody;
 use crate::server::{Charge, SMALL};
@@ -16,6 +18,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// The answer to a call, on its way.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
@@ -33,6 +36,11 @@ impl Reply {
             message: message.into(),
             passed: None,
         }
+    }
+
+    /// Bytes of the answer.
+    pub(crate) fn size(&self) -> usize {
+        self.message.len()
     }
 
     /// Gives up the bytes, to be sent.
@@ -80,6 +88,8 @@ impl Call {
             compress: Compress::default(),
             over: AtomicBool::new(false),
             cancellation: incoming.cancellation.take(),
+            extensions: Extensions::default(),
+            observed: Observed::default(),
         };
         Call {
             context: OpenCall(Context {
@@ -147,7 +157,8 @@ impl Call {
         F: Future<Output = Result<T, E>> + Send + 'a,
     {
         self.with_streams(initial, |streams, context, params| {
-            let running = handler(context, params, Receiver::of_caller(streams));
+            let observer = context.clone();
+            let running = handler(context, params, Receiver::of_caller(streams, &observer));
             move |call: Call| async move { call.reply(&running.await) }
         })
     }
@@ -167,7 +178,9 @@ impl Call {
         F: Future<Output = Result<O, E>> + Send + 'a,
     {
         self.with_streams(initial, |streams, context, params| {
-            let running = handler(context, params, Receiver::of_caller(streams.clone()));
+            let observer = context.clone();
+            let receiver = Receiver::of_caller(streams.clone(), &observer);
+            let running = handler(context, params, receiver);
             move |call: Call| call.accept(streams, running)
         })
     }
@@ -218,12 +231,16 @@ impl Call {
             match poll_fn(|context| Pin::new(&mut items).poll_next(context)).await {
                 Some(Ok(item)) => {
                     streams.compress(self.context.call.compress.get());
+                    if let Err(status) = self.context.observe_item(Direction::Sent, None) {
+                        return self.fail(&status);
+                    }
                     if let Err(status) = streams.send(item).await {
                         return self.fail(&status);
                     }
                 }
                 Some(Err(exception)) => return self.break_off(&streams, exception),
                 None => {
+                    self.end(Outcome::Returned);
                     self.incoming.reply.end(&streams, &mut self.out);
                     return Reply::new(self.out);
                 }
@@ -265,7 +282,7 @@ impl Call {
             .reply
             .decline(streams, &mut self.out, &body, limits)
         {
-            Ok(()) => Reply::new(self.out),
+            Ok(()) => self.excepted(),
             Err(error) => self.fail(&unencodable(error)),
         }
     }
@@ -274,9 +291,20 @@ impl Call {
     fn break_off<E: Exceptions>(mut self, streams: &StreamCall, exception: E) -> Reply {
         let (reply, out) = (&self.incoming.reply, &mut self.out);
         match reply.end_with(streams, out, exception, self.limits) {
-            Ok(()) => Reply::new(self.out),
+            Ok(()) => self.excepted(),
             Err(status) => self.fail(&status),
         }
+    }
+
+    /// The answer is a declared exception, and has been written.
+    fn excepted(self) -> Reply {
+        self.end(Outcome::Exception);
+        Reply::new(self.out)
+    }
+
+    /// Tells interceptors how the call has ended.
+    fn end(&self, outcome: Outcome) {
+        self.context.call.observed.end(|| outcome);
     }
 
     /// The answer to a method number that the service does not have: what generated code falls back to.
@@ -289,6 +317,49 @@ impl Call {
     /// lets only some calls pass.
     pub fn refuse<'a>(self, status: &Status) -> HandlerFuture<'a> {
         Box::pin(std::future::ready(self.answer(status)))
+    }
+
+    /// Answers with a result that is not the handler's.
+    pub(crate) fn respond<T: FieldValue>(self, value: T) -> Reply {
+        if self.method.kind.streams() {
+            let what = format!(
+                "`{}` has streams, which no interceptor can answer",
+                self.method.name
+            );
+            return self.fail(&Status::new(Code::Internal, what));
+        }
+        self.reply(&Ok::<_, Status>(value))
+    }
+
+    pub(crate) fn context_mut(&mut self) -> &mut Context {
+        &mut self.context.0
+    }
+
+    pub(crate) fn method(&self) -> &'static Method {
+        self.method
+    }
+
+    pub(crate) fn reply_to(&self) -> &ReplyTo {
+        &self.incoming.reply
+    }
+
+    /// Bytes of the parameters, decompressed.
+    pub(crate) fn size(&self) -> usize {
+        self.incoming.body.size()
+    }
+
+    /// Has these interceptors look at the call.
+    pub(crate) fn observe(&mut self, chain: Arc<Chain>) {
+        let size = self.size();
+        if let Some(info) = Arc::get_mut(&mut self.context.0.call) {
+            info.observed = Observed::new(chain, size);
+        }
+    }
+
+    /// Returns the deadline of a call of which an interceptor has shortened it.
+    pub(crate) fn shortened(&self) -> Option<Instant> {
+        let deadline = self.context.call.deadline;
+        deadline.filter(|_| deadline != self.incoming.deadline)
     }
 
     /// What is known about the call.
@@ -399,6 +470,9 @@ impl Call {
 
     /// Encodes the answer.
     fn reply<T: FieldValue, E: Exceptions>(mut self, result: &Result<T, E>) -> Reply {
+        if self.context.call.observed.is_observed() {
+            self.observe_result(result);
+        }
         if self.method.kind.is_oneway() {
             self.incoming.reply.accepted(&mut self.out);
             return Reply::new(self.out);
@@ -442,7 +516,23 @@ impl Call {
         self.answer(&status.clone().with_execution(Execution::Finished))
     }
 
-    fn answer(mut self, status: &Status) -> Reply {
+    #[cold]
+    fn observe_result<T, E: Exceptions>(&self, result: &Result<T, E>) {
+        match result {
+            Ok(_) => self.end(Outcome::Returned),
+            Err(exception) if exception.as_status().is_none() => self.end(Outcome::Exception),
+            // Told by `answer`, but for one-way calls.
+            Err(exception) if self.method.kind.is_oneway() => {
+                let failed = exception.as_status().cloned().map(Outcome::Failed);
+                failed.into_iter().for_each(|failed| self.end(failed));
+            }
+            Err(_) => {}
+        }
+    }
+
+    pub(crate) fn answer(mut self, status: &Status) -> Reply {
+        let failed = || Outcome::Failed(status.clone());
+        self.context.call.observed.end(failed);
         match self.method.kind.is_oneway() {
             true => self.incoming.reply.accepted(&mut self.out),
             false => self.incoming.reply.fail(&mut self.out, status),

@@ -1,5 +1,7 @@
 use crate::cancellation::Cancellation;
 use crate::clock;
+use crate::extensions::Extensions;
+use crate::intercept::Observed;
 use crate::link::Link;
 use crate::objects::Objects;
 use crate::server::{Proxies, Share};
@@ -124,6 +126,9 @@ pub(crate) struct CallInfo {
     pub(crate) over: AtomicBool,
     /// Where the handler has a thread of its own.
     pub(crate) cancellation: Option<Arc<Cancellation>>,
+    /// Values that interceptors have left.
+    pub(crate) extensions: Extensions,
+    pub(crate) observed: Observed,
 }
 
 thread_local! {
@@ -274,6 +279,11 @@ impl Context {
     /// All of them, in the order in which they came: for those who pass calls on.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.call.headers.iter()
+    }
+
+    /// Returns the value of this type that an [interceptor](crate::ServerInterceptor) has left with the call.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.call.extensions.get()
     }
 
     /// Adds a header that is sent before the answer, over gRPC, gRPC-Web and Connect. Where items follow the answer, it

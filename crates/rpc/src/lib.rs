@@ -11,11 +11,13 @@ mod clock;
 mod context;
 mod descriptor;
 mod exceptions;
+mod extensions;
 mod functions;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod health;
 mod incoming;
+mod intercept;
 mod link;
 mod messages;
 mod method;
@@ -67,6 +69,10 @@ pub use functions::Function;
 #[cfg(feature = "grpc")]
 pub use grpc::Keepalive;
 pub use health::Health;
+pub use intercept::{
+    CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction, Outcome,
+    Response, ServerInterceptor, StreamItem,
+};
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use mock::Mock;
 pub use objects::ObjectRef;
@@ -85,6 +91,9 @@ mod documents {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../../docs/code-first.md")]
     mod code_first {}
+
+    #[doc = include_str!("../../../docs/interceptors.md")]
+    mod interceptors {}
 
     #[doc = include_str!("../../../README.md")]
     mod readme {}

@@ -177,7 +177,10 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
         let mut retries = Retries::new(&self.options, false);
@@ -192,6 +195,7 @@ impl Channel {
             };
             let queued = link.queue(nested.call(call));
             if !self.tries_again(&mut retries, &queued).await {
+                nested.done(&queued);
                 return queued.map(|_| ObjectRef::there(Arc::new(remote)).into());
             }
         }
@@ -218,7 +222,10 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<O, E> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
         let opened = in_time(limit, async {
@@ -234,7 +241,12 @@ impl Channel {
                 }
             }
         });
-        let (call, body) = opened.await.unwrap_or_else(|_| Err(late()))?;
+        let opened = opened.await.unwrap_or_else(|_| Err(late()));
+        nested.done(&match &opened {
+            Ok((_, Err(status))) | Err(status) => Err(status.clone()),
+            Ok(_) => Ok(()),
+        });
+        let (call, body) = opened?;
         Answer::streamed(call).read(body)
     }
 
@@ -272,13 +284,17 @@ impl Channel {
         params: &impl WriteParams,
         result: bool,
     ) -> Result<StreamCall, Status> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
         let once = Retries::new(&self.options, false);
-        in_time(limit, self.open(method, params, result, &nested, &once))
-            .await
-            .unwrap_or_else(|_| Err(late()))
+        let opened = in_time(limit, self.open(method, params, result, &nested, &once)).await;
+        let opened = opened.unwrap_or_else(|_| Err(late()));
+        nested.done(&opened);
+        opened
     }
 
     /// Begins a call with streams; `result` where the server's items come behind a result, which not every wire says.
@@ -288,7 +304,7 @@ impl Channel {
         method: &'static Method,
         params: &impl WriteParams,
         result: bool,
-        nested: &Nested,
+        nested: &Nested<'_>,
         retries: &Retries<'_>,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
@@ -416,12 +432,13 @@ impl Channel {
         call: Outgoing<'_, impl Encode>,
         idempotent: bool,
     ) -> Result<Option<Answered>, Status> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(&self.options, self.options.callee(call.name, call.method))?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(call.name, limit, Execution::MayHaveRun);
-        in_time(limit, self.attempt(nested.call(call), idempotent))
-            .await
-            .unwrap_or_else(|_| Err(late()))
+        let answer = in_time(limit, self.attempt(nested.call(call), idempotent)).await;
+        let answer = answer.unwrap_or_else(|_| Err(late()));
+        nested.done(&answer);
+        answer
     }
 
     /// Tries a call, and again on a fresh connection where that cannot do harm.

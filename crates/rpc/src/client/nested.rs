@@ -4,6 +4,7 @@ use super::failures::nested_too_late;
 use super::options::Options;
 use super::outgoing::Outgoing;
 use crate::context::CallInfo;
+use crate::intercept::{Callee, Intercepted};
 use crate::{Status, clock};
 use dovetail_protocol::Headers;
 use std::time::Duration;
@@ -21,17 +22,42 @@ const TRACE: &[&str] = &[
     "x-b3-flags",
 ];
 
-/// The deadline and the headers that a call takes over from the call in whose handler it is made. Empty outside of handlers.
+/// The deadline and the headers that a call takes over from the call in whose handler it is made, and from interceptors. Empty
+/// outside of handlers, and without interceptors.
 #[derive(Default)]
-pub(super) struct Nested {
+pub(super) struct Nested<'a> {
     left: Option<Duration>,
     /// The headers of the channel, and those of the trace.
     headers: Option<Headers>,
+    intercepted: Option<Intercepted<'a>>,
 }
 
-impl Nested {
-    /// Looks at the handler that runs on this thread. An error where its call has no time left.
-    pub(super) fn here(options: &Options) -> Result<Self, Status> {
+impl<'a> Nested<'a> {
+    /// Looks at the handler that runs on this thread, and has interceptors look at the call. An error where the handler's call has
+    /// no time left, or an interceptor refuses.
+    pub(super) fn here(options: &'a Options, callee: Callee<'a>) -> Result<Self, Status> {
+        let nested = Self::inherited(options)?;
+        if options.interceptors.is_empty() {
+            return Ok(nested);
+        }
+        let headers = nested.headers.unwrap_or_else(|| options.headers.clone());
+        let intercepted = Intercepted::begin(&options.interceptors, callee, headers)?;
+        let limits = nested.left.into_iter().chain(intercepted.limit());
+        Ok(Nested {
+            left: limits.min(),
+            headers: None,
+            intercepted: Some(intercepted),
+        })
+    }
+
+    /// Tells interceptors how the call has ended.
+    pub(super) fn done<T>(&mut self, answer: &Result<T, Status>) {
+        if let Some(intercepted) = self.intercepted.take() {
+            intercepted.done(answer.as_ref().map(drop));
+        }
+    }
+
+    fn inherited(options: &Options) -> Result<Self, Status> {
         if !options.inherits {
             return Ok(Nested::default());
         }
@@ -46,6 +72,7 @@ impl Nested {
             Ok(Nested {
                 left,
                 headers: traced(&options.headers, &call.headers),
+                intercepted: None,
             })
         })
         .unwrap_or_else(|| Ok(Nested::default()))
@@ -65,10 +92,12 @@ impl Nested {
     }
 
     /// Adds to a call what it takes over.
-    pub(super) fn call<'a, P>(&'a self, call: Outgoing<'a, P>) -> Outgoing<'a, P> {
+    pub(super) fn call<'c, P>(&'c self, call: Outgoing<'c, P>) -> Outgoing<'c, P> {
+        let intercepted = self.intercepted.as_ref();
+        let headers = intercepted.map(|intercepted| &intercepted.call.headers);
         Outgoing {
             timeout: self.limit_streams(call.timeout),
-            headers: self.headers.as_ref().unwrap_or(call.headers),
+            headers: headers.or(self.headers.as_ref()).unwrap_or(call.headers),
             ..call
         }
     }

@@ -2,6 +2,7 @@ use super::contracts::Contracts;
 use super::recycled::Recycled;
 use super::security::Security;
 use crate::Wire;
+use crate::intercept::{Callee, ClientInterceptors};
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
@@ -39,6 +40,7 @@ pub(crate) struct Options {
     pub(crate) security: Security,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
+    pub(crate) interceptors: ClientInterceptors,
     /// What structs are sent as over msgpack-rpc.
     pub(crate) msgpack_structs: Structs,
     /// Whether calls that handlers make take over deadline and trace.
@@ -112,6 +114,7 @@ impl Default for Options {
             security: Security::Plain,
             backoff: Backoff::default(),
             headers: Headers::new(),
+            interceptors: ClientInterceptors::default(),
             recycled: Arc::default(),
             contracts: Arc::default(),
             local: None,
@@ -122,6 +125,20 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The identity of a call by this name.
+    pub(super) fn callee<'a>(
+        &'a self,
+        name: &'a str,
+        method: Option<&'static crate::Method>,
+    ) -> Callee<'a> {
+        Callee {
+            name,
+            service: self.client.service.as_deref(),
+            method,
+            wire: self.wire,
+        }
+    }
+
     /// True where the server may call back.
     pub(crate) fn serves(&self) -> bool {
         self.local.is_some()
@@ -298,6 +315,25 @@ macro_rules! settings {
         /// Default: yes.
         pub fn inherits(mut self, inherits: bool) -> Self {
             self.options.inherits = inherits;
+            self
+        }
+
+        /// Puts an interceptor around all calls of the channel, and of the channels that are made from it.
+        pub fn intercept(mut self, interceptor: impl crate::ClientInterceptor) -> Self {
+            let interceptor = std::sync::Arc::new(interceptor);
+            self.options.interceptors.add(interceptor);
+            self
+        }
+
+        /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its methods,
+        /// `"shop.v1.Orders/place"`, with or without the package.
+        pub fn intercept_at(
+            mut self,
+            place: &str,
+            interceptor: impl crate::ClientInterceptor,
+        ) -> Self {
+            let interceptor = std::sync::Arc::new(interceptor);
+            self.options.interceptors.add_at(place, interceptor);
             self
         }
 

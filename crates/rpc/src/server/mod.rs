@@ -43,6 +43,7 @@ pub(crate) use tasks::CallTasks;
 pub(crate) use threads::no_thread;
 
 use crate::functions::{Bound, Function};
+use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::tls::ServerTls;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
@@ -131,6 +132,7 @@ const DEFAULT_MODEL: Model = Model::ThreadPerConnection;
 #[must_use = "a server does nothing before `start`"]
 pub struct Server {
     services: Vec<Box<dyn Service>>,
+    interceptors: Interceptors,
     model: Model,
     limits: ServerLimits,
     compression: Option<Compression>,
@@ -157,6 +159,7 @@ impl Default for Server {
     fn default() -> Self {
         Server {
             services: Vec::new(),
+            interceptors: Interceptors::default(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
             compression: None,
@@ -210,6 +213,31 @@ impl Server {
     #[track_caller]
     pub fn bind<Form: 'static>(self, name: &'static str, function: impl Function<Form>) -> Self {
         self.service(Bound::new(name, function))
+    }
+
+    /// Puts an interceptor around all calls, of what is added later too: of functions, health checks, reflection and objects. It
+    /// runs on every wire.
+    pub fn intercept(mut self, interceptor: impl ServerInterceptor) -> Self {
+        self.interceptors.add(Arc::new(interceptor));
+        self
+    }
+
+    /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its methods, `"shop.v1.Orders/place"`.
+    /// They go by the names of the contract, with or without the package, whatever a caller calls them; a service that is
+    /// extended by others means its methods there, too. [`start`](Self::start) returns an error where there is no such service or method.
+    ///
+    /// ```
+    /// # struct Audit;
+    /// # impl dovetail::ServerInterceptor for Audit {}
+    /// # fn serve(orders: impl dovetail::Service) {
+    /// let server = dovetail::Server::new()
+    ///     .service(orders)
+    ///     .intercept_at("shop.v1.Orders/place", Audit);
+    /// # }
+    /// ```
+    pub fn intercept_at(mut self, place: &str, interceptor: impl ServerInterceptor) -> Self {
+        self.interceptors.add_at(place, Arc::new(interceptor));
+        self
     }
 
     /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.
@@ -429,6 +457,9 @@ impl Server {
         );
         let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
         self.check_tls(&addresses)?;
+        let services = self.services.iter().map(|service| service.descriptor());
+        let known = self.interceptors.check(services);
+        known.map_err(|unknown| io::Error::new(io::ErrorKind::InvalidInput, unknown))?;
         let meeting = self.meet(&addresses);
         let number = meeting.as_ref().map(|(number, _)| *number);
         sockets.extend(meeting.map(|(_, listener)| listener));

@@ -1,5 +1,6 @@
 use crate::incoming::Target;
-use crate::objects::reach;
+use crate::intercept::{Chain, Interceptors};
+use crate::objects::{ObjectMethod, reach};
 use crate::web::Spelling;
 use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::dovetail::{Contract, Directory};
@@ -19,7 +20,13 @@ pub(crate) struct Router {
     unnamed: HashMap<&'static str, usize>,
     /// The services of the objects that methods pass.
     objects: Vec<&'static ServiceDescriptor>,
+    interceptors: Interceptors,
+    /// Filled by calls.
+    around_objects: Mutex<ObjectChains>,
 }
+
+/// The interceptors around methods of objects, by service and number.
+type ObjectChains = HashMap<(String, usize), Option<Arc<Chain>>>;
 
 /// A method of a service.
 struct Entry {
@@ -28,6 +35,7 @@ struct Entry {
     contract: OnceLock<Arc<Contract>>,
     /// Contracts of callers on foreign wires.
     known: Mutex<KnownContracts>,
+    interceptors: Option<Arc<Chain>>,
 }
 
 impl Entry {
@@ -63,7 +71,7 @@ pub(super) struct Route {
 }
 
 impl Router {
-    pub(super) fn new(services: Vec<Box<dyn Service>>) -> Self {
+    pub(super) fn new(services: Vec<Box<dyn Service>>, interceptors: Interceptors) -> Self {
         let (mut entries, mut unnamed) = (Vec::new(), HashMap::new());
         let mut named: HashMap<_, HashMap<_, _>> = HashMap::new();
         let mut objects = Vec::new();
@@ -106,6 +114,7 @@ impl Router {
                     route,
                     contract: OnceLock::new(),
                     known: Mutex::default(),
+                    interceptors: interceptors.chain(descriptor, method),
                 });
             }
         }
@@ -115,6 +124,8 @@ impl Router {
             named,
             unnamed,
             objects,
+            interceptors,
+            around_objects: Mutex::default(),
         }
     }
 
@@ -154,6 +165,23 @@ impl Router {
             },
         };
         place.ok_or_else(|| unknown(format!("no method `{method}` here")))
+    }
+
+    /// Returns the interceptors around a method.
+    pub(super) fn around(&self, route: &Route) -> Option<&Arc<Chain>> {
+        self.entries.get(route.entry)?.interceptors.as_ref()
+    }
+
+    /// Returns the interceptors around a method of objects.
+    pub(super) fn around_object(&self, method: &ObjectMethod) -> Option<Arc<Chain>> {
+        if self.interceptors.is_empty() {
+            return None;
+        }
+        let place = (method.descriptor.full_name().into_owned(), method.number);
+        let known = self.around_objects.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let chain = || self.interceptors.chain(method.descriptor, method.method);
+        known.entry(place).or_insert_with(chain).clone()
     }
 
     pub(super) fn call(&self, route: Route, call: Call) -> HandlerFuture<'_> {

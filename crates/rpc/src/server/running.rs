@@ -7,17 +7,19 @@ use super::router::Route;
 use crate::buffers::Gathered;
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
+use crate::intercept::{Admission, Admitted, Chain, Finish, Step, panicked};
 use crate::objects::{self, ObjectMethod, no_object};
-use crate::{Call, Code, Execution, HandlerFuture, Reply, Service, Status, clock};
+use crate::{
+    Call, Code, Execution, HandlerFuture, Reply, Service, ServiceDescriptor, Status, clock,
+};
 use dovetail_protocol::CONTRACT_HEADER;
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
-use std::future::{pending, ready};
+use std::future::{pending, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-#[cfg(feature = "async")]
 use std::time::Instant;
 
 /// A handler at work. The output is its answer, encoded. A handler that panics fails its own call and
@@ -28,6 +30,8 @@ pub(super) struct RunningCall<'a> {
     reply: ReplyTo,
     /// The call, where it has a handler.
     call: Option<Arc<CallInfo>>,
+    /// The interceptors that run when the call is over.
+    finish: Option<Finish>,
 }
 
 impl Shared {
@@ -138,24 +142,103 @@ impl Shared {
             Found::Object(_, method) => method.method,
         };
         let call = Call::new(call, method, caller, self.limits.message, buffer);
+        let chain = match &found {
+            Found::Service(route) => self.router.around(route).cloned(),
+            Found::Object(_, method) => self.router.around_object(method),
+        };
+        let started = catch_unwind(AssertUnwindSafe(|| match chain {
+            None => self.begin(found, call, None),
+            Some(chain) => self.intercepted(found, call, chain),
+        }));
+        let Begun {
+            handler,
+            call,
+            finish,
+        } = started.unwrap_or_else(|_| {
+            count(&self.counters.panics);
+            let refused = refusal(&reply, &panicked(), Vec::new());
+            Begun::answered(Reply::new(refused))
+        });
+        RunningCall {
+            shared: self,
+            handler,
+            reply,
+            call,
+            finish,
+        }
+    }
+
+    /// Starts the handler.
+    fn begin(&self, found: Found, call: Call, finish: Option<Finish>) -> Begun<'_> {
         let info = call.context().call.clone();
+        let shortened = call.shortened().map(|at| (at, call.reply_to().clone()));
         let begin = || match found {
             Found::Service(route) => self.router.call(route, call),
             Found::Object(object, method) => {
                 Box::pin(async move { object.call(method.number, call).await }) as HandlerFuture<'_>
             }
         };
-        let started = catch_unwind(AssertUnwindSafe(|| info.enter(begin)));
-        let handler = started.unwrap_or_else(|_| {
-            count(&self.counters.panics);
-            Box::pin(ready(Reply::new(refusal(&reply, &panicked(), Vec::new()))))
-        });
-        RunningCall {
-            shared: self,
-            handler,
-            reply,
+        let handler = info.enter(begin);
+        Begun {
+            handler: match shortened {
+                None => handler,
+                Some((deadline, reply)) => Box::pin(self.in_time(handler, deadline, reply)),
+            },
             call: Some(info),
+            finish,
         }
+    }
+
+    /// Has interceptors decide about a call.
+    #[cold]
+    fn intercepted(&self, found: Found, call: Call, chain: Arc<Chain>) -> Begun<'_> {
+        let service = found.descriptor();
+        match Admission::new(call, service, chain).proceed() {
+            Step::Done(Admitted::Call(call, finish)) => self.begin(found, call, Some(finish)),
+            Step::Done(Admitted::Reply(reply)) => Begun::answered(reply),
+            Step::Wait(admission) => Begun {
+                handler: Box::pin(self.intercepted_later(found, admission)),
+                call: None,
+                finish: None,
+            },
+        }
+    }
+
+    /// Waits for a handler no longer than an interceptor lets it. Handlers on threads of their own are not stopped where no
+    /// runtime is there to wake them; they see it by [`Context::cancelled`](crate::Context::cancelled).
+    async fn in_time(
+        &self,
+        handler: HandlerFuture<'_>,
+        deadline: Instant,
+        reply: ReplyTo,
+    ) -> Reply {
+        #[cfg(feature = "async")]
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let answer = tokio::time::timeout_at(deadline.into(), handler).await;
+            return answer.unwrap_or_else(|_| {
+                count(&self.counters.late_calls);
+                Reply::new(refusal(&reply, &too_late(), Vec::new()))
+            });
+        }
+        let _ = (deadline, reply);
+        handler.await
+    }
+
+    async fn intercepted_later(&self, found: Found, admission: Admission) -> Reply {
+        let (call, finish) = match admission.wait().await {
+            Admitted::Call(call, finish) => (call, finish),
+            Admitted::Reply(reply) => return reply,
+        };
+        let Begun {
+            mut handler, call, ..
+        } = self.begin(found, call, None);
+        let reply = poll_fn(|context| match &call {
+            Some(call) => call.enter(|| handler.as_mut().poll(context)),
+            None => handler.as_mut().poll(context),
+        })
+        .await;
+        finish.done(&reply);
+        reply
     }
 
     #[cold]
@@ -170,6 +253,7 @@ impl Shared {
             handler: Box::pin(ready(Reply::new(answer))),
             reply: call.reply.clone(),
             call: None,
+            finish: None,
         }
     }
 }
@@ -178,6 +262,33 @@ impl Shared {
 enum Found {
     Service(Route),
     Object(Arc<dyn Service>, ObjectMethod),
+}
+
+impl Found {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        match self {
+            Found::Service(route) => route.descriptor,
+            Found::Object(_, method) => method.descriptor,
+        }
+    }
+}
+
+/// A handler that has started.
+struct Begun<'a> {
+    handler: HandlerFuture<'a>,
+    call: Option<Arc<CallInfo>>,
+    finish: Option<Finish>,
+}
+
+impl Begun<'_> {
+    /// A call that needs no handler.
+    fn answered(reply: Reply) -> Self {
+        Begun {
+            handler: Box::pin(ready(reply)),
+            call: None,
+            finish: None,
+        }
+    }
 }
 
 /// What is called where nothing is. The wire has another answer.
@@ -212,6 +323,9 @@ impl RunningCall<'_> {
     pub(super) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
         if self.reply.is_over(context) {
             count(&self.shared.counters.cancelled_calls);
+            if let Some(finish) = self.finish.take() {
+                finish.fail(&cancelled());
+            }
             // Its caller has gone, so nobody waits for what it holds.
             self.handler = Box::pin(pending());
             let refused = refusal(&self.reply, &cancelled(), Vec::new());
@@ -223,10 +337,19 @@ impl RunningCall<'_> {
             None => handler.poll(context),
         };
         match catch_unwind(AssertUnwindSafe(poll)) {
-            Ok(polled) => polled,
+            Ok(Poll::Ready(reply)) => {
+                if let Some(finish) = self.finish.take() {
+                    finish.done(&reply);
+                }
+                Poll::Ready(reply)
+            }
+            Ok(Poll::Pending) => Poll::Pending,
             // The buffer has gone with the handler.
             Err(_) => {
                 count(&self.shared.counters.panics);
+                if let Some(finish) = self.finish.take() {
+                    finish.fail(&panicked());
+                }
                 let refused = refusal(&self.reply, &panicked(), Vec::new());
                 Poll::Ready(Reply::new(refused))
             }
@@ -247,10 +370,6 @@ impl Future for RunningCall<'_> {
 pub(crate) fn cancelled() -> Status {
     let what = "the caller gave the call up";
     Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
-}
-
-fn panicked() -> Status {
-    Status::new(Code::Internal, "the handler panicked").with_execution(Execution::MayHaveRun)
 }
 
 pub(crate) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {

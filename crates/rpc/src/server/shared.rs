@@ -88,7 +88,7 @@ impl Server {
                 custom: self.protocols,
                 ..ServerOptions::default()
             }),
-            router: Router::new(self.services),
+            router: Router::new(self.services, self.interceptors),
             health: self.health,
             tls: self.tls,
             #[cfg(feature = "grpc")]

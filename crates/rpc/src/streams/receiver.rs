@@ -1,6 +1,7 @@
 use super::inbox::Next;
 use super::{Source, StreamCall, decode_exception, decode_item};
-use crate::{Code, Exceptions, Status};
+use crate::intercept::Direction;
+use crate::{Code, Context as CallContext, Exceptions, Status};
 use dovetail_wire::FieldValue;
 use futures_core::Stream;
 use std::fmt;
@@ -19,6 +20,8 @@ pub struct Receiver<T, E = Status> {
     fault: Code,
     ended: bool,
     compressed: bool,
+    /// The call, where interceptors look at its items.
+    observer: Option<CallContext>,
     types: PhantomData<fn() -> (T, E)>,
 }
 
@@ -29,8 +32,11 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
     }
 
     /// What the caller sends, at its handler.
-    pub(crate) fn of_caller(call: StreamCall) -> Self {
-        Self::new(call, Code::InvalidArgument)
+    pub(crate) fn of_caller(call: StreamCall, observer: &CallContext) -> Self {
+        let mut receiver = Self::new(call, Code::InvalidArgument);
+        let observed = observer.call.observed.is_observed();
+        receiver.observer = observed.then(|| observer.clone());
+        receiver
     }
 
     fn new(call: StreamCall, fault: Code) -> Self {
@@ -39,6 +45,7 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
             fault,
             ended: false,
             compressed: false,
+            observer: None,
             types: PhantomData,
         }
     }
@@ -74,7 +81,11 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
         let item = match next {
             Next::Item(body) => {
                 self.compressed = body.compressed;
-                Some(decode_item(source, body, limits).map_err(E::from))
+                let observed = self.observer.as_ref().map_or(Ok(()), |observer| {
+                    observer.observe_item(Direction::Received, Some(body.body.size()))
+                });
+                let item = observed.and_then(|()| decode_item(source, body, limits));
+                Some(item.map_err(E::from))
             }
             Next::End(Ok(None)) => None,
             Next::End(Ok(Some(body))) => Some(Err(decode_exception(source, &body, limits))),

@@ -44,6 +44,8 @@ mod health;
 mod held;
 mod hostile;
 mod http;
+#[cfg(all(feature = "grpc", feature = "macros"))]
+mod interceptors;
 mod limits;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod local_upgrade;

@@ -248,9 +248,12 @@ impl Channel {
             return returned.map_err(|exception| local::failure(method.name, &exception));
         }
         let params = (&params, method.params);
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let limit = nested.limit(self.options.timeout);
-        self.retry(false, limit, |connection, deadline, _| {
+        let queued = self.retry(false, limit, |connection, deadline, _| {
             let remote = Remote::promised(connection.link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
@@ -259,7 +262,9 @@ impl Channel {
             };
             connection.queue(nested.call(call), deadline)?;
             Ok(ObjectRef::there(Arc::new(remote)).into())
-        })
+        });
+        nested.done(&queued);
+        queued
     }
 
     /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
@@ -279,13 +284,18 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<O, E> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
         let mut retries = Retries::new(&self.options, method.idempotent);
         loop {
-            let call = self.open(method, &params, deadline, &nested)?;
+            let call = self.open(method, &params, deadline, &nested);
+            let call = call.inspect_err(|status| nested.done::<()>(&Err(status.clone())))?;
             let body = call.answer(deadline);
             if !self.tries_again(&mut retries, &body, deadline) {
+                nested.done(&body);
                 return Answer::streamed(call).read(body);
             }
         }
@@ -297,9 +307,14 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, R, S, E>, Status> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let call = self.open(method, &params, deadline, &nested)?;
+        let opened = self.open(method, &params, deadline, &nested);
+        nested.done(&opened);
+        let call = opened?;
         Ok((Sender::new(call.clone()), Answer::last(call)))
     }
 
@@ -310,9 +325,14 @@ impl Channel {
         method: &'static Method,
         params: P,
     ) -> Result<Upload<T, O, S, E>, Status> {
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(
+            &self.options,
+            self.options.callee(method.name, Some(method)),
+        )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let call = self.open(method, &params, deadline, &nested)?;
+        let opened = self.open(method, &params, deadline, &nested);
+        nested.done(&opened);
+        let call = opened?;
         Ok((Sender::new(call.clone()), Answer::streamed(call)))
     }
 
@@ -322,7 +342,7 @@ impl Channel {
         method: &'static Method,
         params: &impl WriteParams,
         deadline: Instant,
-        nested: &Nested,
+        nested: &Nested<'_>,
     ) -> Result<streams::Call, Status> {
         let params = (params, method.params);
         let connection = self.connection(Instant::now())?;
@@ -423,17 +443,19 @@ impl Channel {
         if let Shared::Local(service) = &*self.shared {
             return block_on(local::call(service, call, self.options.decoding));
         }
-        let nested = Nested::here(&self.options)?;
+        let mut nested = Nested::here(&self.options, self.options.callee(call.name, call.method))?;
         let limit = nested.limit(self.options.timeout);
         let call = nested.call(call);
-        self.retry(idempotent, limit, |connection, deadline, retries| {
+        let answer = self.retry(idempotent, limit, |connection, deadline, retries| {
             let headers = retries.headers(&call);
             let call = Outgoing {
                 headers: &headers,
                 ..call
             };
             connection.call(call, limit, deadline)
-        })
+        });
+        nested.done(&answer);
+        answer
     }
 
     /// Tries a call, and again on a fresh connection where that cannot do harm: when the old one was lost

@@ -1,0 +1,334 @@
+//! Interceptors in the order in which they run, and the calls that they run around.
+
+use super::scope::Scope;
+use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
+use crate::call::{Call, Reply};
+use crate::context::CallInfo;
+use crate::objects::reach;
+use crate::server::{cancelled, too_late};
+use crate::{Code, Context, Execution, Method, ServiceDescriptor, Status, clock};
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// The interceptors of a method, outermost first.
+pub(crate) type Chain = [Arc<dyn ServerInterceptor>];
+
+/// The interceptors of a server.
+#[derive(Default)]
+pub(crate) struct Interceptors(Vec<(Scope, Arc<dyn ServerInterceptor>)>);
+
+impl Interceptors {
+    pub(crate) fn add(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
+        self.0.push((Scope::All, interceptor));
+    }
+
+    pub(crate) fn add_at(&mut self, place: &str, interceptor: Arc<dyn ServerInterceptor>) {
+        self.0.push((Scope::of(place), interceptor));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns those around a method; `None` where there are none.
+    pub(crate) fn chain(
+        &self,
+        descriptor: &ServiceDescriptor,
+        method: &Method,
+    ) -> Option<Arc<Chain>> {
+        let taken = self.0.iter();
+        let mut taken: Vec<_> = taken
+            .filter(|(scope, _)| takes(scope, descriptor, method))
+            .collect();
+        taken.sort_by_key(|(scope, _)| scope.level());
+        let chain = taken.into_iter().map(|(_, interceptor)| interceptor);
+        let chain: Vec<_> = chain.cloned().collect();
+        (!chain.is_empty()).then(|| chain.into())
+    }
+
+    /// Returns an error where one is in front of something that none of these services has.
+    pub(crate) fn check(
+        &self,
+        services: impl Iterator<Item = &'static ServiceDescriptor>,
+    ) -> Result<(), String> {
+        let mut known: Vec<_> = services.collect();
+        for service in known.clone() {
+            reach(service, &mut known);
+        }
+        let is_known = |scope: &Scope| {
+            known.iter().any(|service| {
+                service
+                    .iter()
+                    .any(|(_, method)| takes(scope, service, method))
+            })
+        };
+        let Some((unknown, _)) = self
+            .0
+            .iter()
+            .find(|(scope, _)| *scope != Scope::All && !is_known(scope))
+        else {
+            return Ok(());
+        };
+        let mut names: Vec<_> = known.iter().map(|service| service.full_name()).collect();
+        for (_, method) in known.iter().flat_map(|service| service.iter()) {
+            let own = Cow::Borrowed(method.service);
+            if !own.is_empty() && !names.contains(&own) {
+                names.push(own);
+            }
+        }
+        Err(format!(
+            "an interceptor is in front of {}, which this server does not have; its services are: {}",
+            unknown.name(),
+            names.join(", ")
+        ))
+    }
+}
+
+/// A method that is inherited has its own service beside the one that has inherited it.
+fn takes(scope: &Scope, descriptor: &ServiceDescriptor, method: &Method) -> bool {
+    scope.takes(&[&descriptor.full_name(), method.service], method.name)
+}
+
+/// Facts that interceptors want to know of a call. Empty, and unused, for a call without interceptors.
+#[derive(Default)]
+pub(crate) struct Observed {
+    pub(super) chain: Option<Arc<Chain>>,
+    started: Option<Instant>,
+    received: usize,
+    items_received: AtomicU64,
+    items_sent: AtomicU64,
+    outcome: OnceLock<Outcome>,
+}
+
+impl Observed {
+    pub(crate) fn new(chain: Arc<Chain>, received: usize) -> Self {
+        Observed {
+            chain: Some(chain),
+            started: Some(clock::now()),
+            received,
+            ..Observed::default()
+        }
+    }
+
+    pub(crate) fn is_observed(&self) -> bool {
+        self.chain.is_some()
+    }
+
+    /// Keeps the end of the call; the first one counts.
+    pub(crate) fn end(&self, outcome: impl FnOnce() -> Outcome) {
+        if self.is_observed() {
+            self.outcome.get_or_init(outcome);
+        }
+    }
+}
+
+impl Context {
+    /// Shows an item to the call's interceptors.
+    pub(crate) fn observe_item(
+        &self,
+        direction: Direction,
+        size: Option<usize>,
+    ) -> Result<(), Status> {
+        let observed = &self.call.observed;
+        let Some(chain) = &observed.chain else {
+            return Ok(());
+        };
+        let count = match direction {
+            Direction::Received => &observed.items_received,
+            Direction::Sent => &observed.items_sent,
+        };
+        let item = StreamItem {
+            direction,
+            index: count.fetch_add(1, Ordering::Relaxed),
+            size,
+        };
+        chain.iter().try_for_each(|i| i.item(self, &item))
+    }
+}
+
+/// A call on its way through its interceptors. Dropped on the way, as by a panic or when its caller goes, it ends for those
+/// that it has passed.
+pub(crate) struct Admission {
+    /// Taken at the end.
+    call: Option<Call>,
+    service: &'static ServiceDescriptor,
+    passed: usize,
+}
+
+/// The end of the way.
+pub(crate) enum Admitted {
+    /// The handler is to run.
+    Call(Call, Finish),
+    /// The call is answered.
+    Reply(Reply),
+}
+
+/// The next step.
+pub(crate) enum Step {
+    Done(Admitted),
+    /// The interceptor at which the call is decides later.
+    Wait(Admission),
+}
+
+impl Admission {
+    pub(crate) fn new(
+        mut call: Call,
+        service: &'static ServiceDescriptor,
+        chain: Arc<Chain>,
+    ) -> Self {
+        call.observe(chain);
+        Admission {
+            call: Some(call),
+            service,
+            passed: 0,
+        }
+    }
+
+    fn next(&self) -> Option<Arc<dyn ServerInterceptor>> {
+        let call = self.call.as_ref()?;
+        let chain = call.context().call.observed.chain.as_ref()?;
+        chain.get(self.passed).cloned()
+    }
+
+    /// Goes on as far as nobody has to wait.
+    pub(crate) fn proceed(mut self) -> Step {
+        while let Some(interceptor) = self.next()
+            && let Some(call) = &mut self.call
+        {
+            let decided = interceptor.before(&mut CallHead::new(call, self.service));
+            if let Ok(Decision::Wait) = decided {
+                return Step::Wait(self);
+            }
+            if let Some(reply) = self.apply(decided) {
+                return Step::Done(Admitted::Reply(reply));
+            }
+        }
+        Step::Done(self.end())
+    }
+
+    /// Goes on, behind the interceptor that wanted to wait.
+    pub(crate) async fn wait(mut self) -> Admitted {
+        while let Some(interceptor) = self.next()
+            && let Some(call) = &mut self.call
+        {
+            let mut head = CallHead::new(call, self.service);
+            let decided = interceptor.before_async(&mut head).await;
+            if let Some(reply) = self.apply(decided) {
+                return Admitted::Reply(reply);
+            }
+            match self.proceed() {
+                Step::Wait(still) => self = still,
+                Step::Done(done) => return done,
+            }
+        }
+        self.end()
+    }
+
+    /// Follows a decision; the answer where it ends the call.
+    fn apply(&mut self, decided: Result<Decision, Status>) -> Option<Reply> {
+        match decided {
+            Ok(Decision::Proceed | Decision::Wait) => {
+                self.passed += 1;
+                None
+            }
+            Ok(Decision::Respond(response)) => {
+                let (call, finish) = self.take()?;
+                let reply = response.reply(call);
+                finish.done(&reply);
+                Some(reply)
+            }
+            Err(status) => {
+                let (call, finish) = self.take()?;
+                let reply = call.answer(&status.with_execution(Execution::NotStarted));
+                finish.done(&reply);
+                Some(reply)
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<(Call, Finish)> {
+        let call = self.call.take()?;
+        let finish = Finish {
+            context: call.context().clone(),
+            passed: self.passed,
+            sent: 0,
+        };
+        Some((call, finish))
+    }
+
+    fn end(mut self) -> Admitted {
+        match self.take() {
+            Some((call, finish)) => Admitted::Call(call, finish),
+            // It is there until the end.
+            None => Admitted::Reply(Reply::new(Vec::new())),
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        // The way was left early.
+        drop(self.take());
+    }
+}
+
+/// Runs the interceptors that a call has passed once more when it is over: when this is dropped.
+pub(crate) struct Finish {
+    context: Context,
+    passed: usize,
+    sent: usize,
+}
+
+impl Finish {
+    /// The call is answered so.
+    pub(crate) fn done(mut self, reply: &Reply) {
+        self.sent = reply.size();
+    }
+
+    /// Keeps the end of the call, which its handler has not said.
+    pub(crate) fn fail(&self, status: &Status) {
+        let outcome = || Outcome::Failed(status.clone());
+        self.context.call.observed.end(outcome);
+    }
+}
+
+/// The end of a call whose handler has not said how.
+fn left(call: &CallInfo) -> Outcome {
+    let late = call.deadline.is_some_and(|at| at <= clock::now());
+    Outcome::Failed(match (std::thread::panicking(), late) {
+        (true, _) => panicked(),
+        (false, true) => too_late(),
+        (false, false) => cancelled(),
+    })
+}
+
+pub(crate) fn panicked() -> Status {
+    Status::new(Code::Internal, "the handler panicked").with_execution(Execution::MayHaveRun)
+}
+
+impl Drop for Finish {
+    fn drop(&mut self) {
+        let call = &self.context.call;
+        let observed = &call.observed;
+        let Some(chain) = &observed.chain else {
+            return;
+        };
+        let started = observed.started.unwrap_or_else(clock::now);
+        let end = CallEnd {
+            outcome: observed.outcome.get_or_init(|| left(call)),
+            elapsed: clock::now().saturating_duration_since(started),
+            received: observed.received,
+            sent: self.sent,
+            items_received: observed.items_received.load(Ordering::Relaxed),
+            items_sent: observed.items_sent.load(Ordering::Relaxed),
+        };
+        for interceptor in chain.iter().take(self.passed).rev() {
+            // A panic here would leave the others without their end.
+            let after = || interceptor.after(&self.context, &end);
+            let _ = catch_unwind(AssertUnwindSafe(after));
+        }
+    }
+}

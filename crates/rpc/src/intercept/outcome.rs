@@ -1,0 +1,67 @@
+use crate::{Code, Status};
+use std::time::Duration;
+
+/// How a call has ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It returned its result, and all items of its stream.
+    Returned,
+    /// It ended with an exception that the contract declares.
+    Exception,
+    /// It ended with a status: of its handler, of an interceptor that refused it, or of Dovetail.
+    Failed(Status),
+}
+
+impl Outcome {
+    /// Returns the code of a failure; `None` for a result and for a declared exception.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Outcome::Failed(status) => Some(status.code()),
+            Outcome::Returned | Outcome::Exception => None,
+        }
+    }
+}
+
+/// The end of a call, as [`ServerInterceptor::after`](crate::ServerInterceptor::after) sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct CallEnd<'a> {
+    pub(super) outcome: &'a Outcome,
+    pub(super) elapsed: Duration,
+    pub(super) received: usize,
+    pub(super) sent: usize,
+    pub(super) items_received: u64,
+    pub(super) items_sent: u64,
+}
+
+impl CallEnd<'_> {
+    /// Returns how the call has ended.
+    pub fn outcome(&self) -> &Outcome {
+        self.outcome
+    }
+
+    /// Returns the time from the first interceptor to the end of the call.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns the size of the encoded parameters in bytes, decompressed.
+    pub fn received_bytes(&self) -> usize {
+        self.received
+    }
+
+    /// Returns the size of the answer in bytes, with its frame; 0 where it went out as part of a stream.
+    pub fn sent_bytes(&self) -> usize {
+        self.sent
+    }
+
+    /// Returns how many items the handler has taken from its caller.
+    pub fn items_received(&self) -> u64 {
+        self.items_received
+    }
+
+    /// Returns how many items the handler has sent.
+    pub fn items_sent(&self) -> u64 {
+        self.items_sent
+    }
+}
