@@ -45,6 +45,16 @@ impl Wire {
     pub const fn is_http2(self) -> bool {
         matches!(self, Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_))
     }
+
+    /// True where calls have headers.
+    pub const fn has_headers(self) -> bool {
+        use thrift::Transport;
+        match self {
+            Wire::MsgpackRpc => false,
+            Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
+            _ => true,
+        }
+    }
 }
 
 /// What clients can speak: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, or protocol and

@@ -1,11 +1,13 @@
 use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::extensions::Extensions;
+use crate::identity::{LoggedIn, Principal};
 use crate::intercept::Observed;
 use crate::link::Link;
 use crate::objects::Objects;
 use crate::server::{Proxies, Share};
 use crate::tls::TlsPeer;
+use crate::transport::Process;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
@@ -33,6 +35,10 @@ pub(crate) struct Caller {
     pub(crate) ports: Option<(u16, u16)>,
     /// Who it is, over TLS.
     pub(crate) tls: Option<TlsPeer>,
+    /// Its process, through a Unix socket or shared memory.
+    pub(crate) process: Option<Process>,
+    /// Its identity by a login.
+    pub(crate) session: LoggedIn,
     /// Its share of the server's memory; `None` within a process.
     pub(crate) share: Option<Arc<Share>>,
     /// Says which headers to believe, where the caller is a proxy.
@@ -50,6 +56,8 @@ impl Caller {
             may_block,
             ports: None,
             tls: None,
+            process: None,
+            session: LoggedIn::default(),
             share: None,
             proxies: None,
             checks_hosts: false,
@@ -65,6 +73,11 @@ impl Caller {
     /// The same with what TLS says of it.
     pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
         Caller { tls, ..self }
+    }
+
+    /// Adds its process.
+    pub(crate) fn with_process(self, process: Option<Process>) -> Self {
+        Caller { process, ..self }
     }
 
     /// Adds what the server may hold for the caller.
@@ -99,6 +112,12 @@ impl Caller {
     pub(crate) fn objects(&self) -> Option<Arc<Objects>> {
         let link = self.link.get()?.upgrade()?;
         Some(link.objects.clone())
+    }
+
+    /// True if these are the objects of its connection.
+    pub(crate) fn has(&self, objects: &Objects) -> bool {
+        let own = self.objects();
+        own.is_some_and(|own| std::ptr::eq(Arc::as_ptr(&own), objects))
     }
 
     /// Notes the connection by which it calls.
@@ -150,6 +169,11 @@ impl CallInfo {
     pub(crate) fn enter<R>(self: &Arc<Self>, part: impl FnOnce() -> R) -> R {
         let _outer = Outer(CURRENT.replace(Some(self.clone())));
         part()
+    }
+
+    /// Returns the caller's identity.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.extensions.get()
     }
 
     /// Gives the call whose handler runs on this thread; `None` outside of handlers.
@@ -233,6 +257,11 @@ impl Context {
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<&TlsPeer> {
         self.call.caller.tls.as_ref()
+    }
+
+    /// Returns the process that calls, on this machine through a Unix socket or shared memory; `None` on other connections.
+    pub fn process(&self) -> Option<&Process> {
+        self.call.caller.process.as_ref()
     }
 
     /// The service that the caller named; `None` on a connection that has only one.

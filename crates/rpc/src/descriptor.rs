@@ -4,7 +4,7 @@
 /// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
 /// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
 /// caller and of the server. `in "hello.v1"` behind the name is the service's package. `[objects]` marks methods that pass references to objects, and `passes` names the services of
-/// those; see [`object!`](crate::object). `[messages]` marks methods whose one parameter and result are messages of
+/// those; see [`object!`](crate::object). `[permission("orders.write")]` names the permission that a method takes. `[messages]` marks methods whose one parameter and result are messages of
 /// protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
 /// [`MethodTypes::fresh`](crate::MethodTypes::fresh) are for contracts that are written out.
 ///
@@ -34,7 +34,7 @@ macro_rules! descriptor {
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
         ) $(-> $result:ty $(| $error:ty)?)?
         $(, sink<$sent:ty $(| $sent_error:ty)?>)? $(, stream<$item:ty $(| $item_error:ty)?>)?
-        $([$($flag:ident),*])? $(= $fresh:expr)?;)*
+        $([$($flag:ident $(($value:literal))?),*])? $(= $fresh:expr)?;)*
     }) => {
         $(#[$meta])*
         $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
@@ -63,7 +63,7 @@ macro_rules! descriptor {
                     .documented($crate::wire::docs!($($doc),*))
                     $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
                     $(.server_stream_of(::core::marker::PhantomData::<$item>))?
-                    $($(.$flag())*)?
+                    $($(.$flag($($value)?))*)?
                 ),*]
             },
             objects: &[$($(&$passed),*)?],

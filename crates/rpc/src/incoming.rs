@@ -4,12 +4,12 @@ use crate::cancellation::Cancellation;
 use crate::client::Called;
 use crate::context::Caller;
 use crate::link::Link;
-use crate::objects::{Lease, local};
+use crate::objects::{Lease, Owned, local};
 use crate::reply::ReplyBody;
 use crate::server::{Charge, Over, SMALL};
 use crate::streams::{OwnCall, StreamCall, unencodable};
 use crate::web;
-use crate::{AnswerHeaders, Exceptions, MethodKind, Service, Status, clock};
+use crate::{AnswerHeaders, Exceptions, MethodKind, Status, clock};
 use dovetail_protocol::dovetail::{self, Body};
 use dovetail_protocol::{Headers, Name, Wire, msgpack_rpc, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers, Out};
@@ -21,7 +21,7 @@ use std::time::Instant;
 pub(crate) struct Incoming {
     pub(crate) target: Target,
     /// The object that is called; nothing where it is not there. `None` for a service.
-    pub(crate) object: Option<Option<Arc<dyn Service>>>,
+    pub(crate) object: Option<Option<Owned>>,
     pub(crate) oneway: bool,
     /// Decompressed where it is decoded: what waits costs no more than was sent.
     pub(crate) body: Body,

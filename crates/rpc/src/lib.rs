@@ -16,6 +16,7 @@ mod functions;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod health;
+pub mod identity;
 mod incoming;
 mod intercept;
 mod link;
@@ -91,6 +92,10 @@ mod documents {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../../docs/code-first.md")]
     mod code_first {}
+
+    #[cfg(feature = "tokens")]
+    #[doc = include_str!("../../../docs/identity.md")]
+    mod identity {}
 
     #[doc = include_str!("../../../docs/interceptors.md")]
     mod interceptors {}

@@ -4,6 +4,7 @@ use crate::Status;
 use crate::buffers::Gathered;
 use crate::client::{Called, Fault, Table, Woken, blocking};
 use crate::incoming::ReplyTo;
+use crate::intercept::Around;
 use crate::objects::{ObjectDirectory, Objects, Remote};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::Directory;
@@ -83,6 +84,8 @@ pub(crate) struct Link {
     /// What decoding a message may cost.
     pub(crate) limits: Limits,
     driver: Arc<dyn Flush>,
+    /// What channels to objects of the other end take over from the channel that made the connection.
+    pub(crate) around: Around,
     /// Notified when callers that wait for their turn may have it.
     #[cfg(feature = "async")]
     pub(crate) turn: tokio::sync::Notify,
@@ -94,6 +97,7 @@ impl Link {
         table: Table,
         limits: Limits,
         driver: Arc<dyn Flush>,
+        around: Around,
     ) -> Arc<Self> {
         let link = Arc::new(Link {
             target,
@@ -101,6 +105,7 @@ impl Link {
             table: Mutex::new(table),
             limits,
             driver,
+            around,
             #[cfg(feature = "async")]
             turn: tokio::sync::Notify::new(),
         });

@@ -29,6 +29,8 @@ pub struct Method {
     pub docs: &'static [&'static str],
     /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is not known.
     pub service: &'static str,
+    /// The permission that it takes, where its contract names one; see [`Permissions`](crate::identity::Permissions).
+    pub permission: Option<&'static str>,
     describe: Describe,
 }
 
@@ -147,6 +149,7 @@ impl Method {
             messages: false,
             docs: &[],
             service: "",
+            permission: None,
             describe: Describe::Nothing,
         }
     }
@@ -260,6 +263,12 @@ impl Method {
                 stream.map_or(&[], |stream| &stream.exceptions)
             }),
         }
+    }
+
+    /// The same method, which takes a permission.
+    pub const fn permission(mut self, permission: &'static str) -> Self {
+        self.permission = Some(permission);
+        self
     }
 
     /// The same method, which may be called twice.

@@ -167,6 +167,12 @@ impl<T> Exports<T> {
         self.objects.get(&number).map(|export| &export.object)
     }
 
+    /// The same, to change what is known of it.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        let export = self.objects.get_mut(&number);
+        export.map(|export| &mut export.object)
+    }
+
     /// A message is kept to be read later.
     pub fn lease(&mut self) {
         self.leases += 1;

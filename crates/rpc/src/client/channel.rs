@@ -82,8 +82,7 @@ impl Channel {
         }
         let options = Options {
             wire: link.lock().wire(),
-            decoding: link.limits,
-            ..Options::default()
+            ..Options::over(&link)
         };
         Ok(Channel {
             shared: Arc::new(Shared::Caller(link)),
@@ -102,7 +101,10 @@ impl Channel {
                 Shared::Nothing(wrong_channel("a blocking"))
             }
             ObjectPlace::There(remote) => {
-                options.decoding = remote.home.limits;
+                options = Options {
+                    wire: Wire::Dovetail,
+                    ..Options::over(&remote.home)
+                };
                 Shared::Object(remote.home.clone(), remote.clone(), service)
             }
             ObjectPlace::Here(service) => Shared::Local(service.clone()),
@@ -131,6 +133,7 @@ impl Channel {
         let mut options = Options::default();
         options.client.http.host = place(&address.to_string()).to_owned();
         options.security = Security::of(&address);
+        options.private = crate::transport::Connector::is_private(&address);
         Ok(ChannelBuilder { address, options })
     }
 

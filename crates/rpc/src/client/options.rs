@@ -2,7 +2,8 @@ use super::contracts::Contracts;
 use super::recycled::Recycled;
 use super::security::Security;
 use crate::Wire;
-use crate::intercept::{Callee, ClientInterceptors};
+use crate::intercept::{Around, Callee, ClientInterceptors};
+use crate::link::Link;
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
@@ -38,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) polling: Polling,
     pub(crate) local_upgrade: bool,
     pub(crate) security: Security,
+    /// Nobody on the way can read what is sent, also without TLS.
+    pub(crate) private: bool,
     pub(crate) backoff: Backoff,
     pub(crate) headers: Headers,
     pub(crate) interceptors: ClientInterceptors,
@@ -112,6 +115,7 @@ impl Default for Options {
             polling: Polling::default(),
             local_upgrade: true,
             security: Security::Plain,
+            private: false,
             backoff: Backoff::default(),
             headers: Headers::new(),
             interceptors: ClientInterceptors::default(),
@@ -136,6 +140,33 @@ impl Options {
             service: self.client.service.as_deref(),
             method,
             wire: self.wire,
+            private: self.is_private(),
+        }
+    }
+
+    fn is_private(&self) -> bool {
+        self.private || !matches!(self.security, Security::Plain)
+    }
+
+    /// Returns what channels to objects take over.
+    pub(crate) fn around(&self) -> Around {
+        Around {
+            interceptors: self.interceptors.clone(),
+            private: self.is_private(),
+        }
+    }
+
+    /// The options of a channel over a connection that is there.
+    pub(super) fn over(link: &Link) -> Self {
+        let Around {
+            interceptors,
+            private,
+        } = link.around.clone();
+        Options {
+            decoding: link.limits,
+            interceptors,
+            private,
+            ..Options::default()
         }
     }
 

@@ -25,7 +25,13 @@ pub(super) async fn connect(
     };
     let queued = Arc::new(Queued::default());
     let table = Table::new(options).may_move(options, socket.ports());
-    let link = Link::new(target, table, options.decoding, queued.clone());
+    let link = Link::new(
+        target,
+        table,
+        options.decoding,
+        queued.clone(),
+        options.around(),
+    );
     let task = Task {
         socket,
         link: Arc::downgrade(&link),

@@ -1,13 +1,11 @@
 //! Interceptors in the order in which they run, and the calls that they run around.
 
-use super::scope::Scope;
+use super::places::{Places, reachable};
 use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
 use crate::call::{Call, Reply};
 use crate::context::CallInfo;
-use crate::objects::reach;
 use crate::server::{cancelled, too_late};
 use crate::{Code, Context, Execution, Method, ServiceDescriptor, Status, clock};
-use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,15 +16,15 @@ pub(crate) type Chain = [Arc<dyn ServerInterceptor>];
 
 /// The interceptors of a server.
 #[derive(Default)]
-pub(crate) struct Interceptors(Vec<(Scope, Arc<dyn ServerInterceptor>)>);
+pub(crate) struct Interceptors(Places<Arc<dyn ServerInterceptor>>);
 
 impl Interceptors {
     pub(crate) fn add(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
-        self.0.push((Scope::All, interceptor));
+        self.0.add_everywhere(interceptor);
     }
 
     pub(crate) fn add_at(&mut self, place: &str, interceptor: Arc<dyn ServerInterceptor>) {
-        self.0.push((Scope::of(place), interceptor));
+        self.0.add(place, interceptor);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -34,62 +32,24 @@ impl Interceptors {
     }
 
     /// Returns those around a method; `None` where there are none.
-    pub(crate) fn chain(
-        &self,
-        descriptor: &ServiceDescriptor,
-        method: &Method,
-    ) -> Option<Arc<Chain>> {
-        let taken = self.0.iter();
-        let mut taken: Vec<_> = taken
-            .filter(|(scope, _)| takes(scope, descriptor, method))
-            .collect();
-        taken.sort_by_key(|(scope, _)| scope.level());
-        let chain = taken.into_iter().map(|(_, interceptor)| interceptor);
-        let chain: Vec<_> = chain.cloned().collect();
+    pub(crate) fn chain(&self, service: &ServiceDescriptor, method: &Method) -> Option<Arc<Chain>> {
+        let around = self.0.around(service, method);
+        let chain: Vec<_> = around.map(|(_, interceptor)| interceptor.clone()).collect();
         (!chain.is_empty()).then(|| chain.into())
     }
 
-    /// Returns an error where one is in front of something that none of these services has.
-    pub(crate) fn check(
-        &self,
+    /// Tells all of them the services of the server. Returns the first error: one of theirs, or that of a place which is not there.
+    pub(crate) fn start(
+        &mut self,
         services: impl Iterator<Item = &'static ServiceDescriptor>,
-    ) -> Result<(), String> {
-        let mut known: Vec<_> = services.collect();
-        for service in known.clone() {
-            reach(service, &mut known);
-        }
-        let is_known = |scope: &Scope| {
-            known.iter().any(|service| {
-                service
-                    .iter()
-                    .any(|(_, method)| takes(scope, service, method))
-            })
-        };
-        let Some((unknown, _)) = self
-            .0
-            .iter()
-            .find(|(scope, _)| *scope != Scope::All && !is_known(scope))
-        else {
-            return Ok(());
-        };
-        let mut names: Vec<_> = known.iter().map(|service| service.full_name()).collect();
-        for (_, method) in known.iter().flat_map(|service| service.iter()) {
-            let own = Cow::Borrowed(method.service);
-            if !own.is_empty() && !names.contains(&own) {
-                names.push(own);
-            }
-        }
-        Err(format!(
-            "an interceptor is in front of {}, which this server does not have; its services are: {}",
-            unknown.name(),
-            names.join(", ")
-        ))
+    ) -> Result<(), Status> {
+        let services = reachable(services);
+        let known = self.0.check("an interceptor is in front of", &services);
+        // Nobody else has them yet.
+        let mut interceptors = self.0.iter_mut().filter_map(Arc::get_mut);
+        let started = interceptors.try_for_each(|interceptor| interceptor.start(&services));
+        known.and(started)
     }
-}
-
-/// A method that is inherited has its own service beside the one that has inherited it.
-fn takes(scope: &Scope, descriptor: &ServiceDescriptor, method: &Method) -> bool {
-    scope.takes(&[&descriptor.full_name(), method.service], method.name)
 }
 
 /// Facts that interceptors want to know of a call. Empty, and unused, for a call without interceptors.

@@ -64,6 +64,7 @@ pub struct ClientCall<'a> {
     service: Option<&'a str>,
     method: Option<&'static Method>,
     wire: Wire,
+    private: bool,
     pub(crate) headers: Headers,
     limit: Option<Duration>,
     started: Instant,
@@ -88,6 +89,12 @@ impl ClientCall<'_> {
     /// Returns the wire by which the channel calls.
     pub fn wire(&self) -> Wire {
         self.wire
+    }
+
+    /// True if nobody on the way can read the call: it goes over TLS, through a Unix socket or shared memory, to a program that this process
+    /// has started, or by a transport that [says so](crate::transport::Connector::is_private). False for plain TCP, on one machine too.
+    pub fn is_private(&self) -> bool {
+        self.private
     }
 
     /// Returns a header that is sent with the call, where its wire has headers.
@@ -153,6 +160,13 @@ impl ClientInterceptors {
     }
 }
 
+/// Interceptors, and whether the way to the server is private.
+#[derive(Clone, Default)]
+pub(crate) struct Around {
+    pub(crate) interceptors: ClientInterceptors,
+    pub(crate) private: bool,
+}
+
 /// The identity of a call that is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Callee<'a> {
@@ -161,6 +175,7 @@ pub(crate) struct Callee<'a> {
     pub(crate) service: Option<&'a str>,
     pub(crate) method: Option<&'static Method>,
     pub(crate) wire: Wire,
+    pub(crate) private: bool,
 }
 
 /// A call that interceptors have let pass. Dropped before it is [`done`](Self::done), it was given up.
@@ -185,6 +200,7 @@ impl<'a> Intercepted<'a> {
             service: callee.service.or(own),
             method: callee.method,
             wire: callee.wire,
+            private: callee.private,
             headers,
             limit: None,
             started: clock::now(),

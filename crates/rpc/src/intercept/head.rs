@@ -2,7 +2,7 @@ use crate::call::Call;
 use crate::context::CallInfo;
 #[cfg(feature = "tls")]
 use crate::tls::TlsPeer;
-use crate::{Method, ServiceDescriptor, Status, Wire};
+use crate::{Context, Method, ServiceDescriptor, Status, Wire};
 use dovetail_wire::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -28,6 +28,10 @@ impl<'a> CallHead<'a> {
         if let Some(info) = Arc::get_mut(&mut self.call.context_mut().call) {
             change(info);
         }
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        self.call.context()
     }
 
     /// Returns the caller's address, as [`Context::peer`](crate::Context::peer) does.

@@ -4,18 +4,21 @@ mod chain;
 mod client;
 mod head;
 mod outcome;
+mod places;
 mod scope;
 
 pub(crate) use chain::{
     Admission, Admitted, Chain, Finish, Interceptors, Observed, Step, panicked,
 };
-pub(crate) use client::{Callee, ClientInterceptors, Intercepted};
+pub(crate) use client::{Around, Callee, ClientInterceptors, Intercepted};
 pub use client::{ClientCall, ClientInterceptor};
 pub use head::CallHead;
 pub use outcome::{CallEnd, Outcome};
+pub(crate) use places::{ByMethod, Places};
+pub(crate) use scope::Level;
 
 use crate::call::{Call, Reply};
-use crate::{Context, Status};
+use crate::{Context, ServiceDescriptor, Status};
 use dovetail_wire::FieldValue;
 use std::fmt;
 use std::pin::Pin;
@@ -57,6 +60,13 @@ pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = Result<Decision, Statu
 ///     .intercept(Password);
 /// ```
 pub trait ServerInterceptor: Send + Sync + 'static {
+    /// Runs once, before the server starts, with its services and those of its objects. An error is that of
+    /// [`Server::start`](crate::Server::start).
+    fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
+        let _ = services;
+        Ok(())
+    }
+
     /// Decides about a call. An error refuses it: the caller gets this status, and the handler does not run.
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let _ = call;

@@ -8,6 +8,14 @@ pub(super) enum Scope {
     Method { service: String, method: String },
 }
 
+/// The levels of places, outermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    All,
+    Service,
+    Method,
+}
+
 impl Scope {
     /// Reads `package.Service` or `package.Service/method`.
     pub(super) fn of(place: &str) -> Self {
@@ -20,12 +28,11 @@ impl Scope {
         }
     }
 
-    /// The place among the levels, outermost first.
-    pub(super) fn level(&self) -> u8 {
+    pub(super) fn level(&self) -> Level {
         match self {
-            Scope::All => 0,
-            Scope::Service(_) => 1,
-            Scope::Method { .. } => 2,
+            Scope::All => Level::All,
+            Scope::Service(_) => Level::Service,
+            Scope::Method { .. } => Level::Method,
         }
     }
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod local;
 mod macros;
+mod owned;
 mod passage;
 mod reference;
 mod remote;
@@ -15,6 +16,7 @@ mod transfer;
 
 pub use reference::ObjectRef;
 
+pub(crate) use owned::Owned;
 pub(crate) use passage::Passage;
 pub(crate) use reference::ObjectPlace;
 pub(crate) use remote::{Remote, Slot, State as RemoteState};
@@ -46,10 +48,10 @@ pub(crate) struct Objects {
 }
 
 struct Table {
-    exports: Exports<Arc<dyn Service>>,
+    exports: Exports<Owned>,
     imports: HashMap<u32, Weak<Remote>>,
     /// What is out of the table and to be dropped where no lock is held.
-    unused: Vec<Arc<dyn Service>>,
+    unused: Vec<Owned>,
     /// The services of which there may be objects.
     services: Vec<&'static ServiceDescriptor>,
     methods: Vec<ObjectMethod>,
@@ -111,8 +113,15 @@ impl Objects {
             return Err(ENDED);
         }
         let key = Arc::as_ptr(service).addr();
-        let number = table.exports.export(key, || service.clone());
+        let mut new = false;
+        let number = table.exports.export(key, || {
+            new = true;
+            Owned::here(service.clone(), self)
+        });
         let number = number.map_err(|full| EncodeError::TooManyObjects { limit: full.limit })?;
+        if !new && let Some(known) = table.exports.get_mut(number) {
+            known.passed_again(self);
+        }
         reach(service.descriptor(), &mut table.services);
         self.exporting.store(true, Ordering::Release);
         Ok(number)
@@ -134,7 +143,7 @@ impl Objects {
         Ok(())
     }
 
-    fn put_away(&self, table: &mut Table, unused: Arc<dyn Service>) {
+    fn put_away(&self, table: &mut Table, unused: Owned) {
         table.unused.push(unused);
         self.untidy.store(true, Ordering::Release);
     }
@@ -153,7 +162,7 @@ impl Objects {
     }
 
     /// The object of this end's with a number.
-    pub(crate) fn get(&self, number: u32) -> Option<Arc<dyn Service>> {
+    pub(crate) fn get(&self, number: u32) -> Option<Owned> {
         self.lock().exports.get(number).cloned()
     }
 

@@ -1,6 +1,6 @@
-use crate::Status;
 use crate::objects::reference::{ObjectPlace, ObjectRef};
 use crate::objects::{Lease, Objects, Remote};
+use crate::{Service, Status};
 use dovetail_protocol::dovetail::{
     Awaits, MOST_RESULTS, Owner, Target, of_receiver, of_result, of_sender, owner,
 };
@@ -67,6 +67,13 @@ impl Transfer {
         Ok(of_result(call))
     }
 
+    /// An object of this end's to which the other end refers.
+    fn own(&self, number: u32) -> Result<Arc<dyn Service>, DecodeError> {
+        let object = self.objects.get(number);
+        let object = object.filter(|object| object.is_for_caller(&self.objects));
+        object.map(|object| object.service).ok_or_else(unknown)
+    }
+
     fn moved(&self) -> MutexGuard<'_, Moved> {
         self.moved.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,15 +136,12 @@ impl ObjectNumbers for Transfer {
                 self.moved().imported.push(remote.clone());
                 ObjectRef::there(remote)
             }
-            Some(Owner::Receiver(number)) => {
-                let service = self.objects.get(number);
-                ObjectRef::here(service.ok_or_else(unknown)?)
-            }
+            Some(Owner::Receiver(number)) => ObjectRef::here(self.own(number)?),
             Some(Owner::Result(call)) => {
                 let mut results = self.results.iter();
                 let result = results.find(|(earlier, _)| *earlier == call);
-                let service = result.and_then(|(_, number)| self.objects.get(*number));
-                ObjectRef::here(service.ok_or_else(unknown)?)
+                let (_, number) = result.ok_or_else(unknown)?;
+                ObjectRef::here(self.own(*number)?)
             }
             None => return Err(unknown()),
         };

@@ -15,7 +15,9 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Local(Arc<Shared>);
 
 impl Local {
-    pub(crate) fn new(server: Server) -> Self {
+    pub(crate) fn new(mut server: Server) -> Self {
+        // There is no start that could fail: a rule for a place that is not here applies to nothing.
+        let _ = server.prepare();
         Local(server.into_shared(None))
     }
 }

@@ -8,6 +8,7 @@ use super::{HalfClosed, Shared};
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
+use crate::intercept::Around;
 use crate::link::{Flush, Link};
 use crate::objects::{ObjectDirectory, Objects};
 use crate::tls::TlsPeer;
@@ -182,7 +183,13 @@ impl Machine {
             return Machine::Thrift(Box::new(machine));
         };
         let own = table.wire() == Wire::Dovetail;
-        let link = Link::new(caller.peer.clone(), table, limits, driver.clone());
+        let link = Link::new(
+            caller.peer.clone(),
+            table,
+            limits,
+            driver.clone(),
+            Around::default(),
+        );
         caller.called_over(&link);
         match own {
             true => Machine::Dovetail(link),

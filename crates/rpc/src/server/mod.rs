@@ -43,12 +43,14 @@ pub(crate) use tasks::CallTasks;
 pub(crate) use threads::no_thread;
 
 use crate::functions::{Bound, Function};
+use crate::identity::{Authentication, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
+use crate::reflection::Described;
 use crate::tls::ServerTls;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
 };
-use crate::{Address, Bytes, Health, Reflection, Service};
+use crate::{Address, Bytes, Health, Reflection, Service, Status};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::CustomProtocol;
@@ -240,6 +242,19 @@ impl Server {
         self
     }
 
+    /// Finds out who calls, and refuses callers whom it does not know: an [interceptor](Self::intercept) around all calls, behind those that
+    /// were added before. It serves `dovetail.Session` as well, where callers on wires without headers log in.
+    pub fn authentication(self, authentication: Authentication) -> Self {
+        self.service(Session(authentication.authenticators()))
+            .intercept(authentication)
+    }
+
+    /// Refuses callers what they may not do: an [interceptor](Self::intercept) around all calls, behind
+    /// [`authentication`](Self::authentication).
+    pub fn permissions(self, permissions: Permissions) -> Self {
+        self.intercept(permissions)
+    }
+
     /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.
     /// Default: not at all.
     pub fn health(mut self, health: &Health) -> Self {
@@ -424,7 +439,9 @@ impl Server {
 
     /// Serves what connects from this process, in the thread and on the runtime that calls this.
     #[cfg(feature = "testing")]
-    pub(crate) fn attend(self, listener: crate::transport::MemoryListener) -> Attended {
+    pub(crate) fn attend(mut self, listener: crate::transport::MemoryListener) -> Attended {
+        // A test sees what is refused by its calls.
+        let _ = self.prepare();
         let shared = self.into_shared(None);
         let _ = shared.runtime.set(tokio::runtime::Handle::current());
         tokio::task::spawn_local(event_loop::attend(shared.clone(), listener));
@@ -448,6 +465,17 @@ impl Server {
         Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     }
 
+    /// Adds what is known once all services are there.
+    fn prepare(&mut self) -> Result<(), Status> {
+        if std::mem::take(&mut self.reflects) {
+            let services = self.services.iter().map(|service| service.descriptor());
+            let described = Described(services.collect());
+            self.services.push(Box::new(described));
+        }
+        let services = self.services.iter().map(|service| service.descriptor());
+        self.interceptors.start(services)
+    }
+
     /// Starts serving. An error where a thread cannot be had, a certificate is missing for `tls://…`, or clients need
     /// certificates and can call without TLS.
     pub fn start(mut self) -> io::Result<Running> {
@@ -457,9 +485,9 @@ impl Server {
         );
         let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
         self.check_tls(&addresses)?;
-        let services = self.services.iter().map(|service| service.descriptor());
-        let known = self.interceptors.check(services);
-        known.map_err(|unknown| io::Error::new(io::ErrorKind::InvalidInput, unknown))?;
+        self.prepare().map_err(|status| {
+            io::Error::new(io::ErrorKind::InvalidInput, status.message().to_owned())
+        })?;
         let meeting = self.meet(&addresses);
         let number = meeting.as_ref().map(|(number, _)| *number);
         sockets.extend(meeting.map(|(_, listener)| listener));

@@ -8,7 +8,7 @@ use crate::buffers::Gathered;
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::intercept::{Admission, Admitted, Chain, Finish, Step, panicked};
-use crate::objects::{self, ObjectMethod, no_object};
+use crate::objects::{self, ObjectMethod, Owned, no_object};
 use crate::{
     Call, Code, Execution, HandlerFuture, Reply, Service, ServiceDescriptor, Status, clock,
 };
@@ -122,9 +122,9 @@ impl Shared {
             (Some(method), None) => return Err(on_objects(&method)),
         };
         let object = call.object.clone().flatten().ok_or_else(no_object)?;
-        match object.descriptor().is(method.descriptor) {
+        match object.service.descriptor().is(method.descriptor) {
             true => Ok(Found::Object(object, method)),
-            false => Err(another_kind(&*object, &method)),
+            false => Err(another_kind(&*object.service, &method)),
         }
     }
 
@@ -170,12 +170,21 @@ impl Shared {
 
     /// Starts the handler.
     fn begin(&self, found: Found, call: Call, finish: Option<Finish>) -> Begun<'_> {
+        if let Found::Object(object, _) = &found
+            && let Err(status) = object.check(call.context().principal())
+        {
+            let reply = call.answer(&status);
+            finish.into_iter().for_each(|finish| finish.done(&reply));
+            return Begun::answered(reply);
+        }
         let info = call.context().call.clone();
         let shortened = call.shortened().map(|at| (at, call.reply_to().clone()));
         let begin = || match found {
             Found::Service(route) => self.router.call(route, call),
             Found::Object(object, method) => {
-                Box::pin(async move { object.call(method.number, call).await }) as HandlerFuture<'_>
+                let service = object.service;
+                Box::pin(async move { service.call(method.number, call).await })
+                    as HandlerFuture<'_>
             }
         };
         let handler = info.enter(begin);
@@ -261,7 +270,7 @@ impl Shared {
 /// Who answers a call.
 enum Found {
     Service(Route),
-    Object(Arc<dyn Service>, ObjectMethod),
+    Object(Owned, ObjectMethod),
 }
 
 impl Found {

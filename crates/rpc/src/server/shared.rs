@@ -8,7 +8,6 @@ use super::room::Entry;
 use super::router::Router;
 use super::sources::Sources;
 use super::{HalfClosed, Server, ServerLimits};
-use crate::reflection::Described;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
 use crate::{Bytes, Health, clock};
@@ -72,14 +71,11 @@ pub(super) struct Shared {
 
 impl Server {
     /// What its drivers share.
-    pub(super) fn into_shared(mut self, meeting: Option<u128>) -> Arc<Shared> {
+    pub(super) fn into_shared(self, meeting: Option<u128>) -> Arc<Shared> {
         let services = self.services.iter().map(|service| service.descriptor());
         let services: Vec<_> = services.collect();
         if let Some(health) = &self.health {
             health.serve(services.iter().copied());
-        }
-        if self.reflects {
-            self.services.push(Box::new(Described(services)));
         }
         let counters = Arc::<SharedCounters>::default();
         Arc::new(Shared {

@@ -66,7 +66,8 @@ pub(super) fn serve(
     guest: &mut Guest,
     door: Door,
 ) -> io::Result<()> {
-    let (mut peer, mut received) = (stream.peer(), BytesMut::new());
+    let (mut peer, process) = (stream.peer(), stream.process());
+    let mut received = BytesMut::new();
     if shared.is_proxy(&peer)
         && let Some(caller) = entrance::announced(stream, shared, &mut received)?
     {
@@ -87,6 +88,7 @@ pub(super) fn serve(
         .with_proxies(shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
+        .with_process(process)
         .with_hosts_checked(checks_hosts);
     let sender = Arc::new(Sender {
         stream: stream.clone(),

@@ -3,7 +3,7 @@
 use super::presence::gone;
 use super::shm::{AsyncMemory, admits};
 use super::socket::{ports, unreachable};
-use super::{AsyncTls, Experience, MemoryStream, PIECE, Stream as _, Wait};
+use super::{AsyncTls, Experience, MemoryStream, PIECE, Process, Stream as _, Wait};
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
@@ -82,6 +82,14 @@ impl AsyncSocket {
     pub(crate) fn ports(&self) -> Option<(u16, u16)> {
         match self {
             AsyncSocket::Tcp(stream) => ports(&SockRef::from(stream)),
+            _ => None,
+        }
+    }
+
+    /// The process at the other end of a Unix socket.
+    pub(crate) fn process(&self) -> Option<Process> {
+        match self {
+            AsyncSocket::Unix { socket, .. } => Process::at(socket),
             _ => None,
         }
     }

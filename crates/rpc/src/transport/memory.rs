@@ -312,6 +312,10 @@ impl std::fmt::Debug for MemoryConnector {
 }
 
 impl Connector for MemoryConnector {
+    fn is_private(&self) -> bool {
+        true
+    }
+
     fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
         Ok(Arc::new(self.open()?))
     }

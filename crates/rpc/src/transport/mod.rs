@@ -9,6 +9,7 @@ mod poll;
 #[cfg(feature = "grpc")]
 mod prefixed;
 mod presence;
+mod process;
 mod program;
 mod ready;
 mod receiver;
@@ -28,6 +29,7 @@ pub use poll::{Poller, Polling};
 #[cfg(feature = "grpc")]
 pub(crate) use prefixed::Prefixed;
 pub use presence::Presence;
+pub use process::Process;
 pub use program::Program;
 pub(crate) use receiver::Receiver;
 pub(crate) use shm::meet;
@@ -118,6 +120,11 @@ pub trait Stream: Send + Sync {
     /// The other end, for people.
     fn peer(&self) -> String;
 
+    /// The process at the other end, where the kernel knows it: that of a Unix socket.
+    fn process(&self) -> Option<Process> {
+        None
+    }
+
     /// The ports of this end and of the other one, where it is a TCP connection. With them two ends find out
     /// that nobody is in between, before they move to shared memory.
     fn ports(&self) -> Option<(u16, u16)> {
@@ -132,6 +139,12 @@ pub trait Connector: Send + Sync {
 
     /// The server, for people.
     fn target(&self) -> String;
+
+    /// True if nobody on the way can read what is sent. Credentials are not sent by others, unless a program insists.
+    /// Default: false.
+    fn is_private(&self) -> bool {
+        false
+    }
 }
 
 /// Takes connections from clients.

@@ -49,6 +49,10 @@ impl Program {
 }
 
 impl Connector for Program {
+    fn is_private(&self) -> bool {
+        true
+    }
+
     fn connect(&self, _: Instant) -> io::Result<Arc<dyn Stream>> {
         let mut child = Command::new(&self.program)
             .args(&self.arguments)

@@ -1,4 +1,4 @@
-use super::{Connector, Presence, Stream, TlsConnector, Wait, ready, shm, spare};
+use super::{Connector, Presence, Process, Stream, TlsConnector, Wait, ready, shm, spare};
 use crate::Address;
 use crate::tls::ClientTls;
 use bytes::BytesMut;
@@ -165,6 +165,10 @@ impl Stream for Socket {
         self.peer.clone()
     }
 
+    fn process(&self) -> Option<Process> {
+        Process::at(&self.fd)
+    }
+
     fn ports(&self) -> Option<(u16, u16)> {
         ports(&socket2::SockRef::from(&self.fd))
     }
@@ -177,6 +181,10 @@ pub(crate) fn ports(socket: &socket2::SockRef<'_>) -> Option<(u16, u16)> {
 }
 
 impl Connector for Address {
+    fn is_private(&self) -> bool {
+        !matches!(self, Address::Tcp(_))
+    }
+
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
         match self {
             Address::Shm(path) => return shm::connect(path, deadline),

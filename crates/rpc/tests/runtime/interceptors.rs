@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug, Default, PartialEq, Message)]
-struct SoldOut {
+pub(crate) struct SoldOut {
     item: String,
 }
 
@@ -25,16 +25,16 @@ impl std::fmt::Display for SoldOut {
 }
 
 #[derive(Debug, Exceptions)]
-enum PlaceError {
+pub(crate) enum PlaceError {
     SoldOut(SoldOut),
     Status(Status),
 }
 
-descriptor!(static STORE = "Store" in "shop.v1" {
+descriptor!(pub(crate) static STORE = "Store" in "shop.v1" {
     open() -> bool;
 });
 
-descriptor!(static ORDERS = "Orders" in "shop.v1" extends STORE {
+descriptor!(pub(crate) static ORDERS = "Orders" in "shop.v1" extends STORE {
     place(1 item: String) -> String | PlaceError;
     forget(1 item: String) [oneway];
     count(1 to: i32) -> (), stream<i32>;
@@ -42,7 +42,7 @@ descriptor!(static ORDERS = "Orders" in "shop.v1" extends STORE {
 });
 
 /// Answers as the item says.
-struct Orders;
+pub(crate) struct Orders;
 
 impl Orders {
     async fn place(context: Context, item: String) -> Result<String, PlaceError> {
@@ -55,6 +55,12 @@ impl Orders {
                 let who = context.get::<Who>().map_or("nobody", |who| who.0);
                 let colour = context.header("colour").unwrap_or(b"none");
                 Ok(format!("{who} {}", String::from_utf8_lossy(colour)))
+            }
+            "principal" => {
+                let principal = context.principal();
+                Ok(principal
+                    .map_or("nobody", |principal| principal.name())
+                    .to_owned())
             }
             _ => Ok(item),
         }
@@ -212,13 +218,13 @@ fn recorded(waits: bool) -> (Log, Server) {
     (log, server)
 }
 
-fn start(model: Model, server: Server) -> Running {
+pub(crate) fn start(model: Model, server: Server) -> Running {
     let server = server.model(model).listen("tcp://127.0.0.1:0").unwrap();
     server.start().unwrap()
 }
 
 /// The wires that have headers, and how a status comes over them.
-const WIRES: &[&str] = &[
+pub(crate) const WIRES: &[&str] = &[
     "dovetail",
     "binary+header",
     "compact+header",
@@ -231,7 +237,7 @@ const WIRES: &[&str] = &[
 ];
 
 /// True where the model has no HTTP/2.
-fn lacks(model: Model, wire: &str) -> bool {
+pub(crate) fn lacks(model: Model, wire: &str) -> bool {
     model == Model::ThreadPerConnection && HTTP2.contains(&wire)
 }
 
@@ -272,7 +278,7 @@ const CALLS: &[(&str, &str, &str, &str, bool)] = &[
     ),
 ];
 
-fn seen(answer: Result<String, PlaceError>) -> String {
+pub(crate) fn seen(answer: Result<String, PlaceError>) -> String {
     match answer {
         Ok(text) => text,
         Err(PlaceError::SoldOut(sold)) => format!("sold out: {}", sold.item),
@@ -301,7 +307,7 @@ fn lines(ended: &str, inner: bool) -> Vec<String> {
     .concat()
 }
 
-async fn stop(running: Running) {
+pub(crate) async fn stop(running: Running) {
     let stopped = tokio::task::spawn_blocking(move || running.shutdown(LONG));
     stopped.await.unwrap();
 }

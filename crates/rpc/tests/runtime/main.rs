@@ -44,8 +44,17 @@ mod health;
 mod held;
 mod hostile;
 mod http;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod identity;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod interceptors;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod limits;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod local_upgrade;

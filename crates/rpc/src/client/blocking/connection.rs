@@ -364,7 +364,13 @@ impl Connection {
             calls: Calls::new(options.local.clone(), true),
             patience: options.timeout,
         });
-        let link = Link::new(target, table, options.decoding, driver.clone());
+        let link = Link::new(
+            target,
+            table,
+            options.decoding,
+            driver.clone(),
+            options.around(),
+        );
         Connection { link, driver }
     }
 

@@ -162,8 +162,7 @@ impl Channel {
     fn on(link: &Link, wire: Wire, shared: Shared) -> Self {
         let options = Options {
             wire,
-            decoding: link.limits,
-            ..Options::default()
+            ..Options::over(link)
         };
         Channel {
             shared: Arc::new(shared),
@@ -191,6 +190,7 @@ impl Channel {
     pub fn through(connector: Arc<dyn Connector>) -> ChannelBuilder {
         let mut options = Options::default();
         options.client.http.host = place(&connector.target()).to_owned();
+        options.private = connector.is_private();
         ChannelBuilder { connector, options }
     }
 

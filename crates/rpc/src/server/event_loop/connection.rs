@@ -53,6 +53,8 @@ async fn enter(
         door,
         seat,
     } = *accepted;
+    // The socket goes where shared memory takes its place.
+    let process = stream.process();
     let mut received = BytesMut::new();
     if site.shared.is_proxy(&peer)
         && let Some(caller) = entrance::announced(site, &mut stream, &mut received).await?
@@ -81,6 +83,7 @@ async fn enter(
         .with_proxies(site.shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
+        .with_process(process)
         .with_hosts_checked(checks_hosts);
     let mut session = Session::new(&site.shared, caller, standing, guest.entry().clone());
     session.input = received;

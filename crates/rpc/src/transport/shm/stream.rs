@@ -1,7 +1,7 @@
 //! Shared memory for threads that block.
 
 use super::meeting::{self, Name};
-use crate::transport::{Presence, Socket, Stream, Wait, spare};
+use crate::transport::{Presence, Process, Socket, Stream, Wait, spare};
 use bytes::BytesMut;
 use dovetail_shm::{
     Connection, Error, Handshake, MAGIC, Progress, Receiver, Sender, Settings, Shutdown,
@@ -269,5 +269,9 @@ impl Stream for Visitor {
 
     fn peer(&self) -> String {
         self.stream().peer()
+    }
+
+    fn process(&self) -> Option<Process> {
+        self.socket.process()
     }
 }

@@ -30,6 +30,10 @@ impl TlsConnector {
 }
 
 impl Connector for TlsConnector {
+    fn is_private(&self) -> bool {
+        true
+    }
+
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
         let target = self.connector.target();
         let place = target.trim_start_matches("tcp://");

@@ -1,0 +1,184 @@
+use super::{Credentials, Principal, session, unauthenticated};
+use crate::intercept::{ByMethod, Places};
+use crate::{
+    CallHead, Context, Decision, Method, ServerInterceptor, ServiceDescriptor, Status, StreamItem,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Finds out from credentials who calls.
+pub trait Authenticator: Send + Sync + 'static {
+    /// Returns the identity that the credentials prove. `None` if they are not of the kind that this authenticator knows: the
+    /// next one is asked. An error refuses the caller, whatever others would say; `UNAUTHENTICATED` is the code for
+    /// credentials that are forged, unknown or too old. Its text goes to the caller.
+    fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status>;
+
+    /// Says how a caller can identify itself, for the answer to one that has not: ``a header `authorization: Bearer …` ``.
+    fn accepts(&self) -> &str;
+}
+
+/// Authenticates callers: an interceptor for [`Server::authentication`](crate::Server::authentication).
+///
+/// Authenticators are asked in the order in which they were added; the first identity counts. A caller without one is refused
+/// with `UNAUTHENTICATED`, before its parameters are decoded.
+///
+/// ```
+/// use dovetail::{Health, Server, identity::{Authentication, Processes, Tokens}};
+///
+/// # fn serve(orders: impl dovetail::Service) -> Result<Server, Box<dyn std::error::Error>> {
+/// # let file = std::env::temp_dir().join("dovetail-doc-tokens");
+/// # std::fs::write(&file, "")?;
+/// let authentication = Authentication::new()
+///     .by(Tokens::from_file(file)?)
+///     .by(Processes::new().user(0, "root"))
+///     .except("grpc.health.v1.Health");
+/// let server = Server::new()
+///     .service(orders)
+///     .health(&Health::default())
+///     .authentication(authentication);
+/// # Ok(server)
+/// # }
+/// # struct Orders;
+/// # dovetail::descriptor!(static ORDERS = "Orders" {});
+/// # impl dovetail::Service for Orders {
+/// #     fn descriptor(&self) -> &'static dovetail::ServiceDescriptor { &ORDERS }
+/// #     fn call<'a>(&'a self, _: usize, call: dovetail::Call) -> dovetail::HandlerFuture<'a> { call.no_such_method() }
+/// # }
+/// # serve(Orders).unwrap();
+/// ```
+#[derive(Default)]
+pub struct Authentication {
+    authenticators: Authenticators,
+    optional: bool,
+    except: Places<()>,
+    excepted: ByMethod<bool>,
+}
+
+/// Authenticators in the order in which they are asked.
+#[derive(Clone, Default)]
+pub(crate) struct Authenticators(Vec<Arc<dyn Authenticator>>);
+
+impl Authentication {
+    /// Makes one that knows nobody.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an authenticator, behind those that are there.
+    #[must_use]
+    pub fn by(mut self, authenticator: impl Authenticator) -> Self {
+        self.authenticators.0.push(Arc::new(authenticator));
+        self
+    }
+
+    /// Lets callers pass that show nothing. Credentials that are shown have to be right. Default: everybody has an identity.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Lets callers of a service, or of a method, pass that show nothing. Places are those of
+    /// [`Server::intercept_at`](crate::Server::intercept_at).
+    #[must_use]
+    pub fn except(mut self, place: &str) -> Self {
+        self.except.add(place, ());
+        self
+    }
+
+    /// Returns those who authenticate, for the service of logins.
+    pub(crate) fn authenticators(&self) -> Authenticators {
+        self.authenticators.clone()
+    }
+
+    /// Returns the identity of a caller: that of its session, or the one that it shows now.
+    fn caller(&self, context: &Context) -> Result<Option<Principal>, Status> {
+        match context.call.caller.session.principal() {
+            Some(principal) if principal.is_expired() => Err(expired()),
+            Some(principal) => Ok(Some(principal)),
+            None => self.authenticators.identify(&Credentials::of(context)?),
+        }
+    }
+
+    fn lets_pass(&self, call: &CallHead<'_>) -> bool {
+        let (service, method) = (call.service(), call.method());
+        let known = || self.excepted.get(service, method).copied();
+        let excepted = || known().unwrap_or_else(|| self.excepts(service, method));
+        self.optional || excepted()
+    }
+
+    fn excepts(&self, service: &ServiceDescriptor, method: &Method) -> bool {
+        session::is(service) || !self.except.at(service, method).1.is_empty()
+    }
+
+    fn nobody(&self) -> Status {
+        let ways: Vec<_> = self
+            .authenticators
+            .0
+            .iter()
+            .map(|by| by.accepts())
+            .collect();
+        unauthenticated(match ways.is_empty() {
+            true => "this server knows nobody: it has no authenticators".to_owned(),
+            false => format!("the caller is unknown; show {}", ways.join(", or ")),
+        })
+    }
+}
+
+impl Authenticators {
+    /// Returns the identity that the credentials prove.
+    pub(super) fn identify(
+        &self,
+        credentials: &Credentials<'_>,
+    ) -> Result<Option<Principal>, Status> {
+        for authenticator in &self.0 {
+            if let Some(principal) = authenticator.authenticate(credentials)? {
+                return match principal.is_expired() {
+                    true => Err(expired()),
+                    false => Ok(Some(principal)),
+                };
+            }
+        }
+        match credentials.token() {
+            Some(_) => Err(unauthenticated("the token is not known here")),
+            None => Ok(None),
+        }
+    }
+}
+
+fn expired() -> Status {
+    unauthenticated("the credentials have expired")
+}
+
+impl fmt::Debug for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authentication")
+            .field("authenticators", &self.authenticators.0.len())
+            .field("optional", &self.optional)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ServerInterceptor for Authentication {
+    fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
+        self.excepted = ByMethod::of(services, |service, method| self.excepts(service, method));
+        self.except
+            .check("an exception from authentication is for", services)
+    }
+
+    fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        match self.caller(call.context())? {
+            Some(principal) => call.insert(principal),
+            None if self.lets_pass(call) => {}
+            None => return Err(self.nobody()),
+        }
+        Ok(Decision::Proceed)
+    }
+
+    fn item(&self, call: &Context, _: &StreamItem) -> Result<(), Status> {
+        match call.principal().is_some_and(Principal::is_expired) {
+            true => Err(expired()),
+            false => Ok(()),
+        }
+    }
+}

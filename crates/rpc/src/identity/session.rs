@@ -1,0 +1,103 @@
+//! Logins on connections whose wire has no headers.
+
+use super::authentication::Authenticators;
+use super::{Credentials, Principal, unauthenticated};
+use crate::{
+    Call, Code, Context, Execution, HandlerFuture, Service, ServiceDescriptor, Status, descriptor,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+descriptor!(static SESSION = "Session" in "dovetail" {
+    login(1 token: String) -> String;
+    logout();
+});
+
+const LOGIN: usize = 0;
+const LOGOUT: usize = 1;
+
+/// True for the service of logins.
+pub(super) fn is(service: &ServiceDescriptor) -> bool {
+    std::ptr::eq(service, &SESSION)
+}
+
+/// The identity that a connection has by a login.
+#[derive(Default)]
+pub(crate) struct LoggedIn {
+    /// Most connections have none, and take no lock.
+    any: AtomicBool,
+    principal: Mutex<Option<Principal>>,
+}
+
+impl LoggedIn {
+    pub(super) fn principal(&self) -> Option<Principal> {
+        match self.any.load(Ordering::Acquire) {
+            true => self.lock().clone(),
+            false => None,
+        }
+    }
+
+    fn set(&self, principal: Option<Principal>) {
+        let any = principal.is_some();
+        *self.lock() = principal;
+        self.any.store(any, Ordering::Release);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Principal>> {
+        self.principal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The service `dovetail.Session`: `login(token)` gives the connection an identity, and returns its name.
+pub(crate) struct Session(pub(crate) Authenticators);
+
+impl Session {
+    fn login(&self, context: &Context, token: &str) -> Result<String, Status> {
+        if !may_log_in(context) {
+            return Err(has_headers(context));
+        }
+        let session = &context.call.caller.session;
+        // A login that fails leaves nobody logged in.
+        session.set(None);
+        let credentials = Credentials::of_session(context, token)?;
+        let principal = self.0.identify(&credentials)?;
+        let principal = principal.ok_or_else(|| unauthenticated("the token is not known here"))?;
+        session.set(Some(principal.clone()));
+        Ok(principal.name().to_owned())
+    }
+}
+
+/// True where callers have no other way to show a token: their wire has no headers, and the connection is theirs alone.
+fn may_log_in(context: &Context) -> bool {
+    !context.wire().has_headers() && context.call.caller.proxies.is_none()
+}
+
+fn has_headers(context: &Context) -> Status {
+    let what = format!(
+        "a call over {} has headers: send `authorization: Bearer …` with each, as connections may be shared",
+        context.wire()
+    );
+    Status::new(Code::FailedPrecondition, what).with_execution(Execution::NotStarted)
+}
+
+impl Service for Session {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &SESSION
+    }
+
+    fn call<'a>(&'a self, number: usize, call: Call) -> HandlerFuture<'a> {
+        match number {
+            LOGIN => call.unary(
+                (String::new(),),
+                |context, (token,): (String,)| async move { self.login(&context, &token) },
+            ),
+            LOGOUT => call.unary((), |context: Context, ()| async move {
+                context.call.caller.session.set(None);
+                Ok::<_, Status>(())
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
