@@ -179,7 +179,9 @@ fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> Known {
         contract.package(&service.package, service.messages);
         let id = contract.service(&service.name, None);
         for method in service.methods {
-            let added = contract.method(id, &method.description, method.idempotent);
+            let permission = Some(method.permission.as_str());
+            let permission = permission.filter(|permission| !permission.is_empty());
+            let added = contract.method(id, &method.description, method.idempotent, permission);
             if let Err(why) = added {
                 let what = format!("{name}.{}: {why}", method.name);
                 omitted.push(what.replace(char::is_control, " "));

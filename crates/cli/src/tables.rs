@@ -44,8 +44,9 @@ pub(crate) fn table(contract: &'static Contract<'static>, service: ServiceId) ->
         objects: &[],
     };
     let full: &'static str = descriptor.full_name().into_owned().leak();
-    let rows = methods.iter().map(|method| {
+    let rows = schema.methods(service).into_iter().map(|(owner, method)| {
         let mut row = row(contract, method).of(full);
+        row.permission = schema[owner].permission(method);
         row.messages = package.messages;
         row
     });

@@ -1,9 +1,9 @@
 //! A schema of what methods say about themselves: for contracts that were never written down.
 
 use dovetail_schema::{
-    Annotations, Dimension, Enum, EnumValue, ExceptionTraits, Field, Idempotency, Method, Package,
-    PackageId, Presence, Reserved, Schema, Service, ServiceId, Sharing, Stream, Struct, StructKind,
-    Type, TypeDef, TypeId, TypeKind,
+    Annotation, Annotations, Dimension, Enum, EnumValue, ExceptionTraits, Field, Idempotency,
+    Method, PERMISSION, Package, PackageId, Presence, Reserved, Schema, Service, ServiceId,
+    Sharing, Stream, Struct, StructKind, Type, TypeDef, TypeId, TypeKind,
 };
 use dovetail_wire::description::{self as said, Definition, FieldPresence, Logical, parse};
 use dovetail_wire::{DecodeError, Kind};
@@ -123,6 +123,7 @@ impl Described {
         service: ServiceId,
         description: &[u8],
         idempotent: bool,
+        permission: Option<&str>,
     ) -> Result<(), Indescribable> {
         let parsed = parse(description)?;
         let names = self.declare(&parsed.definitions)?;
@@ -130,7 +131,10 @@ impl Described {
         let method = Method {
             name: signature.name.to_owned(),
             doc: None,
-            annotations: Annotations::default(),
+            annotations: Annotations {
+                untyped: permission.into_iter().map(requires).collect(),
+                typed: Vec::new(),
+            },
             deprecated: None,
             params: names.fields(&signature.params)?,
             result: signature
@@ -384,5 +388,13 @@ fn logical(logical: Logical) -> Type {
         Logical::Decimal => Type::Decimal,
         Logical::Any => Type::Any,
         Logical::Dynamic => Type::Dynamic,
+    }
+}
+
+/// The annotation of a method that takes a permission.
+fn requires(permission: &str) -> Annotation {
+    Annotation {
+        key: PERMISSION.to_owned(),
+        value: permission.to_owned(),
     }
 }

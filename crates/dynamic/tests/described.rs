@@ -16,7 +16,7 @@ fn add(texts: &[&str]) -> Result<usize, Indescribable> {
     let mut described = Described::new("all");
     let service = described.service("S", None);
     for text in texts {
-        described.method(service, &description(text), false)?;
+        described.method(service, &description(text), false, None)?;
     }
     Ok(described.into_schema().types.len())
 }
@@ -52,7 +52,7 @@ fn packages_have_types_of_their_own() {
         let service = described.service("S", None);
         let text = format!("struct A {{ 1: {field} b }} service S {{ void f(1: A a) }}");
         described
-            .method(service, &description(&text), false)
+            .method(service, &description(&text), false, None)
             .unwrap();
     }
     let schema = described.into_schema();
@@ -69,7 +69,9 @@ fn what_is_no_description() {
     let whole = description("struct A { 1: A a } service S { void f(1: list<A> a) }");
     for length in 0..whole.len() {
         assert!(
-            described.method(service, &whole[..length], false).is_err(),
+            described
+                .method(service, &whole[..length], false, None)
+                .is_err(),
             "{length}"
         );
     }

@@ -14,6 +14,8 @@ pub(crate) struct Attributes {
     pub(crate) name: Option<LitStr>,
     /// `package = "shop"`.
     pub(crate) package: Option<LitStr>,
+    /// `permission = "orders.write"`.
+    pub(crate) permission: Option<LitStr>,
     /// `default = 10`.
     pub(crate) default: Option<Expr>,
     /// `crate = path`: where the tables come from.
@@ -53,6 +55,7 @@ impl Attributes {
             }
             "name" => self.name = Some(name(meta.value()?.parse()?)?),
             "package" => self.package = Some(package(meta.value()?.parse()?)?),
+            "permission" => self.permission = Some(meta.value()?.parse()?),
             "default" => self.default = Some(meta.value()?.parse()?),
             "passes" => meta.parse_nested_meta(|service| {
                 self.passes.push(service.path);

@@ -52,10 +52,10 @@ pub fn derive_exceptions(input: TokenStream) -> TokenStream {
 
 /// Makes a trait a service: beside the trait come its server, its clients and its table.
 ///
-/// `#[dovetail(…)]` takes, on methods, `name = "getAll"`, `oneway`, `idempotent` and `passes(Counter)`, the services of the objects
-/// that it takes or returns; on parameters `id = 7`,
-/// `name = "type"`, `required` and `default = 10`. The macro itself takes `name = "Shop"`, `object`, which makes the
-/// type of references to its objects, and `crate = path`.
+/// `#[dovetail(…)]` takes, on methods, `name = "getAll"`, `oneway`, `idempotent`, `permission = "shop.read"`, and `passes(Counter)`, the services
+/// of the objects that it takes or returns; on parameters `id = 7`, `name = "type"`, `required` and `default = 10`. The macro itself takes
+/// `name = "Shop"`, `permission = "shop.read"` for methods that name none, `object`, which makes the type of references to its objects, and
+/// `crate = path`.
 #[proc_macro_attribute]
 pub fn service(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as ItemTrait);

@@ -16,7 +16,7 @@ mod types;
 mod value;
 
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
-pub use service::{Idempotency, Method, Service, Stream};
+pub use service::{Idempotency, Method, OPTIONS_PROTO, PERMISSION, Service, Stream};
 pub use types::{
     ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, IntFormat,
     JsonForm, Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef,

@@ -47,6 +47,22 @@ pub struct Method {
     pub idempotency: Idempotency,
 }
 
+/// The annotation that names a permission.
+pub const PERMISSION: &str = "permission";
+
+/// The text of `dovetail/v1/options.proto`, which declares the options of protobuf that name permissions. Other compilers
+/// have to be given it.
+pub const OPTIONS_PROTO: &str = include_str!("options.proto");
+
+impl Service {
+    /// The permission that a method of this service takes: its own, else that of the service.
+    pub fn permission<'a>(&'a self, method: &'a Method) -> Option<&'a str> {
+        let own = method.annotations.get(PERMISSION);
+        let permission = own.or_else(|| self.annotations.get(PERMISSION));
+        permission.filter(|permission| !permission.is_empty())
+    }
+}
+
 /// A sequence of items in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {

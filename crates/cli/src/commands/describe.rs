@@ -113,9 +113,12 @@ impl Writer<'_> {
         let found: Vec<_> = services
             .clone()
             .filter(wanted)
-            .flat_map(|id| self.schema[id].methods.iter())
-            .filter(|candidate| candidate.name == method)
-            .map(|method| self.method(method, ""))
+            .flat_map(|id| {
+                let service = &self.schema[id];
+                service.methods.iter().map(move |method| (service, method))
+            })
+            .filter(|(_, candidate)| candidate.name == method)
+            .map(|(service, method)| self.method(service, method, ""))
             .collect();
         match found.is_empty() {
             false => Ok(found.join("\n")),
@@ -164,24 +167,24 @@ impl Writer<'_> {
         );
         for (owner, method) in self.schema.methods(id) {
             if owner != id {
-                let line = self.signature(method);
+                let line = self.signature(&self.schema[owner], method);
                 let from = self.faint(&format!("(from {})", self.schema[owner].name));
                 let _ = writeln!(text, "  {line}  {from}");
             }
         }
         methods
             .iter()
-            .for_each(|method| text += &self.method(method, "  "));
+            .for_each(|method| text += &self.method(&self.schema[id], method, "  "));
         text
     }
 
-    fn method(&self, method: &Method, indent: &str) -> String {
+    fn method(&self, service: &Service, method: &Method, indent: &str) -> String {
         let doc = self.doc(method.doc.as_deref(), indent);
-        format!("{doc}{indent}{}\n", self.signature(method))
+        format!("{doc}{indent}{}\n", self.signature(service, method))
     }
 
-    /// `getUser(id: i64) -> User throws NotFound`
-    fn signature(&self, method: &Method) -> String {
+    /// `getUser(id: i64) -> User throws NotFound  permission users.read`
+    fn signature(&self, service: &Service, method: &Method) -> String {
         let ty = |ty: &Type| type_name(self.schema, ty);
         let field = |f: &Field| format!("{}: {}{}", f.name, sharing(f), ty(&f.ty));
         let params: Vec<_> = method.params.iter().map(field).collect();
@@ -200,6 +203,9 @@ impl Writer<'_> {
         if !method.throws.is_empty() {
             let throws: Vec<_> = method.throws.iter().map(|f| ty(&f.ty)).collect();
             text += &format!(" {} {}", self.faint("throws"), throws.join(", "));
+        }
+        if let Some(permission) = service.permission(method) {
+            text += &format!("  {} {permission}", self.faint("permission"));
         }
         text
     }

@@ -45,6 +45,32 @@ pub fn write(schema: &Schema) -> Result<File, Vec<Unsupported>> {
 /// The component that says why a call failed.
 const ERROR: &str = "connect.error";
 
+/// The security scheme of methods that take a permission.
+const BEARER: &str = "bearer";
+
+/// Says of an operation that it takes a permission.
+fn secured(mut operation: Json, permission: &str) -> Json {
+    with(&mut operation, "security", json!([{ BEARER: [] }]));
+    with(&mut operation, "x-permission", json!(permission));
+    for (code, description) in [
+        ("401", "The caller is unknown.".to_owned()),
+        (
+            "403",
+            format!("The caller lacks the permission `{permission}`."),
+        ),
+    ] {
+        let failed = json!({ "$ref": format!("#/components/schemas/{ERROR}") });
+        let refused = json!({
+            "description": description,
+            "content": { "application/json": { "schema": failed } },
+        });
+        if let Some(responses) = operation.get_mut("responses") {
+            with(responses, code, refused);
+        }
+    }
+    operation
+}
+
 struct Writer<'a> {
     schema: &'a Schema,
     /// The types that something refers to.
@@ -69,7 +95,7 @@ impl Writer<'_> {
             "info": described(info, package.doc.as_deref()),
             "tags": tags,
             "paths": paths,
-            "components": { "schemas": self.components() },
+            "components": self.all_components(root),
         })
     }
 
@@ -87,13 +113,17 @@ impl Writer<'_> {
                 continue;
             }
             let messages = self.schema[self.schema[owner].package].messages;
+            let permission = self.schema[owner].permission(method);
+            let operation = |get| {
+                let operation = self.operation(&name, method, messages, get);
+                permission.map_or(operation.clone(), |permission| {
+                    secured(operation, permission)
+                })
+            };
             let mut path = Map::new();
-            path.insert(
-                "post".into(),
-                self.operation(&name, method, messages, false),
-            );
+            path.insert("post".into(), operation(false));
             if method.idempotency != Idempotency::Unknown {
-                path.insert("get".into(), self.operation(&name, method, messages, true));
+                path.insert("get".into(), operation(true));
             }
             paths.insert(format!("/{name}/{}", method.name), path.into());
         }
@@ -192,6 +222,23 @@ impl Writer<'_> {
             "description": format!("An exception, in `details`, or another failure of the server.\n\n{}", lines.join("\n")),
             "content": { "application/json": { "schema": schema } },
         })
+    }
+
+    /// The types, and how callers show who they are where a method takes a permission.
+    fn all_components(&self, root: PackageId) -> Json {
+        let mut components = json!({ "schemas": self.components() });
+        let services = self.schema.services.iter();
+        let own = services.enumerate().filter(|(_, own)| own.package == root);
+        let mut methods = own.flat_map(|(id, _)| self.schema.methods(ServiceId(id as u32)));
+        if methods.any(|(owner, method)| self.schema[owner].permission(method).is_some()) {
+            let bearer = json!({ "type": "http", "scheme": "bearer" });
+            with(
+                &mut components,
+                "securitySchemes",
+                json!({ BEARER: bearer }),
+            );
+        }
+        components
     }
 
     /// All types that are used, with those that these use.

@@ -2,7 +2,7 @@
 //!
 //! A contract that came from such a file is the same one once it is written and read again. One in another language
 //! becomes the file with which gRPC's own libraries call its services: its numbers are what is on the wire. Constants and
-//! annotations, which are not, are left out.
+//! annotations, which are not, are left out, but for permissions, which are options.
 
 mod buf;
 mod dialect;
@@ -64,18 +64,30 @@ pub fn write_in(schema: &Schema, style: Style) -> Result<Vec<File>, Vec<Unsuppor
         Style::Contract => Cow::Borrowed(schema),
         Style::Buf => Cow::Owned(buf::restyled(schema, &problems)),
     };
-    files(&schema, problems, |id, problems| {
+    let mut files = files(&schema, problems, |id, problems| {
         let included = schema.root() != Some(id);
         if included && built_in(&schema[id]).is_some() {
             return None;
         }
         Some(Writer::new(&schema, id, problems, style).file())
-    })
+    })?;
+    let import = format!("import \"{OPTIONS}\";\n");
+    if files.iter().any(|file| file.text.contains(&import)) {
+        // Other compilers do not know it.
+        let text = dovetail_schema::OPTIONS_PROTO.to_owned();
+        let path = OPTIONS.to_owned();
+        files.insert(0, File { path, text });
+    }
+    Ok(files)
 }
 
-/// The path of a file that comes with the compiler.
+/// The path of the file that declares Dovetail's options.
+const OPTIONS: &str = "dovetail/v1/options.proto";
+
+/// The path of a file that comes with the compiler, or of the one with Dovetail's options.
 fn built_in(package: &Package) -> Option<&str> {
-    let start = package.path.find("google/protobuf/")?;
+    let built_in = ["google/protobuf/", OPTIONS];
+    let start = built_in.iter().find_map(|path| package.path.find(path))?;
     package.path.get(start..).filter(|_| package.messages)
 }
 

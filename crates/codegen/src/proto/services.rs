@@ -1,9 +1,10 @@
 //! Services, and the messages around parameters and results.
 
 use super::types::Form;
-use super::{DEPRECATED, Style, Writer, block, comment};
+use super::{DEPRECATED, OPTIONS, Style, Writer, block, comment};
 use crate::case::camel;
-use dovetail_schema::{Field, Idempotency, IntFormat, Method, ServiceId, Stream, Type};
+use crate::export::quoted;
+use dovetail_schema::{Field, Idempotency, IntFormat, Method, PERMISSION, ServiceId, Stream, Type};
 
 impl Writer<'_> {
     /// A service with all that it answers, and the messages that its methods need.
@@ -32,7 +33,11 @@ impl Writer<'_> {
             Some(_) => format!("  {DEPRECATED}"),
             None => String::new(),
         };
-        let body = deprecated + &methods;
+        let permission = service.annotations.get(PERMISSION);
+        let permission = permission.map_or_else(String::new, |permission| {
+            self.option("dovetail.v1.service_permission", permission, "  ")
+        });
+        let body = deprecated + &permission + &methods;
         let text = before + &block("service", &service.name, &body, "");
         messages.insert(0, text);
         messages
@@ -55,6 +60,8 @@ impl Writer<'_> {
             Idempotency::Idempotent => Some("IDEMPOTENT"),
         };
         options.extend(level.map(|level| format!("    option idempotency_level = {level};\n")));
+        let permission = self.own_permission(call);
+        options.extend(permission.map(|own| self.option("dovetail.v1.permission", own, "    ")));
         let end = match options.is_empty() {
             true => ";".to_owned(),
             false => format!(" {{\n{options}  }}"),
@@ -63,6 +70,21 @@ impl Writer<'_> {
             "{before}  rpc {}({request}) returns ({response}){end}\n",
             method.name
         )
+    }
+
+    /// The permission of a method where it is not that of its service. A method that is inherited has that of the service
+    /// that it comes from.
+    fn own_permission<'m>(&'m self, call: &CallOf<'m>) -> Option<&'m str> {
+        match call.owner == call.service {
+            true => call.method.annotations.get(PERMISSION),
+            false => self.schema[call.owner].permission(call.method),
+        }
+    }
+
+    /// An option of Dovetail's.
+    fn option(&self, name: &str, value: &str, indent: &str) -> String {
+        self.imports.borrow_mut().insert(OPTIONS.to_owned());
+        format!("{indent}option ({name}) = {};\n", quoted(value))
     }
 
     fn method_notes(&self, method: &Method) -> Vec<String> {

@@ -294,6 +294,9 @@ impl Module<'_> {
         if self.cx.schema[service.package].messages {
             flags.push("messages");
         }
+        let permission = service.permission(method);
+        let permission = permission.map(|permission| format!("permission({permission:?})"));
+        flags.extend(permission.as_deref());
         let flags = match flags.as_slice() {
             [] => String::new(),
             flags => format!(" [{}]", flags.join(", ")),

@@ -312,11 +312,10 @@ fn row(method: &Method, root: &Path) -> TokenStream {
         (method.idempotent, quote!(idempotent)),
         (!method.passes.is_empty(), quote!(objects)),
     ];
-    let flags: Vec<_> = flags
-        .into_iter()
-        .filter(|(set, _)| *set)
-        .map(|(_, flag)| flag)
-        .collect();
+    let permission = method.permission.as_ref();
+    let permission = permission.map(|permission| quote!(permission(#permission)));
+    let flags = flags.into_iter().filter(|(set, _)| *set);
+    let flags: Vec<_> = flags.map(|(_, flag)| flag).chain(permission).collect();
     let flags = (!flags.is_empty()).then(|| quote!([#(#flags),*]));
     let (docs, defaults) = (docs(&method.attributes), defaults(method, root));
     quote!(#(#docs)* #name(#(#params),*) -> #result | #error #sink #stream #flags #defaults;)

@@ -11,12 +11,12 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use syn::meta::parser;
 use syn::parse::Parser;
 use syn::{
-    Attribute, Error, Expr, FnArg, ItemTrait, Pat, Path, ReceiverKind, Result, ReturnType,
+    Attribute, Error, Expr, FnArg, ItemTrait, LitStr, Pat, Path, ReceiverKind, Result, ReturnType,
     Signature, TraitItem, TraitItemFn, Type, TypeParamBound, Visibility,
 };
 
-const OF_SERVICES: &[&str] = &["name", "object", "crate"];
-const OF_METHODS: &[&str] = &["name", "oneway", "idempotent", "passes"];
+const OF_SERVICES: &[&str] = &["name", "object", "crate", "permission"];
+const OF_METHODS: &[&str] = &["name", "oneway", "idempotent", "passes", "permission"];
 const OF_PARAMS: &[&str] = &["id", "name", "required", "default"];
 
 /// As many as tuples are sent of.
@@ -58,6 +58,8 @@ struct Method {
     stream: Option<Stream>,
     oneway: bool,
     idempotent: bool,
+    /// The permission that it takes, where it has one of its own.
+    permission: Option<LitStr>,
     /// The services whose objects are among its parameters or in its result.
     passes: Vec<Path>,
 }
@@ -100,7 +102,10 @@ impl Service {
         let mut errors: Option<Error> = None;
         for item in item.items {
             match Method::read(item) {
-                Ok(method) => methods.push(method),
+                Ok(method) => methods.push(Method {
+                    permission: method.permission.or(attributes.permission.clone()),
+                    ..method
+                }),
                 Err(error) => match &mut errors {
                     Some(errors) => errors.combine(error),
                     None => errors = Some(error),
@@ -165,6 +170,7 @@ impl Method {
             stream: outcome.stream,
             oneway: own.has("oneway"),
             idempotent: own.has("idempotent"),
+            permission: own.permission,
             passes: own.passes,
         };
         method.read_params(item.sig.inputs)?;

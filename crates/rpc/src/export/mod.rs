@@ -146,7 +146,8 @@ impl Export {
         for method in service.methods {
             let missing = || DecodeError::malformed(format!("`{}` knows no types", method.name));
             let description = method.description().ok_or_else(missing)?;
-            self.contract.method(id, &description, method.idempotent)?;
+            self.contract
+                .method(id, &description, method.idempotent, method.permission)?;
         }
         Ok(id)
     }

@@ -33,12 +33,15 @@ pub struct MethodDescription {
     pub description: Bytes,
     /// True where calling it twice is as good as calling it once.
     pub idempotent: bool,
+    /// The permission that it takes; empty where its contract names none.
+    pub permission: String,
 }
 
 message!(MethodDescription {
     1 name: String,
     2 description: Bytes,
     3 idempotent: bool,
+    4 permission: String,
 });
 
 descriptor!(pub(super) static REFLECTION = "Reflection" in "dovetail.reflection.v1" {
@@ -72,6 +75,7 @@ fn describe(service: &'static ServiceDescriptor) -> ServiceDescription {
             .map(|description| Bytes::from(description.into_owned()))
             .unwrap_or_default(),
         idempotent: method.idempotent,
+        permission: method.permission.unwrap_or_default().to_owned(),
     });
     ServiceDescription {
         name: service.name.to_owned(),

@@ -2,7 +2,6 @@
 
 use crate::certificates::Authority;
 use crate::fixture::*;
-use crate::http::{post, response};
 use crate::interceptors::{ORDERS, Orders, WIRES, lacks, seen, start, stop};
 use dovetail::identity::{
     Authentication, Authenticator, Bearer, Certificates, Credentials, Permissions, Principal,
@@ -16,12 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-fn method(name: &str) -> &'static Method {
+pub(crate) fn method(name: &str) -> &'static Method {
     let found = ORDERS.iter().find(|(_, known)| known.name == name);
     found.unwrap().1
 }
 
-fn tokens() -> Tokens {
+pub(crate) fn tokens() -> Tokens {
     let line = |name: &str, token: &str, roles: &str| {
         format!("{name} {} {roles} # with a comment\n", Tokens::hash(token))
     };
@@ -44,7 +43,7 @@ fn permissions() -> Permissions {
         .role("clerk", ["orders.*", "store.open"])
 }
 
-fn guarded() -> Server {
+pub(crate) fn guarded() -> Server {
     let authentication = Authentication::new()
         .by(tokens())
         .except("grpc.health.v1.Health");
@@ -114,7 +113,7 @@ async fn check_rows(channel: &Channel, what: &str) {
     }
 }
 
-descriptor!(static SESSION = "Session" in "dovetail" {
+descriptor!(pub(crate) static SESSION = "Session" in "dovetail" {
     login(1 token: String) -> String;
     logout();
 });
@@ -178,103 +177,6 @@ fn callers_without_headers_log_in() {
             Code::FailedPrecondition,
             "{model:?}"
         );
-        assert!(running.shutdown(LONG), "{model:?}");
-    }
-}
-
-/// A request for a method by a name that it has, and its answer for Bob, who may read orders and open nothing.
-const NAMES: &[(&str, u16, &str)] = &[
-    (
-        "/shop.v1.Orders/place",
-        403,
-        "`orders.write`, which `shop.v1.Orders/place`",
-    ),
-    (
-        "/Orders/place",
-        403,
-        "`orders.write`, which `shop.v1.Orders/place`",
-    ),
-    // In the style of buf's linter.
-    (
-        "/shop.v1.OrdersService/Place",
-        403,
-        "`orders.write`, which `shop.v1.Orders/place`",
-    ),
-    // Inherited, and where it comes from.
-    (
-        "/shop.v1.Orders/open",
-        403,
-        "`store.open`, which `shop.v1.Orders/open`",
-    ),
-    (
-        "/shop.v1.Store/open",
-        403,
-        "`store.open`, which `shop.v1.Orders/open`",
-    ),
-    ("/Store/open", 404, ""),
-    (
-        "/shop.v1.OrdersService/Open",
-        403,
-        "`store.open`, which `shop.v1.Orders/open`",
-    ),
-    ("/shop.v1.Orders/sum", 501, ""),
-    ("/shop.v1.Orders/nothing", 404, ""),
-    ("/shop.v1.Nothing/place", 404, ""),
-];
-
-#[test]
-fn no_name_of_a_method_leads_around_its_permission() {
-    for model in MODELS {
-        let running = start(*model, guarded());
-        for (path, status, text) in NAMES {
-            let what = format!("{model:?} {path}");
-            // The body cannot be decoded, and is not looked at.
-            for (token, status, text) in [("bob's secret", *status, *text), ("no secret", 401, "")]
-            {
-                let mut raw = Raw::connect(&running);
-                let headers =
-                    format!("Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
-                raw.send(&post(path, &headers, "{\"item\": 1"));
-                let answer = response(&mut raw);
-                let known = status == 401 && [404, 501].contains(&answer.status);
-                assert!(
-                    answer.status == status || known,
-                    "{what}: {}",
-                    answer.text()
-                );
-                assert!(answer.text().contains(text), "{what}: {}", answer.text());
-            }
-        }
-        // Multiplexed, by both names.
-        for (service, name) in [
-            ("Orders", "place"),
-            ("Orders", "open"),
-            ("shop.v1.Store", "open"),
-            ("shop.v1.Orders", "place"),
-        ] {
-            let builder = blocking::Channel::builder(&running.addresses()[0].to_string());
-            let builder = builder.unwrap().wire("binary+framed".parse().unwrap());
-            let channel = builder.timeout(LONG).build();
-            let login = channel.with_service("Session");
-            let login: Result<String, Status> =
-                login.call(&SESSION.methods[0], (&"bob's secret".to_owned(),));
-            assert_eq!(login, Ok("bob".to_owned()));
-            let answer: Result<String, Status> = match name {
-                "open" => channel
-                    .with_service(service)
-                    .call(method(name), ())
-                    .map(|_: bool| String::new()),
-                _ => channel
-                    .with_service(service)
-                    .call(method(name), (&"lamp".to_owned(),)),
-            };
-            let status = answer.unwrap_err();
-            assert_eq!(
-                status.code(),
-                Code::PermissionDenied,
-                "{model:?} {service}:{name}"
-            );
-        }
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }

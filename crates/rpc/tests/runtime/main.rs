@@ -64,6 +64,13 @@ mod nested;
 #[cfg(feature = "async")]
 mod objects;
 mod own_wire;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod permissions;
 mod pipes;
 #[cfg(feature = "tls")]
 mod proxies;

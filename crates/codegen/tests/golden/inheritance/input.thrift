@@ -8,9 +8,9 @@ struct Labelled {
 
 service Calculator extends shared.Shared {
   i32 add(1: i32 num1, 2: i32 num2)
-  shared.Item next(1: shared.Item item)
+  shared.Item next(1: shared.Item item) (permission = "items.take")
   oneway void zip()
-}
+} (permission = "numbers.add")
 
 service Scientific extends Calculator {
 }

@@ -40,9 +40,9 @@ pub mod company {
         }
 
         descriptor!(pub static CALCULATOR = "Calculator" in "input" extends super::shared::SHARED {
-            add(1 num1: i32, 2 num2: i32) -> i32;
-            next(1 item: super::shared::Item) -> super::shared::Item;
-            zip() [oneway];
+            add(1 num1: i32, 2 num2: i32) -> i32 [permission("numbers.add")];
+            next(1 item: super::shared::Item) -> super::shared::Item [permission("items.take")];
+            zip() [oneway, permission("numbers.add")];
         });
 
         /// Serves [`Calculator`].

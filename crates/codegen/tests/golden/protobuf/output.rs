@@ -195,10 +195,13 @@ pub mod shop {
         }
 
         descriptor!(pub static SHOP = "Shop" in "shop.v1" {
-            Take(1 request: Order) -> OrderItem [messages];
-            Watch(1 request: super::parts::Cash) -> (), stream<Order> [idempotent, messages];
-            Fill() -> Order, sink<OrderItem> [messages];
-            Talk() -> (), sink<OrderItem>, stream<super::super::google::protobuf::Empty> [messages];
+            Take(1 request: Order) -> OrderItem [messages, permission("orders.write")];
+            Watch(
+                1 request: super::parts::Cash
+            ) -> (), stream<Order> [idempotent, messages, permission("orders.read")];
+            Fill() -> Order, sink<OrderItem> [messages, permission("orders.read")];
+            Talk(
+            ) -> (), sink<OrderItem>, stream<super::super::google::protobuf::Empty> [messages, permission("orders.read")];
         });
 
         /// Serves [`Shop`].

@@ -1,9 +1,28 @@
 //! Services. A call takes one message and answers with one, or with streams of them.
 
-use super::super::descriptor::{File, Method, OptionValue};
+use super::super::descriptor::{File, Method, OptionValue, Options};
 use super::super::syntax::below;
 use super::{Lowering, deprecated};
-use dovetail_schema::{self as schema, Annotations, Idempotency, PackageId, Service, Stream, Type};
+use dovetail_schema::{
+    self as schema, Annotation, Annotations, Idempotency, PERMISSION, PackageId, Service, Stream,
+    Type,
+};
+
+/// The annotation for a permission that an option names.
+fn permission(options: &Options, option: &str) -> Annotations {
+    let permission = match options.get(option) {
+        Some(OptionValue::Bytes(text)) => Some(String::from_utf8_lossy(text)),
+        _ => None,
+    };
+    let untyped = permission.map(|permission| Annotation {
+        key: PERMISSION.to_owned(),
+        value: permission.into_owned(),
+    });
+    Annotations {
+        untyped: untyped.into_iter().collect(),
+        typed: Vec::new(),
+    }
+}
 
 impl Lowering<'_> {
     pub(super) fn services(&mut self, file: &File, package: PackageId) {
@@ -15,7 +34,7 @@ impl Lowering<'_> {
                 package,
                 name: service.name.clone(),
                 doc: self.comments.get(&path).cloned(),
-                annotations: Annotations::default(),
+                annotations: permission(&service.options, ".dovetail.v1.service_permission"),
                 deprecated: deprecated(&service.options),
                 extends: None,
                 methods: methods.collect(),
@@ -37,7 +56,7 @@ impl Lowering<'_> {
         schema::Method {
             name: method.name.clone(),
             doc: self.comments.get(path).cloned(),
-            annotations: Annotations::default(),
+            annotations: permission(&method.options, ".dovetail.v1.permission"),
             deprecated: deprecated(&method.options),
             params: match method.client_streaming {
                 true => Vec::new(),

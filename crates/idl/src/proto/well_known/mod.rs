@@ -1,12 +1,14 @@
 //! Files that every protobuf compiler brings along: the well-known types, and what options and features are
-//! declared with. Written anew: names, numbers and types only.
+//! declared with. Written anew: names, numbers and types only. Dovetail's own options are among them.
 
 use crate::source::{BUILT_IN, Source};
+use dovetail_schema::OPTIONS_PROTO;
 
 /// Declares options.
 pub(super) const DESCRIPTOR: &str = "google/protobuf/descriptor.proto";
 
 const FILES: &[(&str, &str)] = &[
+    ("dovetail/v1/options.proto", OPTIONS_PROTO),
     ("google/protobuf/any.proto", include_str!("any.proto")),
     ("google/protobuf/api.proto", include_str!("api.proto")),
     (

@@ -44,6 +44,28 @@ impl<'a> Lower<'a, '_> {
             let method = self.method(file, id, index, method);
             self.schema.services[id.0 as usize].methods.push(method);
         }
+        self.check_permissions(file, id, methods);
+    }
+
+    /// Warns of methods that nobody may call where permissions are checked: those without one beside others that have one.
+    fn check_permissions(&mut self, file: FileId, id: ServiceId, methods: &[ast::Method]) {
+        let service = &self.schema.services[id.0 as usize];
+        let has = |method: &Method| service.permission(method).is_some();
+        if !service.methods.iter().any(has) {
+            return;
+        }
+        let rows = service.methods.iter().zip(methods);
+        for (_, method) in rows.filter(|(lowered, _)| !has(lowered)) {
+            let message = format!(
+                "`{}` has no permission, and other methods of `{}` have one",
+                method.name.text, service.name
+            );
+            let warning = Diagnostic::warning("W0606", message)
+                .at(file, method.name.span, "")
+                .note("a server that checks permissions refuses all calls of it")
+                .help("write `(permission = \"…\")` behind it, or behind the service for all of its methods");
+            self.sink.push(warning);
+        }
     }
 
     fn base_service(&mut self, file: FileId, base: &Name) -> Option<ServiceId> {
