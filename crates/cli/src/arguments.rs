@@ -1,7 +1,7 @@
 //! The command line: every command with its options, and examples that work.
 
 use crate::commands::{
-    call, check, completions, demo, describe, export, gateway, generate, list, serve,
+    call, check, completions, config, demo, describe, export, gateway, generate, list, serve,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Gateway(gateway::Gateway),
     /// Show every wire on one port, with the time of a call
     Demo(demo::Demo),
+    /// Check and show the configuration of a process
+    Config(config::Config),
     /// Print the completions for a shell
     Completions(completions::Completions),
 }

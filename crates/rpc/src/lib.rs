@@ -8,6 +8,8 @@ mod buffers;
 mod call;
 mod cancellation;
 mod clock;
+#[cfg(feature = "config")]
+pub mod config;
 mod context;
 mod descriptor;
 mod exceptions;
@@ -92,6 +94,10 @@ mod documents {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../../docs/code-first.md")]
     mod code_first {}
+
+    #[cfg(feature = "config")]
+    #[doc = include_str!("../../../docs/configuration.md")]
+    mod configuration {}
 
     #[cfg(feature = "tokens")]
     #[doc = include_str!("../../../docs/identity.md")]

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod export;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Serve(command) => command.run(),
         Command::Gateway(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

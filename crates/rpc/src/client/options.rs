@@ -428,6 +428,12 @@ macro_rules! settings {
             self
         }
 
+        /// All calls have this header, where the wire can carry it.
+        pub fn header(mut self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
+            self.options.headers.push(name, value);
+            self
+        }
+
         /// The path that is posted to, over HTTP. Default `/`.
         pub fn http_path(mut self, path: &str) -> Self {
             self.options.client.http.path = path.to_owned();

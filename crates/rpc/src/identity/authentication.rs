@@ -1,4 +1,4 @@
-use super::{Credentials, Principal, session, unauthenticated};
+use super::{Credentials, Identify, Principal, session, unauthenticated};
 use crate::intercept::{ByMethod, Places};
 use crate::{
     CallHead, Context, Decision, Method, ServerInterceptor, ServiceDescriptor, Status, StreamItem,
@@ -125,12 +125,8 @@ impl Authentication {
     }
 }
 
-impl Authenticators {
-    /// Returns the identity that the credentials prove.
-    pub(super) fn identify(
-        &self,
-        credentials: &Credentials<'_>,
-    ) -> Result<Option<Principal>, Status> {
+impl Identify for Authenticators {
+    fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status> {
         for authenticator in &self.0 {
             if let Some(principal) = authenticator.authenticate(credentials)? {
                 return match principal.is_expired() {
@@ -143,6 +139,12 @@ impl Authenticators {
             Some(_) => Err(unauthenticated("the token is not known here")),
             None => Ok(None),
         }
+    }
+}
+
+impl Identify for Authentication {
+    fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status> {
+        self.authenticators.identify(credentials)
     }
 }
 

@@ -33,7 +33,7 @@ pub use processes::Processes;
 #[cfg(feature = "tokens")]
 pub use tokens::Tokens;
 
-pub(crate) use session::{LoggedIn, Session};
+pub(crate) use session::{Identify, LoggedIn, Session};
 
 use crate::{Code, Execution, Status};
 use std::borrow::Cow;

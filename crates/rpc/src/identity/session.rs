@@ -1,12 +1,11 @@
 //! Logins on connections whose wire has no headers.
 
-use super::authentication::Authenticators;
 use super::{Credentials, Principal, unauthenticated};
 use crate::{
     Call, Code, Context, Execution, HandlerFuture, Service, ServiceDescriptor, Status, descriptor,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 descriptor!(static SESSION = "Session" in "dovetail" {
     login(1 token: String) -> String;
@@ -50,8 +49,14 @@ impl LoggedIn {
     }
 }
 
+/// Knows callers by their credentials.
+pub(crate) trait Identify: Send + Sync + 'static {
+    /// Returns the identity that the credentials prove.
+    fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status>;
+}
+
 /// The service `dovetail.Session`: `login(token)` gives the connection an identity, and returns its name.
-pub(crate) struct Session(pub(crate) Authenticators);
+pub(crate) struct Session(pub(crate) Arc<dyn Identify>);
 
 impl Session {
     fn login(&self, context: &Context, token: &str) -> Result<String, Status> {

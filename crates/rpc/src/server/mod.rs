@@ -43,7 +43,7 @@ pub(crate) use tasks::CallTasks;
 pub(crate) use threads::no_thread;
 
 use crate::functions::{Bound, Function};
-use crate::identity::{Authentication, Permissions, Session};
+use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
 use crate::tls::ServerTls;
@@ -224,6 +224,13 @@ impl Server {
         self
     }
 
+    /// Puts an interceptor around all calls that others have as well.
+    #[cfg(feature = "config")]
+    pub(crate) fn intercept_shared(mut self, interceptor: Arc<dyn ServerInterceptor>) -> Self {
+        self.interceptors.add(interceptor);
+        self
+    }
+
     /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its methods, `"shop.v1.Orders/place"`.
     /// They go by the names of the contract, with or without the package, whatever a caller calls them; a service that is
     /// extended by others means its methods there, too. [`start`](Self::start) returns an error where there is no such service or method.
@@ -245,8 +252,17 @@ impl Server {
     /// Finds out who calls, and refuses callers whom it does not know: an [interceptor](Self::intercept) around all calls, behind those that
     /// were added before. It serves `dovetail.Session` as well, where callers on wires without headers log in.
     pub fn authentication(self, authentication: Authentication) -> Self {
-        self.service(Session(authentication.authenticators()))
-            .intercept(authentication)
+        let identify = Arc::new(authentication.authenticators());
+        self.authenticated(identify, authentication)
+    }
+
+    /// The same with an interceptor that authenticates, and the part of it that logins ask.
+    pub(crate) fn authenticated(
+        self,
+        identify: Arc<dyn Identify>,
+        interceptor: impl ServerInterceptor,
+    ) -> Self {
+        self.service(Session(identify)).intercept(interceptor)
     }
 
     /// Refuses callers what they may not do: an [interceptor](Self::intercept) around all calls, behind

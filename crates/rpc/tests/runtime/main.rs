@@ -17,6 +17,8 @@ mod clients;
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
 mod concurrency;
+#[cfg(feature = "config")]
+mod config;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod contracts;
 mod cuts;

@@ -1,0 +1,553 @@
+//! One file for a process: its server, and its channels. `docs/configuration.md` has all keys.
+
+mod channels;
+mod document;
+mod keys;
+mod limits;
+mod live;
+mod page;
+mod parts;
+mod settings;
+mod watch;
+
+pub use document::ConfigError;
+pub use page::{reference, schema};
+pub use watch::Watch;
+
+use crate::identity::{Authentication, Bearer, Permissions};
+use crate::protocol::http::Cors;
+use crate::{
+    ChannelBuilder, ClientTls, Compression, Health, Model, Reflection, Server, ServerInterceptor,
+    ServerTls, blocking,
+};
+use channels::ChannelSettings;
+use document::{Problem, Span};
+use keys::Reader;
+use live::Live;
+use parts::{Maker, Parts};
+use settings::Settings;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toml::de::{DeTable, DeValue};
+
+/// The configuration of a process, from a TOML file.
+///
+/// Cheap to clone; clones are the same. A [reload](Self::reload) changes what a server has that was made of it.
+///
+/// ```
+/// use dovetail::{Server, config::Config};
+///
+/// let config = Config::parse(
+///     "shop.toml",
+///     r#"
+///     [server]
+///     listen = ["tcp://127.0.0.1:0"]
+///     health = true
+///
+///     [server.limits]
+///     message = "4 MiB"
+///     "#,
+/// )?;
+/// let server = Server::from_config(&config)?.bind("double", |number: i64| number * 2);
+/// # drop(server);
+/// # Ok::<(), dovetail::config::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct Config(Arc<Shared>);
+
+struct Shared {
+    /// `None` for a text.
+    file: Option<PathBuf>,
+    origin: String,
+    state: Mutex<State>,
+}
+
+struct State {
+    read: Read,
+    interceptors: BTreeMap<String, Arc<dyn ServerInterceptor>>,
+    running: Running,
+}
+
+/// The parts of the server that a reload replaces.
+#[derive(Default)]
+struct Running {
+    tls: Option<ServerTls>,
+    authentication: Option<Live<Authentication>>,
+    permissions: Option<Live<Permissions>>,
+}
+
+/// A text that has been read.
+#[derive(Clone, Default)]
+struct Read {
+    text: String,
+    settings: Settings,
+    channels: BTreeMap<String, ChannelSettings>,
+    places: BTreeMap<String, Span>,
+    values: BTreeMap<String, String>,
+}
+
+/// The outcome of a reload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reloaded {
+    /// Keys whose new values count now.
+    pub changed: Vec<String>,
+    /// Keys whose new values count after a restart.
+    pub restart: Vec<String>,
+}
+
+impl Read {
+    fn new(origin: &str, text: String, folder: &Path) -> Result<(Self, Parts), ConfigError> {
+        // Behind an error of the syntax most others follow from it.
+        let table = DeTable::parse(&text).map_err(|error| {
+            let problem = Problem::new(error.span().unwrap_or_default(), error.message());
+            ConfigError::new(origin, &text, vec![problem])
+        })?;
+        let mut read = Read::default();
+        let mut reader = Reader {
+            folder,
+            problems: Vec::new(),
+            places: BTreeMap::new(),
+            values: BTreeMap::new(),
+        };
+        read.root(&mut reader, table.get_ref());
+        let mut maker = Maker {
+            places: &reader.places,
+            problems: std::mem::take(&mut reader.problems),
+        };
+        let parts = maker.parts(&read.settings);
+        read.check_channels(&mut maker);
+        let problems = std::mem::take(&mut maker.problems);
+        if !problems.is_empty() {
+            return Err(ConfigError::new(origin, &text, problems));
+        }
+        (read.places, read.values) = (reader.places, reader.values);
+        read.text = text;
+        Ok((read, parts))
+    }
+
+    fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
+        const TABLES: [&str; 4] = ["server", "authentication", "permissions", "channels"];
+        for (name, value) in root {
+            let known = TABLES.contains(&name.get_ref().as_ref());
+            let place = name.get_ref().to_string();
+            match value.get_ref() {
+                _ if !known => reader.unknown(name, "", TABLES.to_vec()),
+                DeValue::Table(table) if place == "channels" => self.channels(reader, table),
+                DeValue::Table(table) => {
+                    reader.places.insert(place.clone(), value.span());
+                    // A table that is there counts, also if it is empty.
+                    match place.as_str() {
+                        "authentication" => self.settings.authentication = Some(Default::default()),
+                        "permissions" => self.settings.permissions = Some(Default::default()),
+                        _ => {}
+                    }
+                    let sections = settings::SECTIONS;
+                    reader.table(&mut self.settings, sections, "", &place, table);
+                }
+                _ => {
+                    let what = format!("`{place}` is a table");
+                    reader.problems.push(Problem::new(value.span(), what));
+                }
+            }
+        }
+    }
+
+    fn channels(&mut self, reader: &mut Reader<'_>, channels: &DeTable<'_>) {
+        for (name, value) in channels {
+            let path = keys::join("channels", name.get_ref());
+            reader.places.insert(path.clone(), value.span());
+            let DeValue::Table(table) = value.get_ref() else {
+                let what = format!("`{path}` is a table");
+                reader.problems.push(Problem::new(value.span(), what));
+                continue;
+            };
+            let mut channel = ChannelSettings::default();
+            reader.table(&mut channel, channels::SECTIONS, &path, "", table);
+            self.channels.insert(name.get_ref().to_string(), channel);
+        }
+    }
+
+    fn check_channels(&self, maker: &mut Maker<'_>) {
+        for (name, channel) in &self.channels {
+            let path = format!("channels.{name}");
+            if channel.address.is_none() && !maker.places.contains_key(&format!("{path}.address")) {
+                maker.problem(&path, format!("the channel `{name}` has no `address`"));
+            }
+            if channel.certificate.is_some() != channel.key.is_some() {
+                maker.problem(&path, "`certificate` and `key` belong together");
+            } else if let Err(error) = tls(channel) {
+                maker.problem(&path, error.to_string());
+            }
+        }
+    }
+
+    /// The value of a key, on one line.
+    fn value(&self, path: &str) -> Option<&str> {
+        self.values.get(path).map(String::as_str)
+    }
+}
+
+/// The TLS of a channel, where its settings say something of it.
+fn tls(channel: &ChannelSettings) -> std::io::Result<Option<ClientTls>> {
+    let tls = match (&channel.roots, &channel.certificate) {
+        (None, None) => return Ok(None),
+        (Some(roots), _) => ClientTls::roots(roots.as_path())?,
+        (None, Some(_)) => ClientTls::system()?,
+    };
+    match (&channel.certificate, &channel.key) {
+        (Some(chain), Some(key)) => tls.identity(chain.as_path(), key.as_path()).map(Some),
+        _ => Ok(Some(tls)),
+    }
+}
+
+impl Config {
+    /// Reads a file. The error has everything that is wrong with it. Paths in it begin at its folder.
+    pub fn load(file: impl Into<PathBuf>) -> Result<Self, ConfigError> {
+        let file = file.into();
+        let origin = file.display().to_string();
+        let text = read_file(&file, &origin)?;
+        Self::new(Some(file), origin, text)
+    }
+
+    /// Reads a text; `origin` names it in errors. Paths in it begin at the working folder.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, ConfigError> {
+        Self::new(None, origin.to_owned(), text.to_owned())
+    }
+
+    fn new(file: Option<PathBuf>, origin: String, text: String) -> Result<Self, ConfigError> {
+        let (read, _) = Read::new(&origin, text, folder(file.as_deref()))?;
+        Ok(Config(Arc::new(Shared {
+            file,
+            origin,
+            state: Mutex::new(State {
+                read,
+                interceptors: BTreeMap::new(),
+                running: Running::default(),
+            }),
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an interceptor that the file can name in `server.interceptors`. The first server that is made has it.
+    #[must_use]
+    pub fn interceptor(self, name: &str, interceptor: impl ServerInterceptor) -> Self {
+        let interceptor: Arc<dyn ServerInterceptor> = Arc::new(interceptor);
+        self.lock()
+            .interceptors
+            .insert(name.to_owned(), interceptor);
+        self
+    }
+
+    /// Returns an error about a key.
+    fn error(&self, read: &Read, path: &str, message: impl Into<String>) -> ConfigError {
+        let span = read.places.get(path).cloned().unwrap_or_default();
+        let problem = Problem::new(span, message);
+        ConfigError::new(&self.0.origin, &read.text, vec![problem])
+    }
+
+    /// Reads the file again. Everything that a reload can change counts for new calls, and connections stay; after an error
+    /// everything stays as it was. Without a file nothing happens.
+    pub fn reload(&self) -> Result<Reloaded, ConfigError> {
+        let Some(file) = &self.0.file else {
+            return Ok(Reloaded::default());
+        };
+        let text = read_file(file, &self.0.origin)?;
+        let (read, parts) = Read::new(&self.0.origin, text, folder(Some(file)))?;
+        let mut state = self.lock();
+        let mut reloaded = Reloaded::default();
+        for (path, is_live) in changed(&state.read, &read) {
+            match is_live && state.running.has(&path) {
+                true => reloaded.changed.push(path),
+                false => reloaded.restart.push(path),
+            }
+        }
+        state
+            .running
+            .replace(parts)
+            .map_err(|(path, why)| self.error(&read, path, why))?;
+        state.read = read;
+        Ok(reloaded)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = parts::files(&self.lock().read.settings);
+        files.extend(self.0.file.clone());
+        files
+    }
+
+    /// Returns the configuration with all keys: those of the file, and the defaults of the others as comments.
+    pub fn show(&self) -> String {
+        page::show(&self.lock().read)
+    }
+}
+
+fn folder(file: Option<&Path>) -> &Path {
+    let folder = file.and_then(Path::parent);
+    folder.unwrap_or(Path::new(""))
+}
+
+fn read_file(file: &Path, origin: &str) -> Result<String, ConfigError> {
+    fs::read_to_string(file).map_err(|error| {
+        let problem = Problem::new(0..0, format!("the file cannot be read: {error}"));
+        ConfigError::new(origin, "", vec![problem])
+    })
+}
+
+/// The keys whose values differ, and whether a reload can change them.
+fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
+    let sections = settings::SECTIONS.iter();
+    let mut known: Vec<_> = sections
+        .flat_map(|section| {
+            let keys = section.keys.iter();
+            keys.map(|key| (keys::join(section.path, key.name), key.live))
+        })
+        .collect();
+    let values = old.values.keys().chain(new.values.keys());
+    let channels = values.filter(|path| path.starts_with("channels."));
+    known.extend(channels.map(|path| (path.clone(), false)));
+    known.sort();
+    known.dedup();
+    known.retain(|(path, _)| old.value(path) != new.value(path));
+    known
+}
+
+impl Running {
+    /// True if a reload changes what is at this path.
+    fn has(&self, path: &str) -> bool {
+        let is = |table: &str| path.starts_with(table);
+        (is("authentication") && self.authentication.is_some())
+            || (is("permissions") && self.permissions.is_some())
+    }
+
+    /// Replaces everything, or nothing. The error has the path of a table.
+    fn replace(&mut self, parts: Parts) -> Result<(), (&'static str, String)> {
+        let Parts {
+            tls,
+            mut authentication,
+            mut permissions,
+        } = parts;
+        if let (Some(running), Some(new)) = (&self.authentication, &mut authentication) {
+            let prepared = running.prepare(new);
+            prepared.map_err(|status| ("authentication", status.message().to_owned()))?;
+        }
+        if let (Some(running), Some(new)) = (&self.permissions, &mut permissions) {
+            let prepared = running.prepare(new);
+            prepared.map_err(|status| ("permissions", status.message().to_owned()))?;
+        }
+        if let (Some(running), Some(new)) = (&self.authentication, authentication) {
+            running.replace(new);
+        }
+        if let (Some(running), Some(new)) = (&self.permissions, permissions) {
+            running.replace(new);
+        }
+        if let (Some(running), Some(new)) = (&self.tls, tls) {
+            running.replace(&new);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Config").field(&self.0.origin).finish()
+    }
+}
+
+impl Server {
+    /// Makes the server of a configuration; services are added to it. [`Config::reload`] changes it while it runs.
+    pub fn from_config(config: &Config) -> Result<Self, ConfigError> {
+        let mut state = config.lock();
+        let read = state.read.clone();
+        let error = |path: &str, why: String| config.error(&read, path, why);
+        let Settings {
+            listen,
+            threads,
+            allowed_hosts,
+            proxies,
+            ..
+        } = read.settings.clone();
+        let settings = &read.settings;
+        let mut server = Server::new()
+            .model(model(settings.model, threads))
+            .limits(settings.limits)
+            .local_upgrade(settings.local_upgrade.unwrap_or(true));
+        match settings.compression {
+            Some("lz4") => server = server.compression(Compression::lz4()),
+            Some(_) => server = server.compression(Compression::zstd(3)),
+            None => {}
+        }
+        if let Some(hosts) = allowed_hosts {
+            server = server.allowed_hosts(hosts);
+        }
+        if !proxies.is_empty() {
+            server = server
+                .proxies(&proxies)
+                .map_err(|why| error("server.proxies", why.to_string()))?;
+        }
+        if let Some(origins) = &settings.origins {
+            server = server.cors(cors(origins));
+        }
+        if settings.health {
+            server = server.health(&Health::default());
+        }
+        if settings.reflection {
+            server = server.reflection(&Reflection::default());
+        }
+        if settings.plaintext {
+            server = server.allow_plaintext();
+        }
+        for name in &settings.interceptors {
+            let known = state.interceptors.remove(name);
+            let known = known.ok_or_else(|| {
+                let names: Vec<_> = state.interceptors.keys().map(String::as_str).collect();
+                let what = match names.is_empty() {
+                    true => format!("the program has no interceptor `{name}`, nor any other"),
+                    false => format!(
+                        "the program has no interceptor `{name}`; it has: {}",
+                        names.join(", ")
+                    ),
+                };
+                error("server.interceptors", what)
+            })?;
+            server = server.intercept_shared(known);
+        }
+        let (server, running) = state.running_parts(&config.0.origin, server)?;
+        state.running = running;
+        drop(state);
+        listen.iter().try_fold(server, |server, address| {
+            server.listen(address).map_err(|why| {
+                error(
+                    "server.listen",
+                    format!("cannot listen on {address}: {why}"),
+                )
+            })
+        })
+    }
+}
+
+impl State {
+    /// Adds to a server what a reload can replace.
+    fn running_parts(
+        &self,
+        origin: &str,
+        mut server: Server,
+    ) -> Result<(Server, Running), ConfigError> {
+        let read = &self.read;
+        let mut maker = Maker {
+            places: &read.places,
+            problems: Vec::new(),
+        };
+        let parts = maker.parts(&read.settings);
+        if !maker.problems.is_empty() {
+            return Err(ConfigError::new(origin, &read.text, maker.problems));
+        }
+        let running = Running {
+            tls: parts.tls,
+            authentication: parts.authentication.map(Live::new),
+            permissions: parts.permissions.map(Live::new),
+        };
+        if let Some(tls) = &running.tls {
+            server = server.tls(tls);
+        }
+        if let Some(authentication) = &running.authentication {
+            let identify = Arc::new(authentication.clone());
+            server = server.authenticated(identify, authentication.clone());
+        }
+        if let Some(permissions) = &running.permissions {
+            server = server.intercept(permissions.clone());
+        }
+        Ok((server, running))
+    }
+}
+
+fn model(name: Option<&str>, threads: Option<usize>) -> Model {
+    match name {
+        Some("single-threaded") => Model::SingleThreaded,
+        Some("thread-per-connection") => Model::ThreadPerConnection,
+        Some("thread-pool") => {
+            let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+            Model::ThreadPool(threads.unwrap_or_else(cores))
+        }
+        _ => Model::EventLoops(threads),
+    }
+}
+
+fn cors(origins: &[String]) -> Cors {
+    match origins.iter().any(|origin| origin == "*") {
+        true => Cors::any(),
+        false => origins
+            .iter()
+            .fold(Cors::new(), |cors, origin| cors.origin(origin)),
+    }
+}
+
+/// Applies the settings of a channel to a builder, async or blocking.
+macro_rules! channel {
+    ($channel:path, $config:expr, $name:expr) => {{
+        let (config, name): (&Config, &str) = ($config, $name);
+        let read = config.lock().read.clone();
+        let path = format!("channels.{name}");
+        let settings = read.channels.get(name).ok_or_else(|| {
+            let names: Vec<_> = read.channels.keys().map(String::as_str).collect();
+            let what = match names.is_empty() {
+                true => format!("there is no [{path}], nor any other channel"),
+                false => format!("there is no [{path}]; channels are: {}", names.join(", ")),
+            };
+            config.error(&read, "channels", what)
+        })?;
+        let wrong = |why: String| config.error(&read, &path, why);
+        let address = settings.address.as_deref().unwrap_or_default();
+        let mut builder =
+            <$channel>::builder(address).map_err(|status| wrong(status.message().to_owned()))?;
+        if let Some(wire) = settings.wire {
+            builder = builder.wire(wire);
+        }
+        if let Some(service) = &settings.service {
+            builder = builder.service(service);
+        }
+        if let Some(timeout) = settings.timeout {
+            builder = builder.timeout(timeout);
+        }
+        if let Some(timeout) = settings.connect_timeout {
+            builder = builder.connect_timeout(timeout);
+        }
+        if let Some(connections) = settings.connections {
+            builder = builder.connections(connections);
+        }
+        for (name, value) in &settings.headers {
+            builder = builder.header(name, value.clone());
+        }
+        if let Some(file) = &settings.token {
+            let bearer = Bearer::file(file);
+            builder = builder.intercept(match settings.token_over_plain_tcp {
+                true => bearer.over_plain_tcp(),
+                false => bearer,
+            });
+        }
+        if let Some(tls) = tls(settings).map_err(|why| wrong(why.to_string()))? {
+            builder = builder.tls(&tls);
+        }
+        Ok(builder)
+    }};
+}
+
+impl crate::Channel {
+    /// Makes the channel that a configuration has under `channels.` and this name.
+    pub fn named(config: &Config, name: &str) -> Result<ChannelBuilder, ConfigError> {
+        channel!(crate::Channel, config, name)
+    }
+}
+
+impl blocking::Channel {
+    /// Makes the channel that a configuration has under `channels.` and this name.
+    pub fn named(config: &Config, name: &str) -> Result<blocking::ChannelBuilder, ConfigError> {
+        channel!(blocking::Channel, config, name)
+    }
+}

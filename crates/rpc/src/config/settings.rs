@@ -1,0 +1,422 @@
+//! The tables of a server.
+
+use super::keys::{Key, Section, Set};
+use crate::{Address, ServerLimits};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a file says of a server.
+#[derive(Clone, Default)]
+pub(super) struct Settings {
+    pub(super) listen: Vec<String>,
+    pub(super) model: Option<&'static str>,
+    pub(super) threads: Option<usize>,
+    pub(super) health: bool,
+    pub(super) reflection: bool,
+    pub(super) local_upgrade: Option<bool>,
+    pub(super) compression: Option<&'static str>,
+    pub(super) allowed_hosts: Option<Vec<String>>,
+    pub(super) proxies: Vec<String>,
+    pub(super) interceptors: Vec<String>,
+    pub(super) plaintext: bool,
+    pub(super) origins: Option<Vec<String>>,
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+    pub(super) client_roots: Option<PathBuf>,
+    pub(super) client_certificates: Option<&'static str>,
+    pub(super) limits: ServerLimits,
+    pub(super) authentication: Option<Authenticated>,
+    pub(super) permissions: Option<Permitted>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Authenticated {
+    pub(super) optional: bool,
+    pub(super) except: Vec<String>,
+    pub(super) tokens: Option<PathBuf>,
+    pub(super) jwt: Option<Jwt>,
+    pub(super) certificates: bool,
+    pub(super) processes: Option<Processes>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Jwt {
+    pub(super) keys: Option<PathBuf>,
+    pub(super) secret: Option<String>,
+    pub(super) issuer: String,
+    pub(super) audience: String,
+    pub(super) leeway: Option<Duration>,
+    pub(super) roles_claim: Option<String>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Processes {
+    pub(super) users: BTreeMap<u32, String>,
+    pub(super) named_only: bool,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Permitted {
+    pub(super) require: BTreeMap<String, String>,
+    pub(super) anyone: Vec<String>,
+    pub(super) authenticated: Vec<String>,
+    pub(super) roles: BTreeMap<String, Vec<String>>,
+    pub(super) assign: BTreeMap<String, Vec<String>>,
+}
+
+impl Settings {
+    fn authentication(&mut self) -> &mut Authenticated {
+        self.authentication.get_or_insert_default()
+    }
+
+    fn jwt(&mut self) -> &mut Jwt {
+        self.authentication().jwt.get_or_insert_default()
+    }
+
+    fn processes(&mut self) -> &mut Processes {
+        self.authentication().processes.get_or_insert_default()
+    }
+
+    fn permissions(&mut self) -> &mut Permitted {
+        self.permissions.get_or_insert_default()
+    }
+}
+
+/// A key whose change takes a restart.
+const fn key<D>(
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    set: Set<D>,
+) -> Key<D> {
+    Key {
+        name,
+        default,
+        doc,
+        live: false,
+        set,
+    }
+}
+
+/// A key that a reload changes.
+const fn live<D>(
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    set: Set<D>,
+) -> Key<D> {
+    Key {
+        live: true,
+        ..key(name, default, doc, set)
+    }
+}
+
+fn addresses(settings: &mut Settings, texts: Vec<String>) -> Result<(), String> {
+    for text in &texts {
+        let parsed: Result<Address, _> = text.parse();
+        parsed.map_err(|error| format!("`{text}`: {error}"))?;
+    }
+    settings.listen = texts;
+    Ok(())
+}
+
+fn users(settings: &mut Settings, users: BTreeMap<String, String>) -> Result<(), String> {
+    for (uid, name) in users {
+        let number = uid.parse();
+        let number = number.map_err(|_| format!("`{uid}` is no number of a user"))?;
+        settings.processes().users.insert(number, name);
+    }
+    Ok(())
+}
+
+pub(super) const SECTIONS: &[Section<Settings>] = &[
+    Section {
+        path: "server",
+        doc: "The server of the process.",
+        keys: &[
+            key(
+                "listen",
+                "[]",
+                "Addresses: `tcp://0.0.0.0:9090`, `tls://0.0.0.0:9443`, `unix:/run/shop.sock`.",
+                Set::Texts(addresses),
+            ),
+            key(
+                "model",
+                "\"event-loops\"",
+                "How threads are spent: `event-loops`, `single-threaded`, `thread-pool`, `thread-per-connection`.",
+                Set::Word(MODELS, |settings, model| settings.model = Some(model)),
+            ),
+            key(
+                "threads",
+                "one for each core",
+                "Event loops, or threads of the pool.",
+                Set::Count(|settings, threads| settings.threads = Some(threads)),
+            ),
+            key(
+                "health",
+                "false",
+                "Answers health checks, `grpc.health.v1.Health`.",
+                Set::Flag(|settings, health| settings.health = health),
+            ),
+            key(
+                "reflection",
+                "false",
+                "Tells callers what the contracts say.",
+                Set::Flag(|settings, reflection| settings.reflection = reflection),
+            ),
+            key(
+                "local-upgrade",
+                "true",
+                "Lets clients of the same machine move from TCP to shared memory.",
+                Set::Flag(|settings, upgrade| settings.local_upgrade = Some(upgrade)),
+            ),
+            key(
+                "compression",
+                "none",
+                "Compresses answers on Dovetail's own wire: `lz4` or `zstd`.",
+                Set::Word(&["lz4", "zstd"], |settings, by| {
+                    settings.compression = Some(by);
+                }),
+            ),
+            key(
+                "allowed-hosts",
+                "none but `localhost` and IP addresses, on loopback",
+                "Names that requests over HTTP may have in `Host`.",
+                Set::Texts(|settings, hosts| {
+                    settings.allowed_hosts = Some(hosts);
+                    Ok(())
+                }),
+            ),
+            key(
+                "proxies",
+                "[]",
+                "Addresses and networks of proxies that are believed who calls through them.",
+                Set::Texts(|settings, proxies| {
+                    settings.proxies = proxies;
+                    Ok(())
+                }),
+            ),
+            key(
+                "interceptors",
+                "[]",
+                "Interceptors of the program by name, outside of authentication.",
+                Set::Texts(|settings, names| {
+                    settings.interceptors = names;
+                    Ok(())
+                }),
+            ),
+            key(
+                "plaintext",
+                "false",
+                "Takes calls without TLS although clients need certificates.",
+                Set::Flag(|settings, plaintext| settings.plaintext = plaintext),
+            ),
+            key(
+                "origins",
+                "[]",
+                "Sites whose pages may call from a browser (CORS); `*` for all.",
+                Set::Texts(|settings, origins| {
+                    settings.origins = Some(origins);
+                    Ok(())
+                }),
+            ),
+        ],
+    },
+    Section {
+        path: "server.tls",
+        doc: "TLS. The files are read again by a reload, and new connections get what is in them.",
+        keys: &[
+            key(
+                "certificate",
+                "none",
+                "The server's certificates in PEM, its own first.",
+                Set::File(|settings, file| settings.certificate = Some(file)),
+            ),
+            key(
+                "key",
+                "none",
+                "The key of the certificate in PEM.",
+                Set::File(|settings, file| settings.key = Some(file)),
+            ),
+            key(
+                "client-roots",
+                "none",
+                "Roots that sign the certificates of clients, in PEM.",
+                Set::File(|settings, file| settings.client_roots = Some(file)),
+            ),
+            key(
+                "client-certificates",
+                "\"required\"",
+                "Whether clients have to show a certificate, where `client-roots` are given.",
+                Set::Word(&["required", "optional"], |settings, wanted| {
+                    settings.client_certificates = Some(wanted);
+                }),
+            ),
+        ],
+    },
+    super::limits::SECTION,
+    Section {
+        path: "authentication",
+        doc: "Who calls. Without this table nobody is asked.",
+        keys: &[
+            live(
+                "optional",
+                "false",
+                "Lets callers pass that show nothing.",
+                Set::Flag(|settings, optional| settings.authentication().optional = optional),
+            ),
+            live(
+                "except",
+                "[]",
+                "Services and methods that callers may call without showing anything.",
+                Set::Texts(|settings, places| {
+                    settings.authentication().except = places;
+                    Ok(())
+                }),
+            ),
+            live(
+                "tokens",
+                "none",
+                "A file of tokens: name, SHA-256 in hex, roles.",
+                Set::File(|settings, file| settings.authentication().tokens = Some(file)),
+            ),
+            live(
+                "certificates",
+                "false",
+                "Knows callers by their client certificates.",
+                Set::Flag(|settings, known| settings.authentication().certificates = known),
+            ),
+        ],
+    },
+    Section {
+        path: "authentication.jwt",
+        doc: "JSON Web Tokens.",
+        keys: &[
+            live(
+                "keys",
+                "none",
+                "Public keys: a set in JSON (JWKS), or a key in PEM (`.pem`).",
+                Set::File(|settings, file| settings.jwt().keys = Some(file)),
+            ),
+            live(
+                "secret-env",
+                "none",
+                "The environment variable with the secret of HS256, in place of keys.",
+                Set::Text(|settings, name| {
+                    settings.jwt().secret = Some(name);
+                    Ok(())
+                }),
+            ),
+            live(
+                "issuer",
+                "none",
+                "The claim `iss` that tokens have to have.",
+                Set::Text(|settings, issuer| {
+                    settings.jwt().issuer = issuer;
+                    Ok(())
+                }),
+            ),
+            live(
+                "audience",
+                "none",
+                "The claim `aud` that tokens have to have.",
+                Set::Text(|settings, audience| {
+                    settings.jwt().audience = audience;
+                    Ok(())
+                }),
+            ),
+            live(
+                "leeway",
+                "\"60s\"",
+                "How much the issuer's clock may differ.",
+                Set::Time(|settings, leeway| settings.jwt().leeway = Some(leeway)),
+            ),
+            live(
+                "roles-claim",
+                "\"roles\"",
+                "The claim that has the roles.",
+                Set::Text(|settings, claim| {
+                    settings.jwt().roles_claim = Some(claim);
+                    Ok(())
+                }),
+            ),
+        ],
+    },
+    Section {
+        path: "authentication.processes",
+        doc: "Processes of this machine, by their users, through Unix sockets and shared memory.",
+        keys: &[
+            live(
+                "users",
+                "{}",
+                "Names of users by number: `{ 0 = \"root\" }`.",
+                Set::Map(users),
+            ),
+            live(
+                "named-only",
+                "true",
+                "Knows users with names alone.",
+                Set::Flag(|settings, only| settings.processes().named_only = only),
+            ),
+        ],
+    },
+    Section {
+        path: "permissions",
+        doc: "What callers may. Without this table everybody may call everything.",
+        keys: &[
+            live(
+                "require",
+                "{}",
+                "The permission that a service or a method takes: `{ \"shop.v1.Orders/place\" = \"orders.write\" }`.",
+                Set::Map(|settings, require| {
+                    settings.permissions().require = require;
+                    Ok(())
+                }),
+            ),
+            live(
+                "anyone",
+                "[]",
+                "Services and methods that everybody may call.",
+                Set::Texts(|settings, places| {
+                    settings.permissions().anyone = places;
+                    Ok(())
+                }),
+            ),
+            live(
+                "authenticated",
+                "[]",
+                "Services and methods that everybody with an identity may call.",
+                Set::Texts(|settings, places| {
+                    settings.permissions().authenticated = places;
+                    Ok(())
+                }),
+            ),
+            live(
+                "roles",
+                "{}",
+                "Permissions by role: `{ clerk = [\"orders.*\"] }`.",
+                Set::Lists(|settings, roles| {
+                    settings.permissions().roles = roles;
+                    Ok(())
+                }),
+            ),
+            live(
+                "assign",
+                "{}",
+                "Roles by the name of a principal, beside those of its credentials.",
+                Set::Lists(|settings, assign| {
+                    settings.permissions().assign = assign;
+                    Ok(())
+                }),
+            ),
+        ],
+    },
+];
+
+const MODELS: &[&str] = &[
+    "event-loops",
+    "single-threaded",
+    "thread-pool",
+    "thread-per-connection",
+];
