@@ -4,6 +4,7 @@ mod bench;
 mod conformance;
 mod fuzz;
 mod hostile;
+mod identity;
 mod interop;
 mod peer_idl;
 mod peers;
@@ -43,6 +44,8 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Attack a running server of ours on every wire, in every model.
     Hostile(hostile::Options),
+    /// Have stock clients show who they are, on every wire, in every model.
+    Identity,
     /// Run Dovetail against every real peer, in both directions.
     Interop(interop::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Hostile(options) => hostile::run(&options),
+        Command::Identity => identity::run(),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Protobuf => protobuf::run(),

@@ -30,6 +30,7 @@ const STAGES: &[Stage] = &[
     ("fuzz", crate::fuzz::stage),
     ("hostile peers", crate::hostile::stage),
     ("interop with real peers", crate::interop::stage),
+    ("callers with an identity", crate::identity::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {
         stage::built_tests(&["--test", "peers"])

@@ -15,6 +15,8 @@ pub(crate) struct Target {
     pub(crate) http_path: Option<String>,
     /// Whom to trust there, where that is not who the system does.
     pub(crate) tls: Option<ClientTls>,
+    /// Headers of all calls.
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
 }
 
 impl FromStr for Target {
@@ -28,6 +30,7 @@ impl FromStr for Target {
                 address: parse(text)?,
                 http_path: None,
                 tls: None,
+                headers: Vec::new(),
             }),
         }
     }
@@ -48,6 +51,10 @@ impl Target {
     /// An async channel to it, with nothing set that an address does not say.
     pub(crate) fn channel(&self) -> std::result::Result<ChannelBuilder, Status> {
         let builder = Channel::builder(&self.address.to_string())?;
+        let headers = self.headers.iter();
+        let builder = headers.fold(builder, |builder, (name, value)| {
+            builder.header(name, value.clone())
+        });
         Ok(match &self.tls {
             Some(tls) => builder.tls(tls),
             None => builder,
@@ -91,6 +98,7 @@ fn with_path(text: &str, rest: &str, port: u16, address: fn(String) -> Address) 
             address: address(place),
             http_path: Some(path.to_owned()),
             tls: None,
+            headers: Vec::new(),
         }),
         _ => Err(refuse(text)),
     }

@@ -1,6 +1,7 @@
 //! A contract compared with the one that a running server has: for wires on which the two ends do not compare it themselves.
 
 use crate::failure::{Exit, Failure, Result};
+use crate::headers::Headers;
 use crate::output::count;
 use crate::remote::{self, full_name};
 use crate::tls::ClientOptions;
@@ -20,6 +21,8 @@ pub(crate) struct Against {
     against: Option<String>,
     #[command(flatten)]
     tls: ClientOptions,
+    #[command(flatten)]
+    headers: Headers,
     /// How to ask the server: dovetail, grpc, or any other wire of a Dovetail server
     #[arg(short, long, value_name = "WIRE", requires = "against")]
     wire: Option<Wire>,
@@ -35,7 +38,8 @@ impl Against {
         let Some(address) = &self.against else {
             return Ok(());
         };
-        let target = self.tls.target(address)?;
+        let mut target = self.tls.target(address)?;
+        target.headers = self.headers.pairs()?;
         let theirs = remote::ask(&target, self.wire, self.timeout)?.schema;
         let server = Methods::of(&theirs);
         let (mut compared, mut problems) = (0, 0);

@@ -17,7 +17,6 @@ pub(crate) struct Way {
     /// Named where the wire says which service is called.
     pub(crate) service: Option<String>,
     pub(crate) timeout: Duration,
-    pub(crate) headers: Vec<(String, Vec<u8>)>,
 }
 
 /// A connection for calls, which counts its bytes where it can.
@@ -43,11 +42,11 @@ impl Caller {
         if let Some(service) = &way.service {
             builder = builder.service(service);
         }
-        let mut channel = builder.build();
-        for (name, value) in way.headers {
-            channel = channel.with_header(&name, value);
-        }
-        Caller::Blocking(channel)
+        let headers = way.target.headers.iter();
+        let builder = headers.fold(builder, |builder, (name, value)| {
+            builder.header(name, value.clone())
+        });
+        Caller::Blocking(builder.build())
     }
 
     /// Makes a call; `None` is the answer to a one-way one.
@@ -93,10 +92,7 @@ impl Way {
         if let Some(service) = &self.service {
             builder = builder.service(service);
         }
-        let headers = self.headers.iter();
-        Ok(headers.fold(builder.build(), |channel, (name, value)| {
-            channel.with_header(name, value.clone())
-        }))
+        Ok(builder.build())
     }
 }
 

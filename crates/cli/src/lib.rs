@@ -9,6 +9,7 @@ mod caller;
 mod commands;
 mod failure;
 mod forward;
+mod headers;
 mod idl;
 mod journal;
 mod link;

@@ -1,6 +1,7 @@
 //! Where a command has its contract from: a file, or a server that says what it has.
 
 use crate::failure::{Exit, Failure, Result};
+use crate::headers::Headers;
 use crate::idl::{self, Includes};
 use crate::remote;
 use crate::tls::ClientOptions;
@@ -20,6 +21,8 @@ pub(crate) struct Source {
     includes: Includes,
     #[command(flatten)]
     tls: ClientOptions,
+    #[command(flatten)]
+    headers: Headers,
     /// How to ask the server: dovetail, grpc, or any other wire of a Dovetail server
     #[arg(short, long, value_name = "WIRE", conflicts_with = "idl")]
     wire: Option<Wire>,
@@ -39,10 +42,11 @@ impl Source {
             return Err(failure.help("give an address, as in 127.0.0.1:9090, or --idl FILE"));
         };
         let target = self.tls.target(address);
-        let target = target.map_err(|failure| match PathBuf::from(address).exists() {
+        let mut target = target.map_err(|failure| match PathBuf::from(address).exists() {
             true => failure.help(format!("for a file: --idl {address}")),
             false => failure,
         })?;
+        target.headers = self.headers.pairs()?;
         Ok((remote::ask(&target, self.wire, self.timeout)?.schema, words))
     }
 }

@@ -312,7 +312,6 @@ mod tests {
             wire,
             service: Some("flow.Flow".to_owned()),
             timeout: Duration::from_secs(30),
-            headers: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 use crate::address::Target;
 use crate::caller::{Caller, Way};
 use crate::failure::{Exit, Failure, Result};
+use crate::headers::Headers;
 use crate::idl::{self, Includes};
 use crate::link::Cost;
 use crate::output::{self, tell};
@@ -11,7 +12,6 @@ use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
 use crate::values::{arguments, arguments_in_text, duration};
 use clap::{Args, ValueEnum};
-use dovetail::protocol::thrift::Transport;
 use dovetail::{Code, Execution, Origin, Status, Wire};
 use dovetail_dynamic::{
     Contract, Reply, Struct, UnknownText, closest, to_json, to_text, type_name,
@@ -69,9 +69,8 @@ pub(crate) struct Call {
     /// Give up after this time
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     timeout: Duration,
-    /// Send a header; needs dovetail, header or http in --wire; can be repeated
-    #[arg(long = "header", value_name = "NAME=VALUE")]
-    headers: Vec<String>,
+    #[command(flatten)]
+    headers: Headers,
     /// The server has several services on this port: say which one is called
     #[arg(short, long)]
     multiplexed: bool,
@@ -94,10 +93,12 @@ enum Format {
 
 impl Call {
     pub(crate) fn run(self) -> Result {
-        let target = self.tls.target(&self.address)?;
+        let mut target = self.tls.target(&self.address)?;
+        target.headers = self.headers.pairs()?;
         let file = self.idl.as_deref();
         let known = remote::contract(file, &self.includes, &target, self.wire, self.timeout)?;
         let wire = target.wire(self.wire.unwrap_or(known.wire))?;
+        self.headers.check(wire)?;
         let contract = forever(known.schema, known.defaults);
         let schema = contract.schema();
         let (service, method) = find_method(schema, &self.method)?;
@@ -117,7 +118,6 @@ impl Call {
                 _ => self.multiplexed.then(|| table.descriptor.name.to_owned()),
             },
             timeout: self.timeout,
-            headers: self.headers(wire)?,
         };
         if let Some(streamed) = Streamed::new(contract, method, row) {
             return self.streamed(contract, method, &streamed, &way, &values);
@@ -158,28 +158,6 @@ impl Call {
             End::Thrown(reply, end) => show(contract, end, Some(reply), self.format),
             End::Failed(status) => Err(self.explain(&status, way.wire)),
         }
-    }
-
-    fn headers(&self, wire: Wire) -> Result<Vec<(String, Vec<u8>)>> {
-        let carries = match wire {
-            Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
-                true
-            }
-            Wire::MsgpackRpc => false,
-            Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
-        };
-        if !self.headers.is_empty() && !carries {
-            let failure = format!("the wire {wire} carries no headers");
-            return Err(Failure::new(Exit::Usage, failure).help("try --wire compact+header"));
-        }
-        let pair = |text: &String| match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => {
-                Ok((name.to_owned(), value.as_bytes().to_vec()))
-            }
-            _ => Err(Failure::new(Exit::Usage, format!("`{text}` is no header"))
-                .help("a header is NAME=VALUE")),
-        };
-        self.headers.iter().map(pair).collect()
     }
 
     /// The arguments as the contract has them.

@@ -110,7 +110,6 @@ impl Gateway {
                 _ => self.multiplexed.then(|| service.name.clone()),
             },
             timeout: self.timeout,
-            headers: Vec::new(),
         }
     }
 }

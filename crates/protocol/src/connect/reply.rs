@@ -26,6 +26,11 @@ fn error(http: u16, failure: &Failure, debug: Option<&[u8]>) -> Response {
     let mut body = Vec::new();
     status::write(failure, debug, &mut body);
     let response = Response::new(http, content_type(Codec::Json), body);
+    let response = match http {
+        // RFC 9110, 15.5.2: it says how.
+        401 => response.with("WWW-Authenticate", "Bearer"),
+        _ => response,
+    };
     match failure.status.execution_header() {
         Some((name, value)) => response.with(name, value),
         None => response,

@@ -17,8 +17,8 @@ pub use watch::Watch;
 use crate::identity::{Authentication, Bearer, Permissions};
 use crate::protocol::http::Cors;
 use crate::{
-    ChannelBuilder, ClientTls, Compression, Health, Model, Reflection, Server, ServerInterceptor,
-    ServerTls, blocking,
+    Address, ChannelBuilder, ClientTls, Compression, Health, Model, Reflection, Server,
+    ServerInterceptor, ServerTls, blocking,
 };
 use channels::ChannelSettings;
 use document::{Problem, Span};
@@ -293,6 +293,22 @@ fn folder(file: Option<&Path>) -> &Path {
     folder.unwrap_or(Path::new(""))
 }
 
+/// Reads a path in an address from a folder on.
+fn within(folder: &Path, address: &str) -> String {
+    match address.parse() {
+        Ok(Address::Unix(path)) if is_file(&path) => {
+            format!("unix:{}", folder.join(path).display())
+        }
+        Ok(Address::Shm(path)) if is_file(&path) => format!("shm:{}", folder.join(path).display()),
+        _ => address.to_owned(),
+    }
+}
+
+/// False for an abstract name.
+fn is_file(path: &Path) -> bool {
+    !path.as_os_str().as_encoded_bytes().starts_with(b"\0")
+}
+
 fn read_file(file: &Path, origin: &str) -> Result<String, ConfigError> {
     fs::read_to_string(file).map_err(|error| {
         let problem = Problem::new(0..0, format!("the file cannot be read: {error}"));
@@ -421,13 +437,10 @@ impl Server {
         let (server, running) = state.running_parts(&config.0.origin, server)?;
         state.running = running;
         drop(state);
+        let folder = folder(config.0.file.as_deref());
         listen.iter().try_fold(server, |server, address| {
-            server.listen(address).map_err(|why| {
-                error(
-                    "server.listen",
-                    format!("cannot listen on {address}: {why}"),
-                )
-            })
+            let listening = server.listen(&within(folder, address));
+            listening.map_err(|why| error("server.listen", why.to_string()))
         })
     }
 }
@@ -504,8 +517,9 @@ macro_rules! channel {
         })?;
         let wrong = |why: String| config.error(&read, &path, why);
         let address = settings.address.as_deref().unwrap_or_default();
+        let address = within(folder(config.0.file.as_deref()), address);
         let mut builder =
-            <$channel>::builder(address).map_err(|status| wrong(status.message().to_owned()))?;
+            <$channel>::builder(&address).map_err(|status| wrong(status.message().to_owned()))?;
         if let Some(wire) = settings.wire {
             builder = builder.wire(wire);
         }

@@ -1,0 +1,58 @@
+//! A small shop, as one would run it. README.md beside it has the calls to try.
+//!
+//! ```text
+//! cargo run -p example-shop                    # with shop.toml beside this folder
+//! cargo run -p example-shop -- other.toml
+//! ```
+
+mod access_log;
+mod certificate;
+mod orders;
+
+use access_log::AccessLog;
+use dovetail::config::Config;
+use dovetail::{Reflection, Server};
+use orders::Shop;
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod contract {
+    dovetail::include_contract!("shop");
+}
+
+/// What gRPC's reflection tells of the contract.
+const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shop.descriptors"));
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let file = env::args().nth(1);
+    let file = file.map_or_else(|| here.join("shop.toml"), PathBuf::from);
+    certificate::make(&here.join("../../target/shop"))?;
+
+    let config = Config::load(file)?.interceptor("access-log", AccessLog);
+    let running = Server::from_config(&config)?
+        .service(contract::shop::OrdersServer::new(Shop::default()))
+        .reflection(&Reflection::of(DESCRIPTORS)?)
+        .start()?;
+    // Tokens, roles and certificates can change while it runs.
+    let watch = config.watch()?;
+    for address in running.addresses() {
+        println!("listening on {address}");
+    }
+    running.wait();
+    drop(watch);
+    Ok(())
+}

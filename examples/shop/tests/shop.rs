@@ -1,0 +1,105 @@
+//! The shop as its README has it: started as a program, called by JSON over HTTP and by name.
+#![allow(clippy::unwrap_used)]
+
+use contract::shop::{OrdersBlockingClient, PlaceError};
+use dovetail::{ClientTls, Code, blocking};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod contract {
+    dovetail::include_contract!("shop");
+}
+
+/// A running shop, on ports of its own.
+struct Shop {
+    program: Child,
+    address: String,
+    folder: tempfile::TempDir,
+}
+
+impl Shop {
+    fn start() -> Self {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = tempfile::tempdir().unwrap();
+        let target = here.join("../../target/shop");
+        let config = fs::read_to_string(here.join("shop.toml")).unwrap();
+        let config = config
+            .replace("127.0.0.1:9443", "127.0.0.1:0")
+            .replace("unix:../../target/shop/shop.sock", "unix:shop.sock")
+            .replace("../../target/shop", &target.display().to_string());
+        fs::write(folder.path().join("shop.toml"), config).unwrap();
+        fs::copy(here.join("tokens"), folder.path().join("tokens")).unwrap();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_example-shop"))
+            .arg(folder.path().join("shop.toml"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(program.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening on ")
+            .unwrap()
+            .to_owned();
+        Shop {
+            program,
+            address,
+            folder,
+        }
+    }
+
+    fn client(&self, token: &str) -> OrdersBlockingClient {
+        let roots: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/shop/ca.pem");
+        let tls = ClientTls::roots(roots.as_path()).unwrap();
+        let builder = blocking::Channel::builder(&self.address).unwrap();
+        let token = format!("Bearer {token}");
+        OrdersBlockingClient::from(builder.tls(&tls).header("authorization", token).build())
+    }
+}
+
+impl Drop for Shop {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// Places an order, and returns its customer.
+fn place(client: &OrdersBlockingClient) -> Result<String, Code> {
+    match client.place("lamp", 1) {
+        Ok(order) => Ok(order.customer),
+        Err(PlaceError::SoldOut(_)) => Ok("sold out".to_owned()),
+        Err(PlaceError::Status(status)) => Err(status.code()),
+    }
+}
+
+#[test]
+fn callers_may_do_what_their_roles_grant() {
+    let shop = Shop::start();
+    let bob = shop.client("bob-has-a-long-secret");
+    assert_eq!(place(&bob), Err(Code::PermissionDenied));
+    assert_eq!(bob.all().unwrap(), []);
+    assert_eq!(place(&shop.client("no secret")), Err(Code::Unauthenticated));
+    assert_eq!(
+        place(&shop.client("ada-has-a-long-secret")),
+        Ok("ada".to_owned())
+    );
+    let mut orders = bob.watch().unwrap();
+    assert_eq!(orders.next().unwrap().unwrap().item, "lamp");
+    // Bob becomes a clerk, while the shop runs and he watches.
+    let file = shop.folder.path().join("tokens");
+    let tokens = fs::read_to_string(&file).unwrap();
+    fs::write(&file, tokens.replace("reader", "clerk")).unwrap();
+    let start = Instant::now();
+    while place(&bob) != Ok("bob".to_owned()) {
+        assert!(start.elapsed() < Duration::from_secs(20), "Bob is no clerk");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(orders.next().unwrap().unwrap().customer, "bob");
+}

@@ -1,0 +1,133 @@
+"""Calls the example shop with stock clients: who they are, and what becomes of their calls.
+
+    python3 interop/identity PROGRAM PEERS            # on every wire, in every model
+    python3 interop/identity PROGRAM PEERS --model pool
+
+PROGRAM is the example shop, PEERS the folder where `cargo xtask peers` builds. Each wire has a caller of its own, a program for the Python that has
+its library; it is given what the callers show, and prints what each gets.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+SHOP = HERE.parent.parent / "examples" / "shop"
+SECONDS = 60
+
+MODELS = {
+    "loops": "event-loops", "threads": "thread-per-connection", "pool": "thread-pool", "single": "single-threaded",
+}
+
+# Token, method, what it gets. The last two have a body that nobody can decode: it is not looked at before the permission is.
+ROWS = [
+    ("", "place", "unauthenticated"),
+    ("wrong", "place", "unauthenticated"),
+    ("bob-has-a-long-secret", "place", "permission_denied"),
+    ("ada-has-a-long-secret", "place", "ada"),
+    # Ada's order is among them.
+    ("bob-has-a-long-secret", "all", "ada"),
+    ("bob-has-a-long-secret", "broken", "permission_denied"),
+    ("", "broken", "unauthenticated"),
+]
+
+# Wire, the peer whose Python has the library, the caller, and the models that have the wire.
+EVERY = list(MODELS)
+HTTP2 = ["loops", "pool", "single"]
+CALLERS = [
+    ("grpc", "grpc", "by_grpc.py", HTTP2),
+    ("binary", "python", "by_thrift.py", EVERY),
+    ("binary+framed", "python", "by_thrift.py", EVERY),
+    ("compact+framed", "python", "by_thrift.py", EVERY),
+    ("binary+header", "python", "by_thrift.py", EVERY),
+    ("compact+header", "python", "by_thrift.py", EVERY),
+    ("binary+http", "python", "by_thrift.py", EVERY),
+    ("msgpack-rpc", "python", "by_msgpack.py", EVERY),
+    ("websocket", "websocket", "by_websocket.py", EVERY),
+    ("json", None, "by_curl.py", EVERY),
+    ("json by GET", None, "by_curl.py", EVERY),
+    ("json over HTTP/2", None, "by_curl.py", HTTP2),
+    ("grpc-web", None, "by_curl.py", EVERY),
+    ("neovim", None, "by_neovim.py", EVERY),
+]
+
+
+class Shop:
+    """The running example, on a port of its own, without TLS: what callers show is the same."""
+
+    def __init__(self, program, model):
+        self.folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(self.folder.name)
+        (folder / "tokens").write_text((SHOP / "tokens").read_text())
+        (folder / "shop.toml").write_text(config(model))
+        self.process = subprocess.Popen(
+            [program, folder / "shop.toml"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on tcp://"):
+            raise SystemExit("the shop does not start: %r" % line)
+        self.port = line.strip().rsplit(":", 1)[1]
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def config(model):
+    """The configuration of the example in this model, with neither TLS nor socket."""
+    text = (SHOP / "shop.toml").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith(("certificate", "key"))]
+    text = "\n".join(lines).replace("[server.tls]\n", "")
+    start, end = text.index("listen = "), text.index("]", text.index("listen = ")) + 1
+    return text[:start] + 'listen = ["tcp://127.0.0.1:0"]\nmodel = "%s"' % MODELS[model] + text[end:]
+
+
+def python(peers, peer):
+    return sys.executable if peer is None else str(pathlib.Path(peers) / peer / "build" / "venv" / "bin" / "python")
+
+
+def check(port, peers, wire, peer, caller):
+    rows = json.dumps([[token, method] for token, method, _ in ROWS])
+    command = [python(peers, peer), str(HERE / caller), wire, port]
+    ended = subprocess.run(command, input=rows, capture_output=True, text=True, timeout=SECONDS)
+    if ended.returncode:
+        return ["%s" % ended.stderr.strip()[-2000:]]
+    found = json.loads(ended.stdout)
+    return [
+        "%s with the token %r: %s, and not %s" % (method, token, got, wanted)
+        for (token, method, wanted), got in zip(ROWS, found, strict=True)
+        # A wire on which nothing can be broken says so.
+        if got not in (wanted, "cannot")
+    ]
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("program")
+    options.add_argument("peers")
+    options.add_argument("--model", choices=MODELS)
+    options = options.parse_args()
+    os.environ["PYTHONPATH"] = str(HERE)
+    failed = count = 0
+    for model in [options.model] if options.model else MODELS:
+        shop = Shop(options.program, model)
+        try:
+            for wire, peer, caller, models in CALLERS:
+                if model not in models:
+                    continue
+                count += len(ROWS)
+                for problem in check(shop.port, options.peers, wire, peer, caller):
+                    failed += 1
+                    print("%s, %s: %s" % (model, wire, problem))
+        finally:
+            shop.stop()
+    print("%d calls of stock clients, %d failed" % (count, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

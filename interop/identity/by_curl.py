@@ -1,0 +1,62 @@
+"""curl of Debian: JSON by POST and by GET, over HTTP/1.1 and HTTP/2, and gRPC-Web in JSON."""
+
+import json
+import subprocess
+import urllib.parse
+
+from rows import SERVICE, run
+
+BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}"}
+GRPC = {"7": "permission_denied", "16": "unauthenticated", "0": "ok"}
+
+
+def curl(*words, body=None):
+    command = ["curl", "--silent", "--show-error", "--include", "--max-time", "20", *words]
+    if body is not None:
+        command += ["--data-binary", "@-"]
+    ended = subprocess.run(command, input=body, capture_output=True, check=True)
+    head, _, body = ended.stdout.partition(b"\r\n\r\n")
+    head = head.decode().lower().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
+    return int(head[0].split(" ")[1]), headers, body
+
+
+def call(wire, port, token, method):
+    name = "place" if method == "broken" else method
+    url = "http://127.0.0.1:%d/%s/%s" % (port, SERVICE, name)
+    words = ["--header", "Authorization: Bearer " + token] if token else []
+    if wire == "json over HTTP/2":
+        words += ["--http2-prior-knowledge"]
+    body = BODIES[method].encode()
+    if wire == "grpc-web":
+        return by_grpc_web(words, url, body)
+    if wire == "json by GET":
+        if name == "place":
+            # It changes something: no GET calls it.
+            return "cannot"
+        query = urllib.parse.urlencode({"encoding": "json", "message": BODIES[method]})
+        status, headers, body = curl(*words, "%s?%s" % (url, query))
+    else:
+        status, headers, body = curl(*words, "--header", "Content-Type: application/json", url, body=body)
+    if status == 401 and headers.get("www-authenticate") != "bearer":
+        return "a 401 that does not say how"
+    if "request-number" not in headers:
+        return "no header of the interceptor: %s" % headers
+    answer = json.loads(body)
+    if status == 200:
+        return "ada" if b"ada" in body else "ok"
+    expected = {401: "unauthenticated", 403: "permission_denied"}.get(status)
+    return answer["code"] if answer["code"] == expected else "%d %s" % (status, answer)
+
+
+def by_grpc_web(words, url, body):
+    kind = "application/grpc-web+json"
+    framed = b"\0" + len(body).to_bytes(4, "big") + body
+    _, headers, body = curl(*words, "--header", "Content-Type: " + kind, url, body=framed)
+    trailers = body.rpartition(b"grpc-status:")[2]
+    status = headers.get("grpc-status") or trailers.strip().split(b"\r\n")[0].strip().decode()
+    found = GRPC.get(status, status)
+    return "ada" if found == "ok" and b"ada" in body else found
+
+
+run(call)

@@ -1,0 +1,27 @@
+"""grpcio, without generated code: messages are bytes."""
+
+import grpc
+from rows import SERVICE, code, run
+
+# Order: `lamp`, 1.
+PLACE = b"\x0a\x04lamp\x10\x01"
+BROKEN = b"\x0a\xff"
+
+
+def call(_, port, token, method):
+    name = "place" if method == "broken" else method
+    request = {"place": PLACE, "broken": BROKEN, "all": b""}[method]
+    metadata = [("authorization", "Bearer " + token)] if token else []
+    with grpc.insecure_channel("127.0.0.1:%d" % port) as channel:
+        made = channel.unary_unary("/%s/%s" % (SERVICE, name))
+        try:
+            answer, ended = made.with_call(request, metadata=metadata, timeout=20)
+        except grpc.RpcError as error:
+            return code(error.code().name)
+        # What an interceptor of the server has added.
+        if "request-number" not in dict(ended.initial_metadata()):
+            return "no header of the interceptor"
+        return "ada" if b"ada" in answer else "ok"
+
+
+run(call)

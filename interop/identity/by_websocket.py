@@ -1,0 +1,37 @@
+"""websockets: the token is in a header of the handshake, as browsers cannot send it, and then in the first message, as they can."""
+
+import asyncio
+import json
+
+import websockets
+from rows import SERVICE, run
+
+PARAMETERS = {"place": {"item": "lamp", "count": 1}, "broken": {"item": 1, "count": "lamp"}, "all": {}}
+
+
+async def called(port, token, method, in_message):
+    name = "place" if method == "broken" else method
+    headers = {"Authorization": "Bearer " + token} if token else {}
+    url = "ws://127.0.0.1:%d/%s/%s" % (port, SERVICE, name)
+    sent = None if in_message else headers
+    async with websockets.connect(url, additional_headers=sent, proxy=None) as socket:
+        if in_message and headers:
+            await socket.send(json.dumps({"headers": headers}))
+        await socket.send(json.dumps({"params": PARAMETERS[method]}))
+        seen = "ok"
+        async for text in socket:
+            message = json.loads(text)
+            if "ada" in text and "result" in message:
+                seen = "ada"
+            error = message.get("end", {}).get("error")
+            if error:
+                seen = error["code"]
+        return seen
+
+
+def both(_, port, token, method):
+    found = {asyncio.run(called(port, token, method, in_message)) for in_message in (False, True)}
+    return found.pop() if len(found) == 1 else "in a header and in a message: %s" % found
+
+
+run(both)

@@ -1,0 +1,36 @@
+//! `cargo xtask identity`: stock clients call the example shop, which asks who they are.
+
+use crate::peers::{self, Status};
+use crate::stage::{self, Outcome};
+use crate::tools::{self, CURL, NEOVIM, PYTHON};
+
+/// The peers whose libraries call.
+const PEERS: &[&str] = &["python", "grpc", "websocket"];
+
+pub(crate) fn run() -> Result<(), String> {
+    stage().into_result()
+}
+
+/// The stage of the tests: every wire, in every model.
+pub(crate) fn stage() -> Outcome {
+    if let Err(missing) = tools::install(&[PYTHON, CURL, NEOVIM]) {
+        return Outcome::Skipped(missing);
+    }
+    for peer in peers::prepare(PEERS) {
+        if let Status::Missing { reason } = peer.status {
+            return Outcome::Skipped(reason);
+        }
+    }
+    let built = stage::built_tests(&["--test", "shop", "--no-run"]);
+    if let Err(why) = built.into_result() {
+        return Outcome::Failed(why);
+    }
+    let shop = stage::target().join("debug/example-shop");
+    let built = stage::target().join("peers");
+    stage::command(&[
+        "python3",
+        "interop/identity",
+        &shop.to_string_lossy(),
+        &built.to_string_lossy(),
+    ])
+}
