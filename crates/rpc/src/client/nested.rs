@@ -29,7 +29,8 @@ pub(super) struct Nested<'a> {
     left: Option<Duration>,
     /// The headers of the channel, and those of the trace.
     headers: Option<Headers>,
-    intercepted: Option<Intercepted<'a>>,
+    /// On the heap: most calls have none, and all have room for it.
+    intercepted: Option<Box<Intercepted<'a>>>,
 }
 
 impl<'a> Nested<'a> {
@@ -46,7 +47,7 @@ impl<'a> Nested<'a> {
         Ok(Nested {
             left: limits.min(),
             headers: None,
-            intercepted: Some(intercepted),
+            intercepted: Some(Box::new(intercepted)),
         })
     }
 

@@ -60,7 +60,34 @@ pub(crate) struct Observed {
     received: usize,
     items_received: AtomicU64,
     items_sent: AtomicU64,
-    outcome: OnceLock<Outcome>,
+    end: OnceLock<End>,
+}
+
+/// An [`Outcome`] in two words: every call has room for one, and few are looked at.
+enum End {
+    Returned,
+    Exception,
+    Failed(Box<Status>),
+}
+
+impl From<Outcome> for End {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Returned => End::Returned,
+            Outcome::Exception => End::Exception,
+            Outcome::Failed(status) => End::Failed(Box::new(status)),
+        }
+    }
+}
+
+impl End {
+    fn outcome(&self) -> Outcome {
+        match self {
+            End::Returned => Outcome::Returned,
+            End::Exception => Outcome::Exception,
+            End::Failed(status) => Outcome::Failed((**status).clone()),
+        }
+    }
 }
 
 impl Observed {
@@ -80,7 +107,7 @@ impl Observed {
     /// Keeps the end of the call; the first one counts.
     pub(crate) fn end(&self, outcome: impl FnOnce() -> Outcome) {
         if self.is_observed() {
-            self.outcome.get_or_init(outcome);
+            self.end.get_or_init(|| outcome().into());
         }
     }
 }
@@ -277,8 +304,9 @@ impl Drop for Finish {
             return;
         };
         let started = observed.started.unwrap_or_else(clock::now);
+        let outcome = observed.end.get_or_init(|| left(call).into()).outcome();
         let end = CallEnd {
-            outcome: observed.outcome.get_or_init(|| left(call)),
+            outcome: &outcome,
             elapsed: clock::now().saturating_duration_since(started),
             received: observed.received,
             sent: self.sent,
