@@ -46,7 +46,7 @@ impl Wire {
         matches!(self, Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_))
     }
 
-    /// True where calls have headers.
+    /// Returns true if calls have headers.
     pub const fn has_headers(self) -> bool {
         use thrift::Transport;
         match self {

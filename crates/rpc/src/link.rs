@@ -84,7 +84,7 @@ pub(crate) struct Link {
     /// What decoding a message may cost.
     pub(crate) limits: Limits,
     driver: Arc<dyn Flush>,
-    /// What channels to objects of the other end take over from the channel that made the connection.
+    /// Interceptors of the channel that made the connection, for channels to objects of the other end.
     pub(crate) around: Around,
     /// Notified when callers that wait for their turn may have it.
     #[cfg(feature = "async")]

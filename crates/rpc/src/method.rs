@@ -265,7 +265,7 @@ impl Method {
         }
     }
 
-    /// The same method, which takes a permission.
+    /// Sets the permission that the method takes.
     pub const fn permission(mut self, permission: &'static str) -> Self {
         self.permission = Some(permission);
         self

@@ -167,7 +167,7 @@ impl<T> Exports<T> {
         self.objects.get(&number).map(|export| &export.object)
     }
 
-    /// The same, to change what is known of it.
+    /// Like `get`, to change the value.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let export = self.objects.get_mut(&number);
         export.map(|export| &mut export.object)

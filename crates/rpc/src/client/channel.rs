@@ -92,19 +92,13 @@ impl Channel {
 
     /// A channel to an object.
     pub(crate) fn to_object(object: &ObjectRef, service: &'static ServiceDescriptor) -> Self {
-        let mut options = Options {
-            wire: Wire::Dovetail,
-            ..Options::default()
-        };
+        let mut options = Options::default();
         let shared = match object.place() {
             ObjectPlace::There(remote) if remote.home.blocking().is_some() => {
                 Shared::Nothing(wrong_channel("a blocking"))
             }
             ObjectPlace::There(remote) => {
-                options = Options {
-                    wire: Wire::Dovetail,
-                    ..Options::over(&remote.home)
-                };
+                options = Options::over(&remote.home);
                 Shared::Object(remote.home.clone(), remote.clone(), service)
             }
             ObjectPlace::Here(service) => Shared::Local(service.clone()),

@@ -2,7 +2,6 @@
 
 use super::outgoing::Outgoing;
 use dovetail_protocol::dovetail::MethodKey;
-use dovetail_protocol::thrift::Transport;
 use dovetail_protocol::{CONTRACT_HEADER, ContractHeader, Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::borrow::Cow;
@@ -63,13 +62,9 @@ impl Contracts {
     }
 }
 
-/// True where the wire has headers and no other way to compare contracts.
+/// Returns true if the wire has headers and no other way to compare contracts.
 fn travels(wire: Wire) -> bool {
-    match wire {
-        Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
-        Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) => true,
-        Wire::Dovetail | Wire::MsgpackRpc | Wire::WebSocket => false,
-    }
+    wire.has_headers() && !matches!(wire, Wire::Dovetail | Wire::WebSocket)
 }
 
 impl fmt::Debug for Contracts {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a file says of a channel.
+/// Settings of a channel, as a file has them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChannelSettings {
     pub(super) address: Option<String>,
@@ -21,21 +21,6 @@ pub(super) struct ChannelSettings {
     pub(super) roots: Option<PathBuf>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
-}
-
-const fn key(
-    name: &'static str,
-    default: &'static str,
-    doc: &'static str,
-    set: Set<ChannelSettings>,
-) -> Key<ChannelSettings> {
-    Key {
-        name,
-        default,
-        doc,
-        live: false,
-        set,
-    }
 }
 
 fn address(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
@@ -56,19 +41,19 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
     path: "",
     doc: "A channel to another server, by a name of your own.",
     keys: &[
-        key(
+        Key::new(
             "address",
             "none",
             "The server: `tcp://stock:9090`, `tls://stock:9443`, `unix:/run/stock.sock`, `shm:/run/stock.sock`.",
             Set::Text(address),
         ),
-        key(
+        Key::new(
             "wire",
             "\"dovetail\"",
             "The wire: `dovetail`, `grpc`, `connect+json`, `binary+framed`, `msgpack-rpc` …",
             Set::Text(wire),
         ),
-        key(
+        Key::new(
             "service",
             "none",
             "The service that is called, for a server with several.",
@@ -77,25 +62,25 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
                 Ok(())
             }),
         ),
-        key(
+        Key::new(
             "timeout",
             "\"30s\"",
             "The time of one call.",
             Set::Time(|channel, timeout| channel.timeout = Some(timeout)),
         ),
-        key(
+        Key::new(
             "connect-timeout",
             "\"5s\"",
             "The time of making one connection.",
             Set::Time(|channel, timeout| channel.connect_timeout = Some(timeout)),
         ),
-        key(
+        Key::new(
             "connections",
             "1",
             "How many connections there are.",
             Set::Count(|channel, connections| channel.connections = Some(connections)),
         ),
-        key(
+        Key::new(
             "headers",
             "{}",
             "Headers of all calls.",
@@ -104,31 +89,31 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
                 Ok(())
             }),
         ),
-        key(
+        Key::new(
             "token",
             "none",
             "A file with the token that is shown with each call. It is read again.",
             Set::File(|channel, file| channel.token = Some(file)),
         ),
-        key(
+        Key::new(
             "token-over-plain-tcp",
             "false",
             "Shows the token over plain TCP as well.",
             Set::Flag(|channel, insists| channel.token_over_plain_tcp = insists),
         ),
-        key(
+        Key::new(
             "roots",
             "those of the system",
             "Roots that sign the server's certificate, in PEM. The channel goes over TLS.",
             Set::File(|channel, file| channel.roots = Some(file)),
         ),
-        key(
+        Key::new(
             "certificate",
             "none",
             "The client's certificates in PEM, its own first.",
             Set::File(|channel, file| channel.certificate = Some(file)),
         ),
-        key(
+        Key::new(
             "key",
             "none",
             "The key of the certificate in PEM.",

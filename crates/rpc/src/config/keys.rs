@@ -26,6 +26,35 @@ pub(super) struct Key<D: 'static> {
     pub(super) set: Set<D>,
 }
 
+impl<D> Key<D> {
+    /// Makes a key whose change takes a restart.
+    pub(super) const fn new(
+        name: &'static str,
+        default: &'static str,
+        doc: &'static str,
+        set: Set<D>,
+    ) -> Self {
+        Key {
+            name,
+            default,
+            doc,
+            live: false,
+            set,
+        }
+    }
+
+    /// Makes a key that a reload changes.
+    pub(super) const fn live(
+        name: &'static str,
+        default: &'static str,
+        doc: &'static str,
+        set: Set<D>,
+    ) -> Self {
+        let key = Self::new(name, default, doc, set);
+        Key { live: true, ..key }
+    }
+}
+
 /// The kind of a value, with the function that takes one. An error is about the value.
 pub(super) enum Set<D> {
     /// A number.
@@ -73,7 +102,7 @@ pub(super) struct Reader<'a> {
     /// Paths of files begin here.
     pub(super) folder: &'a Path,
     pub(super) problems: Vec<Problem>,
-    /// Where keys are that were read, by their paths.
+    /// Places of the keys that were read, by path.
     pub(super) places: BTreeMap<String, Span>,
     /// The values of these keys, each on one line.
     pub(super) values: BTreeMap<String, String>,
@@ -136,18 +165,16 @@ impl Reader<'_> {
     ) {
         known.sort_unstable();
         known.dedup();
-        let closest = known.iter().copied().max_by(|a, b| {
-            let like = |known: &str| strsim::jaro_winkler(known, name.get_ref());
-            like(a).total_cmp(&like(b))
-        });
-        let like = |known: &&str| strsim::jaro_winkler(known, name.get_ref()) > 0.8;
+        let likeness = |known| (strsim::jaro_winkler(known, name.get_ref()), known);
+        let closest = known.iter().copied().map(likeness);
+        let closest = closest.max_by(|(a, _), (b, _)| a.total_cmp(b));
         let place = match path {
             "" => "the file".to_owned(),
             path => format!("[{path}]"),
         };
         let problem = Problem::new(name.span(), format!("{place} has no `{}`", name.get_ref()));
-        self.problem(match closest.filter(like) {
-            Some(close) => problem.help(format!("did you mean `{close}`?")),
+        self.problem(match closest.filter(|(likeness, _)| *likeness > 0.8) {
+            Some((_, close)) => problem.help(format!("did you mean `{close}`?")),
             None => problem.help(format!("there are: {}", known.join(", "))),
         });
     }

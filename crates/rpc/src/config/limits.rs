@@ -11,13 +11,7 @@ macro_rules! limit {
         limit!(@ $kind $name, $default, $doc, |settings, value| settings.limits.$field = Some(value))
     };
     (@ $kind:ident $name:literal, $default:literal, $doc:literal, $set:expr) => {
-        Key {
-            name: $name,
-            default: $default,
-            doc: $doc,
-            live: false,
-            set: Set::$kind($set),
-        }
+        Key::new($name, $default, $doc, Set::$kind($set))
     };
 }
 

@@ -66,7 +66,7 @@ struct Shared {
 }
 
 struct State {
-    read: Read,
+    read: Arc<Read>,
     interceptors: BTreeMap<String, Arc<dyn ServerInterceptor>>,
     running: Running,
 }
@@ -224,7 +224,7 @@ impl Config {
             file,
             origin,
             state: Mutex::new(State {
-                read,
+                read: Arc::new(read),
                 interceptors: BTreeMap::new(),
                 running: Running::default(),
             }),
@@ -263,7 +263,7 @@ impl Config {
         let mut state = self.lock();
         let mut reloaded = Reloaded::default();
         for (path, is_live) in changed(&state.read, &read) {
-            match is_live && state.running.has(&path) {
+            match is_live && state.running.replaces(&parts, &path) {
                 true => reloaded.changed.push(path),
                 false => reloaded.restart.push(path),
             }
@@ -272,7 +272,7 @@ impl Config {
             .running
             .replace(parts)
             .map_err(|(path, why)| self.error(&read, path, why))?;
-        state.read = read;
+        state.read = Arc::new(read);
         Ok(reloaded)
     }
 
@@ -335,11 +335,11 @@ fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
 }
 
 impl Running {
-    /// True if a reload changes what is at this path.
-    fn has(&self, path: &str) -> bool {
+    /// Returns true if these parts take the place of what is at this path. A table that was added or removed as a whole takes a restart.
+    fn replaces(&self, parts: &Parts, path: &str) -> bool {
         let is = |table: &str| path.starts_with(table);
-        (is("authentication") && self.authentication.is_some())
-            || (is("permissions") && self.permissions.is_some())
+        (is("authentication") && self.authentication.is_some() && parts.authentication.is_some())
+            || (is("permissions") && self.permissions.is_some() && parts.permissions.is_some())
     }
 
     /// Replaces everything, or nothing. The error has the path of a table.
@@ -382,16 +382,9 @@ impl Server {
         let mut state = config.lock();
         let read = state.read.clone();
         let error = |path: &str, why: String| config.error(&read, path, why);
-        let Settings {
-            listen,
-            threads,
-            allowed_hosts,
-            proxies,
-            ..
-        } = read.settings.clone();
         let settings = &read.settings;
         let mut server = Server::new()
-            .model(model(settings.model, threads))
+            .model(model(settings.model, settings.threads))
             .limits(settings.limits)
             .local_upgrade(settings.local_upgrade.unwrap_or(true));
         match settings.compression {
@@ -399,12 +392,12 @@ impl Server {
             Some(_) => server = server.compression(Compression::zstd(3)),
             None => {}
         }
-        if let Some(hosts) = allowed_hosts {
+        if let Some(hosts) = &settings.allowed_hosts {
             server = server.allowed_hosts(hosts);
         }
-        if !proxies.is_empty() {
+        if !settings.proxies.is_empty() {
             server = server
-                .proxies(&proxies)
+                .proxies(&settings.proxies)
                 .map_err(|why| error("server.proxies", why.to_string()))?;
         }
         if let Some(origins) = &settings.origins {
@@ -438,7 +431,7 @@ impl Server {
         state.running = running;
         drop(state);
         let folder = folder(config.0.file.as_deref());
-        listen.iter().try_fold(server, |server, address| {
+        settings.listen.iter().try_fold(server, |server, address| {
             let listening = server.listen(&within(folder, address));
             listening.map_err(|why| error("server.listen", why.to_string()))
         })

@@ -1,4 +1,4 @@
-//! What a server is made of, from settings: files are read, and places are known by their lines.
+//! Makes the parts of a server from settings. It reads the files that they name, and reports problems at the place of the key.
 
 use super::document::{Problem, Span};
 use super::settings::{Authenticated, Jwt, Permitted, Processes, Settings};
@@ -9,7 +9,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The parts of a server that a reload makes anew.
-#[derive(Default)]
 pub(super) struct Parts {
     pub(super) tls: Option<ServerTls>,
     pub(super) authentication: Option<Authentication>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a file says of a server.
+/// Settings of a server, as a file has them.
 #[derive(Clone, Default)]
 pub(super) struct Settings {
     pub(super) listen: Vec<String>,
@@ -83,35 +83,6 @@ impl Settings {
     }
 }
 
-/// A key whose change takes a restart.
-const fn key<D>(
-    name: &'static str,
-    default: &'static str,
-    doc: &'static str,
-    set: Set<D>,
-) -> Key<D> {
-    Key {
-        name,
-        default,
-        doc,
-        live: false,
-        set,
-    }
-}
-
-/// A key that a reload changes.
-const fn live<D>(
-    name: &'static str,
-    default: &'static str,
-    doc: &'static str,
-    set: Set<D>,
-) -> Key<D> {
-    Key {
-        live: true,
-        ..key(name, default, doc, set)
-    }
-}
-
 fn addresses(settings: &mut Settings, texts: Vec<String>) -> Result<(), String> {
     for text in &texts {
         let parsed: Result<Address, _> = text.parse();
@@ -135,43 +106,43 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "server",
         doc: "The server of the process.",
         keys: &[
-            key(
+            Key::new(
                 "listen",
                 "[]",
                 "Addresses: `tcp://0.0.0.0:9090`, `tls://0.0.0.0:9443`, `unix:/run/shop.sock`.",
                 Set::Texts(addresses),
             ),
-            key(
+            Key::new(
                 "model",
                 "\"event-loops\"",
                 "How threads are spent: `event-loops`, `single-threaded`, `thread-pool`, `thread-per-connection`.",
                 Set::Word(MODELS, |settings, model| settings.model = Some(model)),
             ),
-            key(
+            Key::new(
                 "threads",
                 "one for each core",
                 "Event loops, or threads of the pool.",
                 Set::Count(|settings, threads| settings.threads = Some(threads)),
             ),
-            key(
+            Key::new(
                 "health",
                 "false",
                 "Answers health checks, `grpc.health.v1.Health`.",
                 Set::Flag(|settings, health| settings.health = health),
             ),
-            key(
+            Key::new(
                 "reflection",
                 "false",
                 "Tells callers what the contracts say.",
                 Set::Flag(|settings, reflection| settings.reflection = reflection),
             ),
-            key(
+            Key::new(
                 "local-upgrade",
                 "true",
                 "Lets clients of the same machine move from TCP to shared memory.",
                 Set::Flag(|settings, upgrade| settings.local_upgrade = Some(upgrade)),
             ),
-            key(
+            Key::new(
                 "compression",
                 "none",
                 "Compresses answers on Dovetail's own wire: `lz4` or `zstd`.",
@@ -179,7 +150,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     settings.compression = Some(by);
                 }),
             ),
-            key(
+            Key::new(
                 "allowed-hosts",
                 "none but `localhost` and IP addresses, on loopback",
                 "Names that requests over HTTP may have in `Host`.",
@@ -188,7 +159,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            key(
+            Key::new(
                 "proxies",
                 "[]",
                 "Addresses and networks of proxies that are believed who calls through them.",
@@ -197,7 +168,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            key(
+            Key::new(
                 "interceptors",
                 "[]",
                 "Interceptors of the program by name, outside of authentication.",
@@ -206,13 +177,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            key(
+            Key::new(
                 "plaintext",
                 "false",
                 "Takes calls without TLS although clients need certificates.",
                 Set::Flag(|settings, plaintext| settings.plaintext = plaintext),
             ),
-            key(
+            Key::new(
                 "origins",
                 "[]",
                 "Sites whose pages may call from a browser (CORS); `*` for all.",
@@ -227,25 +198,25 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "server.tls",
         doc: "TLS. The files are read again by a reload, and new connections get what is in them.",
         keys: &[
-            key(
+            Key::new(
                 "certificate",
                 "none",
                 "The server's certificates in PEM, its own first.",
                 Set::File(|settings, file| settings.certificate = Some(file)),
             ),
-            key(
+            Key::new(
                 "key",
                 "none",
                 "The key of the certificate in PEM.",
                 Set::File(|settings, file| settings.key = Some(file)),
             ),
-            key(
+            Key::new(
                 "client-roots",
                 "none",
                 "Roots that sign the certificates of clients, in PEM.",
                 Set::File(|settings, file| settings.client_roots = Some(file)),
             ),
-            key(
+            Key::new(
                 "client-certificates",
                 "\"required\"",
                 "Whether clients have to show a certificate, where `client-roots` are given.",
@@ -260,13 +231,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "authentication",
         doc: "Who calls. Without this table nobody is asked.",
         keys: &[
-            live(
+            Key::live(
                 "optional",
                 "false",
                 "Lets callers pass that show nothing.",
                 Set::Flag(|settings, optional| settings.authentication().optional = optional),
             ),
-            live(
+            Key::live(
                 "except",
                 "[]",
                 "Services and methods that callers may call without showing anything.",
@@ -275,13 +246,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "tokens",
                 "none",
                 "A file of tokens: name, SHA-256 in hex, roles.",
                 Set::File(|settings, file| settings.authentication().tokens = Some(file)),
             ),
-            live(
+            Key::live(
                 "certificates",
                 "false",
                 "Knows callers by their client certificates.",
@@ -293,13 +264,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "authentication.jwt",
         doc: "JSON Web Tokens.",
         keys: &[
-            live(
+            Key::live(
                 "keys",
                 "none",
                 "Public keys: a set in JSON (JWKS), or a key in PEM (`.pem`).",
                 Set::File(|settings, file| settings.jwt().keys = Some(file)),
             ),
-            live(
+            Key::live(
                 "secret-env",
                 "none",
                 "The environment variable with the secret of HS256, in place of keys.",
@@ -308,7 +279,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "issuer",
                 "none",
                 "The claim `iss` that tokens have to have.",
@@ -317,7 +288,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "audience",
                 "none",
                 "The claim `aud` that tokens have to have.",
@@ -326,13 +297,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "leeway",
                 "\"60s\"",
                 "How much the issuer's clock may differ.",
                 Set::Time(|settings, leeway| settings.jwt().leeway = Some(leeway)),
             ),
-            live(
+            Key::live(
                 "roles-claim",
                 "\"roles\"",
                 "The claim that has the roles.",
@@ -347,13 +318,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "authentication.processes",
         doc: "Processes of this machine, by their users, through Unix sockets and shared memory.",
         keys: &[
-            live(
+            Key::live(
                 "users",
                 "{}",
                 "Names of users by number: `{ 0 = \"root\" }`.",
                 Set::Map(users),
             ),
-            live(
+            Key::live(
                 "named-only",
                 "true",
                 "Knows users with names alone.",
@@ -365,7 +336,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         path: "permissions",
         doc: "What callers may. Without this table everybody may call everything.",
         keys: &[
-            live(
+            Key::live(
                 "require",
                 "{}",
                 "The permission that a service or a method takes: `{ \"shop.v1.Orders/place\" = \"orders.write\" }`.",
@@ -374,7 +345,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "anyone",
                 "[]",
                 "Services and methods that everybody may call.",
@@ -383,7 +354,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "authenticated",
                 "[]",
                 "Services and methods that everybody with an identity may call.",
@@ -392,7 +363,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "roles",
                 "{}",
                 "Permissions by role: `{ clerk = [\"orders.*\"] }`.",
@@ -401,7 +372,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     Ok(())
                 }),
             ),
-            live(
+            Key::live(
                 "assign",
                 "{}",
                 "Roles by the name of a principal, beside those of its credentials.",

@@ -114,8 +114,8 @@ impl Principal {
     }
 
     pub(super) fn is_expired(&self) -> bool {
-        let now = SystemTime::now();
-        self.expires().is_some_and(|expires| expires <= now)
+        self.expires()
+            .is_some_and(|expires| expires <= SystemTime::now())
     }
 
     /// True for the same identity, whatever is known of it.

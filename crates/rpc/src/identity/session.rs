@@ -74,7 +74,7 @@ impl Session {
     }
 }
 
-/// True where callers have no other way to show a token: their wire has no headers, and the connection is theirs alone.
+/// Returns true if the wire has no headers and the connection is not shared. Other callers show a token with each call.
 fn may_log_in(context: &Context) -> bool {
     !context.wire().has_headers() && context.call.caller.proxies.is_none()
 }

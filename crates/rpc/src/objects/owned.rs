@@ -73,7 +73,7 @@ impl Owned {
         }
     }
 
-    /// The same for the caller for whom the handler on this thread runs. Outside of handlers there is none, and an answer is read.
+    /// Returns true if the caller of the handler on this thread may use the object, or if no handler runs here.
     pub(super) fn is_for_caller(&self, objects: &Objects) -> bool {
         let checked =
             |call: &CallInfo| !call.caller.has(objects) || self.check(call.principal()).is_ok();

@@ -256,7 +256,7 @@ impl Server {
         self.authenticated(identify, authentication)
     }
 
-    /// The same with an interceptor that authenticates, and the part of it that logins ask.
+    /// Adds an interceptor that authenticates, and the service of logins, which asks `identify`.
     pub(crate) fn authenticated(
         self,
         identify: Arc<dyn Identify>,

@@ -129,7 +129,7 @@ fn a_server_and_a_channel_are_as_the_file_says() {
 /// A line, a column, and what the message has.
 type Found = (usize, usize, &'static str);
 
-/// What is wrong: a text in place of one in the whole file, and the messages with their lines and columns.
+/// Mistakes: a text of the whole file, its replacement, and the problems with their lines and columns.
 const WRONG: &[(&str, &str, &[Found])] = &[
     (
         "health = true",
@@ -356,6 +356,16 @@ fn a_reload_changes_everything_or_nothing() {
     assert_eq!(reloaded.changed, keys(&["permissions.roles"]));
     assert_eq!(reloaded.restart, keys(&["server.model"]));
     assert_eq!(place(&running, "eve"), "eve");
+    // Without the table the permissions stay, until a restart.
+    let (before, _) = changed.split_once("[permissions]").unwrap();
+    folder.write("shop.toml", before);
+    let reloaded = config.reload().unwrap();
+    assert_eq!(reloaded.changed, keys(&[]));
+    assert!(
+        reloaded.restart.contains(&"permissions.roles".to_owned()),
+        "{reloaded:?}"
+    );
+    assert_eq!(place(&running, "eve"), "eve");
     // An error leaves all as it was: the file names another method that is not there, and other roles.
     let broken = [
         changed
@@ -475,6 +485,7 @@ fn a_watch_reloads() {
     });
     drop(watch);
     folder.tokens(&[("ada", "clerk")]);
+    // Longer than two looks of a watch: one that goes on after its end would reload by now.
     thread::sleep(Duration::from_millis(600));
     assert_eq!(place(&running, "bob"), "bob");
     assert!(running.shutdown(LONG));

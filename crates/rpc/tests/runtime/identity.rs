@@ -1,4 +1,4 @@
-//! Who calls, and what they may: on every wire, in every model, and by every name that a method has.
+//! Callers identify themselves on every wire, in every model.
 
 use crate::certificates::Authority;
 use crate::fixture::*;
@@ -58,7 +58,7 @@ const UNKNOWN: &str = "UNAUTHENTICATED the caller is unknown; show a header `aut
                        this server";
 const WRONG: &str = "UNAUTHENTICATED the token is not known here";
 
-/// What the caller shows, and what it gets.
+/// Credentials, and the answer to a call with them.
 const ROWS: &[(&str, &str)] = &[
     ("", UNKNOWN),
     ("Bearer ada's secre", WRONG),
@@ -471,7 +471,7 @@ fn tokens_are_sent_where_nobody_reads_them() {
         }
         let channel = builder.wire(wire.parse().unwrap()).timeout(LONG).build();
         assert_eq!(ask(&channel), *expected, "{kind} {insists} {wire}");
-        // What a call says itself counts.
+        // The header of a call replaces that of the interceptor.
         let own = channel.with_header("authorization", "Bearer eve's secret");
         if wire.parse::<Wire>().unwrap().has_headers() {
             assert_eq!(ask(&own), "token eve ", "{kind} {insists} {wire}");

@@ -3,8 +3,7 @@
 
 use crate::Address;
 use crate::address::MEETING;
-use crate::transport::SocketListener;
-use dovetail_shm::Credentials;
+use crate::transport::{Process, SocketListener};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -56,9 +55,9 @@ pub(crate) fn admits(socket: &impl AsFd) -> bool {
 
 /// Lets nobody but processes of the same user, and of root, share memory where everybody may knock.
 pub(super) fn same_user(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let Credentials { uid, .. } = Credentials::of(socket)?;
-    match uid == 0 || uid == rustix::process::geteuid().as_raw() {
-        true => Ok(()),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
+    let own = rustix::process::geteuid().as_raw();
+    match Process::at(socket) {
+        Some(peer) if peer.uid == 0 || peer.uid == own => Ok(()),
+        _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
 }
