@@ -77,12 +77,13 @@ pub(crate) fn headers(data: &[u8]) {
         }
     }
     let _ = encode_value(&String::from_utf8_lossy(data), data);
-    let mut parts = data.splitn(4, |byte| *byte == 0);
+    let mut parts = data.splitn(5, |byte| *byte == 0);
     let trailers = Trailers {
         status: parts.next(),
         message: parts.next(),
         details: parts.next(),
         execution: parts.next(),
+        pushback: parts.next(),
     };
     if let Some(Err(failure)) = trailers.read() {
         let headers = Trailers::write(&failure);

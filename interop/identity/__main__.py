@@ -1,4 +1,4 @@
-"""Calls the example shop with stock clients: who they are, and what becomes of their calls.
+"""Calls the example shop with stock clients: who they are, what becomes of their calls, and what they are told beyond their quotas.
 
     python3 interop/identity PROGRAM PEERS            # on every wire, in every model
     python3 interop/identity PROGRAM PEERS --model pool
@@ -8,6 +8,7 @@ its library; it is given what the callers show, and prints what each gets.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -35,6 +36,22 @@ ROWS = [
     ("", "broken", "unauthenticated"),
 ]
 
+# The same for callers of their own on each wire, where a caller may place two orders, and nobody may list orders.
+QUOTAS = """
+[quotas.test-rate]
+place = "shop.Orders/place"
+each-caller = true
+rate = "1/h"
+burst = 2
+
+[quotas.test-in-flight]
+place = "shop.Orders/all"
+in-flight = 0
+"""
+REFUSED = [("place", "resource_exhausted"), ("all", "resource_exhausted")]
+# The wires whose stock clients show when to try again.
+SHOWS_LATER = {"grpc", "websocket", "json", "json by GET", "json over HTTP/2", "grpc-web"}
+
 # Wire, the peer whose Python has the library, the caller, and the models that have the wire.
 EVERY = list(MODELS)
 HTTP2 = ["loops", "pool", "single"]
@@ -59,11 +76,11 @@ CALLERS = [
 class Shop:
     """The running example, on a port of its own, without TLS: what callers show is the same."""
 
-    def __init__(self, program, model):
+    def __init__(self, program, model, quotas="", tokens=""):
         self.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self.folder.name)
-        (folder / "tokens").write_text((SHOP / "tokens").read_text())
-        (folder / "shop.toml").write_text(config(model))
+        (folder / "tokens").write_text((SHOP / "tokens").read_text() + tokens)
+        (folder / "shop.toml").write_text(config(model) + quotas)
         self.process = subprocess.Popen(
             [program, folder / "shop.toml"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
@@ -90,8 +107,8 @@ def python(peers, peer):
     return sys.executable if peer is None else str(pathlib.Path(peers) / peer / "build" / "venv" / "bin" / "python")
 
 
-def check(port, peers, wire, peer, caller):
-    rows = json.dumps([[token, method] for token, method, _ in ROWS])
+def check(port, peers, wire, peer, caller, expected):
+    rows = json.dumps([[token, method] for token, method, _ in expected])
     command = [python(peers, peer), str(HERE / caller), wire, port]
     ended = subprocess.run(command, input=rows, capture_output=True, text=True, timeout=SECONDS)
     if ended.returncode:
@@ -99,10 +116,48 @@ def check(port, peers, wire, peer, caller):
     found = json.loads(ended.stdout)
     return [
         "%s with the token %r: %s, and not %s" % (method, token, got, wanted)
-        for (token, method, wanted), got in zip(ROWS, found, strict=True)
+        for (token, method, wanted), got in zip(expected, found, strict=True)
         # A wire on which nothing can be broken says so.
         if got not in (wanted, "cannot")
     ]
+
+
+def secret(wire):
+    return "%s-has-a-long-secret" % wire.replace(" ", "-")
+
+
+def throttled(wire):
+    """What the caller of a wire gets beyond its quotas."""
+    later = ", later" if wire in SHOWS_LATER else ""
+    # The caller by WebSocket places each order twice.
+    orders = 1 if wire == "websocket" else 2
+    refused = [(secret(wire), method, got + later) for method, got in REFUSED]
+    return [(secret(wire), "place", "ok")] * orders + refused
+
+
+def tokens():
+    """A clerk for each wire."""
+    lines = [
+        "%s %s clerk" % (secret(wire), hashlib.sha256(secret(wire).encode()).hexdigest()) for wire, *_ in CALLERS
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def run(shop, model, peers, rows):
+    """Calls on all wires of a model. Gives the number of calls, and that of those which went wrong."""
+    failed = count = 0
+    try:
+        for wire, peer, caller, models in CALLERS:
+            if model not in models:
+                continue
+            expected = rows(wire)
+            count += len(expected)
+            for problem in check(shop.port, peers, wire, peer, caller, expected):
+                failed += 1
+                print("%s, %s: %s" % (model, wire, problem))
+    finally:
+        shop.stop()
+    return count, failed
 
 
 def main():
@@ -114,17 +169,12 @@ def main():
     os.environ["PYTHONPATH"] = str(HERE)
     failed = count = 0
     for model in [options.model] if options.model else MODELS:
-        shop = Shop(options.program, model)
-        try:
-            for wire, peer, caller, models in CALLERS:
-                if model not in models:
-                    continue
-                count += len(ROWS)
-                for problem in check(shop.port, options.peers, wire, peer, caller):
-                    failed += 1
-                    print("%s, %s: %s" % (model, wire, problem))
-        finally:
-            shop.stop()
+        for shop, rows in [
+            (Shop(options.program, model), lambda _: ROWS),
+            (Shop(options.program, model, QUOTAS, tokens()), throttled),
+        ]:
+            called, wrong = run(shop, model, options.peers, rows)
+            count, failed = count + called, failed + wrong
     print("%d calls of stock clients, %d failed" % (count, failed))
     return 1 if failed else 0
 

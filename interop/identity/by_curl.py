@@ -1,13 +1,14 @@
 """curl of Debian: JSON by POST and by GET, over HTTP/1.1 and HTTP/2, and gRPC-Web in JSON."""
 
 import json
+import re
 import subprocess
 import urllib.parse
 
-from rows import SERVICE, run
+from rows import SERVICE, later, run
 
 BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}"}
-GRPC = {"7": "permission_denied", "16": "unauthenticated", "0": "ok"}
+GRPC = {"8": "resource_exhausted", "7": "permission_denied", "16": "unauthenticated", "0": "ok"}
 
 
 def curl(*words, body=None):
@@ -45,8 +46,10 @@ def call(wire, port, token, method):
     answer = json.loads(body)
     if status == 200:
         return "ada" if b"ada" in body else "ok"
-    expected = {401: "unauthenticated", 403: "permission_denied"}.get(status)
-    return answer["code"] if answer["code"] == expected else "%d %s" % (status, answer)
+    expected = {401: "unauthenticated", 403: "permission_denied", 429: "resource_exhausted"}.get(status)
+    if answer["code"] != expected:
+        return "%d %s" % (status, answer)
+    return later(expected, headers.get("retry-after"))
 
 
 def by_grpc_web(words, url, body):
@@ -56,6 +59,8 @@ def by_grpc_web(words, url, body):
     trailers = body.rpartition(b"grpc-status:")[2]
     status = headers.get("grpc-status") or trailers.strip().split(b"\r\n")[0].strip().decode()
     found = GRPC.get(status, status)
+    pushback = re.search(rb"grpc-retry-pushback-ms: *(\d+)", body)
+    found = later(found, headers.get("grpc-retry-pushback-ms", pushback and pushback[1]))
     return "ada" if found == "ok" and b"ada" in body else found
 
 

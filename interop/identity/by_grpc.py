@@ -1,7 +1,7 @@
 """grpcio, without generated code: messages are bytes."""
 
 import grpc
-from rows import SERVICE, code, run
+from rows import SERVICE, later, run
 
 # Order: `lamp`, 1.
 PLACE = b"\x0a\x04lamp\x10\x01"
@@ -17,7 +17,8 @@ def call(_, port, token, method):
         try:
             answer, ended = made.with_call(request, metadata=metadata, timeout=20)
         except grpc.RpcError as error:
-            return code(error.code().name)
+            pushback = dict(error.trailing_metadata() or ()).get("grpc-retry-pushback-ms")
+            return later(error.code().name.lower(), pushback)
         # What an interceptor of the server has added.
         if "request-number" not in dict(ended.initial_metadata()):
             return "no header of the interceptor"

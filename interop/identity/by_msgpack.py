@@ -5,7 +5,7 @@ import asyncio
 import msgpack
 from aio_msgpack_rpc import Client
 from aio_msgpack_rpc.error import RPCResponseError
-from rows import run
+from rows import code_in, run
 
 
 async def called(port, token, method):
@@ -18,8 +18,7 @@ async def called(port, token, method):
         answer = await client.call("Orders.place" if method == "broken" else "Orders." + method, *parameters)
         return "ada" if "'ada'" in str(answer) else "ok"
     except RPCResponseError as refused:
-        return next((code.lower() for code in ("UNAUTHENTICATED", "PERMISSION_DENIED") if code in str(refused)),
-                    str(refused))
+        return code_in(str(refused))
     finally:
         writer.close()
 

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from rows import run
+from rows import CODES, code_in, run
 
 SCRIPT = """
 local connection = vim.fn.sockconnect("tcp", "127.0.0.1:%d", { rpc = true })
@@ -26,9 +26,8 @@ def call(_, port, token, method):
     command = ["nvim", "--clean", "--headless", "-c", "lua " + script.replace("\n", " ")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20)
     said = ended.stdout + ended.stderr
-    for name in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
-        if name in said:
-            return name.lower()
+    if code_in(said) in CODES:
+        return code_in(said)
     if "answered" not in said:
         return said
     return "ada" if "ada" in said else "ok"

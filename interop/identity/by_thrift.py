@@ -3,9 +3,7 @@
 Wires without headers log in first, on the same connection, by the service `dovetail.Session`.
 """
 
-import re
-
-from rows import run
+from rows import code_in, run
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.protocol.THeaderProtocol import THeaderProtocol
@@ -14,8 +12,6 @@ from thrift.transport.THeaderTransport import THeaderClientType, THeaderSubproto
 from thrift.transport.THttpClient import THttpClient
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TFramedTransport
-
-CODES = {"UNAUTHENTICATED": "unauthenticated", "PERMISSION_DENIED": "permission_denied"}
 
 
 def connect(wire, port, token):
@@ -117,8 +113,7 @@ def call(wire, port, token, method):
         exchange(protocol, "Orders:" + name, lambda: write(protocol))
         return customer(protocol)
     except TApplicationException as refused:
-        named = re.search("|".join(CODES), refused.message or "")
-        return CODES[named[0]] if named else str(refused.message)
+        return code_in(str(refused.message))
     finally:
         protocol.trans.close()
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import websockets
-from rows import SERVICE, run
+from rows import SERVICE, later, run
 
 PARAMETERS = {"place": {"item": "lamp", "count": 1}, "broken": {"item": 1, "count": "lamp"}, "all": {}}
 
@@ -25,7 +25,8 @@ async def called(port, token, method, in_message):
                 seen = "ada"
             error = message.get("end", {}).get("error")
             if error:
-                seen = error["code"]
+                pushback = message["end"].get("metadata", {}).get("grpc-retry-pushback-ms", [None])
+                seen = later(error["code"], pushback[0])
         return seen
 
 

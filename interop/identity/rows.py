@@ -13,6 +13,15 @@ def run(call):
     print(json.dumps([call(wire, port, token, method) for token, method in json.load(sys.stdin)]))
 
 
-def code(name):
-    """The name of a code as the rows have it."""
-    return name.lower()
+# The codes of refusals, as the rows have them.
+CODES = ("unauthenticated", "permission_denied", "resource_exhausted")
+
+
+def code_in(text):
+    """The code whose name is in a text; the text itself without one."""
+    return next((code for code in CODES if code.upper() in text), text)
+
+
+def later(code, pushback):
+    """A code, and that the answer says when to try again."""
+    return code + ", later" if pushback is not None and int(pushback) > 0 else code

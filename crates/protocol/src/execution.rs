@@ -3,7 +3,9 @@
 //! HTTP wires have the header [`HEADER`] beside the status of the call, with one of the values below. It is missing where the
 //! handler ran or may have run, and in the answers of other servers.
 
+use crate::pushback;
 use crate::{Code, Execution, Status};
+use std::borrow::Cow;
 
 /// The name of the header.
 pub(crate) const HEADER: &str = "dovetail-execution";
@@ -31,18 +33,31 @@ impl Status {
         matches!(self.execution(), Execution::NotSent | Execution::NotStarted)
     }
 
-    /// Returns the header of a failure whose call did not run.
-    pub(crate) fn execution_header(&self) -> Option<(&'static str, &'static str)> {
+    /// Returns the headers of a failure beside its code: whether its call ran, and when to try again.
+    pub(crate) fn answer_headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let value = match self.asks_for_description() {
             true => UNDESCRIBED,
             false => NOT_STARTED,
         };
-        self.is_not_started().then_some((HEADER, value))
+        let execution = self.is_not_started().then_some((HEADER, value.into()));
+        let after = self.retry_after();
+        let pushback = after.map(|after| (pushback::HEADER, pushback::text(after).into()));
+        execution.into_iter().chain(pushback)
+    }
+
+    /// Takes from headers whether the call ran, and when to try again.
+    #[must_use]
+    pub(crate) fn heed<'a>(self, header: impl Fn(&'static str) -> Option<&'a [u8]>) -> Self {
+        let status = self.heed_execution(header(HEADER));
+        match pushback::of(header) {
+            Some(after) => status.with_retry_after(after),
+            None => status,
+        }
     }
 
     /// Takes from the value of the header whether the call ran.
     #[must_use]
-    pub(crate) fn heed(self, header: Option<&[u8]>) -> Self {
+    pub(crate) fn heed_execution(self, header: Option<&[u8]>) -> Self {
         match header {
             Some(value) if value == NOT_STARTED.as_bytes() => {
                 self.with_execution(Execution::NotStarted)

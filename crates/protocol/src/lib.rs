@@ -15,6 +15,7 @@ mod failure;
 mod headers;
 mod limits;
 mod name;
+mod pushback;
 mod status;
 mod terms;
 mod wire;

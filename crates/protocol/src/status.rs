@@ -1,6 +1,7 @@
 use dovetail_wire::{Any, visible};
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 /// Why a call failed: the one error type of all wires.
 ///
@@ -17,6 +18,7 @@ struct Inner {
     message: Cow<'static, str>,
     details: Vec<Any>,
     asks_for_description: bool,
+    retry_after: Option<Duration>,
 }
 
 /// The kind of failure, named as gRPC names it, so that one table serves all wires.
@@ -91,6 +93,7 @@ impl Status {
             message: message.into(),
             details: Vec::new(),
             asks_for_description: false,
+            retry_after: None,
         }))
     }
 
@@ -121,6 +124,19 @@ impl Status {
     /// Messages that say more; see [`with_details`](Self::with_details).
     pub fn details(&self) -> &[Any] {
         &self.0.details
+    }
+
+    /// The same failure, with the time after which the caller may try again; `Duration::MAX` for never. It travels on every wire
+    /// in whole milliseconds; `docs/throttling.md` has the table.
+    #[must_use]
+    pub fn with_retry_after(mut self, after: Duration) -> Self {
+        self.0.retry_after = Some(after);
+        self
+    }
+
+    /// Returns the time after which the caller may try again, where the server has said one; `Duration::MAX` for never.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// True for the refusal of a server that compares contracts: the call is to be sent again with the description of its
@@ -230,6 +246,7 @@ impl fmt::Display for Status {
             message,
             details: _,
             asks_for_description: _,
+            retry_after: _,
         } = &*self.0;
         let by = match origin {
             Origin::Local => "",

@@ -40,6 +40,23 @@ pub(crate) fn block_on_while<F: Future>(
     }
 }
 
+/// Runs a future on this thread until it is ready or the time has come; then returns `None`.
+#[cfg(not(feature = "async"))]
+pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let waker = waker();
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        thread::park_timeout(left);
+    }
+}
+
 /// When a thread that waits looks at something that does not wake it: soon, then less and less often.
 pub(crate) struct Looks {
     next: Instant,

@@ -99,6 +99,11 @@ impl Health {
     }
 }
 
+/// True for the service of health checks.
+pub(crate) fn is(service: &ServiceDescriptor) -> bool {
+    std::ptr::eq(service, &HEALTH)
+}
+
 impl State {
     fn wake(&mut self) {
         for (_, waiting) in self.waiting.drain() {

@@ -31,6 +31,7 @@ mod reply;
 mod server;
 mod service;
 mod streams;
+pub mod throttle;
 #[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
 mod tls;
 mod web;
@@ -105,6 +106,9 @@ mod documents {
 
     #[doc = include_str!("../../../docs/interceptors.md")]
     mod interceptors {}
+
+    #[doc = include_str!("../../../docs/throttling.md")]
+    mod throttling {}
 
     #[doc = include_str!("../../../README.md")]
     mod readme {}

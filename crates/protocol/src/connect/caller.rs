@@ -4,7 +4,7 @@ use super::status::{self, of_http};
 use super::{codec, content_type, stream_type};
 use crate::http::Header;
 use crate::metadata::{decode_value, is_custom};
-use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status, execution};
+use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status};
 use dovetail_wire::{Dynamic, Limits, Value, json};
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ pub fn read_failure<'a>(
         || from_http(http).into(),
         |body| status::read(&body, Some(http)),
     );
-    failure.status = failure.status.heed(header(execution::HEADER));
+    failure.status = failure.status.heed(header);
     failure
 }
 
@@ -102,16 +102,14 @@ pub fn read_end(message: &[u8]) -> Option<End> {
     let end = object(message)?;
     let Dynamic::Map(_) = &end else { return None };
     let error = end.get("error").filter(|error| !error.is_null());
-    let execution = end
-        .get("metadata")
-        .and_then(|metadata| metadata.get(execution::HEADER));
-    let execution = match execution {
-        Some(Dynamic::List(list)) => list.values.first().and_then(Dynamic::as_str),
+    let metadata = end.get("metadata");
+    let header = |name| match metadata.and_then(|metadata| metadata.get(name)) {
+        Some(Dynamic::List(list)) => list.values.first()?.as_str().map(str::as_bytes),
         _ => None,
     };
     let failure = |error| {
         let mut failure = status::read(error, None);
-        failure.status = failure.status.heed(execution.map(str::as_bytes));
+        failure.status = failure.status.heed(header);
         failure
     };
     Some(End {

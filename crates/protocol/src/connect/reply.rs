@@ -1,8 +1,8 @@
 //! Answers to calls without streams, and to what is no call.
 
 use super::{Codec, Refusal, content_type, status};
-use crate::Failure;
 use crate::http::{Cors, ReplyTo, Response};
+use crate::{Failure, pushback};
 use bytes::Bytes;
 
 /// The answer that is this message, compressed by gzip where that is said.
@@ -31,10 +31,16 @@ fn error(http: u16, failure: &Failure, debug: Option<&[u8]>) -> Response {
         401 => response.with("WWW-Authenticate", "Bearer"),
         _ => response,
     };
-    match failure.status.execution_header() {
+    let status = &failure.status;
+    let retry = status.retry_after().and_then(pushback::http_header);
+    let response = match retry {
         Some((name, value)) => response.with(name, value),
         None => response,
-    }
+    };
+    let said = status.answer_headers();
+    said.fold(response, |response, (name, value)| {
+        response.with(name, value)
+    })
 }
 
 impl Refusal {

@@ -52,8 +52,10 @@ pub fn end(
     if let Some(failure) = failure {
         object.extend_from_slice(b"\"error\":");
         status::write(failure, debug, &mut object);
-        if let Some((name, value)) = failure.status.execution_header() {
-            trailers.to_mut().push((name.to_owned(), value.to_owned()));
+        for (name, value) in failure.status.answer_headers() {
+            trailers
+                .to_mut()
+                .push((name.to_owned(), value.into_owned()));
         }
     }
     for (at, (name, value)) in trailers.iter().enumerate() {

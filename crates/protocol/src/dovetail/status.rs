@@ -7,7 +7,7 @@ use super::compression::DecompressError;
 use super::contract::MethodKind;
 use super::cursor::{Cursor, put_bytes};
 use super::frame::{self, Flags, Kind};
-use crate::{Code, Execution, Name, Status};
+use crate::{Code, Execution, Name, Status, pushback};
 use dovetail_wire::description::Incompatible;
 
 /// Appends the failure of a call.
@@ -20,8 +20,15 @@ pub(super) fn write(call: u32, status: &Status, out: &mut Vec<u8>) {
     let start = frame::begin(out);
     out.extend_from_slice(&[status.code() as u8, execution]);
     put_bytes(shortened(status.message()), out);
+    if let Some(after) = status.retry_after() {
+        out.push(RETRY_AFTER);
+        put_bytes(&pushback::milliseconds(after).to_le_bytes(), out);
+    }
     frame::end(out, start, Kind::Status, Flags::NONE, call);
 }
+
+/// The detail that says when to try again: milliseconds, as a signed number of 8 bytes; negative for never.
+const RETRY_AFTER: u8 = 1;
 
 /// Messages longer than this are cut: they always fit a frame.
 const MOST_TEXT: usize = 8 << 10;
@@ -49,7 +56,14 @@ pub(super) fn read(payload: &[u8]) -> Result<Status, ProtocolError> {
         }
     };
     let message = fields.text()?.to_owned();
-    Ok(Status::from_peer(code, message).with_execution(execution))
+    let mut status = Status::from_peer(code, message).with_execution(execution);
+    while !fields.0.is_empty() {
+        let (detail, value) = (fields.byte()?, fields.bytes()?);
+        if let (RETRY_AFTER, Ok(after)) = (detail, value.try_into()) {
+            status = status.with_retry_after(pushback::after(i64::from_le_bytes(after)));
+        }
+    }
+    Ok(status)
 }
 
 /// Appends the end of the connection.

@@ -2,7 +2,7 @@
 //! missing. The one place that maps codes of gRPC; `docs/grpc.md` has the table.
 
 use crate::metadata::{decode_value, encode_base64};
-use crate::{Code, Execution, Failure, Status, execution};
+use crate::{Code, Execution, Failure, Status, execution, pushback};
 use dovetail_wire::{Any, Bytes, UnknownFields, message, protobuf};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, utf8_percent_encode};
 
@@ -73,6 +73,8 @@ pub struct Trailers<'a> {
     pub details: Option<&'a [u8]>,
     /// `dovetail-execution`.
     pub execution: Option<&'a [u8]>,
+    /// `grpc-retry-pushback-ms`.
+    pub pushback: Option<&'a [u8]>,
 }
 
 impl<'a> Trailers<'a> {
@@ -90,6 +92,7 @@ impl<'a> Trailers<'a> {
             message: get(Self::MESSAGE),
             details: get(Self::DETAILS),
             execution: get(execution::HEADER),
+            pushback: get(pushback::HEADER),
         }
     }
 
@@ -104,7 +107,11 @@ impl<'a> Trailers<'a> {
         let message = percent_decode(self.message.unwrap_or_default()).decode_utf8_lossy();
         let details = self.details.and_then(read_details).unwrap_or_default();
         Some(Err(Failure {
-            status: Status::from_peer(code, message.into_owned()).heed(self.execution),
+            status: Status::from_peer(code, message.into_owned()).heed(|name| match name {
+                execution::HEADER => self.execution,
+                pushback::HEADER => self.pushback,
+                _ => None,
+            }),
             details: details.details.into_iter().map(Any::from).collect(),
         }))
     }
@@ -117,8 +124,8 @@ impl<'a> Trailers<'a> {
             (Self::STATUS, number(status.code()).to_string()),
             (Self::MESSAGE, message),
         ];
-        let execution = status.execution_header();
-        headers.extend(execution.map(|(name, value)| (name, value.to_owned())));
+        let said = status.answer_headers();
+        headers.extend(said.map(|(name, value)| (name, value.into_owned())));
         if !details.is_empty() {
             let message = Details {
                 code: number(status.code()),
@@ -257,6 +264,7 @@ mod tests {
                 message,
                 details,
                 execution: None,
+                pushback: None,
             };
             let read = trailers.read()?;
             let failure = read.err();

@@ -2,7 +2,7 @@
 //!
 //! Written: the text `CODE: message`, which every peer shows to its caller. A declared exception is
 //! a map with one entry, from its name in the contract to its value. The result beside an error is nil, or, where the
-//! call did not run, the text `not-started`.
+//! call did not run, the text `not-started`. Where the caller may try again later, `;retry-after-ms=` and a number follow.
 //!
 //! Read:
 //!
@@ -18,7 +18,7 @@
 
 use super::ProtocolError;
 use crate::execution::NOT_STARTED;
-use crate::{Code, Execution, Status};
+use crate::{Code, Execution, Status, pushback};
 use dovetail_wire::msgpack::{Head, put};
 use dovetail_wire::{Bytes, Decode, Dynamic, Encoding, Limits, msgpack};
 
@@ -35,11 +35,18 @@ const WRONG_PARAMS: &[&str] = &["rpclib: Function '", "Wrong number of arguments
 /// Appends a failure as the error of a response, and what stands for its result.
 pub(super) fn write(status: &Status, out: &mut Vec<u8>) {
     put::str(out, &format!("{}: {}", status.code(), status.message()));
-    match status.is_not_started() {
-        true => put::str(out, NOT_STARTED),
-        false => put::nil(out),
+    match (status.is_not_started(), status.retry_after()) {
+        (false, None) => put::nil(out),
+        (not_started, after) => {
+            let said = if not_started { NOT_STARTED } else { "" };
+            let after = after.map(|after| format!("{RETRY_AFTER}{}", pushback::text(after)));
+            put::str(out, &format!("{said}{}", after.unwrap_or_default()));
+        }
     }
 }
+
+/// The words before the number of milliseconds after which a caller may try again.
+const RETRY_AFTER: &str = ";retry-after-ms=";
 
 /// What an answer, error and result, is: itself, to be decoded by who knows the contract, or a failure.
 pub(super) fn read(answer: &Bytes) -> Result<(), Status> {
@@ -70,7 +77,13 @@ fn failure(answer: &Bytes) -> Status {
     let mut result = Dynamic::default();
     let result = result.decode(&mut reader).is_ok().then_some(result);
     let result = result.as_ref().and_then(Dynamic::as_str);
-    of_error(&error).heed(result.map(str::as_bytes))
+    let said = result.unwrap_or_default();
+    let (execution, after) = said.split_once(RETRY_AFTER).unwrap_or((said, ""));
+    let status = of_error(&error).heed_execution(Some(execution.as_bytes()));
+    match after.parse() {
+        Ok(after) => status.with_retry_after(pushback::after(after)),
+        Err(_) => status,
+    }
 }
 
 fn of_error(error: &Dynamic) -> Status {

@@ -27,10 +27,11 @@
 //! Those from 11 on are fbthrift's.
 //!
 //! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the call did not run, 2 where
-//! it did not run and the server asks for the description of the caller's contract (`docs/spec/contract-header.md`).
+//! it did not run and the server asks for the description of the caller's contract (`docs/spec/contract-header.md`); and field 101,
+//! `retry_after_ms`, an `i64`: the caller may try again after so many milliseconds, or never where it is negative.
 
 use super::ProtocolError;
-use crate::{Code, Execution, Status, execution};
+use crate::{Code, Execution, Status, execution, pushback};
 use dovetail_wire::{Bytes, Encoding, Limits, message};
 
 /// A failure as Thrift sends it.
@@ -40,12 +41,14 @@ pub(crate) struct ApplicationException {
     r#type: Option<i32>,
     /// [`NOT_STARTED`] or [`UNDESCRIBED`] where the call did not run.
     execution: Option<i32>,
+    retry_after_ms: Option<i64>,
 }
 
 message!(ApplicationException as "TApplicationException" {
     1 message: Option<String>,
     2 r#type as "type": Option<i32>,
     100 execution: Option<i32>,
+    101 retry_after_ms: Option<i64>,
 });
 
 const NOT_STARTED: i32 = 1;
@@ -75,6 +78,7 @@ impl From<&Status> for ApplicationException {
                 true => Some(UNDESCRIBED),
                 false => status.is_not_started().then_some(NOT_STARTED),
             },
+            retry_after_ms: status.retry_after().map(pushback::milliseconds),
         }
     }
 }
@@ -97,6 +101,7 @@ impl From<&ProtocolError> for ApplicationException {
             r#type: Some(r#type),
             // The message did not become a call.
             execution: Some(NOT_STARTED),
+            retry_after_ms: None,
         }
     }
 }
@@ -108,7 +113,12 @@ impl From<ApplicationException> for Status {
             Some(UNDESCRIBED) => Some(execution::UNDESCRIBED.as_bytes()),
             _ => None,
         };
-        said(exception).heed(header)
+        let after = exception.retry_after_ms.map(pushback::after);
+        let status = said(exception).heed_execution(header);
+        match after {
+            Some(after) => status.with_retry_after(after),
+            None => status,
+        }
     }
 }
 

@@ -9,8 +9,9 @@ use crate::{Status, clock};
 use dovetail_protocol::Headers;
 use std::time::Duration;
 
-/// The headers of traces: W3C's Trace Context and Baggage, and Zipkin's B3.
-const TRACE: &[&str] = &[
+/// The headers that nested calls take over: how critical a call is, W3C's Trace Context and Baggage, and Zipkin's B3.
+const INHERITED: &[&str] = &[
+    crate::throttle::Criticality::HEADER,
     "traceparent",
     "tracestate",
     "baggage",
@@ -107,7 +108,7 @@ impl<'a> Nested<'a> {
 /// Returns the headers of a channel with those of a trace; `None` where there is none. What the channel says itself counts.
 fn traced(own: &Headers, outer: &Headers) -> Option<Headers> {
     let taken = |name: &&&str| outer.get(name).is_some() && own.get(name).is_none();
-    let mut names = TRACE.iter().filter(taken).peekable();
+    let mut names = INHERITED.iter().filter(taken).peekable();
     names.peek()?;
     let mut headers = own.clone();
     for name in names {

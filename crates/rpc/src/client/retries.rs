@@ -17,7 +17,12 @@ pub(super) struct Retries<'a> {
     describes: bool,
     /// The first refusal of a call that a server did not start, and how many there were.
     refused: Option<(Instant, u32)>,
+    /// How often servers have said when to try again, and how long the call has waited for that.
+    pushed_back: (u32, Duration),
 }
+
+/// Attempts after servers have said when to try again.
+const MOST_PUSHED_BACK: u32 = 4;
 
 impl<'a> Retries<'a> {
     pub(super) fn new(options: &'a Options, idempotent: bool) -> Self {
@@ -27,6 +32,7 @@ impl<'a> Retries<'a> {
             spent: false,
             describes: false,
             refused: None,
+            pushed_back: (0, Duration::ZERO),
         }
     }
 
@@ -45,6 +51,13 @@ impl<'a> Retries<'a> {
             self.describes = true;
             return Some(Duration::ZERO);
         }
+        let not_run = matches!(
+            status.execution(),
+            Execution::NotSent | Execution::NotStarted
+        );
+        if let Some(after) = status.retry_after().filter(|_| not_run) {
+            return self.pushed_back(after);
+        }
         if status.code() != Code::Unavailable {
             return None;
         }
@@ -57,6 +70,14 @@ impl<'a> Retries<'a> {
             }
             Execution::MayHaveRun | Execution::Finished => None,
         }
+    }
+
+    /// Waits as a server has said, unless the call has no time for that.
+    fn pushed_back(&mut self, after: Duration) -> Option<Duration> {
+        let (before, waited) = self.pushed_back;
+        let waited = waited.saturating_add(after);
+        self.pushed_back = (before + 1, waited);
+        (before < MOST_PUSHED_BACK && waited < self.options.timeout).then_some(after)
     }
 
     /// A server that goes down refuses a call, and perhaps again where the next connection was in its queue. The first
@@ -83,6 +104,32 @@ mod tests {
 
     /// Failures in turn, whether the method is idempotent, `connect_wait`, and whether another attempt follows.
     type Row<'a> = (&'a [(Code, Execution)], bool, Duration, bool);
+
+    #[test]
+    fn calls_wait_as_servers_say() {
+        let second = Duration::from_secs(1);
+        let rows: &[(&[Duration], Execution, Option<Duration>)] = &[
+            (&[second], Execution::NotStarted, Some(second)),
+            (&[second; 4], Execution::NotStarted, Some(second)),
+            (&[second; 5], Execution::NotStarted, None),
+            (&[second * 3; 4], Execution::NotStarted, None),
+            (&[second * 10], Execution::NotStarted, None),
+            (&[Duration::MAX], Execution::NotStarted, None),
+            (&[second], Execution::Finished, None),
+        ];
+        let options = Options {
+            timeout: second * 10,
+            ..Options::default()
+        };
+        for (said, execution, expected) in rows {
+            let mut retries = Retries::new(&options, false);
+            let pauses = said.iter().map(|after| {
+                let status = Status::new(Code::ResourceExhausted, "").with_execution(*execution);
+                retries.pause(&status.with_retry_after(*after))
+            });
+            assert_eq!(pauses.last().flatten(), *expected, "{said:?} {execution:?}");
+        }
+    }
 
     #[test]
     fn calls_are_tried_again() {

@@ -30,7 +30,8 @@ impl<T: ServerInterceptor> Live<T> {
         }))
     }
 
-    fn current(&self) -> Arc<T> {
+    /// Returns the one that works now.
+    pub(super) fn current(&self) -> Arc<T> {
         let current = self.0.current.read();
         current.unwrap_or_else(PoisonError::into_inner).clone()
     }

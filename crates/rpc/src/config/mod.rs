@@ -7,6 +7,7 @@ mod limits;
 mod live;
 mod page;
 mod parts;
+mod quotas;
 mod settings;
 mod watch;
 
@@ -16,15 +17,17 @@ pub use watch::Watch;
 
 use crate::identity::{Authentication, Bearer, Permissions};
 use crate::protocol::http::Cors;
+use crate::throttle::{Refusals, Throttle};
 use crate::{
     Address, ChannelBuilder, ClientTls, Compression, Health, Model, Reflection, Server,
     ServerInterceptor, ServerTls, blocking,
 };
 use channels::ChannelSettings;
 use document::{Problem, Span};
-use keys::Reader;
+use keys::{Reader, Section};
 use live::Live;
 use parts::{Maker, Parts};
+use quotas::QuotaSettings;
 use settings::Settings;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,6 +79,7 @@ struct State {
 struct Running {
     tls: Option<ServerTls>,
     authentication: Option<Live<Authentication>>,
+    throttle: Option<Live<Throttle>>,
     permissions: Option<Live<Permissions>>,
 }
 
@@ -84,6 +88,7 @@ struct Running {
 struct Read {
     text: String,
     settings: Settings,
+    quotas: BTreeMap<String, QuotaSettings>,
     channels: BTreeMap<String, ChannelSettings>,
     places: BTreeMap<String, Span>,
     values: BTreeMap<String, String>,
@@ -118,7 +123,7 @@ impl Read {
             places: &reader.places,
             problems: std::mem::take(&mut reader.problems),
         };
-        let parts = maker.parts(&read.settings);
+        let parts = maker.parts(&read.settings, &read.quotas);
         read.check_channels(&mut maker);
         let problems = std::mem::take(&mut maker.problems);
         if !problems.is_empty() {
@@ -130,13 +135,24 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 4] = ["server", "authentication", "permissions", "channels"];
+        const TABLES: [&str; 5] = [
+            "server",
+            "authentication",
+            "permissions",
+            "quotas",
+            "channels",
+        ];
         for (name, value) in root {
             let known = TABLES.contains(&name.get_ref().as_ref());
             let place = name.get_ref().to_string();
             match value.get_ref() {
                 _ if !known => reader.unknown(name, "", TABLES.to_vec()),
-                DeValue::Table(table) if place == "channels" => self.channels(reader, table),
+                DeValue::Table(table) if place == "channels" => {
+                    self.channels = named(reader, &place, channels::SECTIONS, table);
+                }
+                DeValue::Table(table) if place == "quotas" => {
+                    self.quotas = named(reader, &place, quotas::SECTIONS, table);
+                }
                 DeValue::Table(table) => {
                     reader.places.insert(place.clone(), value.span());
                     // A table that is there counts, also if it is empty.
@@ -153,21 +169,6 @@ impl Read {
                     reader.problems.push(Problem::new(value.span(), what));
                 }
             }
-        }
-    }
-
-    fn channels(&mut self, reader: &mut Reader<'_>, channels: &DeTable<'_>) {
-        for (name, value) in channels {
-            let path = keys::join("channels", name.get_ref());
-            reader.places.insert(path.clone(), value.span());
-            let DeValue::Table(table) = value.get_ref() else {
-                let what = format!("`{path}` is a table");
-                reader.problems.push(Problem::new(value.span(), what));
-                continue;
-            };
-            let mut channel = ChannelSettings::default();
-            reader.table(&mut channel, channels::SECTIONS, &path, "", table);
-            self.channels.insert(name.get_ref().to_string(), channel);
         }
     }
 
@@ -189,6 +190,29 @@ impl Read {
     fn value(&self, path: &str) -> Option<&str> {
         self.values.get(path).map(String::as_str)
     }
+}
+
+/// Reads a table of tables, each with a name of the user's.
+fn named<D: Default>(
+    reader: &mut Reader<'_>,
+    of: &str,
+    sections: &'static [Section<D>],
+    tables: &DeTable<'_>,
+) -> BTreeMap<String, D> {
+    let mut read = BTreeMap::new();
+    for (name, value) in tables {
+        let path = keys::join(of, name.get_ref());
+        reader.places.insert(path.clone(), value.span());
+        let DeValue::Table(table) = value.get_ref() else {
+            let what = format!("`{path}` is a table");
+            reader.problems.push(Problem::new(value.span(), what));
+            continue;
+        };
+        let mut settings = D::default();
+        reader.table(&mut settings, sections, &path, "", table);
+        read.insert(name.get_ref().to_string(), settings);
+    }
+    read
 }
 
 /// The TLS of a channel, where its settings say something of it.
@@ -282,6 +306,12 @@ impl Config {
         files
     }
 
+    /// Returns the refusals by the quotas of the running server, since they last changed; `None` without quotas.
+    pub fn refusals(&self) -> Option<Refusals> {
+        let throttle = self.lock().running.throttle.clone()?;
+        Some(throttle.current().refusals())
+    }
+
     /// Returns the configuration with all keys: those of the file, and the defaults of the others as comments.
     pub fn show(&self) -> String {
         page::show(&self.lock().read)
@@ -326,8 +356,8 @@ fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
         })
         .collect();
     let values = old.values.keys().chain(new.values.keys());
-    let channels = values.filter(|path| path.starts_with("channels."));
-    known.extend(channels.map(|path| (path.clone(), false)));
+    let named = values.filter(|path| path.starts_with("channels.") || path.starts_with("quotas."));
+    known.extend(named.map(|path| (path.clone(), path.starts_with("quotas."))));
     known.sort();
     known.dedup();
     known.retain(|(path, _)| old.value(path) != new.value(path));
@@ -340,6 +370,7 @@ impl Running {
         let is = |table: &str| path.starts_with(table);
         (is("authentication") && self.authentication.is_some() && parts.authentication.is_some())
             || (is("permissions") && self.permissions.is_some() && parts.permissions.is_some())
+            || (is("quotas") && self.throttle.is_some() && parts.throttle.is_some())
     }
 
     /// Replaces everything, or nothing. The error has the path of a table.
@@ -347,26 +378,40 @@ impl Running {
         let Parts {
             tls,
             mut authentication,
+            mut throttle,
             mut permissions,
         } = parts;
-        if let (Some(running), Some(new)) = (&self.authentication, &mut authentication) {
-            let prepared = running.prepare(new);
-            prepared.map_err(|status| ("authentication", status.message().to_owned()))?;
-        }
-        if let (Some(running), Some(new)) = (&self.permissions, &mut permissions) {
-            let prepared = running.prepare(new);
-            prepared.map_err(|status| ("permissions", status.message().to_owned()))?;
-        }
-        if let (Some(running), Some(new)) = (&self.authentication, authentication) {
-            running.replace(new);
-        }
-        if let (Some(running), Some(new)) = (&self.permissions, permissions) {
-            running.replace(new);
-        }
+        prepare("authentication", &self.authentication, &mut authentication)?;
+        prepare("quotas", &self.throttle, &mut throttle)?;
+        prepare("permissions", &self.permissions, &mut permissions)?;
+        replace(&self.authentication, authentication);
+        replace(&self.throttle, throttle);
+        replace(&self.permissions, permissions);
         if let (Some(running), Some(new)) = (&self.tls, tls) {
             running.replace(&new);
         }
         Ok(())
+    }
+}
+
+/// Makes a part ready to take over. The error has the path of its table.
+fn prepare<T: ServerInterceptor>(
+    path: &'static str,
+    running: &Option<Live<T>>,
+    new: &mut Option<T>,
+) -> Result<(), (&'static str, String)> {
+    match (running, new) {
+        (Some(running), Some(new)) => {
+            let prepared = running.prepare(new);
+            prepared.map_err(|status| (path, status.message().to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn replace<T: ServerInterceptor>(running: &Option<Live<T>>, new: Option<T>) {
+    if let (Some(running), Some(new)) = (running, new) {
+        running.replace(new);
     }
 }
 
@@ -450,13 +495,14 @@ impl State {
             places: &read.places,
             problems: Vec::new(),
         };
-        let parts = maker.parts(&read.settings);
+        let parts = maker.parts(&read.settings, &read.quotas);
         if !maker.problems.is_empty() {
             return Err(ConfigError::new(origin, &read.text, maker.problems));
         }
         let running = Running {
             tls: parts.tls,
             authentication: parts.authentication.map(Live::new),
+            throttle: parts.throttle.map(Live::new),
             permissions: parts.permissions.map(Live::new),
         };
         if let Some(tls) = &running.tls {
@@ -465,6 +511,9 @@ impl State {
         if let Some(authentication) = &running.authentication {
             let identify = Arc::new(authentication.clone());
             server = server.authenticated(identify, authentication.clone());
+        }
+        if let Some(throttle) = &running.throttle {
+            server = server.intercept(throttle.clone());
         }
         if let Some(permissions) = &running.permissions {
             server = server.intercept(permissions.clone());

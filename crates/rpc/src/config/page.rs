@@ -1,9 +1,8 @@
 //! The keys, for people and for editors.
 
 use super::Read;
-use super::channels;
 use super::keys::{Key, Section, Set, join};
-use super::settings;
+use super::{channels, quotas, settings};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -12,6 +11,9 @@ pub fn reference() -> String {
     let mut text = String::new();
     for section in settings::SECTIONS {
         tabulate(&mut text, section, section.path);
+    }
+    for section in quotas::SECTIONS {
+        tabulate(&mut text, section, "quotas.NAME");
     }
     for section in channels::SECTIONS {
         tabulate(&mut text, section, "channels.NAME");
@@ -59,23 +61,36 @@ pub fn schema() -> Value {
         }
         fill(place, section);
     }
-    let mut channel = object("");
-    for section in channels::SECTIONS {
-        fill(&mut channel, section);
-    }
-    let channels = json!({
-        "type": "object",
-        "description": "Channels to other servers by name.",
-        "additionalProperties": channel,
-    });
-    if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("channels".to_owned(), channels);
-    }
+    name(
+        &mut root,
+        "quotas",
+        "Calls that are let through, by name.",
+        quotas::SECTIONS,
+    );
+    name(
+        &mut root,
+        "channels",
+        "Channels to other servers by name.",
+        channels::SECTIONS,
+    );
     if let Some(root) = root.as_object_mut() {
         let draft = json!("https://json-schema.org/draft/2020-12/schema");
         root.insert("$schema".to_owned(), draft);
     }
     root
+}
+
+/// Adds a table of tables with names of the user's.
+fn name<D>(root: &mut Value, table: &str, description: &str, sections: &[Section<D>]) {
+    let mut each = object("");
+    for section in sections {
+        fill(&mut each, section);
+    }
+    root["properties"][table] = json!({
+        "type": "object",
+        "description": description,
+        "additionalProperties": each,
+    });
 }
 
 fn object(description: &str) -> Value {
@@ -129,6 +144,11 @@ pub(super) fn show(read: &Read) -> String {
     let mut text = String::new();
     for section in settings::SECTIONS {
         show_section(&mut text, read, section, section.path);
+    }
+    for name in read.quotas.keys() {
+        for section in quotas::SECTIONS {
+            show_section(&mut text, read, section, &format!("quotas.{name}"));
+        }
     }
     for name in read.channels.keys() {
         for section in channels::SECTIONS {

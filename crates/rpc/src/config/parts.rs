@@ -1,8 +1,10 @@
 //! Makes the parts of a server from settings. It reads the files that they name, and reports problems at the place of the key.
 
 use super::document::{Problem, Span};
+use super::quotas::{self, QuotaSettings};
 use super::settings::{Authenticated, Jwt, Permitted, Processes, Settings};
 use crate::identity::{self, Authentication, Certificates, JwtKeys, Permissions, Tokens};
+use crate::throttle::Throttle;
 use crate::{ClientCertificate, ServerTls};
 use std::collections::BTreeMap;
 use std::env;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Parts {
     pub(super) tls: Option<ServerTls>,
     pub(super) authentication: Option<Authentication>,
+    pub(super) throttle: Option<Throttle>,
     pub(super) permissions: Option<Permissions>,
 }
 
@@ -33,13 +36,18 @@ impl Maker<'_> {
             .ok()
     }
 
-    pub(super) fn parts(&mut self, settings: &Settings) -> Parts {
+    pub(super) fn parts(
+        &mut self,
+        settings: &Settings,
+        quotas: &BTreeMap<String, QuotaSettings>,
+    ) -> Parts {
         Parts {
             tls: self.tls(settings),
             authentication: settings
                 .authentication
                 .as_ref()
                 .map(|settings| self.authentication(settings)),
+            throttle: quotas::throttle(quotas, self),
             permissions: settings.permissions.as_ref().map(permissions),
         }
     }

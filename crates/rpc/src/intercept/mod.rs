@@ -34,7 +34,8 @@ pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = Result<Decision, Statu
 /// [`Context::get`]. [`after`](Self::after) runs when the call is over. Interceptors of the server come first, then those of the
 /// service, then those of the method, each level in the order in which they were added; afterwards in reverse order.
 ///
-/// All methods run on the thread that runs the handler, and must not block it.
+/// All methods run on the thread that runs the handler, in the model `ThreadPool` on the event loop of the connection, and must not
+/// block it.
 ///
 /// ```
 /// use dovetail::{CallEnd, CallHead, Code, Context, Decision, Server, ServerInterceptor, Status};

@@ -46,6 +46,7 @@ use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
+use crate::throttle::Throttle;
 use crate::tls::ServerTls;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
@@ -269,6 +270,12 @@ impl Server {
     /// [`authentication`](Self::authentication).
     pub fn permissions(self, permissions: Permissions) -> Self {
         self.intercept(permissions)
+    }
+
+    /// Refuses calls beyond quotas: an [interceptor](Self::intercept) around all calls, behind those that were added before. Behind
+    /// [`authentication`](Self::authentication) it tells callers apart by their identities.
+    pub fn throttle(self, throttle: Throttle) -> Self {
+        self.intercept(throttle)
     }
 
     /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.

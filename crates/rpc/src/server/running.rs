@@ -3,6 +3,8 @@
 use super::Shared;
 use super::account::Over;
 use super::counters::count;
+#[cfg(feature = "async")]
+use super::pool;
 use super::router::Route;
 use crate::buffers::Gathered;
 use crate::context::{CallInfo, Caller};
@@ -34,14 +36,38 @@ pub(super) struct RunningCall<'a> {
     finish: Option<Finish>,
 }
 
+/// The server, for a handler that runs in its pool; `None` for one that runs on the thread which starts the call. Interceptors
+/// decide on that thread in either case, so that refused calls take none of the pool.
+type Pool<'a> = Option<&'a Arc<Shared>>;
+
 impl Shared {
     /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
     pub(super) fn start(
         &self,
-        mut call: Box<Incoming>,
+        call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
     ) -> RunningCall<'_> {
+        self.start_on(None, call, caller, buffer)
+    }
+
+    /// Does the same with a handler that runs in the pool.
+    #[cfg(feature = "async")]
+    pub(super) fn start_in_pool(
+        self: &Arc<Self>,
+        call: Box<Incoming>,
+        caller: Arc<Caller>,
+    ) -> RunningCall<'_> {
+        self.start_on(Some(self), call, caller, Vec::new())
+    }
+
+    fn start_on<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        mut call: Box<Incoming>,
+        caller: Arc<Caller>,
+        buffer: Vec<u8>,
+    ) -> RunningCall<'a> {
         if let Err(over) = call.charge(&caller) {
             return self.refuse_for_memory(&call, over, buffer);
         }
@@ -54,7 +80,7 @@ impl Shared {
         };
         match found {
             Ok(found) if call.deadline.is_none_or(|deadline| deadline > clock::now()) => {
-                self.run(found, call, caller, buffer)
+                self.run(pool, found, call, caller, buffer)
             }
             Ok(_) => {
                 count(&self.counters.late_calls);
@@ -128,13 +154,14 @@ impl Shared {
         }
     }
 
-    fn run(
-        &self,
+    fn run<'a>(
+        &'a self,
+        pool: Pool<'a>,
         found: Found,
         call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
-    ) -> RunningCall<'_> {
+    ) -> RunningCall<'a> {
         count(&self.counters.calls);
         let reply = call.reply.clone();
         let method = match &found {
@@ -147,8 +174,8 @@ impl Shared {
             Found::Object(_, method) => self.router.around_object(method),
         };
         let started = catch_unwind(AssertUnwindSafe(|| match chain {
-            None => self.begin(found, call, None),
-            Some(chain) => self.intercepted(found, call, chain),
+            None => self.begin_on(pool, found, call, None),
+            Some(chain) => self.intercepted(pool, found, call, chain),
         }));
         let Begun {
             handler,
@@ -166,6 +193,61 @@ impl Shared {
             call,
             finish,
         }
+    }
+
+    /// Starts the handler, here or in the pool.
+    fn begin_on<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        found: Found,
+        call: Call,
+        finish: Option<Finish>,
+    ) -> Begun<'a> {
+        #[cfg(feature = "async")]
+        if let Some(shared) = pool {
+            return Begun::later(shared.clone().pooled(found, call, finish));
+        }
+        let _ = pool;
+        self.begin(found, call, finish)
+    }
+
+    /// The answer of a handler in the pool.
+    #[cfg(feature = "async")]
+    async fn pooled(self: Arc<Self>, found: Found, call: Call, finish: Option<Finish>) -> Reply {
+        let (shared, reply_to) = (self.clone(), call.reply_to().clone());
+        let mut handler = Box::pin(async move { shared.handled(found, call).await });
+        // A panic must not take the thread's answer with it.
+        let caught = poll_fn(move |context| {
+            let poll = AssertUnwindSafe(|| handler.as_mut().poll(context));
+            catch_unwind(poll).map_or(Poll::Ready(None), |poll| poll.map(Some))
+        });
+        let Some(reply) = pool::run(Box::pin(caught)).await else {
+            // The runtime is going down, and nobody is there to be answered.
+            return Reply::new(Vec::new());
+        };
+        match (reply, finish) {
+            (Some(reply), finish) => {
+                finish.into_iter().for_each(|finish| finish.done(&reply));
+                reply
+            }
+            (None, finish) => {
+                count(&self.counters.panics);
+                finish.iter().for_each(|finish| finish.fail(&panicked()));
+                Reply::new(refusal(&reply_to, &panicked(), Vec::new()))
+            }
+        }
+    }
+
+    /// The answer of a handler that is started where this is polled.
+    async fn handled(&self, found: Found, call: Call) -> Reply {
+        let Begun {
+            mut handler, call, ..
+        } = self.begin(found, call, None);
+        poll_fn(|context| match &call {
+            Some(call) => call.enter(|| handler.as_mut().poll(context)),
+            None => handler.as_mut().poll(context),
+        })
+        .await
     }
 
     /// Starts the handler.
@@ -200,16 +282,20 @@ impl Shared {
 
     /// Has interceptors decide about a call.
     #[cold]
-    fn intercepted(&self, found: Found, call: Call, chain: Arc<Chain>) -> Begun<'_> {
+    fn intercepted<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        found: Found,
+        call: Call,
+        chain: Arc<Chain>,
+    ) -> Begun<'a> {
         let service = found.descriptor();
         match Admission::new(call, service, chain).proceed() {
-            Step::Done(Admitted::Call(call, finish)) => self.begin(found, call, Some(finish)),
+            Step::Done(Admitted::Call(call, finish)) => {
+                self.begin_on(pool, found, call, Some(finish))
+            }
             Step::Done(Admitted::Reply(reply)) => Begun::answered(reply),
-            Step::Wait(admission) => Begun {
-                handler: Box::pin(self.intercepted_later(found, admission)),
-                call: None,
-                finish: None,
-            },
+            Step::Wait(admission) => Begun::later(self.intercepted_later(pool, found, admission)),
         }
     }
 
@@ -233,19 +319,17 @@ impl Shared {
         handler.await
     }
 
-    async fn intercepted_later(&self, found: Found, admission: Admission) -> Reply {
+    async fn intercepted_later(&self, pool: Pool<'_>, found: Found, admission: Admission) -> Reply {
         let (call, finish) = match admission.wait().await {
             Admitted::Call(call, finish) => (call, finish),
             Admitted::Reply(reply) => return reply,
         };
-        let Begun {
-            mut handler, call, ..
-        } = self.begin(found, call, None);
-        let reply = poll_fn(|context| match &call {
-            Some(call) => call.enter(|| handler.as_mut().poll(context)),
-            None => handler.as_mut().poll(context),
-        })
-        .await;
+        #[cfg(feature = "async")]
+        if let Some(shared) = pool {
+            return shared.clone().pooled(found, call, Some(finish)).await;
+        }
+        let _ = pool;
+        let reply = self.handled(found, call).await;
         finish.done(&reply);
         reply
     }
@@ -289,11 +373,16 @@ struct Begun<'a> {
     finish: Option<Finish>,
 }
 
-impl Begun<'_> {
+impl<'a> Begun<'a> {
     /// A call that needs no handler.
     fn answered(reply: Reply) -> Self {
+        Self::later(ready(reply))
+    }
+
+    /// A call whose handler starts later, or elsewhere.
+    fn later(reply: impl Future<Output = Reply> + Send + 'a) -> Self {
         Begun {
-            handler: Box::pin(ready(reply)),
+            handler: Box::pin(reply),
             call: None,
             finish: None,
         }

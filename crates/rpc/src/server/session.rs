@@ -10,6 +10,8 @@ use super::pace::{Pace, Parts};
 use super::pool;
 use super::running::{RunningCall, crowded};
 use super::{LINGER, MOST_REFUSED, REFUSES, Shared};
+#[cfg(feature = "async")]
+use crate::Method;
 use crate::buffers::{self, Gathered};
 use crate::cancellation::Cancellation;
 #[cfg(feature = "async")]
@@ -19,8 +21,6 @@ use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming, ReplyTo};
 use crate::link::{Flush, Link};
 use crate::{Code, Status, web};
-#[cfg(feature = "async")]
-use crate::{Method, Reply};
 use bytes::BytesMut;
 #[cfg(feature = "async")]
 use dovetail_wire::{Encoding, Kind};
@@ -322,16 +322,10 @@ impl<'a> Session<'a> {
         let cancellation = Arc::<Cancellation>::default();
         call.cancellation = Some(cancellation.clone());
         let gone = CancelsWhenDropped(cancellation);
-        let reply = Box::pin(async move {
-            let mut running = shared.start(call, caller, Vec::new());
-            // Its caller may have gone when it is done.
-            poll_fn(|context| running.poll_reply(context)).await
-        });
         async move {
-            let reply = pool::run(reply).await;
+            let answer = shared.start_in_pool(call, caller).await;
             drop(gone);
-            // There is none when the runtime is going down, and nobody is there to be answered.
-            reply.map(Reply::sent).unwrap_or_default()
+            answer
         }
     }
 

@@ -156,7 +156,7 @@ async fn ended(running: Running) -> bool {
     ended.expect("no panic")
 }
 
-async fn until_async(what: &'static str, condition: impl Fn() -> bool + Send + 'static) {
+pub(crate) async fn until_async(what: &'static str, condition: impl Fn() -> bool + Send + 'static) {
     let waited = tokio::task::spawn_blocking(move || until(what, condition)).await;
     waited.expect("no panic");
 }

@@ -5,6 +5,7 @@ use crate::identity::method;
 use crate::interceptors::{Orders, seen};
 use dovetail::config::{Config, Reloaded, reference, schema};
 use dovetail::identity::Tokens;
+use dovetail::throttle::Reason;
 use dovetail::{CallEnd, Context, Receiver, Running, Server, ServerInterceptor, Status, blocking};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Cases, TestRunner};
@@ -220,6 +221,24 @@ const WRONG: &[(&str, &str, &[Found])] = &[
         ],
     ),
     (
+        "\"1000/s\"",
+        "\"fast\"",
+        &[(67, 8, "`fast` is no rate: `100/s`")],
+    ),
+    (
+        "\"4..200\"",
+        "\"200..4\"",
+        &[(60, 12, "`200..4` is no range of limits")],
+    ),
+    (
+        "adaptive = \"4..200\"\n",
+        "",
+        &[
+            (59, 1, "the quota `all` limits nothing"),
+            (60, 9, "a queue is for `in-flight` or `adaptive`"),
+        ],
+    ),
+    (
         "connections = 1_000\n",
         "connections = 1_000\nconnections = 2\n",
         &[(15, 1, "duplicate key")],
@@ -356,11 +375,28 @@ fn a_reload_changes_everything_or_nothing() {
     assert_eq!(reloaded.changed, keys(&["permissions.roles"]));
     assert_eq!(reloaded.restart, keys(&["server.model"]));
     assert_eq!(place(&running, "eve"), "eve");
+    // A quota of nothing refuses, and counts.
+    let strict = changed.replace("rate = \"1000/s\"", "message = 1");
+    folder.write("shop.toml", &strict.replace("burst = 100\n", ""));
+    let reloaded = config.reload().unwrap();
+    let quotas = ["burst", "message", "rate"].map(|key| format!("quotas.orders.{key}"));
+    assert_eq!(
+        (reloaded.changed, reloaded.restart),
+        (quotas.to_vec(), vec![])
+    );
+    assert!(place(&running, "eve").starts_with("RESOURCE_EXHAUSTED"));
+    assert_eq!(config.refusals().unwrap().of(Reason::Message), 1);
     // Without the table the permissions stay, until a restart.
     let (before, _) = changed.split_once("[permissions]").unwrap();
-    folder.write("shop.toml", before);
+    let (_, quotas) = changed.split_once("[quotas.all]").unwrap();
+    folder.write("shop.toml", &format!("{before}[quotas.all]{quotas}"));
     let reloaded = config.reload().unwrap();
-    assert_eq!(reloaded.changed, keys(&[]));
+    assert!(
+        reloaded
+            .changed
+            .iter()
+            .all(|key| key.starts_with("quotas."))
+    );
     assert!(
         reloaded.restart.contains(&"permissions.roles".to_owned()),
         "{reloaded:?}"

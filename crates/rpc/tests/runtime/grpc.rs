@@ -401,6 +401,7 @@ fn a_declared_exception_is_a_detail() {
             message: None,
             details: answer.details.as_deref(),
             execution: None,
+            pushback: None,
         };
         let failure = trailers.read().unwrap().unwrap_err();
         let detail = &failure.details[0];

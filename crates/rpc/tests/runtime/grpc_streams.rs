@@ -127,6 +127,7 @@ fn an_exception_of_a_stream_is_a_detail_behind_its_items() {
             message: None,
             details: answer.details.as_deref(),
             execution: None,
+            pushback: None,
         };
         let failure = trailers.read().unwrap().unwrap_err();
         let detail = &failure.details[0];

@@ -7,20 +7,20 @@ use dovetail::{
 };
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Asked {
+pub(crate) struct Asked {
     service: String,
 }
 
 message!(Asked { 1 service: String, });
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Said {
+pub(crate) struct Said {
     status: i32,
 }
 
 message!(Said { 1 status: i32, });
 
-descriptor!(static HEALTH = "Health" in "grpc.health.v1" {
+descriptor!(pub(crate) static HEALTH = "Health" in "grpc.health.v1" {
     Check(1 request: Asked) -> Said [messages];
     Watch(1 request: Asked) -> (), stream<Said> [messages];
 });

@@ -82,6 +82,7 @@ mod reflection;
 mod restarts;
 mod spelling;
 mod streams;
+mod throttle;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(feature = "testing")]

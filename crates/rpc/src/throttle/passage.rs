@@ -1,0 +1,105 @@
+//! The way of a call through the rules for its method.
+
+use super::Criticality;
+use super::gate::{Gate, Permit, Refused, Way};
+use super::line::Waiting;
+use super::rule::Rule;
+#[cfg(not(feature = "async"))]
+use crate::block_on::block_on_until;
+use crate::{CallHead, Status};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How far a call has come, with its places on the way.
+pub(super) struct Passage {
+    rules: Arc<[Arc<Rule>]>,
+    next: usize,
+    permits: Vec<Permit>,
+    waiting: Option<(Arc<Gate>, Waiting)>,
+}
+
+/// A passage in the context of its call.
+pub(super) struct Held(Mutex<Option<Passage>>);
+
+impl Held {
+    pub(super) fn take_from(held: Option<&Held>) -> Option<Passage> {
+        let mut passage = held?.0.lock().unwrap_or_else(PoisonError::into_inner);
+        passage.take()
+    }
+}
+
+impl Passage {
+    pub(super) fn new(rules: Arc<[Arc<Rule>]>) -> Self {
+        Passage {
+            rules,
+            next: 0,
+            permits: Vec::new(),
+            waiting: None,
+        }
+    }
+
+    /// Keeps it with its call, if there is something to keep.
+    pub(super) fn keep(self, call: &mut CallHead<'_>) {
+        if !self.permits.is_empty() || self.waiting.is_some() {
+            call.insert(Held(Mutex::new(Some(self))));
+        }
+    }
+
+    /// Goes on as far as there is no queue. True at the end of the way.
+    pub(super) fn proceed(
+        &mut self,
+        call: &CallHead<'_>,
+        criticality: Criticality,
+    ) -> Result<bool, Status> {
+        while let Some(rule) = self.rules.get(self.next) {
+            rule.check_size(call.size())?;
+            let gate = rule.gate(call);
+            let way = gate.pass(call.size(), criticality);
+            match way.map_err(|refused| rule.refuse(&gate, &refused))? {
+                Way::Open(permit) => self.permits.extend(permit),
+                Way::Wait(waiting) => {
+                    self.waiting = Some((gate, waiting));
+                    return Ok(false);
+                }
+            }
+            self.next += 1;
+        }
+        Ok(true)
+    }
+
+    /// Goes on to the end.
+    pub(super) async fn wait(
+        &mut self,
+        call: &CallHead<'_>,
+        criticality: Criticality,
+    ) -> Result<(), Status> {
+        while let Some((gate, waiting)) = self.waiting.take() {
+            let turn = in_time(waiting).await.map_err(Refused::from);
+            if let Some(rule) = self.rules.get(self.next) {
+                turn.map_err(|refused| rule.refuse(&gate, &refused))?;
+            }
+            self.permits.push(gate.permit());
+            self.next += 1;
+            self.proceed(call, criticality)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "async")]
+async fn in_time(mut waiting: Waiting) -> Result<(), super::Reason> {
+    let until = waiting.until().into();
+    match tokio::time::timeout_at(until, &mut waiting).await {
+        Ok(turn) => turn,
+        Err(_) => waiting.give_up(),
+    }
+}
+
+/// Without a runtime each handler has a thread of its own, which may block.
+#[cfg(not(feature = "async"))]
+async fn in_time(mut waiting: Waiting) -> Result<(), super::Reason> {
+    let until = waiting.until();
+    match block_on_until(&mut waiting, until) {
+        Some(turn) => turn,
+        None => waiting.give_up(),
+    }
+}
