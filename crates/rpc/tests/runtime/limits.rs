@@ -2,7 +2,8 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Code, Counters, Execution, ServerLimits, Status};
+use dovetail::throttle::{Quota, Reason, Throttle};
+use dovetail::{Code, Counters, Execution, Server, ServerLimits, Status};
 use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(60);
@@ -220,6 +221,43 @@ fn what_a_client_refuses_by_itself() {
     assert_eq!(echo(&channel), Ok("hello".to_owned()));
     drop(channel);
     assert!(running.shutdown(LONG));
+}
+
+/// Calls wait for their turn, with a runtime and without one.
+#[test]
+fn a_queue_has_room_and_an_end() {
+    for (model, longest, waits) in MODELS
+        .iter()
+        .flat_map(|model| [(*model, LONG, true), (*model, SHORT, false)])
+    {
+        let probe = Probe::default();
+        let quota = Quota::new().in_flight(1).queue(1, longest);
+        let throttle = Throttle::new().at("Probe/wait", quota);
+        let refusals = throttle.refusals();
+        let server = Server::new().service(probe.clone()).throttle(throttle);
+        let running = listen(server.model(model)).start().unwrap();
+        // Calls that are refused are not tried again: they have no time.
+        let channel = || {
+            let builder = Channel::builder(&address(&running)).unwrap();
+            builder
+                .timeout(if waits { LONG } else { SHORT * 10 })
+                .build()
+        };
+        let first = channel();
+        let first = std::thread::spawn(move || wait(&first, 1));
+        until("one runs", || probe.started() == 1);
+        let second = channel();
+        let second = std::thread::spawn(move || wait(&second, 1));
+        if !waits {
+            until("a refusal", || refusals.of(Reason::QueueTime) > 0);
+        }
+        settle();
+        probe.open(1);
+        assert_eq!(first.join().unwrap(), Ok(1), "{model:?}");
+        // It has waited for its turn, or come again.
+        assert_eq!(second.join().unwrap(), Ok(1), "{model:?}");
+        assert!(running.shutdown(LONG));
+    }
 }
 
 fn echo(channel: &Channel) -> Result<String, Status> {

@@ -82,6 +82,7 @@ mod reflection;
 mod restarts;
 mod spelling;
 mod streams;
+#[cfg(all(feature = "grpc", feature = "macros"))]
 mod throttle;
 #[cfg(feature = "tls")]
 mod tls;
