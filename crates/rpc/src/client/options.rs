@@ -42,6 +42,8 @@ pub(crate) struct Options {
     /// Nobody on the way can read what is sent, also without TLS.
     pub(crate) private: bool,
     pub(crate) backoff: Backoff,
+    /// How often a call is tried again when its server says so.
+    pub(crate) pushbacks: u32,
     pub(crate) headers: Headers,
     pub(crate) interceptors: ClientInterceptors,
     /// What structs are sent as over msgpack-rpc.
@@ -117,6 +119,7 @@ impl Default for Options {
             security: Security::Plain,
             private: false,
             backoff: Backoff::default(),
+            pushbacks: 4,
             headers: Headers::new(),
             interceptors: ClientInterceptors::default(),
             recycled: Arc::default(),
@@ -337,6 +340,14 @@ macro_rules! settings {
         /// never reached its server does not wait. Default 2 s, and no longer than the call may take; 0 fails at once.
         pub fn connect_wait(mut self, wait: std::time::Duration) -> Self {
             self.options.connect_wait = wait;
+            self
+        }
+
+        /// How often a call is sent again that a server has refused with the time after which to try again, as
+        /// [`Status::retry_after`](crate::Status::retry_after) has it, and that has not run. It waits so long before. 0 gives the refusal
+        /// to the caller. Default 4, as long as the call has time.
+        pub fn pushbacks(mut self, attempts: u32) -> Self {
+            self.options.pushbacks = attempts;
             self
         }
 

@@ -21,9 +21,6 @@ pub(super) struct Retries<'a> {
     pushed_back: (u32, Duration),
 }
 
-/// Attempts after servers have said when to try again.
-const MOST_PUSHED_BACK: u32 = 4;
-
 impl<'a> Retries<'a> {
     pub(super) fn new(options: &'a Options, idempotent: bool) -> Self {
         Retries {
@@ -77,7 +74,7 @@ impl<'a> Retries<'a> {
         let (before, waited) = self.pushed_back;
         let waited = waited.saturating_add(after);
         self.pushed_back = (before + 1, waited);
-        (before < MOST_PUSHED_BACK && waited < self.options.timeout).then_some(after)
+        (before < self.options.pushbacks && waited < self.options.timeout).then_some(after)
     }
 
     /// A server that goes down refuses a call, and perhaps again where the next connection was in its queue. The first

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// A queue that has not been empty for this long does not empty (RFC 8289, section 4.3, has the same interval).
+/// A queue in which every call of this time has waited too long does not empty (RFC 8289, section 4.3, has the same interval).
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Lets so many calls run at a time, and so many wait.
@@ -25,8 +25,13 @@ struct State {
     running: usize,
     /// Those that wait, by how critical they are, each the longest first.
     waiting: [VecDeque<Arc<Waiter>>; Criticality::COUNT],
-    /// When nobody waited last.
-    empty: Instant,
+    /// The shortest wait of the calls whose turn has come in this interval.
+    least: Option<Duration>,
+    /// A call of this interval was refused because it had waited too long.
+    late: bool,
+    ends: Instant,
+    /// All calls of the interval before have waited too long.
+    stands: bool,
 }
 
 /// The way of a call through a line.
@@ -47,7 +52,10 @@ impl Line {
                 adaptive: quota.adaptive.map(|bounds| Adaptive::new(bounds, now)),
                 running: 0,
                 waiting: Default::default(),
-                empty: now,
+                least: None,
+                late: false,
+                ends: now + INTERVAL,
+                stands: false,
             }),
         }
     }
@@ -72,12 +80,11 @@ impl Line {
         let mut state = self.lock();
         if state.is_empty() && state.running < self.limit_of(&state) {
             state.running += 1;
+            state.least = Some(Duration::ZERO);
             return Entry::Runs;
         }
         let now = clock::now();
-        if state.is_empty() {
-            state.empty = now;
-        }
+        state.look(self.queue.target, now);
         let displaced = match state.len() < self.queue.length {
             true => None,
             false => match state.displace(criticality) {
@@ -89,7 +96,7 @@ impl Line {
         if let Some(queue) = state.waiting.get_mut(criticality as usize) {
             queue.push_back(waiter.clone());
         }
-        let patience = self.patience(&state, now);
+        let patience = self.patience(&state);
         drop(state);
         if let Some(waker) = displaced.and_then(|waiter| waiter.end(Turn::Over(Reason::InFlight))) {
             waker.wake();
@@ -102,9 +109,8 @@ impl Line {
     }
 
     /// Returns how long a call may wait.
-    fn patience(&self, state: &State, now: Instant) -> Duration {
-        let stands = now.saturating_duration_since(state.empty) > INTERVAL;
-        match stands {
+    fn patience(&self, state: &State) -> Duration {
+        match state.stands {
             true => self.queue.target.min(self.queue.longest),
             false => self.queue.longest,
         }
@@ -130,13 +136,18 @@ impl Line {
     /// Lets those run whose turn has come. Returns the wakers to run after the lock is released.
     fn admit(&self, state: &mut State, now: Instant) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        let patience = self.patience(state, now);
+        state.look(self.queue.target, now);
+        let patience = self.patience(state);
         while state.running < self.limit_of(state)
             && let Some(waiter) = state.next()
         {
             let waited = now.saturating_duration_since(waiter.since);
+            state.least = Some(state.least.map_or(waited, |least| least.min(waited)));
             let turn = match waited > patience {
-                true => Turn::Over(Reason::QueueTime),
+                true => {
+                    state.late = true;
+                    Turn::Over(Reason::QueueTime)
+                }
                 false => {
                     state.running += 1;
                     Turn::Come
@@ -144,14 +155,22 @@ impl Line {
             };
             wakers.extend(waiter.end(turn));
         }
-        if state.is_empty() {
-            state.empty = now;
-        }
         wakers
     }
 }
 
 impl State {
+    /// Looks at the waits of an interval when it is over.
+    fn look(&mut self, target: Duration, now: Instant) {
+        if now >= self.ends {
+            let slow = self.least.take().is_some_and(|least| least > target / 2);
+            // Once late calls are gone, a queue may be empty for a moment, and is full again in the next.
+            self.stands = slow || (self.stands && self.late);
+            self.late = false;
+            self.ends = now + INTERVAL;
+        }
+    }
+
     fn len(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }
@@ -232,6 +251,7 @@ impl Waiting {
 
     fn leave_queue(&self) {
         let mut state = self.line.lock();
+        state.late = true;
         for queue in &mut state.waiting {
             queue.retain(|waiter| !Arc::ptr_eq(waiter, &self.waiter));
         }
@@ -362,16 +382,24 @@ mod tests {
 
     #[test]
     fn a_queue_that_stands_is_cut_short() {
-        let line = line(
-            Quota::new()
-                .in_flight(1)
-                .queue(10, LONG)
-                .queue_target(Duration::ZERO),
-        );
-        assert!(matches!(line.enter(Criticality::Normal), Entry::Runs));
-        let first = waits(&line, Criticality::Normal).unwrap();
-        line.lock().empty -= INTERVAL * 2;
-        let second = waits(&line, Criticality::Normal).unwrap();
-        assert!(second.until() + INTERVAL < first.until());
+        let target = Duration::from_millis(20);
+        let quota = Quota::new().in_flight(1).queue(10, LONG);
+        let line = line(quota.queue_target(target));
+        // The shortest wait of an interval, and whether calls may wait long in the next.
+        for (least, late, long) in [
+            (Some(Duration::ZERO), true, true),
+            (Some(target), false, false),
+            (Some(target / 2), false, true),
+            (Some(target), true, false),
+            (Some(Duration::ZERO), true, false),
+            (None, false, true),
+        ] {
+            let mut state = line.lock();
+            (state.least, state.late) = (least, late);
+            let now = state.ends;
+            state.look(target, now);
+            let longest = if long { LONG } else { target };
+            assert_eq!(line.patience(&state), longest, "{least:?}");
+        }
     }
 }

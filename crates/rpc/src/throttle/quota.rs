@@ -2,7 +2,7 @@ use super::adaptive::Bounds;
 use super::bucket::Rate;
 use std::time::Duration;
 
-/// How long calls may wait, once calls have waited for a while without a break.
+/// How long calls may wait in a queue that does not empty.
 const TARGET: Duration = Duration::from_millis(5);
 
 /// Bytes of a token in the buckets for bytes: buckets count in 32 bits, and nanoseconds.
@@ -105,8 +105,8 @@ impl Quota {
 
     /// Lets so many further calls wait for their turn, each at most so long. Default: none waits.
     ///
-    /// Once calls have waited for 100 ms without a break, none may wait longer than the [target](Self::queue_target): a queue that
-    /// does not empty makes answers late, and no more calls get through (the idea of `CoDel`, RFC 8289).
+    /// Once every call of 100 ms has waited for half of the [target](Self::queue_target), none may wait longer than the target: a queue
+    /// that does not empty makes answers late, and no more calls get through (the idea of `CoDel`, RFC 8289).
     #[must_use]
     pub fn queue(mut self, calls: usize, longest: Duration) -> Self {
         self.queue.length = calls;

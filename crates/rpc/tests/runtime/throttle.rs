@@ -6,8 +6,8 @@ use crate::health::{Asked, HEALTH, Said};
 use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
 use dovetail::throttle::{Criticality, Quota, Reason, Throttle};
 use dovetail::{
-    CallHead, Channel, Code, Decision, Execution, Method, Model, Server, ServerInterceptor, Status,
-    blocking,
+    CallHead, Channel, ChannelBuilder, Code, Decision, Execution, Method, Model, Server,
+    ServerInterceptor, Status, blocking,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,10 +21,13 @@ fn method(name: &str) -> &'static Method {
     methods.find(|(_, known)| known.name == name).unwrap().1
 }
 
-/// A channel whose calls are not tried again.
-fn channel(address: &str, wire: &str) -> Channel {
+fn builder(address: &str, wire: &str) -> ChannelBuilder {
     let builder = Channel::builder(address).unwrap().timeout(LONG);
-    builder.wire(wire.parse().unwrap()).build()
+    builder.wire(wire.parse().unwrap())
+}
+
+fn channel(address: &str, wire: &str) -> Channel {
+    builder(address, wire).build()
 }
 
 async fn place(channel: &Channel, item: &str) -> Result<String, Status> {
@@ -106,8 +109,7 @@ async fn callers_are_told_why_and_when_to_come_again() {
                 assert!(place(&channel(&address, "dovetail"), item).await.is_ok());
             }
             for (count, wire) in wires(*model).enumerate() {
-                // None of these is tried again: the call has no time.
-                let channel = channel(&address, wire).with_timeout(Duration::from_millis(40));
+                let channel = builder(&address, wire).pushbacks(0).build();
                 let what = format!("{model:?} {wire} {reason}");
                 let mut answer = place(&channel, item).await;
                 if *reason == Reason::Bytes && answer.is_ok() {
@@ -280,9 +282,10 @@ async fn callers_do_not_take_from_each_other() {
         let address = running.addresses()[0].to_string();
         let of = |number: usize| {
             let bearer = format!("Bearer secret-{number}-of-a-caller");
-            channel(&address, wire).with_header("authorization", bearer.into_bytes())
+            let channel = builder(&address, wire).pushbacks(0).build();
+            channel.with_header("authorization", bearer.into_bytes())
         };
-        let greedy = of(0).with_timeout(SECOND);
+        let greedy = of(0);
         let mut refused = 0;
         for _ in 0..100 {
             refused += usize::from(place(&greedy, "lamp").await.is_err());

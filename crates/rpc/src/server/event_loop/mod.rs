@@ -6,6 +6,8 @@ mod entrance;
 mod flight;
 #[cfg(feature = "grpc")]
 mod http2;
+#[cfg(target_os = "linux")]
+mod slice;
 mod spares;
 mod spread;
 
@@ -114,10 +116,15 @@ fn start_loop(
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<Loop> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime
         .enable_all()
-        .max_blocking_threads(pool.unwrap_or(512))
-        .build()?;
+        .max_blocking_threads(pool.unwrap_or(512));
+    #[cfg(target_os = "linux")]
+    if pool.is_some() {
+        runtime.on_thread_start(slice::restore);
+    }
+    let runtime = runtime.build()?;
     // The first loop's, where there are several.
     let _ = shared.runtime.set(runtime.handle().clone());
     let mut sockets = Vec::new();
@@ -139,6 +146,10 @@ fn start_loop(
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
+            #[cfg(target_os = "linux")]
+            if site.pooled {
+                slice::shorten();
+            }
             LocalSet::new().block_on(&runtime, async move {
                 for (socket, open, accepts, door) in sockets {
                     let site = site.clone();
