@@ -80,7 +80,7 @@ service Bench {
   /** Returns what it gets, made anew from the application's own types. */
   list<Sample> echo_samples(1: list<Sample> samples)
 
-  /** Returns so many rows, after so many milliseconds. */
+  /** Returns so many rows, after so many milliseconds; after a negative number, of computing. */
   list<Row> db_work(1: i32 rows, 2: i32 wait_ms)
 
   /** Returns what it gets. */

@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Seconds of each step of a profile.
     #[arg(long)]
     step: Option<f64>,
+    /// Measure nothing but servers that get more calls than they can do, for so many seconds at each load.
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full"])]
+    overload: Option<u64>,
     #[command(flatten)]
     apart: Apart,
 }
@@ -141,6 +144,10 @@ impl Options {
         }
         let numbers = [
             ("--timeout", self.timeout.map(|seconds| seconds.to_string())),
+            (
+                "--overload",
+                self.overload.map(|seconds| seconds.to_string()),
+            ),
             ("--step", self.step.map(|seconds| seconds.to_string())),
         ];
         for (option, number) in numbers {

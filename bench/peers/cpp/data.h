@@ -253,6 +253,17 @@ Data<Types>& data() {
 inline int32_t answer(int32_t question) { return static_cast<int32_t>(static_cast<uint32_t>(question) + 41); }
 
 // The application behind a server that calls it with plain records, on a thread that may block.
+// Uses so much time of the processor on this thread.
+inline void compute(std::chrono::nanoseconds time) {
+  auto used = [] {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  for (auto begin = used(); used() - begin < time;) {
+  }
+}
+
 template <class Types>
 struct Handler : Types::Service {
   int32_t get_answer(int32_t question) override { return answer(question); }
@@ -264,6 +275,7 @@ struct Handler : Types::Service {
   }
   void db_work(std::vector<typename Types::Row>& result, int32_t rows, int32_t wait_ms) override {
     if (wait_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+    if (wait_ms < 0) compute(std::chrono::milliseconds(-wait_ms));
     result = data<Types>().rows(rows);
   }
   void process(typename Types::Message& result, const typename Types::Message& message) override { result = message; }

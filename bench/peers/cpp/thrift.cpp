@@ -1,4 +1,6 @@
 // Apache Thrift with code generated for one protocol and transport, which is the fastest that it can generate.
+#include <thrift/concurrency/ThreadFactory.h>
+#include <thrift/concurrency/ThreadManager.h>
 #include <thrift/config.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/protocol/TCompactProtocol.h>
@@ -71,6 +73,23 @@ Address serve_nonblocking(const Address& address) {
   return {address.host, static_cast<uint16_t>(server->getListenPort())};
 }
 
+// Calls wait for one of four threads. Beyond eight calls the server closes the connection of the one that has waited longest: it has no
+// answer for those that it does not take.
+Address serve_overload(const Address& address) {
+  using Protocol = TBinaryProtocolT<TMemoryBuffer>;
+  using ProtocolFactory = TBinaryProtocolFactoryT<TMemoryBuffer>;
+  auto threads = apache::thrift::concurrency::ThreadManager::newSimpleThreadManager(4);
+  threads->threadFactory(std::make_shared<apache::thrift::concurrency::ThreadFactory>());
+  threads->start();
+  auto server = std::make_shared<TNonblockingServer>(
+      std::make_shared<Processor<Protocol>>(std::make_shared<Handler<Types>>()), std::make_shared<ProtocolFactory>(),
+      std::make_shared<TNonblockingServerSocket>(address.host, address.port), threads);
+  server->setMaxActiveProcessors(8);
+  server->setOverloadAction(apache::thrift::server::T_OVERLOAD_DRAIN_TASK_QUEUE);
+  start(server);
+  return {address.host, static_cast<uint16_t>(server->getListenPort())};
+}
+
 Connection connect_framed(const Address& address) {
   using Protocol = TBinaryProtocolT<TFramedTransport>;
   return connect<Types, Client<Protocol>, Protocol, TFramedTransport>(
@@ -92,5 +111,9 @@ int main(int argc, char** argv) {
                      "binary protocol, code generated with templates and moveable_types, TFramedTransport, "
                      "TNonblockingServer whose " + std::to_string(kLoops) + " IO threads run the handlers",
                      false, serve_nonblocking, connect_framed});
+  systems.push_back({"thrift-cpp-overload",
+                     "binary protocol, TFramedTransport, TNonblockingServer with 4 threads, at most 8 calls, "
+                     "T_OVERLOAD_DRAIN_TASK_QUEUE",
+                     false, serve_overload, connect_framed});
   return run(argc, argv, PACKAGE_VERSION, systems);
 }

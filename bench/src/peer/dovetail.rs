@@ -8,6 +8,7 @@ use crate::harness::{
     callers::{self, Runner},
     workload,
 };
+use dovetail::throttle::{Quota, Throttle};
 use dovetail::transport::Polling;
 use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
 use std::collections::HashMap;
@@ -20,6 +21,8 @@ pub(super) struct Dovetail {
     pub(super) driver: Driver,
     pub(super) polling: Polling,
     pub(super) medium: Medium,
+    /// Refuses what it cannot do.
+    pub(super) throttles: bool,
 }
 
 /// What client and server have between them.
@@ -50,9 +53,14 @@ impl System for Dovetail {
             (None, Medium::Tcp | Medium::Local) => "127.0.0.1:0".to_owned(),
             (None, _) => format!("unix:{}", super::free_socket().display()),
         };
-        let running = Server::new()
-            .service(BenchServer::new(Handler::new()))
+        let server = Server::new().service(BenchServer::new(Handler::new()));
+        let server = match self.throttles {
+            true => server.throttle(Throttle::new().all(Quota::new().adaptive(2, 200))),
+            false => server,
+        };
+        let running = server
             .model(match self.driver {
+                _ if self.throttles => Model::ThreadPool(64),
                 Driver::Threads => Model::ThreadPerConnection,
                 Driver::Loops | Driver::Tasks => Model::EventLoops(None),
             })
@@ -133,6 +141,9 @@ impl Bench for Handler {
     async fn db_work(&self, _: Context, rows: i32, wait_ms: i32) -> Result<Vec<Row>, Status> {
         if let wait @ 1.. = wait_ms {
             pause(Duration::from_millis(wait.unsigned_abs().into())).await;
+        }
+        if let ms @ ..0 = wait_ms {
+            workload::compute(Duration::from_millis(ms.unsigned_abs().into()));
         }
         let count = usize::try_from(rows).unwrap_or(0);
         Ok(self.rows.iter().take(count).cloned().collect())

@@ -110,6 +110,14 @@ fn entries() -> Vec<Entry> {
             thrift("grpc", Driver::Tasks),
         ),
         entry(
+            "dovetail-overload",
+            "every wire; a pool of 64 threads; a quota that adapts between 2 and 200 calls",
+            Box::new(Dovetail {
+                throttles: true,
+                ..OWN
+            }),
+        ),
+        entry(
             "dovetail-unix",
             "Dovetail's own wire over a Unix socket; event loops; blocking client",
             Box::new(UNIX),
@@ -159,6 +167,7 @@ const THRIFT: Dovetail = Dovetail {
     driver: Driver::Loops,
     polling: Polling::Adaptive,
     medium: dovetail::Medium::Tcp,
+    throttles: false,
 };
 
 const OWN: Dovetail = Dovetail {

@@ -7,6 +7,7 @@ mod lines;
 pub(crate) mod local;
 pub(crate) mod machine;
 mod measure;
+mod overload;
 mod plan;
 pub(crate) mod process;
 mod profile;
@@ -49,6 +50,9 @@ pub(crate) struct Options {
     /// Seconds of each step of a profile.
     #[arg(long, default_value_t = 2.0)]
     step: f64,
+    /// Measure nothing but servers that get more calls than they can do, for so many seconds at each load.
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full", "from"])]
+    overload: Option<f64>,
     /// All cases; otherwise a cut of less than three minutes.
     #[arg(long)]
     full: bool,
@@ -88,6 +92,9 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 
 /// Whether all targets are met.
 fn work(options: &Options) -> Result<bool> {
+    if let Some(seconds) = options.overload {
+        return overload::run(options, seconds).map(|()| true);
+    }
     // What cannot be read is told before the long part.
     let old = options.compare.as_deref().map(Report::read).transpose()?;
     let targets = options.assert.as_deref().map(Targets::read).transpose()?;

@@ -32,6 +32,8 @@ impl Case {
         let raw = system.starts_with("floor");
         match system {
             "direct" => self.clients == 1,
+            // Measured by --overload alone.
+            _ if system.ends_with("-overload") => false,
             _ if self.limit.is_some() && NEEDS_FULL.contains(&system) => false,
             _ if self.servers > 1 && !calls_at_once(system) => false,
             // A system call for each value: only to explain what one article measured.

@@ -38,7 +38,13 @@ fn entries() -> Vec<Entry> {
             "tonic",
             "tonic",
             "HTTP/2 windows of 32 MiB, frames of 1 MiB",
-            tonic::Tonic,
+            tonic::Tonic { sheds: false },
+        ),
+        entry(
+            "tonic-overload",
+            "tonic",
+            "tower's load_shed and GlobalConcurrencyLimit of 8 calls, which run by spawn_blocking",
+            tonic::Tonic { sheds: true },
         ),
         entry(
             "volo",

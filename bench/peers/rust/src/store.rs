@@ -32,6 +32,11 @@ impl Store {
         if let wait @ 1.. = wait_ms {
             tokio::time::sleep(Duration::from_millis(wait.unsigned_abs().into())).await;
         }
+        if let ms @ ..0 = wait_ms {
+            // On a thread that may block, as tokio has it.
+            let time = Duration::from_millis(ms.unsigned_abs().into());
+            let _ = tokio::task::spawn_blocking(move || workload::compute(time)).await;
+        }
         let count = usize::try_from(count).unwrap_or(0);
         &self.rows[..count.min(self.rows.len())]
     }

@@ -14,6 +14,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tonic::Status;
+use tower::ServiceBuilder;
+use tower::limit::GlobalConcurrencyLimitLayer;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
@@ -27,8 +29,14 @@ const WINDOW: u32 = 32 << 20;
 /// Of HTTP/2: the default of 16 KiB cuts a blob into many pieces.
 const FRAME: u32 = 1 << 20;
 
+/// Calls at a time, where they are limited.
+const CALLS: usize = 8;
+
 #[derive(Clone, Copy)]
-pub(crate) struct Tonic;
+pub(crate) struct Tonic {
+    /// Refuses calls beyond [`CALLS`].
+    pub(crate) sheds: bool,
+}
 
 impl Library for Tonic {
     type Client = TonicClient;
@@ -37,13 +45,24 @@ impl Library for Tonic {
         let service = BenchServer::from_arc(store)
             .max_decoding_message_size(LARGEST)
             .max_encoding_message_size(LARGEST);
-        Server::builder()
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let server = Server::builder()
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
-            .max_frame_size(FRAME)
-            .add_service(service)
-            .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
-            .await?;
+            .max_frame_size(FRAME);
+        match self.sheds {
+            true => {
+                let limit = ServiceBuilder::new()
+                    .load_shed()
+                    .layer(GlobalConcurrencyLimitLayer::new(CALLS));
+                let mut server = server.layer(limit.into_inner());
+                server.add_service(service).serve_with_incoming(incoming).await?;
+            }
+            false => {
+                let mut server = server;
+                server.add_service(service).serve_with_incoming(incoming).await?;
+            }
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod bytes;
 mod figures;
 mod html;
 mod markdown;
+pub(super) mod overload;
 mod plot;
 mod row;
 mod tables;
@@ -40,8 +41,8 @@ pub(crate) struct Report {
 /// A system or figure that is not there, and why.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Missing {
-    name: String,
-    reason: String,
+    pub(crate) name: String,
+    pub(crate) reason: String,
 }
 
 impl Missing {

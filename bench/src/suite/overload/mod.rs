@@ -1,0 +1,109 @@
+//! Servers that get more calls than they can do: how many of them they still do, how late, and how soon the others hear of it.
+//!
+//! A call takes 2 ms of the processor. The server has one core, the callers have another. Calls are due at fixed times, whatever
+//! becomes of earlier ones (an open loop), and nobody tries again.
+
+mod generator;
+
+use super::local::Local;
+use super::process::Deadline;
+use super::report::overload::{Curve, Point, write};
+use super::{Options, Result};
+use generator::Caller;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::time::Duration;
+
+/// The processor's time of a call.
+const CALL: Duration = Duration::from_millis(2);
+
+/// The offered loads, as parts of what one core can do.
+const LOADS: [f64; 7] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
+
+/// The cores of server and callers.
+const SERVER: usize = 0;
+const CALLERS: usize = 1;
+
+/// A server and the wire by which it is called, all by the same callers.
+struct System {
+    name: &'static str,
+    server: &'static str,
+    caller: Caller,
+}
+
+static SYSTEMS: [System; 5] = [
+    System {
+        name: "dovetail-tcp",
+        server: "dovetail-overload",
+        caller: Caller::Contract("dovetail"),
+    },
+    System {
+        name: "dovetail-grpc",
+        server: "dovetail-overload",
+        caller: Caller::Contract("grpc"),
+    },
+    System {
+        name: "dovetail-thrift-binary",
+        server: "dovetail-overload",
+        caller: Caller::Contract("binary+framed"),
+    },
+    System {
+        name: "tonic",
+        server: "tonic-overload",
+        caller: Caller::Proto,
+    },
+    System {
+        name: "thrift-cpp-nonblocking",
+        server: "thrift-cpp-overload",
+        caller: Caller::Contract("binary+framed"),
+    },
+];
+
+/// Measures all systems, and writes the report.
+pub(super) fn run(options: &Options, seconds: f64) -> Result<()> {
+    let time = Duration::try_from_secs_f64(seconds).map_err(|e| format!("--overload: {e}"))?;
+    let (local, missing) = Local::describe(&options.programs, None)?;
+    for left_out in missing {
+        eprintln!("left out: {}: {}", left_out.name, left_out.reason);
+    }
+    let mut curves = Vec::new();
+    for system in &SYSTEMS {
+        if !options.only.is_match(system.name) {
+            continue;
+        }
+        match local.systems().get(system.server) {
+            Some(about) => curves.push(Curve {
+                name: system.name.to_owned(),
+                configuration: about.configuration.clone(),
+                points: measure(&local, system, time)?,
+            }),
+            None => eprintln!("left out: {}: its program is not there", system.name),
+        }
+    }
+    println!("{}", write(&options.out, seconds, &curves)?);
+    Ok(())
+}
+
+fn measure(local: &Local, system: &'static System, time: Duration) -> Result<Vec<Point>> {
+    LOADS
+        .iter()
+        .map(|load| {
+            let limit = time * 3 + Duration::from_secs(60);
+            pin(SERVER)?;
+            let (server, address) = local.server(system.server, Deadline::after(limit))?;
+            pin(CALLERS)?;
+            let rate = load / CALL.as_secs_f64();
+            let point = generator::measure(&system.caller, &address, *load, rate, time)?;
+            eprintln!("{:24} {point}", system.name);
+            drop(server);
+            Ok(point)
+        })
+        .collect()
+}
+
+/// Keeps this thread, and what it starts, on one core.
+fn pin(core: usize) -> Result<()> {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    sched_setaffinity(None, &cores).map_err(|e| format!("core {core}: {e}"))?;
+    Ok(())
+}
