@@ -1,7 +1,8 @@
 //! How a server says when to try again: `docs/throttling.md`, "When to try again", has the table.
 //!
-//! gRPC has a header for it (gRFC A6, "Pushback"), in milliseconds; a negative number means never. All HTTP wires use it here. Connect
-//! without streams and JSON have HTTP's own beside it (RFC 9110, section 10.2.3), in whole seconds.
+//! gRPC has a header for it (gRFC A6, "Pushback"), in milliseconds; a negative number means never.
+//! All HTTP wires use it here. Connect without streams and JSON have HTTP's own beside it (RFC
+//! 9110, section 10.2.3), in whole seconds.
 
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub(crate) fn http_header(after: Duration) -> Option<(&'static str, String)> {
     (after != Duration::MAX).then(|| (HTTP_HEADER, seconds.to_string()))
 }
 
-/// Reads the headers. A value of gRPC's that is no number means never, as gRPC has it; a date in HTTP's is not understood.
+/// Reads the headers. A value of gRPC's that is no number means never, as gRPC has it; a date in
+/// HTTP's is not understood.
 pub(crate) fn of<'a>(header: impl Fn(&'static str) -> Option<&'a [u8]>) -> Option<Duration> {
     if let Some(value) = header(HEADER) {
         return Some(number(value).map_or(Duration::MAX, after));

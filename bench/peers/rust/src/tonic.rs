@@ -14,10 +14,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tonic::Status;
-use tower::ServiceBuilder;
-use tower::limit::GlobalConcurrencyLimitLayer;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
+use tower::ServiceBuilder;
+use tower::limit::GlobalConcurrencyLimitLayer;
 
 pub(crate) mod proto {
     tonic::include_proto!("bench");
@@ -56,11 +56,17 @@ impl Library for Tonic {
                     .load_shed()
                     .layer(GlobalConcurrencyLimitLayer::new(CALLS));
                 let mut server = server.layer(limit.into_inner());
-                server.add_service(service).serve_with_incoming(incoming).await?;
+                server
+                    .add_service(service)
+                    .serve_with_incoming(incoming)
+                    .await?;
             }
             false => {
                 let mut server = server;
-                server.add_service(service).serve_with_incoming(incoming).await?;
+                server
+                    .add_service(service)
+                    .serve_with_incoming(incoming)
+                    .await?;
             }
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! Servers that get more calls than they can do: how many of them they still do, how late, and how soon the others hear of it.
+//! Servers that get more calls than they can do: how many of them they still do, how late, and how
+//! soon the others hear of it.
 //!
-//! A call takes 2 ms of the processor. The server has one core, the callers have another. Calls are due at fixed times, whatever
-//! becomes of earlier ones (an open loop), and nobody tries again.
+//! A call takes 2 ms of the processor. The server has one core, the callers have another. Calls are
+//! due at fixed times, whatever becomes of earlier ones (an open loop), and nobody tries again.
 
 mod generator;
 

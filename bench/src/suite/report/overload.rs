@@ -17,7 +17,8 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<Point>,
 }
 
-/// A system under one load. Times are in milliseconds, from when a call was due; those of no calls are 0.
+/// A system under one load. Times are in milliseconds, from when a call was due; those of no calls
+/// are 0.
 #[derive(Serialize)]
 pub(crate) struct Point {
     /// The offered calls, as a part of what the server can do.
@@ -35,7 +36,8 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Takes the sorted times of the calls of so many seconds: those that were done, and those that were refused.
+    /// Takes the sorted times of the calls of so many seconds: those that were done, and those that
+    /// were refused.
     pub(crate) fn new(
         load: f64,
         seconds: f64,

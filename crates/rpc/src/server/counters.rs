@@ -42,6 +42,9 @@ counters! {
     refused_connections,
     /// Calls refused because there were too many, or their connection was one too many.
     refused_calls,
+    /// Calls that an interceptor has refused, or answered by itself: authentication, permissions and
+    /// throttles among them.
+    intercepted_calls,
     /// Calls and connections refused because the server held too much for their peers.
     refused_memory,
     /// Calls whose callers have given them up, or have gone, before they were answered.

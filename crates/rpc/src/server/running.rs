@@ -294,7 +294,10 @@ impl Shared {
             Step::Done(Admitted::Call(call, finish)) => {
                 self.begin_on(pool, found, call, Some(finish))
             }
-            Step::Done(Admitted::Reply(reply)) => Begun::answered(reply),
+            Step::Done(Admitted::Reply(reply)) => {
+                count(&self.counters.intercepted_calls);
+                Begun::answered(reply)
+            }
             Step::Wait(admission) => Begun::later(self.intercepted_later(pool, found, admission)),
         }
     }
@@ -322,7 +325,10 @@ impl Shared {
     async fn intercepted_later(&self, pool: Pool<'_>, found: Found, admission: Admission) -> Reply {
         let (call, finish) = match admission.wait().await {
             Admitted::Call(call, finish) => (call, finish),
-            Admitted::Reply(reply) => return reply,
+            Admitted::Reply(reply) => {
+                count(&self.counters.intercepted_calls);
+                return reply;
+            }
         };
         #[cfg(feature = "async")]
         if let Some(shared) = pool {

@@ -1,4 +1,5 @@
-//! A limit that follows the time which calls take, as the gradient of Envoy's adaptive concurrency does.
+//! A limit that follows the time which calls take, as the gradient of Envoy's adaptive concurrency
+//! does.
 
 use std::time::{Duration, Instant};
 
@@ -118,7 +119,8 @@ impl Adaptive {
 mod tests {
     use super::*;
 
-    /// Runs calls that share `cores`, each with this much work, as many as the limit lets run. Returns the limits at the ends of windows.
+    /// Runs calls that share `cores`, each with this much work, as many as the limit lets run.
+    /// Returns the limits at the ends of windows.
     fn run(cores: usize, work: Duration, offered: usize, bounds: Bounds) -> Vec<usize> {
         let mut now = Instant::now();
         let mut adaptive = Adaptive::new(bounds, now);

@@ -55,7 +55,8 @@ impl Bucket {
         }
     }
 
-    /// Takes tokens, at most as many as the bucket can hold. An error has the time until they are there.
+    /// Takes tokens, at most as many as the bucket can hold. An error has the time until they are
+    /// there.
     pub(super) fn take(&self, tokens: u32) -> Result<(), Duration> {
         let Some(tokens) = NonZeroU32::new(tokens) else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The gates of callers, each made with the caller's first call, and forgotten when it has not called for a while.
+//! The gates of callers, each made with the caller's first call, and forgotten when it has not
+//! called for a while.
 
 use super::Quota;
 use super::gate::Gate;
@@ -16,7 +17,8 @@ const SHARDS: usize = 16;
 /// A caller is remembered for so long at least.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// The time from one look for callers to forget to the next, each at the next shard; of one that is full, at that one.
+/// The time from one look for callers to forget to the next, each at the next shard; of one that is
+/// full, at that one.
 const SWEEP: Duration = Duration::from_secs(2);
 
 pub(super) struct Callers {
@@ -119,8 +121,8 @@ impl Callers {
         lock(&self.shards[number % SHARDS])
     }
 
-    /// Returns the key of a caller: its principal, else its address; by IPv6, its network of 64 bits. Nobody can choose keys that are the
-    /// same, as the hashers are secret.
+    /// Returns the key of a caller: its principal, else its address; by IPv6, its network of 64
+    /// bits. Nobody can choose keys that are the same, as the hashers are secret.
     fn key(&self, call: &CallHead<'_>) -> u128 {
         match call.principal() {
             Some(principal) => self.hash((0u8, principal.kind(), principal.name())),

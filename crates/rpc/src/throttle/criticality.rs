@@ -1,6 +1,7 @@
 use crate::CallHead;
 
-/// How much depends on a call. Where calls wait for room, critical ones go first, and sheddable ones are refused first.
+/// How much depends on a call. Where calls wait for room, critical ones go first, and sheddable
+/// ones are refused first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Criticality {
@@ -14,8 +15,8 @@ pub enum Criticality {
 }
 
 impl Criticality {
-    /// The header by which a caller says it: `critical`, `normal` or `sheddable`. Calls that a handler makes have that of the call
-    /// that it answers.
+    /// The header by which a caller says it: `critical`, `normal` or `sheddable`. Calls that a
+    /// handler makes have that of the call that it answers.
     pub const HEADER: &'static str = "dovetail-criticality";
 
     pub(super) const COUNT: usize = 3;

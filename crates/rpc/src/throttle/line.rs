@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// A queue in which every call of this time has waited too long does not empty (RFC 8289, section 4.3, has the same interval).
+/// A queue in which every call of this time has waited too long does not empty (RFC 8289, section
+/// 4.3, has the same interval).
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Lets so many calls run at a time, and so many wait.
@@ -164,7 +165,8 @@ impl State {
     fn look(&mut self, target: Duration, now: Instant) {
         if now >= self.ends {
             let slow = self.least.take().is_some_and(|least| least > target / 2);
-            // Once late calls are gone, a queue may be empty for a moment, and is full again in the next.
+            // Once late calls are gone, a queue may be empty for a moment, and is full again in the
+            // next.
             self.stands = slow || (self.stands && self.late);
             self.late = false;
             self.ends = now + INTERVAL;
@@ -226,7 +228,8 @@ impl Waiter {
     }
 }
 
-/// A call that waits for its turn: the output says whether it has come. The place is given back if this is dropped.
+/// A call that waits for its turn: the output says whether it has come. The place is given back if
+/// this is dropped.
 pub(super) struct Waiting {
     line: Arc<Line>,
     until: Instant,

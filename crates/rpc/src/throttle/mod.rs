@@ -1,4 +1,5 @@
-//! Throttling: limits for calls, at places and of callers, and queues in front of them. `docs/throttling.md` has the rules.
+//! Throttling: limits for calls, at places and of callers, and queues in front of them.
+//! `docs/throttling.md` has the rules.
 //!
 //! ```text
 //!            ┌ for each quota of its method, outermost first: server, service, method ┐
@@ -35,13 +36,16 @@ use std::sync::Arc;
 /// Callers whose quotas are remembered, at a place.
 const CALLERS: usize = 100_000;
 
-/// Refuses calls beyond quotas: an [interceptor](crate::Server::intercept), behind [`Authentication`](crate::identity::Authentication),
-/// for which callers with an identity are told apart by it.
+/// Refuses calls beyond quotas: an [interceptor](crate::Server::intercept), behind
+/// [`Authentication`](crate::identity::Authentication), for which callers with an identity are told
+/// apart by it.
 ///
-/// Quotas are for all calls, for those of a service, or for those of a method; each for all callers together, or for each caller. A call takes
-/// all that are for it, outermost first; of those at one place, in the order in which they were added. Callers are principals; those without an identity are addresses (by IPv6, networks of
-/// 64 bits), or users of this machine. A call that is refused has not been decoded; it is answered with `RESOURCE_EXHAUSTED`, and with the time
-/// after which to try again, which Dovetail's clients keep to by themselves.
+/// Quotas are for all calls, for those of a service, or for those of a method; each for all callers
+/// together, or for each caller. A call takes all that are for it, outermost first; of those at one
+/// place, in the order in which they were added. Callers are principals; those without an identity
+/// are addresses (by IPv6, networks of 64 bits), or users of this machine. A call that is refused
+/// has not been decoded; it is answered with `RESOURCE_EXHAUSTED`, and with the time after which to
+/// try again, which Dovetail's clients keep to by themselves.
 ///
 /// ```
 /// use dovetail::Server;
@@ -114,7 +118,8 @@ impl Throttle {
         self
     }
 
-    /// Decides how critical calls are. Default: the header [`Criticality::HEADER`] says it, whoever calls.
+    /// Decides how critical calls are. Default: the header [`Criticality::HEADER`] says it, whoever
+    /// calls.
     #[must_use]
     pub fn criticality(
         mut self,
@@ -174,7 +179,7 @@ impl ServerInterceptor for Throttle {
 
     fn before_async<'a>(&'a self, call: &'a mut CallHead<'_>) -> DecisionFuture<'a> {
         Box::pin(async move {
-            let Some(mut passage) = Held::take_from(call.get()) else {
+            let Some(mut passage) = Held::take_last(call.get()) else {
                 return Ok(Decision::Proceed);
             };
             let criticality = self.how_critical(call);
@@ -186,6 +191,6 @@ impl ServerInterceptor for Throttle {
 
     fn after(&self, call: &Context, _: &CallEnd<'_>) {
         // The places of the call are free, even if its context is kept.
-        drop(Held::take_from(call.get()));
+        Held::release(call.get());
     }
 }

@@ -7,7 +7,7 @@ use super::rule::Rule;
 #[cfg(not(feature = "async"))]
 use crate::block_on::block_on_until;
 use crate::{CallHead, Status};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How far a call has come, with its places on the way.
 pub(super) struct Passage {
@@ -17,13 +17,23 @@ pub(super) struct Passage {
     waiting: Option<(Arc<Gate>, Waiting)>,
 }
 
-/// A passage in the context of its call.
-pub(super) struct Held(Mutex<Option<Passage>>);
+/// Passages in the context of their call, one for each throttle.
+pub(super) struct Held(Mutex<Vec<Passage>>);
 
 impl Held {
-    pub(super) fn take_from(held: Option<&Held>) -> Option<Passage> {
-        let mut passage = held?.0.lock().unwrap_or_else(PoisonError::into_inner);
-        passage.take()
+    fn lock(&self) -> MutexGuard<'_, Vec<Passage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the passage of the throttle that was the last to keep one.
+    pub(super) fn take_last(held: Option<&Held>) -> Option<Passage> {
+        held?.lock().pop()
+    }
+
+    /// Gives back all places.
+    pub(super) fn release(held: Option<&Held>) {
+        let passages = held.map(|held| std::mem::take(&mut *held.lock()));
+        drop(passages);
     }
 }
 
@@ -39,8 +49,12 @@ impl Passage {
 
     /// Keeps it with its call, if there is something to keep.
     pub(super) fn keep(self, call: &mut CallHead<'_>) {
-        if !self.permits.is_empty() || self.waiting.is_some() {
-            call.insert(Held(Mutex::new(Some(self))));
+        if self.permits.is_empty() && self.waiting.is_none() {
+            return;
+        }
+        match call.get::<Held>() {
+            Some(held) => held.lock().push(self),
+            None => call.insert(Held(Mutex::new(vec![self]))),
         }
     }
 

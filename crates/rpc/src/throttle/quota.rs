@@ -8,7 +8,8 @@ const TARGET: Duration = Duration::from_millis(5);
 /// Bytes of a token in the buckets for bytes: buckets count in 32 bits, and nanoseconds.
 const BLOCK: u64 = 64;
 
-/// The calls that a [`Throttle`](super::Throttle) lets pass at a place, or of each caller at a place. An empty one lets all pass.
+/// The calls that a [`Throttle`](super::Throttle) lets pass at a place, or of each caller at a
+/// place. An empty one lets all pass.
 ///
 /// ```
 /// use dovetail::throttle::Quota;
@@ -54,14 +55,16 @@ impl Quota {
         Self::default()
     }
 
-    /// Lets so many calls pass in a time, one at least, evenly. After a pause as many pass at once, unless [`burst`](Self::burst) says otherwise.
+    /// Lets so many calls pass in a time, one at least, evenly. After a pause as many pass at once,
+    /// unless [`burst`](Self::burst) says otherwise.
     #[must_use]
     pub fn rate(mut self, calls: u32, per: Duration) -> Self {
         self.calls = Some(Rate::new(calls, per));
         self
     }
 
-    /// Changes how many calls pass at once after a pause, one at least. It comes after [`rate`](Self::rate).
+    /// Changes how many calls pass at once after a pause, one at least. It comes after
+    /// [`rate`](Self::rate).
     #[must_use]
     pub fn burst(mut self, calls: u32) -> Self {
         if let Some(rate) = &mut self.calls {
@@ -70,7 +73,8 @@ impl Quota {
         self
     }
 
-    /// Lets so many bytes of encoded parameters pass in a second. A call with more passes when none has for a second.
+    /// Lets so many bytes of encoded parameters pass in a second. A call with more passes when none
+    /// has for a second.
     #[must_use]
     pub fn bytes(mut self, per_second: u64) -> Self {
         let blocks = per_second.div_ceil(BLOCK).try_into().unwrap_or(u32::MAX);
@@ -92,11 +96,12 @@ impl Quota {
         self
     }
 
-    /// Lets as many calls run at a time as the server can do without making them slower, between these numbers.
+    /// Lets as many calls run at a time as the server can do without making them slower, between
+    /// these numbers.
     ///
-    /// The limit follows the time that calls take: it shrinks where they take longer than when few run, and grows by the root of itself
-    /// otherwise. It is found out again now and then how long they take when few run. It belongs in front of calls that take
-    /// about the same time.
+    /// The limit follows the time that calls take: it shrinks where they take longer than when few
+    /// run, and grows by the root of itself otherwise. It is found out again now and then how long
+    /// they take when few run. It belongs in front of calls that take about the same time.
     #[must_use]
     pub fn adaptive(mut self, least: usize, most: usize) -> Self {
         self.adaptive = Some(Bounds::new(least, most));
@@ -105,8 +110,9 @@ impl Quota {
 
     /// Lets so many further calls wait for their turn, each at most so long. Default: none waits.
     ///
-    /// Once every call of 100 ms has waited for half of the [target](Self::queue_target), none may wait longer than the target: a queue
-    /// that does not empty makes answers late, and no more calls get through (the idea of `CoDel`, RFC 8289).
+    /// Once every call of 100 ms has waited for half of the [target](Self::queue_target), none may
+    /// wait longer than the target: a queue that does not empty makes answers late, and no more
+    /// calls get through (the idea of `CoDel`, RFC 8289).
     #[must_use]
     pub fn queue(mut self, calls: usize, longest: Duration) -> Self {
         self.queue.length = calls;

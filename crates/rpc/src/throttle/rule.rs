@@ -128,14 +128,15 @@ fn status(what: String, after: Duration) -> Status {
     status.with_retry_after(after)
 }
 
-/// Returns between half of [`PAUSE`] and one and a half of it: callers that were refused together do not come back together.
+/// Returns between half of [`PAUSE`] and one and a half of it: callers that were refused together
+/// do not come back together.
 fn pause() -> Duration {
     let chance = RandomState::new().hash_one(()) % 1024;
     PAUSE / 2 + PAUSE * chance as u32 / 1024
 }
 
-/// Returns true if rules of a level count for a service. Those for everything leave out health checks: one that is refused takes the
-/// server out of service.
+/// Returns true if rules of a level count for a service. Those for everything leave out health
+/// checks: one that is refused takes the server out of service.
 pub(super) fn counts(level: Level, service: &ServiceDescriptor) -> bool {
     level != Level::All || !health::is(service)
 }

@@ -122,7 +122,9 @@ async fn callers_are_told_why_and_when_to_come_again() {
                 let after = refused.retry_after().unwrap();
                 assert!((*least..=*most).contains(&after), "{what}: {after:?}");
                 let counted = (refusals.total(), refusals.of(*reason));
-                assert_eq!(counted, (count as u64 + 1, count as u64 + 1), "{what}");
+                let refused = count as u64 + 1;
+                assert_eq!(counted, (refused, refused), "{what}");
+                assert_eq!(running.counters().intercepted_calls, refused, "{what}");
             }
             stop(running).await;
         }
@@ -258,6 +260,38 @@ async fn a_caller_that_goes_leaves_its_place() {
             Ok("lamp".to_owned()),
             "{model:?}"
         );
+        stop(running).await;
+    }
+}
+
+/// The places of one throttle are not given back by another one.
+#[tokio::test]
+async fn throttles_stand_behind_each_other() {
+    for model in MODELS {
+        let outer = Throttle::new().all(Quota::new().in_flight(1));
+        let inner = Throttle::new().all(Quota::new().in_flight(5).queue(5, LONG));
+        let (first, second) = (outer.refusals(), inner.refusals());
+        let server = Server::new()
+            .service(Orders)
+            .throttle(outer)
+            .throttle(inner);
+        let running = start(*model, server);
+        let address = running.addresses()[0].to_string();
+        let waiting = builder(&address, "dovetail").build();
+        let waiting = tokio::spawn(async move { place(&waiting, "wait").await });
+        let another = builder(&address, "dovetail").pushbacks(0).build();
+        while first.total() == 0 {
+            let _ = place(&another, "lamp").await;
+        }
+        waiting.abort();
+        let _ = waiting.await;
+        let channel = channel(&address, "dovetail");
+        assert_eq!(
+            place(&channel, "lamp").await,
+            Ok("lamp".to_owned()),
+            "{model:?}"
+        );
+        assert_eq!(second.total(), 0, "{model:?}");
         stop(running).await;
     }
 }

@@ -1,7 +1,9 @@
-//! The slice that Linux's scheduler gives a thread (sched(7), `sched_setattr(2)`; `sched_runtime` of ordinary threads counts since Linux 6.12).
+//! The slice that Linux's scheduler gives a thread (sched(7), `sched_setattr(2)`; `sched_runtime`
+//! of ordinary threads counts since Linux 6.12).
 //!
-//! The loops of a pool share their cores with handlers that compute. A loop has work for some microseconds at a time, but with the slice
-//! of all others, 3 ms, it waits for theirs. A thread with a short slice comes first, and has no more of the core for that.
+//! The loops of a pool share their cores with handlers that compute. A loop has work for some
+//! microseconds at a time, but with the slice of all others, 3 ms, it waits for theirs. A thread
+//! with a short slice comes first, and has no more of the core for that.
 #![allow(unsafe_code)]
 
 use std::mem::size_of;
