@@ -211,31 +211,32 @@ impl Shared {
         self.begin(found, call, finish)
     }
 
-    /// The answer of a handler in the pool.
+    /// The answer of a handler in the pool. A caller that goes does not stop a handler that blocks its
+    /// thread: the call is over for interceptors when the handler is.
     #[cfg(feature = "async")]
     async fn pooled(self: Arc<Self>, found: Found, call: Call, finish: Option<Finish>) -> Reply {
-        let (shared, reply_to) = (self.clone(), call.reply_to().clone());
-        let mut handler = Box::pin(async move { shared.handled(found, call).await });
-        // A panic must not take the thread's answer with it.
-        let caught = poll_fn(move |context| {
-            let poll = AssertUnwindSafe(|| handler.as_mut().poll(context));
-            catch_unwind(poll).map_or(Poll::Ready(None), |poll| poll.map(Some))
-        });
-        let Some(reply) = pool::run(Box::pin(caught)).await else {
-            // The runtime is going down, and nobody is there to be answered.
-            return Reply::new(Vec::new());
-        };
-        match (reply, finish) {
-            (Some(reply), finish) => {
-                finish.into_iter().for_each(|finish| finish.done(&reply));
-                reply
+        let reply = pool::run(Box::pin(async move {
+            let reply_to = call.reply_to().clone();
+            let mut handler = std::pin::pin!(self.handled(found, call));
+            // A panic must not take the thread's answer with it.
+            let answer = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| handler.as_mut().poll(context));
+                catch_unwind(poll).map_or(Poll::Ready(None), |poll| poll.map(Some))
+            });
+            match answer.await {
+                Some(reply) => {
+                    finish.into_iter().for_each(|finish| finish.done(&reply));
+                    reply
+                }
+                None => {
+                    count(&self.counters.panics);
+                    finish.iter().for_each(|finish| finish.fail(&panicked()));
+                    Reply::new(refusal(&reply_to, &panicked(), Vec::new()))
+                }
             }
-            (None, finish) => {
-                count(&self.counters.panics);
-                finish.iter().for_each(|finish| finish.fail(&panicked()));
-                Reply::new(refusal(&reply_to, &panicked(), Vec::new()))
-            }
-        }
+        }));
+        // There is none when the runtime is going down, and nobody is there to be answered.
+        reply.await.unwrap_or_else(|| Reply::new(Vec::new()))
     }
 
     /// The answer of a handler that is started where this is polled.

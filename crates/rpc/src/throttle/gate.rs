@@ -17,6 +17,8 @@ pub(super) struct Gate {
 pub(super) struct Permit {
     gate: Arc<Gate>,
     since: Instant,
+    /// The time of its call is to be looked at.
+    is_typical: bool,
 }
 
 /// The way of a call through a gate.
@@ -71,6 +73,7 @@ impl Gate {
         Permit {
             gate: self.clone(),
             since: clock::now(),
+            is_typical: false,
         }
     }
 
@@ -90,11 +93,18 @@ fn take(bucket: &Option<Bucket>, tokens: u32, reason: Reason) -> Result<(), Refu
     })
 }
 
+impl Permit {
+    /// Gives the place back at the end of the call.
+    pub(super) fn release(mut self, is_typical: bool) {
+        self.is_typical = is_typical;
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(line) = &self.gate.line {
-            let took = clock::now().saturating_duration_since(self.since);
-            line.leave(Some(took));
+            let took = || clock::now().saturating_duration_since(self.since);
+            line.leave(self.is_typical.then(took));
         }
     }
 }

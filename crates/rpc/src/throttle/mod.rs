@@ -25,7 +25,7 @@ pub use refusals::{Reason, Refusal, Refusals};
 
 use crate::intercept::{ByMethod, Places};
 use crate::{
-    CallEnd, CallHead, Context, Decision, DecisionFuture, Method, ServerInterceptor,
+    CallEnd, CallHead, Code, Context, Decision, DecisionFuture, Method, ServerInterceptor,
     ServiceDescriptor, Status,
 };
 use passage::{Held, Passage};
@@ -189,8 +189,11 @@ impl ServerInterceptor for Throttle {
         })
     }
 
-    fn after(&self, call: &Context, _: &CallEnd<'_>) {
+    fn after(&self, call: &Context, end: &CallEnd<'_>) {
+        // Calls that fail early say nothing of the time that calls take, and those that are late do.
+        let code = end.outcome().code();
+        let is_typical = matches!(code, None | Some(Code::Cancelled | Code::DeadlineExceeded));
         // The places of the call are free, even if its context is kept.
-        Held::release(call.get());
+        Held::release(call.get(), is_typical);
     }
 }

@@ -30,10 +30,13 @@ impl Held {
         held?.lock().pop()
     }
 
-    /// Gives back all places.
-    pub(super) fn release(held: Option<&Held>) {
+    /// Gives back all places. Limits that adapt look at the time of a typical call.
+    pub(super) fn release(held: Option<&Held>, is_typical: bool) {
         let passages = held.map(|held| std::mem::take(&mut *held.lock()));
-        drop(passages);
+        for passage in passages.into_iter().flatten() {
+            let permits = passage.permits.into_iter();
+            permits.for_each(|permit| permit.release(is_typical));
+        }
     }
 }
 

@@ -233,6 +233,33 @@ async fn calls_wait_in_front_of_handlers_that_block() {
     }
 }
 
+/// A handler that blocks its thread runs on when its caller has gone, and has its place until it ends.
+#[tokio::test]
+async fn a_handler_that_blocks_keeps_its_place() {
+    let room = Arc::<Room>::default();
+    let inside = room.clone();
+    let throttle = Throttle::new().all(Quota::new().in_flight(1));
+    let refusals = throttle.refusals();
+    let server = Server::new()
+        .bind("enter", move || inside.enter())
+        .throttle(throttle);
+    let running = start(Model::ThreadPool(4), server);
+    let address = running.addresses()[0].to_string();
+    let impatient = builder(&address, "dovetail").timeout(Duration::from_millis(50));
+    let late = impatient.build().call_by_name::<()>("enter", ()).await;
+    assert_eq!(late.unwrap_err().code(), Code::DeadlineExceeded);
+    let channel = builder(&address, "dovetail").pushbacks(0).build();
+    let refused = channel.call_by_name::<()>("enter", ()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+    room.open();
+    let ended = room.clone();
+    until_async("the end", move || ended.inside.load(Ordering::SeqCst) == 0).await;
+    while channel.call_by_name::<()>("enter", ()).await.is_err() {}
+    assert_eq!(room.most.load(Ordering::SeqCst), 1);
+    assert!(refusals.total() >= 1);
+    stop(running).await;
+}
+
 #[tokio::test]
 async fn a_caller_that_goes_leaves_its_place() {
     for model in MODELS {
