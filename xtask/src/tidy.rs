@@ -51,6 +51,7 @@ const IMPURE: &[&str] = &[
 /// The files that may contain `unsafe`, each block with its `SAFETY:` comment.
 const UNSAFE: &[&str] = &[
     "bench/src/peer/floor/ring.rs",
+    "crates/rpc/src/server/event_loop/slice.rs",
     "crates/rpc/src/transport/spare.rs",
     "crates/shm/src/place.rs",
     "crates/shm/src/segment.rs",

@@ -5,7 +5,7 @@ use contract::shop::{OrdersBlockingClient, PlaceError};
 use dovetail::{ClientTls, Code, blocking};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -17,6 +17,8 @@ mod contract {
 /// A running shop, on ports of its own.
 struct Shop {
     program: Child,
+    /// Open as long as the program runs, which may not have said everything yet.
+    _said: BufReader<ChildStdout>,
     address: String,
     folder: tempfile::TempDir,
 }
@@ -49,6 +51,7 @@ impl Shop {
             .to_owned();
         Shop {
             program,
+            _said: said,
             address,
             folder,
         }
