@@ -36,7 +36,7 @@ ROWS = [
     ("", "broken", "unauthenticated"),
 ]
 
-# The same for callers of their own on each wire, where a caller may place two orders, and nobody may list orders.
+# The same for callers of their own on each wire, where a caller may place two orders, and nobody may find or list orders.
 QUOTAS = """
 [quotas.test-rate]
 place = "shop.Orders/place"
@@ -45,10 +45,17 @@ rate = "1/h"
 burst = 2
 
 [quotas.test-in-flight]
+place = "shop.Orders/find"
+in-flight = 0
+
+[quotas.test-queue]
 place = "shop.Orders/all"
 in-flight = 0
+queue = 1
+queue-time = "5ms"
 """
-REFUSED = [("place", "resource_exhausted"), ("all", "resource_exhausted")]
+# By its rate, by the calls in flight, and by the time in the queue.
+REFUSED = [("place", "resource_exhausted"), ("find", "resource_exhausted"), ("all", "resource_exhausted")]
 # The wires whose stock clients show when to try again.
 SHOWS_LATER = {"grpc", "websocket", "json", "json by GET", "json over HTTP/2", "grpc-web"}
 

@@ -7,7 +7,7 @@ import urllib.parse
 
 from rows import SERVICE, later, run
 
-BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}"}
+BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}", "find": '{"id": 1}'}
 GRPC = {"8": "resource_exhausted", "7": "permission_denied", "16": "unauthenticated", "0": "ok"}
 
 

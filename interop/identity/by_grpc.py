@@ -6,11 +6,12 @@ from rows import SERVICE, later, run
 # Order: `lamp`, 1.
 PLACE = b"\x0a\x04lamp\x10\x01"
 BROKEN = b"\x0a\xff"
+FIND = b"\x08\x01"
 
 
 def call(_, port, token, method):
     name = "place" if method == "broken" else method
-    request = {"place": PLACE, "broken": BROKEN, "all": b""}[method]
+    request = {"place": PLACE, "broken": BROKEN, "all": b"", "find": FIND}[method]
     metadata = [("authorization", "Bearer " + token)] if token else []
     with grpc.insecure_channel("127.0.0.1:%d" % port) as channel:
         made = channel.unary_unary("/%s/%s" % (SERVICE, name))

@@ -14,7 +14,7 @@ async def called(port, token, method):
     try:
         if token:
             await client.call("Session.login", token)
-        parameters = {"place": ("lamp", 1), "broken": (1, "lamp"), "all": ()}[method]
+        parameters = {"place": ("lamp", 1), "broken": (1, "lamp"), "all": (), "find": (1,)}[method]
         answer = await client.call("Orders.place" if method == "broken" else "Orders." + method, *parameters)
         return "ada" if "'ada'" in str(answer) else "ok"
     except RPCResponseError as refused:

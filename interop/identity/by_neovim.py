@@ -18,7 +18,10 @@ if "%s" ~= "" then call("Session.login", "%s") end
 io.stdout:write("answered " .. vim.inspect(call(%s)))
 vim.cmd("qall!")
 """
-CALLS = {"place": '"Orders.place", "lamp", 1', "broken": '"Orders.place", 1, "lamp"', "all": '"Orders.all"'}
+CALLS = {
+    "place": '"Orders.place", "lamp", 1', "broken": '"Orders.place", 1, "lamp"', "all": '"Orders.all"',
+    "find": '"Orders.find", 1',
+}
 
 
 def call(_, port, token, method):

@@ -77,6 +77,12 @@ def broken(protocol):
     string(protocol, 2, "lamp")
 
 
+def identifier(protocol):
+    protocol.writeFieldBegin("", TType.I64, 1)
+    protocol.writeI64(1)
+    protocol.writeFieldEnd()
+
+
 def customer(protocol):
     """The name in the answer, wherever it is."""
     protocol.readStructBegin()
@@ -109,7 +115,10 @@ def call(wire, port, token, method):
             customer(protocol)
             protocol.readMessageEnd()
         name = "place" if method == "broken" else method
-        write = {"place": order, "broken": broken, "all": lambda protocol: None}[method]
+        write = {
+            "place": order, "broken": broken, "all": lambda protocol: None,
+            "find": identifier,
+        }[method]
         exchange(protocol, "Orders:" + name, lambda: write(protocol))
         return customer(protocol)
     except TApplicationException as refused:

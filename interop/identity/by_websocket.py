@@ -6,7 +6,7 @@ import json
 import websockets
 from rows import SERVICE, later, run
 
-PARAMETERS = {"place": {"item": "lamp", "count": 1}, "broken": {"item": 1, "count": "lamp"}, "all": {}}
+PARAMETERS = {"place": {"item": "lamp", "count": 1}, "broken": {"item": 1, "count": "lamp"}, "all": {}, "find": {"id": 1}}
 
 
 async def called(port, token, method, in_message):

@@ -8,7 +8,7 @@ use crate::objects::{Transfer, Unsent};
 use crate::reply::ReplyBody;
 use crate::server::{Charge, SMALL};
 use crate::streams::{Receiver, StreamCall, Streaming};
-use crate::{Code, Context, Exceptions, Execution, Method, Status};
+use crate::{Code, Context, Exceptions, Execution, Method, ServiceDescriptor, Status};
 use dovetail_wire::{
     Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits,
     ObjectNumbers, Out, ReadParams, Reader, WithObjects,
@@ -349,10 +349,10 @@ impl Call {
     }
 
     /// Has these interceptors look at the call.
-    pub(crate) fn observe(&mut self, chain: Arc<Chain>) {
-        let size = self.size();
+    pub(crate) fn observe(&mut self, chain: Arc<Chain>, service: &'static ServiceDescriptor) {
+        let (size, called) = (self.size(), (service, self.method));
         if let Some(info) = Arc::get_mut(&mut self.context.0.call) {
-            info.observed = Observed::new(chain, size);
+            info.observed = Observed::new(chain, called, size);
         }
     }
 

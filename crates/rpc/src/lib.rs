@@ -30,6 +30,7 @@ pub mod reflection;
 mod reply;
 mod server;
 mod service;
+pub mod statistics;
 mod streams;
 pub mod throttle;
 #[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
@@ -106,6 +107,9 @@ mod documents {
 
     #[doc = include_str!("../../../docs/interceptors.md")]
     mod interceptors {}
+
+    #[doc = include_str!("../../../docs/statistics.md")]
+    mod statistics {}
 
     #[doc = include_str!("../../../docs/throttling.md")]
     mod throttling {}

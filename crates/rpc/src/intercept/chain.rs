@@ -4,8 +4,9 @@ use super::places::{Places, reachable};
 use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
 use crate::call::{Call, Reply};
 use crate::context::CallInfo;
+use crate::incoming::ReplyTo;
 use crate::server::{cancelled, too_late};
-use crate::{Code, Context, Execution, Method, ServiceDescriptor, Status, clock};
+use crate::{Code, Context, Execution, Method, ServiceDescriptor, Status, clock, web};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,11 @@ pub(crate) struct Interceptors(Places<Arc<dyn ServerInterceptor>>);
 impl Interceptors {
     pub(crate) fn add(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
         self.0.add_everywhere(interceptor);
+    }
+
+    /// Adds one in front of all others.
+    pub(crate) fn add_first(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
+        self.0.add_first(interceptor);
     }
 
     pub(crate) fn add_at(&mut self, place: &str, interceptor: Arc<dyn ServerInterceptor>) {
@@ -56,6 +62,7 @@ impl Interceptors {
 #[derive(Default)]
 pub(crate) struct Observed {
     pub(super) chain: Option<Arc<Chain>>,
+    called: Option<(&'static ServiceDescriptor, &'static Method)>,
     started: Option<Instant>,
     received: usize,
     items_received: AtomicU64,
@@ -91,9 +98,14 @@ impl End {
 }
 
 impl Observed {
-    pub(crate) fn new(chain: Arc<Chain>, received: usize) -> Self {
+    pub(crate) fn new(
+        chain: Arc<Chain>,
+        called: (&'static ServiceDescriptor, &'static Method),
+        received: usize,
+    ) -> Self {
         Observed {
             chain: Some(chain),
+            called: Some(called),
             started: Some(clock::now()),
             received,
             ..Observed::default()
@@ -113,6 +125,11 @@ impl Observed {
 }
 
 impl Context {
+    /// Returns the service and the method that are called, for interceptors.
+    pub(crate) fn called(&self) -> Option<(&'static ServiceDescriptor, &'static Method)> {
+        self.call.observed.called
+    }
+
     /// Shows an item to the call's interceptors.
     pub(crate) fn observe_item(
         &self,
@@ -166,7 +183,7 @@ impl Admission {
         service: &'static ServiceDescriptor,
         chain: Arc<Chain>,
     ) -> Self {
-        call.observe(chain);
+        call.observe(chain, service);
         Admission {
             call: Some(call),
             service,
@@ -240,6 +257,10 @@ impl Admission {
         let call = self.call.take()?;
         let finish = Finish {
             context: call.context().clone(),
+            web: match call.reply_to() {
+                ReplyTo::Web(reply) => Some(reply.clone()),
+                _ => None,
+            },
             passed: self.passed,
             sent: 0,
         };
@@ -265,6 +286,8 @@ impl Drop for Admission {
 /// Runs the interceptors that a call has passed once more when it is over: when this is dropped.
 pub(crate) struct Finish {
     context: Context,
+    /// The place of an answer over HTTP.
+    web: Option<web::ReplyTo>,
     passed: usize,
     sent: usize,
 }
@@ -272,7 +295,8 @@ pub(crate) struct Finish {
 impl Finish {
     /// The call is answered so.
     pub(crate) fn done(mut self, reply: &Reply) {
-        self.sent = reply.size();
+        let left = self.web.as_ref().map_or(0, web::ReplyTo::left_bytes);
+        self.sent = reply.size() + left;
     }
 
     /// Keeps the end of the call, which its handler has not said.

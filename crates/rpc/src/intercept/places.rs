@@ -24,6 +24,11 @@ impl<T> Places<T> {
         self.0.push((Scope::All, rule));
     }
 
+    /// Adds a rule for everything, in front of all others.
+    pub(crate) fn add_first(&mut self, rule: T) {
+        self.0.insert(0, (Scope::All, rule));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -119,7 +124,7 @@ impl<T> Default for ByMethod<T> {
 impl<T> ByMethod<T> {
     pub(crate) fn of(
         services: &[&'static ServiceDescriptor],
-        fact: impl Fn(&ServiceDescriptor, &Method) -> T,
+        mut fact: impl FnMut(&ServiceDescriptor, &Method) -> T,
     ) -> Self {
         let known = methods(services);
         ByMethod(

@@ -13,6 +13,13 @@ macro_rules! counters {
             $(pub(crate) $name: AtomicU64,)*
         }
 
+        impl Counters {
+            /// Returns all of them by name.
+            pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+        }
+
         impl SharedCounters {
             pub(crate) fn read(&self) -> Counters {
                 Counters {

@@ -13,6 +13,7 @@ mod http;
 mod limits;
 mod local;
 mod machine;
+mod observer;
 mod pace;
 #[cfg(feature = "async")]
 mod pool;
@@ -33,6 +34,7 @@ pub use counters::Counters;
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
+pub(crate) use observer::Observer;
 pub(crate) use proxies::Proxies;
 pub(crate) use running::{cancelled, refusal, too_late};
 #[cfg(feature = "testing")]
@@ -46,6 +48,7 @@ use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
+use crate::statistics::Statistics;
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
 use crate::transport::{
@@ -143,6 +146,8 @@ pub struct Server {
     hosts: Option<Hosts>,
     proxies: Option<Proxies>,
     openapi: Option<Bytes>,
+    statistics: Option<Statistics>,
+    metrics: Option<Statistics>,
     polling: Polling,
     local_upgrade: bool,
     protocols: Vec<&'static dyn CustomProtocol>,
@@ -170,6 +175,8 @@ impl Default for Server {
             hosts: None,
             proxies: None,
             openapi: None,
+            statistics: None,
+            metrics: None,
             polling: Polling::default(),
             local_upgrade: true,
             protocols: Vec::new(),
@@ -370,6 +377,21 @@ impl Server {
     /// Default: there is none.
     pub fn openapi(mut self, document: impl Into<Bytes>) -> Self {
         self.openapi = Some(document.into());
+        self
+    }
+
+    /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that it counts
+    /// those that other interceptors refuse, and their times.
+    pub fn statistics(mut self, statistics: &Statistics) -> Self {
+        self.statistics = Some(statistics.clone());
+        self.interceptors.add_first(Arc::new(statistics.clone()));
+        self
+    }
+
+    /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody who can connect: a server of
+    /// their own on another port keeps them apart. Default: not at all.
+    pub fn metrics(mut self, statistics: &Statistics) -> Self {
+        self.metrics = Some(statistics.clone());
         self
     }
 

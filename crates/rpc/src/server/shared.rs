@@ -7,7 +7,8 @@ use super::proxies::Proxies;
 use super::room::Entry;
 use super::router::Router;
 use super::sources::Sources;
-use super::{HalfClosed, Server, ServerLimits};
+use super::{HalfClosed, Observer, Server, ServerLimits};
+use crate::statistics::Statistics;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
 use crate::{Bytes, Health, clock};
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     /// Those that requests may name; see `hosts.rs` for where there are none.
     pub(super) hosts: Option<Hosts>,
     pub(super) openapi: Option<Bytes>,
+    pub(super) metrics: Option<Statistics>,
     pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
@@ -78,7 +80,7 @@ impl Server {
             health.serve(services.iter().copied());
         }
         let counters = Arc::<SharedCounters>::default();
-        Arc::new(Shared {
+        let shared = Arc::new(Shared {
             options: Arc::new(ServerOptions {
                 limits: self.limits.connection,
                 custom: self.protocols,
@@ -97,6 +99,7 @@ impl Server {
             cors: self.cors,
             hosts: self.hosts,
             openapi: self.openapi,
+            metrics: self.metrics,
             counters,
             waiting: AtomicUsize::new(0),
             polling: self.polling,
@@ -116,7 +119,11 @@ impl Server {
             left: Condvar::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
-        })
+        });
+        if let Some(statistics) = self.statistics {
+            statistics.watch(Observer::new(&shared));
+        }
+        shared
     }
 }
 

@@ -92,6 +92,23 @@ impl ReplyTo {
         }
     }
 
+    /// Returns the bytes of the answer that is left for a stream of HTTP/2; 0 for a failure.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn left_bytes(&self) -> usize {
+        match &self.place {
+            Place::Left(place) => match &*lock(place) {
+                Some(Answer::Message(message)) => message.len(),
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
+    #[cfg(not(feature = "grpc"))]
+    pub(crate) fn left_bytes(&self) -> usize {
+        0
+    }
+
     /// The same over HTTP/1.1.
     pub(crate) fn next(method: Option<&'static Method>, style: Style, http: http::ReplyTo) -> Self {
         ReplyTo {

@@ -81,6 +81,8 @@ mod reflection;
 #[cfg(feature = "grpc")]
 mod restarts;
 mod spelling;
+#[cfg(all(feature = "grpc", feature = "macros"))]
+mod statistics;
 mod streams;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod throttle;

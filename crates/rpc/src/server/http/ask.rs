@@ -5,6 +5,7 @@ use crate::incoming::{self, Incoming, Target};
 use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::router::Route;
+use crate::statistics;
 use crate::web::{
     Plain, Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
 };
@@ -18,6 +19,9 @@ use std::time::Instant;
 
 /// Where the document is that says what can be called.
 const OPENAPI: &str = "/openapi.json";
+
+/// Where Prometheus finds statistics.
+const METRICS: &str = "/metrics";
 
 /// A call, but for its messages.
 pub(in crate::server) struct Ask {
@@ -114,6 +118,12 @@ impl Ask {
             && (request.method, request.path()) == (http::Method::Get, OPENAPI)
         {
             return Err(connect::document(document));
+        }
+        if let Some(statistics) = &shared.metrics
+            && (request.method, request.path()) == (http::Method::Get, METRICS)
+        {
+            let text = statistics.prometheus();
+            return Err(Response::new(200, statistics::CONTENT_TYPE, text));
         }
         if Cors::refuses(cors, &request.headers) {
             return Err(Refusal::foreign().response());

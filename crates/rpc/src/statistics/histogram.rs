@@ -1,0 +1,184 @@
+//! Times in buckets that grow with them, so that each is known to an eighth.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Buckets to each doubling.
+const PARTS: usize = 8;
+const PART_BITS: u32 = PARTS.trailing_zeros();
+
+/// Times below 2^10 ns are in the first bucket,
+const LEAST: u32 = 10;
+/// and those from 2^37 ns, 137 s, in the last.
+const MOST: u32 = 37;
+
+const BUCKETS: usize = (MOST - LEAST) as usize * PARTS + 2;
+
+/// The bucket of a time.
+fn bucket(nanoseconds: u64) -> usize {
+    if nanoseconds < 1 << LEAST {
+        return 0;
+    }
+    let doubling = nanoseconds.ilog2();
+    if doubling >= MOST {
+        return BUCKETS - 1;
+    }
+    let part = (nanoseconds >> (doubling - PART_BITS)) as usize % PARTS;
+    1 + (doubling - LEAST) as usize * PARTS + part
+}
+
+/// The time at which a bucket ends, in nanoseconds; `None` for the last one.
+fn end(bucket: usize) -> Option<u64> {
+    if bucket + 1 == BUCKETS {
+        return None;
+    }
+    let doubling = LEAST + (bucket / PARTS) as u32;
+    Some((PARTS + bucket % PARTS) as u64 * (1 << (doubling - PART_BITS)))
+}
+
+/// Times that are counted while others read them.
+pub(super) struct Times {
+    counts: [AtomicU64; BUCKETS],
+    sum: AtomicU64,
+}
+
+impl Times {
+    pub(super) fn new() -> Self {
+        Times {
+            counts: [const { AtomicU64::new(0) }; BUCKETS],
+            sum: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn add(&self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        if let Some(count) = self.counts.get(bucket(nanoseconds)) {
+            count.fetch_add(1, Relaxed);
+        }
+        self.sum.fetch_add(nanoseconds, Relaxed);
+    }
+
+    pub(super) fn add_to(&self, histogram: &mut Histogram) {
+        let sums = histogram.counts.iter_mut().zip(&self.counts);
+        sums.for_each(|(sum, count)| *sum += count.load(Relaxed));
+        let sum = Duration::from_nanos(self.sum.load(Relaxed));
+        histogram.sum = histogram.sum.saturating_add(sum);
+    }
+}
+
+/// Counts of times, in buckets that grow by an eighth or less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    sum: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram {
+            counts: vec![0; BUCKETS],
+            sum: Duration::ZERO,
+        }
+    }
+}
+
+impl Histogram {
+    /// Returns the number of times.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Returns the sum of the times.
+    pub fn sum(&self) -> Duration {
+        self.sum
+    }
+
+    /// Returns a time that this share of the times does not exceed, 0.99 for example, an eighth too long at
+    /// most; 0 without times. A time of more than 137 s counts as one of that.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let wanted = (self.count() as f64 * share.clamp(0.0, 1.0))
+            .ceil()
+            .max(1.0) as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return Duration::from_nanos(end(bucket).unwrap_or(1 << MOST));
+            }
+        }
+        Duration::ZERO
+    }
+
+    /// Adds the times of another one, of another process for example.
+    pub fn merge(&mut self, other: &Histogram) {
+        let sums = self.counts.iter_mut().zip(&other.counts);
+        sums.for_each(|(sum, count)| *sum += count);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
+    /// Returns how many times are below each doubling, from 16 µs to 137 s.
+    pub(super) fn doublings(&self) -> impl Iterator<Item = (Duration, u64)> {
+        const FIRST: u32 = 14;
+        (FIRST..=MOST).map(|doubling| {
+            let below = (doubling - LEAST) as usize * PARTS + 1;
+            let count = self.counts.iter().take(below).sum();
+            (Duration::from_nanos(1 << doubling), count)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_each_other() {
+        assert_eq!(bucket(0), 0);
+        for number in 0..BUCKETS - 1 {
+            let next = end(number).unwrap_or_default();
+            assert_eq!(
+                (bucket(next - 1), bucket(next)),
+                (number, number + 1),
+                "{number}"
+            );
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_an_eighth_too_long_at_most() {
+        let times = Times::new();
+        for microseconds in 1..=10_000 {
+            times.add(Duration::from_micros(microseconds));
+        }
+        let mut histogram = Histogram::default();
+        times.add_to(&mut histogram);
+        for share in [0.001, 0.5, 0.9, 0.99, 0.9999, 1.0] {
+            let exact = 10_000.0 * share;
+            let found = histogram.quantile(share).as_secs_f64() * 1e6;
+            assert!((exact..=exact * 1.13).contains(&found), "{share}: {found}");
+        }
+        assert_eq!(histogram.count(), 10_000);
+        assert_eq!(histogram.sum(), Duration::from_micros(50_005_000));
+        assert_eq!(Histogram::default().quantile(0.5), Duration::ZERO);
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(twice.count(), 20_000);
+        assert_eq!(twice.quantile(0.9), histogram.quantile(0.9));
+    }
+
+    #[test]
+    fn doublings_are_exact() {
+        let times = Times::new();
+        let below = [16_383, 16_384, 1_048_575, 1_048_576];
+        below
+            .iter()
+            .for_each(|time| times.add(Duration::from_nanos(*time)));
+        let mut histogram = Histogram::default();
+        times.add_to(&mut histogram);
+        let doublings: Vec<_> = histogram.doublings().collect();
+        let counts: Vec<_> = doublings.iter().take(8).map(|(_, count)| *count).collect();
+        assert_eq!(counts, [1, 2, 2, 2, 2, 2, 3, 4]);
+        assert_eq!(doublings[0].0, Duration::from_nanos(16_384));
+    }
+}

@@ -1,0 +1,146 @@
+//! Statistics: calls by method, wire and outcome, with their times and sizes. `docs/statistics.md`
+//! has the names that are exported.
+//!
+//! ```text
+//!   call ──► before: in flight +1     after: outcome, time, bytes, items ──► shard of this thread
+//!                                                                                 │
+//!                                    snapshot, /metrics ◄── sums of all shards ◄──┘
+//! ```
+
+mod cell;
+mod histogram;
+mod prometheus;
+mod shards;
+mod snapshot;
+
+pub use histogram::Histogram;
+pub use snapshot::{MethodStatistics, Snapshot};
+
+pub(crate) use prometheus::CONTENT_TYPE;
+
+use crate::server::Observer;
+use crate::{
+    CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
+};
+use cell::Cell;
+use shards::Shards;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Counts the calls of a server, by service, method, wire and outcome, with their times and sizes.
+///
+/// [`Server::statistics`](crate::Server::statistics) has a server count;
+/// [`Server::metrics`](crate::Server::metrics) has one, the same or another, answer
+/// `GET /metrics` for Prometheus. Clones are the same. Threads count in places of their own, which are
+/// added up when they are read.
+///
+/// ```
+/// use dovetail::Server;
+/// use dovetail::statistics::Statistics;
+///
+/// # fn serve(orders: impl dovetail::Service) -> std::io::Result<()> {
+/// let statistics = Statistics::new();
+/// let server = Server::new()
+///     .service(orders)
+///     .statistics(&statistics)
+///     .listen("tcp://127.0.0.1:0")?
+///     .start()?;
+/// // For Prometheus, on a port that nobody else reaches.
+/// let admin = Server::new()
+///     .metrics(&statistics)
+///     .listen("tcp://127.0.0.1:0")?
+///     .start()?;
+/// for method in &statistics.snapshot().methods {
+///     let p99 = method.times.quantile(0.99);
+///     println!("{}/{}: {} calls, p99 {p99:?}", method.service, method.method, method.calls());
+/// }
+/// # drop((server, admin));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Statistics(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    shards: OnceLock<Shards>,
+    server: OnceLock<Observer>,
+}
+
+impl Statistics {
+    /// Has counted nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has the server's counters as well. A second server is counted with the first one's methods.
+    pub(crate) fn watch(&self, server: Observer) {
+        let _ = self.0.server.set(server);
+    }
+
+    /// Returns the sums of everything that was counted so far.
+    pub fn snapshot(&self) -> Snapshot {
+        let shards = self.0.shards.get();
+        Snapshot {
+            methods: shards.map(Shards::methods).unwrap_or_default(),
+            counters: self
+                .0
+                .server
+                .get()
+                .map(Observer::counters)
+                .unwrap_or_default(),
+            connections: self.0.server.get().map_or(0, Observer::connections),
+        }
+    }
+
+    /// Returns the statistics in the text format of Prometheus, 0.0.4.
+    pub fn prometheus(&self) -> String {
+        prometheus::write(&self.snapshot())
+    }
+
+    fn cell(&self, call: &Context) -> Option<&Cell> {
+        self.0.shards.get()?.cell(call)
+    }
+}
+
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statistics").finish_non_exhaustive()
+    }
+}
+
+impl ServerInterceptor for Statistics {
+    fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
+        self.0.shards.get_or_init(|| Shards::new(services));
+        Ok(())
+    }
+
+    fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        if let Some(cell) = self.cell(call.context()) {
+            cell.began();
+        }
+        Ok(Decision::Proceed)
+    }
+
+    fn after(&self, call: &Context, end: &CallEnd<'_>) {
+        if let Some(cell) = self.cell(call) {
+            cell.ended(end);
+        }
+    }
+}
+
+/// The place of an outcome among those that are counted: 0 for a result, 17 for a declared exception,
+/// else the number of its code.
+fn place(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Returned => 0,
+        Outcome::Exception => EXCEPTION,
+        Outcome::Failed(status) => status.code() as usize,
+    }
+}
+
+/// The place of declared exceptions.
+const EXCEPTION: usize = 17;
+
+/// The number of outcomes.
+const OUTCOMES: usize = EXCEPTION + 1;

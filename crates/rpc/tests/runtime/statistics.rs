@@ -1,0 +1,180 @@
+//! Statistics: on every wire, in every model.
+
+use crate::callbacks::until_async;
+use crate::fixture::*;
+use crate::http::response;
+use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
+use dovetail::statistics::{MethodStatistics, Statistics};
+use dovetail::throttle::{Quota, Throttle};
+use dovetail::{Channel, Code, Method, Model, Receiver, Server, Status};
+use std::time::Duration;
+
+fn method(name: &str) -> &'static Method {
+    let mut methods = ORDERS.iter();
+    methods.find(|(_, known)| known.name == name).unwrap().1
+}
+
+fn channel(address: &str, wire: &str) -> Channel {
+    let builder = Channel::builder(address).unwrap().timeout(LONG);
+    builder.wire(wire.parse().unwrap()).pushbacks(0).build()
+}
+
+fn of(statistics: &Statistics, name: &str, wire: &str) -> Option<MethodStatistics> {
+    let methods = statistics.snapshot().methods.into_iter();
+    let mut methods = methods.filter(|known| known.method == name);
+    methods.find(|known| known.wire == wire.parse().ok())
+}
+
+/// Waits until so many calls of a method have ended; the last may end after its answer has left.
+async fn ended(statistics: &Statistics, name: &'static str, wire: &'static str, calls: u64) {
+    let statistics = statistics.clone();
+    let all = move || of(&statistics, name, wire).is_some_and(|known| known.calls() >= calls);
+    until_async("all calls", all).await;
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_method_wire_and_outcome() {
+    let wires = WIRES
+        .iter()
+        .chain(&["binary", "compact+framed", "msgpack-rpc"]);
+    let wires: Vec<&'static str> = wires.copied().collect();
+    for model in MODELS {
+        let statistics = Statistics::new();
+        // Refused calls count as well: whoever counts comes first.
+        let throttle = Throttle::new().at("Orders/open", Quota::new().in_flight(0));
+        let server = Server::new()
+            .service(Orders)
+            .throttle(throttle)
+            .statistics(&statistics);
+        let running = start(*model, server);
+        let address = running.addresses()[0].to_string();
+        for (number, wire) in wires.iter().enumerate() {
+            if lacks(*model, wire) {
+                continue;
+            }
+            let channel = channel(&address, wire);
+            let items = ["lamp", "lamp", "sold", "broken", "panic"];
+            for item in items.iter().cycle().take(items.len() * (number + 1)) {
+                let _: Result<String, PlaceError> =
+                    channel.call(method("place"), (&(*item).to_owned(),)).await;
+            }
+            let refused: Result<bool, Status> = channel.call(method("open"), ()).await;
+            assert_eq!(refused.unwrap_err().code(), Code::ResourceExhausted);
+        }
+        for (number, wire) in wires.iter().enumerate() {
+            if lacks(*model, wire) {
+                continue;
+            }
+            let what = format!("{model:?} {wire}");
+            let times = number as u64 + 1;
+            ended(&statistics, "place", wire, times * 5).await;
+            let place = of(&statistics, "place", wire).unwrap();
+            assert_eq!(place.service, "shop.v1.Orders", "{what}");
+            assert_eq!((place.calls(), place.in_flight()), (times * 5, 0), "{what}");
+            assert_eq!(
+                (place.returned(), place.exceptions()),
+                (times * 2, times),
+                "{what}"
+            );
+            let failed = [Code::FailedPrecondition, Code::Internal, Code::NotFound];
+            let failed = failed.map(|code| place.failed(code));
+            assert_eq!(failed, [times, times, 0], "{what}");
+            assert!(
+                place.received_bytes >= times * 22,
+                "{what}: {}",
+                place.received_bytes
+            );
+            assert!(
+                place.sent_bytes >= times * 8,
+                "{what}: {}",
+                place.sent_bytes
+            );
+            assert_eq!(place.times.count(), times * 5, "{what}");
+            assert!(place.times.quantile(0.5) < Duration::from_secs(1), "{what}");
+            ended(&statistics, "open", wire, 1).await;
+            let open = of(&statistics, "open", wire).unwrap();
+            assert_eq!(open.failed(Code::ResourceExhausted), 1, "{what}");
+        }
+        let snapshot = statistics.snapshot();
+        assert_eq!(snapshot.counters, running.counters(), "{model:?}");
+        stop(running).await;
+    }
+}
+
+#[tokio::test]
+async fn items_and_calls_in_flight_are_counted() {
+    for wire in ["dovetail", "grpc", "connect+json"] {
+        let statistics = Statistics::new();
+        let server = Server::new().service(Orders).statistics(&statistics);
+        let running = start(Model::EventLoops(Some(2)), server);
+        let address = running.addresses()[0].to_string();
+        let channel = channel(&address, wire);
+        let mut items: Receiver<i32> = channel
+            .stream::<_, _, Status>(method("count"), (&7,))
+            .await
+            .unwrap();
+        while let Some(item) = items.next().await {
+            item.unwrap();
+        }
+        ended(&statistics, "count", wire, 1).await;
+        let count = of(&statistics, "count", wire).unwrap();
+        assert_eq!((count.sent_items, count.received_items), (7, 0), "{wire}");
+        let waiting = channel.clone();
+        let waiting = tokio::spawn(async move {
+            let _: Result<String, PlaceError> =
+                waiting.call(method("place"), (&"wait".to_owned(),)).await;
+        });
+        let seen = statistics.clone();
+        let runs = move || of(&seen, "place", wire).is_some_and(|place| place.in_flight() == 1);
+        until_async("a call in flight", runs).await;
+        waiting.abort();
+        let seen = statistics.clone();
+        let over = move || of(&seen, "place", wire).is_some_and(|place| place.in_flight() == 0);
+        until_async("no call in flight", over).await;
+        let place = of(&statistics, "place", wire).unwrap();
+        assert_eq!(place.failed(Code::Cancelled), 1, "{wire}");
+        stop(running).await;
+    }
+}
+
+/// Prometheus gets the numbers at `/metrics` of the server that is to show them, and of no other.
+#[test]
+fn prometheus_reads_the_numbers() {
+    let statistics = Statistics::new();
+    let server = Server::new()
+        .bind("double", |number: i64| number * 2)
+        .statistics(&statistics);
+    let running = start(Model::EventLoops(Some(1)), server);
+    let admin = Server::new().metrics(&statistics);
+    let admin = start(Model::EventLoops(Some(1)), admin);
+    let address = running.addresses()[0].to_string();
+    let channel = dovetail::blocking::Channel::connect(&address).unwrap();
+    for number in 0..3_i64 {
+        assert_eq!(channel.call_by_name("double", (number,)), Ok(number * 2));
+    }
+    until("all calls", || {
+        let methods = statistics.snapshot().methods;
+        methods.iter().any(|method| method.calls() == 3)
+    });
+    let page = |running| {
+        let mut raw = Raw::connect(running);
+        raw.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        response(&mut raw)
+    };
+    assert_eq!(page(&running).status, 404);
+    let page = page(&admin);
+    assert_eq!(page.status, 200);
+    let labels = "service=\"\",method=\"double\",wire=\"dovetail\"";
+    for line in [
+        format!("dovetail_server_ended_calls_total{{{labels},code=\"OK\"}} 3\n"),
+        format!("dovetail_server_calls_in_flight{{{labels}}} 0\n"),
+        format!("dovetail_server_call_duration_seconds_bucket{{{labels},le=\"+Inf\"}} 3\n"),
+        format!("dovetail_server_call_duration_seconds_count{{{labels}}} 3\n"),
+        "# TYPE dovetail_server_calls_total counter\ndovetail_server_calls_total 3\n".to_owned(),
+        "dovetail_server_connections 1\n".to_owned(),
+    ] {
+        assert!(page.text().contains(&line), "{line}in\n{}", page.text());
+    }
+    drop(channel);
+    assert!(running.shutdown(LONG) && admin.shutdown(LONG));
+}
