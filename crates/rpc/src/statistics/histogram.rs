@@ -93,8 +93,8 @@ impl Histogram {
         self.sum
     }
 
-    /// Returns a time that this share of the times does not exceed, 0.99 for example, an eighth too long at
-    /// most; 0 without times. A time of more than 137 s counts as one of that.
+    /// Returns a time that this share of the times does not exceed, 0.99 for example, an eighth too
+    /// long at most; 0 without times. A time of more than 137 s counts as one of that.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.count() as f64 * share.clamp(0.0, 1.0))
             .ceil()

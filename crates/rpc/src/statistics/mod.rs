@@ -30,9 +30,9 @@ use std::sync::{Arc, OnceLock};
 /// Counts the calls of a server, by service, method, wire and outcome, with their times and sizes.
 ///
 /// [`Server::statistics`](crate::Server::statistics) has a server count;
-/// [`Server::metrics`](crate::Server::metrics) has one, the same or another, answer
-/// `GET /metrics` for Prometheus. Clones are the same. Threads count in places of their own, which are
-/// added up when they are read.
+/// [`Server::metrics`](crate::Server::metrics) has one, the same or another, answer `GET /metrics`
+/// for Prometheus. Clones are the same. Threads count in places of their own, which are added up
+/// when they are read.
 ///
 /// ```
 /// use dovetail::Server;
@@ -129,8 +129,8 @@ impl ServerInterceptor for Statistics {
     }
 }
 
-/// The place of an outcome among those that are counted: 0 for a result, 17 for a declared exception,
-/// else the number of its code.
+/// The place of an outcome among those that are counted: 0 for a result, 17 for a declared
+/// exception, else the number of its code.
 fn place(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Returned => 0,
