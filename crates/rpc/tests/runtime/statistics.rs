@@ -162,6 +162,7 @@ fn prometheus_reads_the_numbers() {
         response(&mut raw)
     };
     assert_eq!(page(&running).status, 404);
+    until("one connection", || running.connections() == 1);
     let page = page(&admin);
     assert_eq!(page.status, 200);
     let labels = "service=\"\",method=\"double\",wire=\"dovetail\"";
