@@ -236,12 +236,9 @@ fn a_queue_has_room_and_an_end() {
         let refusals = throttle.refusals();
         let server = Server::new().service(probe.clone()).throttle(throttle);
         let running = listen(server.model(model)).start().unwrap();
-        // Calls that are refused are not tried again: they have no time.
         let channel = || {
             let builder = Channel::builder(&address(&running)).unwrap();
-            builder
-                .timeout(if waits { LONG } else { SHORT * 10 })
-                .build()
+            builder.timeout(LONG).pushbacks(100).build()
         };
         let first = channel();
         let first = std::thread::spawn(move || wait(&first, 1));

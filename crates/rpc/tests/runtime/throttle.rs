@@ -135,7 +135,7 @@ async fn callers_are_told_why_and_when_to_come_again() {
 async fn clients_wait_as_they_are_told() {
     let model = Model::EventLoops(Some(1));
     for wire in wires(model) {
-        let quota = Quota::new().rate(1, Duration::from_millis(60));
+        let quota = Quota::new().rate(1, Duration::from_millis(150));
         let throttle = Throttle::new().all(quota);
         let refusals = throttle.refusals();
         let running = start(model, Server::new().service(Orders).throttle(throttle));
@@ -149,8 +149,8 @@ async fn clients_wait_as_they_are_told() {
                 "{wire}"
             );
         }
-        assert!(began.elapsed() >= Duration::from_millis(110), "{wire}");
-        assert!(refusals.total() >= 2, "{wire}");
+        assert!(began.elapsed() >= Duration::from_millis(280), "{wire}");
+        assert!(refusals.total() >= 1, "{wire}");
         let wire = wire.parse().unwrap();
         let blocked = tokio::task::spawn_blocking(move || {
             let builder = blocking::Channel::builder(&address).unwrap();
@@ -411,7 +411,7 @@ fn health_checks_are_no_load() {
         let server = Server::new().health(&health).throttle(throttle);
         let running = start(Model::EventLoops(Some(1)), server);
         let channel = blocking::Channel::builder(&running.addresses()[0].to_string()).unwrap();
-        let channel = channel.timeout(Duration::from_millis(40)).build();
+        let channel = channel.timeout(LONG).pushbacks(0).build();
         let check = &HEALTH.methods[0];
         let _: Result<Said, Status> = channel.call(check, (&Asked::default(),));
         assert_eq!(refusals.total() > 0, refused);
