@@ -36,7 +36,7 @@ ROWS = [
     ("", "broken", "unauthenticated"),
 ]
 
-# The same for callers of their own on each wire, where a caller may place two orders, and nobody may find or list orders.
+# Quotas for a caller of its own on each wire: it may place two orders, and nobody may find or list orders.
 QUOTAS = """
 [quotas.test-rate]
 place = "shop.Orders/place"

@@ -126,7 +126,7 @@ impl Status {
         &self.0.details
     }
 
-    /// The same failure, with the time after which the caller may try again; `Duration::MAX` for never. It travels on every wire
+    /// Adds the time after which the caller may try again; `Duration::MAX` for never. It travels on every wire
     /// in whole milliseconds; `docs/throttling.md` has the table.
     #[must_use]
     pub fn with_retry_after(mut self, after: Duration) -> Self {

@@ -11,6 +11,9 @@ use std::thread;
 /// Wires that are told apart. Those of Thrift are many; a server is called over few.
 const WIRES: usize = 16;
 
+/// Cells of a method: one for each wire, and one for all wires that have no place.
+const CELLS: usize = WIRES + 1;
+
 pub(super) struct Shards {
     /// The names of methods, by their number.
     methods: Vec<(String, &'static str)>,
@@ -30,7 +33,7 @@ impl Shards {
             methods.push((service.full_name().into_owned(), method.name));
             methods.len() - 1
         });
-        let cells = methods.len() * WIRES;
+        let cells = methods.len() * CELLS;
         let shard = |_| Shard((0..cells).map(|_| OnceLock::new()).collect());
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Shards {
@@ -45,29 +48,30 @@ impl Shards {
     pub(super) fn cell(&self, call: &Context) -> Option<&Cell> {
         let (service, method) = call.called()?;
         let number = *self.numbers.get(service, method)?;
-        let wire = self.wire(call.wire())?;
+        let wire = self.wire(call.wire());
         let shard = self.shards.get(shard() % self.shards.len())?;
-        let cell = shard.0.get(number * WIRES + wire)?;
+        let cell = shard.0.get(number * CELLS + wire)?;
         Some(cell.get_or_init(|| Box::new(Cell::new())))
     }
 
-    /// Returns the number of a wire. The last one stands for all that have no place.
-    fn wire(&self, wire: Wire) -> Option<usize> {
+    /// Returns the number of a wire; `WIRES` for one that has no place.
+    fn wire(&self, wire: Wire) -> usize {
         let mut places = self.wires.iter();
         let found = places.position(|place| *place.get_or_init(|| wire) == wire);
-        Some(found.unwrap_or(WIRES - 1))
+        found.unwrap_or(WIRES)
     }
 
     /// Returns the sums of all methods that were called.
     pub(super) fn methods(&self) -> Vec<MethodStatistics> {
         let mut methods = Vec::new();
         for (number, (service, method)) in self.methods.iter().enumerate() {
-            for (place, wire) in self.wires.iter().enumerate() {
+            for place in 0..CELLS {
+                let wire = self.wires.get(place).and_then(OnceLock::get).copied();
                 let cells = self.shards.iter().filter_map(|shard| {
-                    let cell = shard.0.get(number * WIRES + place)?;
+                    let cell = shard.0.get(number * CELLS + place)?;
                     cell.get()
                 });
-                let mut sums = MethodStatistics::new(service, method, wire.get().copied());
+                let mut sums = MethodStatistics::new(service, method, wire);
                 cells.for_each(|cell| cell.add_to(&mut sums));
                 if sums.began > 0 {
                     methods.push(sums);
@@ -84,6 +88,28 @@ fn shard() -> usize {
     thread_local! {
         static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed);
     }
-    // What is dropped at the end of a thread may still be counted.
+    // A call may be dropped at the end of a thread, when its locals are gone.
     SHARD.try_with(|shard| *shard).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wires_without_a_place_are_counted_together() {
+        let thrift = ["binary", "compact"].iter().flat_map(|protocol| {
+            ["", "+framed", "+header", "+http"].map(|t| format!("{protocol}{t}"))
+        });
+        let others = "dovetail msgpack-rpc grpc grpc-web grpc-web+json connect connect+json json json+framed json+http";
+        let names = thrift.chain(others.split(' ').map(str::to_owned));
+        let wires: Vec<Wire> = names.filter_map(|name| name.parse().ok()).collect();
+        assert!(wires.len() > WIRES, "{wires:?}");
+        let shards = Shards::new(&[]);
+        for _ in 0..2 {
+            for (number, wire) in wires.iter().enumerate() {
+                assert_eq!(shards.wire(*wire), number.min(WIRES), "{wire}");
+            }
+        }
+    }
 }

@@ -107,7 +107,7 @@ impl Adaptive {
         self.best = Some(best);
         let gradient = best.as_secs_f64() * TOLERANCE / mean.as_secs_f64().max(f64::MIN_POSITIVE);
         let limit = self.limit * gradient.clamp(0.5, 1.0) + self.limit.sqrt();
-        // Where the limit was not reached, nothing is known of a higher one.
+        // A limit that was not reached says nothing of a higher one.
         let is_reached = running + 1 >= self.limit as usize;
         if limit < self.limit || is_reached {
             self.limit = limit.clamp(self.bounds.least as f64, self.bounds.most as f64);

@@ -7,7 +7,7 @@ use crate::{CallHead, clock};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -96,17 +96,16 @@ impl Callers {
     /// Forgets callers of the next shard, now and then.
     fn sweep(&self, now: Instant, after: Duration) {
         let since = now.saturating_duration_since(self.made).as_millis() as u64;
-        let swept = self.swept.load(Ordering::Relaxed);
+        let swept = self.swept.load(Relaxed);
         if since < swept.saturating_add(SWEEP.as_millis() as u64) {
             return;
         }
-        let (ours, relaxed) = (Ordering::Relaxed, Ordering::Relaxed);
         if self
             .swept
-            .compare_exchange(swept, since, ours, relaxed)
+            .compare_exchange(swept, since, Relaxed, Relaxed)
             .is_ok()
         {
-            let next = self.sweeps.fetch_add(1, Ordering::Relaxed);
+            let next = self.sweeps.fetch_add(1, Relaxed);
             self.shard(next).sweep(now, after);
         }
     }
@@ -174,7 +173,7 @@ mod tests {
 
     /// Moves the times of all callers into the past.
     fn age(callers: &Callers, by: Duration) {
-        callers.swept.store(0, Ordering::Relaxed);
+        callers.swept.store(0, Relaxed);
         for shard in &callers.shards {
             let mut shard = lock(shard);
             shard.swept -= by;

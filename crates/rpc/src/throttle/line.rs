@@ -374,8 +374,10 @@ mod tests {
         let line = line(Quota::new().in_flight(1).queue(10, Duration::ZERO));
         assert!(matches!(line.enter(Criticality::Normal), Entry::Runs));
         let mut waiting = waits(&line, Criticality::Normal).unwrap();
-        std::thread::sleep(Duration::from_millis(1));
-        line.leave(None);
+        let mut state = line.lock();
+        state.running = 0;
+        drop(line.admit(&mut state, clock::now() + Duration::from_millis(1)));
+        drop(state);
         assert_eq!(turn(&mut waiting), Some(Err(Reason::QueueTime)));
         let waiting = waits(&line, Criticality::Normal);
         assert!(waiting.is_none(), "the line is free");

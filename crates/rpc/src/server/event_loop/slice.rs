@@ -22,7 +22,7 @@ pub(super) fn restore() {
     set(Duration::ZERO);
 }
 
-/// Where it cannot be had, the thread stays as it is.
+/// Asks for a slice. The thread stays as it is if the kernel refuses.
 fn set(slice: Duration) {
     const SIZE: u32 = size_of::<libc::sched_attr>() as u32;
     const THIS_THREAD: libc::pid_t = 0;

@@ -20,7 +20,7 @@ use std::time::Instant;
 /// Where the document is that says what can be called.
 const OPENAPI: &str = "/openapi.json";
 
-/// Where Prometheus finds statistics.
+/// Path of the statistics for Prometheus.
 const METRICS: &str = "/metrics";
 
 /// A call, but for its messages.
