@@ -8,6 +8,7 @@ use crate::harness::{
     callers::{self, Runner},
     workload,
 };
+use dovetail::identity::{Authentication, Authenticator, Credentials, Principal};
 use dovetail::throttle::{Quota, Throttle};
 use dovetail::transport::Polling;
 use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
@@ -21,8 +22,46 @@ pub(super) struct Dovetail {
     pub(super) driver: Driver,
     pub(super) polling: Polling,
     pub(super) medium: Medium,
-    /// Refuses what it cannot do.
-    pub(super) throttles: bool,
+    pub(super) throttles: Throttles,
+}
+
+/// The calls that a server refuses.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Throttles {
+    Nothing,
+    /// Those that it cannot do.
+    Overload,
+    /// Those beyond the quota of their caller, which the header `caller` names.
+    Callers,
+}
+
+impl Throttles {
+    fn install(self, server: Server) -> Server {
+        let quota = Quota::new().rate(40, Duration::from_secs(1)).burst(4);
+        match self {
+            Throttles::Nothing => server,
+            Throttles::Overload => {
+                server.throttle(Throttle::new().all(Quota::new().adaptive(2, 200)))
+            }
+            Throttles::Callers => server
+                .authentication(Authentication::new().by(Named))
+                .throttle(Throttle::new().each_caller(quota)),
+        }
+    }
+}
+
+/// Believes everybody.
+struct Named;
+
+impl Authenticator for Named {
+    fn authenticate(&self, shown: &Credentials<'_>) -> Result<Option<Principal>, Status> {
+        let name = shown.header("caller").map(String::from_utf8_lossy);
+        Ok(name.map(|name| Principal::new(name, "name")))
+    }
+
+    fn accepts(&self) -> &str {
+        "a header `caller: NAME`"
+    }
 }
 
 /// What client and server have between them.
@@ -54,13 +93,11 @@ impl System for Dovetail {
             (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let server = Server::new().service(BenchServer::new(Handler::new()));
-        let server = match self.throttles {
-            true => server.throttle(Throttle::new().all(Quota::new().adaptive(2, 200))),
-            false => server,
-        };
-        let running = server
+        let running = self
+            .throttles
+            .install(server)
             .model(match self.driver {
-                _ if self.throttles => Model::ThreadPool(64),
+                _ if self.throttles != Throttles::Nothing => Model::ThreadPool(64),
                 Driver::Threads => Model::ThreadPerConnection,
                 Driver::Loops | Driver::Tasks => Model::EventLoops(None),
             })

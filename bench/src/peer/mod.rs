@@ -113,7 +113,15 @@ fn entries() -> Vec<Entry> {
             "dovetail-overload",
             "every wire; a pool of 64 threads; a quota that adapts between 2 and 200 calls",
             Box::new(Dovetail {
-                throttles: true,
+                throttles: dovetail::Throttles::Overload,
+                ..OWN
+            }),
+        ),
+        entry(
+            "dovetail-fair",
+            "every wire; a pool of 64 threads; 40 calls a second of each caller, 4 at once",
+            Box::new(Dovetail {
+                throttles: dovetail::Throttles::Callers,
                 ..OWN
             }),
         ),
@@ -167,7 +175,7 @@ const THRIFT: Dovetail = Dovetail {
     driver: Driver::Loops,
     polling: Polling::Adaptive,
     medium: dovetail::Medium::Tcp,
-    throttles: false,
+    throttles: dovetail::Throttles::Nothing,
 };
 
 const OWN: Dovetail = Dovetail {

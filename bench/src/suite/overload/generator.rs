@@ -7,6 +7,7 @@ use crate::peer::contract::bench::{BenchClient, Row};
 use dovetail::{Channel, Code, Status, descriptor, message};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
@@ -49,14 +50,14 @@ descriptor!(static BENCH = "Bench" in "bench" {
 
 /// The fate of a call.
 #[derive(Clone, Copy)]
-enum Fate {
+pub(super) enum Fate {
     Done,
     Refused,
     Failed,
 }
 
 impl Caller {
-    fn channel(&self, address: &str) -> Result<Channel> {
+    pub(super) fn channel(&self, address: &str) -> Result<Channel> {
         let wire = match self {
             Caller::Contract(wire) => wire,
             Caller::Proto => "grpc",
@@ -95,6 +96,50 @@ impl Caller {
     }
 }
 
+/// Calls of one caller, which are due at fixed times.
+pub(super) struct Offer {
+    pub(super) channels: Vec<Channel>,
+    /// Calls a second.
+    pub(super) rate: f64,
+    pub(super) time: Duration,
+}
+
+/// The ends of calls, with the time from when each was due.
+type Ends = Vec<(Fate, Duration)>;
+
+impl Offer {
+    /// Makes the calls. The first of them do not count.
+    pub(super) async fn run(self, caller: &'static Caller, begin: Instant) -> Ends {
+        let ends = Arc::<Mutex<Ends>>::default();
+        let calls = (self.rate * self.time.as_secs_f64()) as usize;
+        let warm = (calls as f64 * WARMUP) as usize;
+        let mut running = JoinSet::new();
+        for (number, channel) in (0..calls).zip(self.channels.iter().cycle()) {
+            let due = begin + Duration::from_secs_f64(number as f64 / self.rate);
+            sleep_until(due.into()).await;
+            let (channel, ends) = (channel.clone(), ends.clone());
+            running.spawn(async move {
+                let fate = caller.call(&channel).await;
+                if number >= warm {
+                    ends.lock().await.push((fate, due.elapsed()));
+                }
+            });
+            while running.try_join_next().is_some() {}
+        }
+        while running.join_next().await.is_some() {}
+        std::mem::take(&mut *ends.lock().await)
+    }
+}
+
+/// The seconds of a measurement that count.
+fn counted(time: Duration) -> f64 {
+    time.as_secs_f64() * (1.0 - WARMUP)
+}
+
+pub(super) fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
 /// Makes so many calls a second for some time.
 pub(super) fn measure(
     caller: &'static Caller,
@@ -104,33 +149,20 @@ pub(super) fn measure(
     time: Duration,
 ) -> Result<Point> {
     let channels = (0..CONNECTIONS).map(|_| caller.channel(address));
-    let channels: Vec<Channel> = channels.collect::<Result<_>>()?;
-    let fates = Arc::<Mutex<Vec<(Fate, Duration)>>>::default();
-    let calls = (rate * time.as_secs_f64()) as usize;
-    let warm = (calls as f64 * WARMUP) as usize;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let begin = Instant::now() + Duration::from_millis(10);
-        let mut running = JoinSet::new();
-        for (number, channel) in (0..calls).zip(channels.iter().cycle()) {
-            let due = begin + Duration::from_secs_f64(number as f64 / rate);
-            sleep_until(due.into()).await;
-            let (channel, fates) = (channel.clone(), fates.clone());
-            running.spawn(async move {
-                let fate = caller.call(&channel).await;
-                if number >= warm {
-                    fates.lock().await.push((fate, due.elapsed()));
-                }
-            });
-            while running.try_join_next().is_some() {}
-        }
-        while running.join_next().await.is_some() {}
-    });
-    let fates = std::mem::take(&mut *fates.blocking_lock());
+    let offer = Offer {
+        channels: channels.collect::<Result<_>>()?,
+        rate,
+        time,
+    };
+    let begin = Instant::now() + Duration::from_millis(10);
+    let ends = runtime()?.block_on(offer.run(caller, begin));
+    Ok(point(load, time, &ends))
+}
+
+/// Sums up the ends of calls.
+pub(super) fn point(load: f64, time: Duration, ends: &[(Fate, Duration)]) -> Point {
     let of = |wanted: fn(Fate) -> bool| -> Vec<Duration> {
-        let mut times: Vec<_> = fates
+        let mut times: Vec<_> = ends
             .iter()
             .filter(|(fate, _)| wanted(*fate))
             .map(|(_, time)| *time)
@@ -138,13 +170,12 @@ pub(super) fn measure(
         times.sort();
         times
     };
-    let counted = time.as_secs_f64() * (1.0 - WARMUP);
     let failed = of(|fate| matches!(fate, Fate::Failed)).len();
-    Ok(Point::new(
+    Point::new(
         load,
-        counted,
+        counted(time),
         &of(|fate| matches!(fate, Fate::Done)),
         &of(|fate| matches!(fate, Fate::Refused)),
         failed,
-    ))
+    )
 }

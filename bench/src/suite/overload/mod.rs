@@ -4,11 +4,12 @@
 //! A call takes 2 ms of the processor. The server has one core, the callers have another. Calls are
 //! due at fixed times, whatever becomes of earlier ones (an open loop), and nobody tries again.
 
+mod fairness;
 mod generator;
 
 use super::local::Local;
 use super::process::Deadline;
-use super::report::overload::{Curve, Point, write};
+use super::report::overload::{Curve, Point, Share, write};
 use super::{Options, Result};
 use generator::Caller;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -59,6 +60,20 @@ static SYSTEMS: [System; 5] = [
     },
 ];
 
+/// The server that has a quota for each caller, and the wires on which callers name themselves.
+static FAIR: [System; 2] = [
+    System {
+        name: "dovetail-tcp",
+        server: "dovetail-fair",
+        caller: Caller::Contract("dovetail"),
+    },
+    System {
+        name: "dovetail-grpc",
+        server: "dovetail-fair",
+        caller: Caller::Contract("grpc"),
+    },
+];
+
 /// Measures all systems, and writes the report.
 pub(super) fn run(options: &Options, seconds: f64) -> Result<()> {
     let time = Duration::try_from_secs_f64(seconds).map_err(|e| format!("--overload: {e}"))?;
@@ -80,25 +95,52 @@ pub(super) fn run(options: &Options, seconds: f64) -> Result<()> {
             None => eprintln!("left out: {}: its program is not there", system.name),
         }
     }
-    println!("{}", write(&options.out, seconds, &curves)?);
+    let mut shares = Vec::new();
+    for system in FAIR.iter().filter(|s| options.only.is_match(s.name)) {
+        for times in fairness::TIMES {
+            let points = serve(&local, system, time, |address| {
+                fairness::measure(&system.caller, address, times, time)
+            })?;
+            for (caller, point) in ["nine callers", "the tenth"].into_iter().zip(points) {
+                eprintln!("{:24} {caller}: {point}", system.name);
+                shares.push(Share {
+                    name: system.name.to_owned(),
+                    caller,
+                    point,
+                });
+            }
+        }
+    }
+    println!("{}", write(&options.out, seconds, &curves, &shares)?);
     Ok(())
 }
 
 fn measure(local: &Local, system: &'static System, time: Duration) -> Result<Vec<Point>> {
-    LOADS
-        .iter()
-        .map(|load| {
-            let limit = time * 3 + Duration::from_secs(60);
-            pin(SERVER)?;
-            let (server, address) = local.server(system.server, Deadline::after(limit))?;
-            pin(CALLERS)?;
-            let rate = load / CALL.as_secs_f64();
-            let point = generator::measure(&system.caller, &address, *load, rate, time)?;
-            eprintln!("{:24} {point}", system.name);
-            drop(server);
-            Ok(point)
-        })
-        .collect()
+    let measure = |load: &f64| {
+        let rate = load / CALL.as_secs_f64();
+        let point = serve(local, system, time, |address| {
+            generator::measure(&system.caller, address, *load, rate, time)
+        })?;
+        eprintln!("{:24} {point}", system.name);
+        Ok(point)
+    };
+    LOADS.iter().map(measure).collect()
+}
+
+/// Runs a server on its core, and something on the callers' that is given its address.
+fn serve<T>(
+    local: &Local,
+    system: &System,
+    time: Duration,
+    call: impl FnOnce(&str) -> Result<T>,
+) -> Result<T> {
+    let limit = time * 3 + Duration::from_secs(60);
+    pin(SERVER)?;
+    let (server, address) = local.server(system.server, Deadline::after(limit))?;
+    pin(CALLERS)?;
+    let called = call(&address);
+    drop(server);
+    called
 }
 
 /// Keeps this thread, and what it starts, on one core.

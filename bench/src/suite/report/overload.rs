@@ -4,6 +4,7 @@ use super::super::Result;
 use super::plot::{Plot, Scale, Series};
 use super::tables::{Kind, figure};
 use serde::Serialize;
+use serde_json::json;
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
@@ -60,6 +61,14 @@ impl Point {
     }
 }
 
+/// Calls of some of ten callers, of whom one calls more than the others. The load is how many times as often.
+#[derive(Serialize)]
+pub(crate) struct Share {
+    pub(crate) name: String,
+    pub(crate) caller: &'static str,
+    pub(crate) point: Point,
+}
+
 fn quantile(sorted: &[Duration], part: f64) -> f64 {
     let at = (sorted.len() as f64 * part) as usize;
     let time = sorted.get(at).or(sorted.last());
@@ -85,14 +94,19 @@ const HEAD: &str = "| system | load | done/s | p50 ms | p99 ms | p99.9 ms | refu
                     |---|---|---|---|---|---|---|---|---|---|---|\n";
 
 /// Writes the report: `overload.md`, `overload.html` and `overload.json`. Returns the text.
-pub(crate) fn write(out: &Path, seconds: f64, curves: &[Curve]) -> Result<String> {
-    let text = markdown(seconds, curves);
+pub(crate) fn write(
+    out: &Path,
+    seconds: f64,
+    curves: &[Curve],
+    shares: &[Share],
+) -> Result<String> {
+    let text = markdown(seconds, curves) + &fairness(seconds, shares);
     fs::create_dir_all(out)?;
     fs::write(out.join("overload.md"), &text)?;
     fs::write(out.join("overload.html"), html(curves))?;
     fs::write(
         out.join("overload.json"),
-        serde_json::to_vec_pretty(curves)?,
+        serde_json::to_vec_pretty(&json!({ "curves": curves, "fairness": shares }))?,
     )?;
     Ok(text)
 }
@@ -125,6 +139,35 @@ fn markdown(seconds: f64, curves: &[Curve]) -> String {
     text.push('\n');
     for curve in curves {
         let _ = writeln!(text, "- {}: {}", curve.name, curve.configuration);
+    }
+    text
+}
+
+const SHARES: &str = "| system | the tenth calls | caller | done/s | p50 ms | p99 ms | p99.9 ms | refused | failed |\n\
+                      |---|---|---|---|---|---|---|---|---|\n";
+
+fn fairness(seconds: f64, shares: &[Share]) -> String {
+    let mut text = format!(
+        "\n# Fairness\n\nTen callers of a server that lets each make 40 calls a second, for {seconds} s. Nine make 20; the tenth as many, or a hundred times \
+         as many.\n\n{SHARES}"
+    );
+    for Share {
+        name,
+        caller,
+        point,
+    } in shares
+    {
+        let _ = writeln!(
+            text,
+            "| {name} | {} times | {caller} | {:.0} | {} | {} | {} | {} | {} |",
+            point.load,
+            point.goodput,
+            figure(point.p50_ms),
+            figure(point.p99_ms),
+            figure(point.p999_ms),
+            point.refused,
+            point.failed
+        );
     }
     text
 }
