@@ -40,20 +40,29 @@ pub(crate) fn block_on_while<F: Future>(
     }
 }
 
-/// Runs a future on this thread until it is ready or the time has come; then returns `None`.
+/// Waits for a future until the time has come, if there is one; then returns `None`.
+#[cfg(feature = "async")]
+pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> Option<F::Output> {
+    match until {
+        Some(until) => tokio::time::timeout_at(until.into(), future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+/// Does the same without a runtime, where each handler has a thread of its own, which may block.
 #[cfg(not(feature = "async"))]
-pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::Output> {
+pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     let waker = waker();
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return Some(output);
         }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return None;
+        match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => return None,
+            Some(left) => thread::park_timeout(left),
+            None => thread::park(),
         }
-        thread::park_timeout(left);
     }
 }
 

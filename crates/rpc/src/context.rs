@@ -6,6 +6,7 @@ use crate::intercept::Observed;
 use crate::link::Link;
 use crate::objects::Objects;
 use crate::server::{Proxies, Share};
+use crate::sessions::Resumed;
 use crate::tls::TlsPeer;
 use crate::transport::Process;
 use crate::{AnswerHeaders, Code, Status};
@@ -39,6 +40,8 @@ pub(crate) struct Caller {
     pub(crate) process: Option<Process>,
     /// Its identity by a login.
     pub(crate) session: LoggedIn,
+    /// The sessions that it has resumed.
+    pub(crate) resumed: Resumed,
     /// Its share of the server's memory; `None` within a process.
     pub(crate) share: Option<Arc<Share>>,
     /// Says which headers to believe, where the caller is a proxy.
@@ -58,6 +61,7 @@ impl Caller {
             tls: None,
             process: None,
             session: LoggedIn::default(),
+            resumed: Resumed::default(),
             share: None,
             proxies: None,
             checks_hosts: false,

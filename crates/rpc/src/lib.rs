@@ -30,6 +30,7 @@ pub mod reflection;
 mod reply;
 mod server;
 mod service;
+pub mod sessions;
 pub mod statistics;
 mod streams;
 pub mod throttle;
@@ -107,6 +108,9 @@ mod documents {
 
     #[doc = include_str!("../../../docs/interceptors.md")]
     mod interceptors {}
+
+    #[doc = include_str!("../../../docs/sessions.md")]
+    mod sessions {}
 
     #[doc = include_str!("../../../docs/statistics.md")]
     mod statistics {}

@@ -3,6 +3,7 @@
 
 use dovetail::blocking::Channel;
 use dovetail::protocol::thrift::{ClientConnection, ClientOptions};
+use dovetail::sessions::Sessions;
 use dovetail::{
     Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, Service,
     ServiceDescriptor, Status, UnknownFields, descriptor, message,
@@ -239,7 +240,45 @@ fn compressed(wire: &str) -> Vec<u8> {
     out
 }
 
+/// One test, as all allocations of the process are counted.
 #[test]
+fn peers_cost_little() {
+    hostile_peers_cost_little();
+    sessions_cost_little();
+}
+
+/// Most bytes of a session with a state of 8.
+const SESSION: usize = 350;
+
+fn sessions_cost_little() {
+    let count = 20_000;
+    let sessions = Sessions::builder(|_| Ok(0_i64)).per_caller(count).build();
+    let server = Server::new().service(Target).sessions("Target", &sessions);
+    let server = server
+        .model(Model::ThreadPerConnection)
+        .local_upgrade(false);
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    let channel = Channel::connect(&running.addresses()[0].to_string()).unwrap();
+    let begin = || -> Result<String, Status> { channel.call_by_name("begin_session", ("Target",)) };
+    let end = |session| -> Result<(), Status> { channel.call_by_name("end_session", (session,)) };
+    let first = begin().unwrap();
+    let before = MEMORY.current_usage();
+    let handles: Vec<_> = (1..count).map(|_| begin().unwrap()).collect();
+    let own = handles.capacity() * size_of::<String>() + count * first.len();
+    let each = (MEMORY.current_usage() - before - own) / count;
+    println!("\n{count} sessions take {each} bytes each");
+    assert!(each < SESSION, "{each}");
+    assert!(begin().unwrap_err().message().contains("end one first"));
+    handles
+        .into_iter()
+        .for_each(|session| end(session).unwrap());
+    let left = MEMORY.current_usage().saturating_sub(before);
+    assert!(left < count * SESSION / 2, "{left}");
+    assert_eq!(sessions.counters().open, 1);
+    drop(channel);
+    assert!(running.shutdown(Duration::from_secs(10)));
+}
+
 fn hostile_peers_cost_little() {
     #[cfg(feature = "async")]
     let models = [Model::ThreadPerConnection, Model::EventLoops(Some(1))];

@@ -8,6 +8,7 @@ mod live;
 mod page;
 mod parts;
 mod quotas;
+mod sessions;
 mod settings;
 mod watch;
 
@@ -28,6 +29,7 @@ use keys::{Reader, Section};
 use live::Live;
 use parts::{Maker, Parts};
 use quotas::QuotaSettings;
+use sessions::SessionSettings;
 use settings::Settings;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -89,6 +91,7 @@ struct Read {
     text: String,
     settings: Settings,
     quotas: BTreeMap<String, QuotaSettings>,
+    sessions: BTreeMap<String, SessionSettings>,
     channels: BTreeMap<String, ChannelSettings>,
     places: BTreeMap<String, Span>,
     values: BTreeMap<String, String>,
@@ -135,11 +138,12 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 5] = [
+        const TABLES: [&str; 6] = [
             "server",
             "authentication",
             "permissions",
             "quotas",
+            "sessions",
             "channels",
         ];
         for (name, value) in root {
@@ -152,6 +156,9 @@ impl Read {
                 }
                 DeValue::Table(table) if place == "quotas" => {
                     self.quotas = named(reader, &place, quotas::SECTIONS, table);
+                }
+                DeValue::Table(table) if place == "sessions" => {
+                    self.sessions = named(reader, &place, sessions::SECTIONS, table);
                 }
                 DeValue::Table(table) => {
                     reader.places.insert(place.clone(), value.span());
@@ -356,7 +363,8 @@ fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
         })
         .collect();
     let values = old.values.keys().chain(new.values.keys());
-    let named = values.filter(|path| path.starts_with("channels.") || path.starts_with("quotas."));
+    let tables = ["channels.", "quotas.", "sessions."];
+    let named = values.filter(|path| tables.iter().any(|table| path.starts_with(table)));
     known.extend(named.map(|path| (path.clone(), path.starts_with("quotas."))));
     known.sort();
     known.dedup();

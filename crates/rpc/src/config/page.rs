@@ -2,7 +2,7 @@
 
 use super::Read;
 use super::keys::{Key, Section, Set, join};
-use super::{channels, quotas, settings};
+use super::{channels, quotas, sessions, settings};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -14,6 +14,9 @@ pub fn reference() -> String {
     }
     for section in quotas::SECTIONS {
         tabulate(&mut text, section, "quotas.NAME");
+    }
+    for section in sessions::SECTIONS {
+        tabulate(&mut text, section, "sessions.NAME");
     }
     for section in channels::SECTIONS {
         tabulate(&mut text, section, "channels.NAME");
@@ -66,6 +69,12 @@ pub fn schema() -> Value {
         "quotas",
         "Calls that are let through, by name.",
         quotas::SECTIONS,
+    );
+    name(
+        &mut root,
+        "sessions",
+        "Sessions of services, by name.",
+        sessions::SECTIONS,
     );
     name(
         &mut root,
@@ -148,6 +157,11 @@ pub(super) fn show(read: &Read) -> String {
     for name in read.quotas.keys() {
         for section in quotas::SECTIONS {
             show_section(&mut text, read, section, &format!("quotas.{name}"));
+        }
+    }
+    for name in read.sessions.keys() {
+        for section in sessions::SECTIONS {
+            show_section(&mut text, read, section, &format!("sessions.{name}"));
         }
     }
     for name in read.channels.keys() {

@@ -8,6 +8,7 @@
 
 mod authentication;
 mod bearer;
+mod callers;
 #[cfg(feature = "tls")]
 mod certificates;
 mod credentials;
@@ -33,6 +34,7 @@ pub use processes::Processes;
 #[cfg(feature = "tokens")]
 pub use tokens::Tokens;
 
+pub(crate) use callers::CallerKeys;
 pub(crate) use session::{Identify, LoggedIn, Session};
 
 use crate::{Code, Execution, Status};

@@ -48,6 +48,7 @@ use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
+use crate::sessions::{AnySessions, SessionService, Sessions};
 use crate::statistics::Statistics;
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
@@ -139,6 +140,7 @@ const DEFAULT_MODEL: Model = Model::ThreadPerConnection;
 pub struct Server {
     services: Vec<Box<dyn Service>>,
     interceptors: Interceptors,
+    sessions: Vec<(String, Arc<dyn AnySessions>)>,
     model: Model,
     limits: ServerLimits,
     compression: Option<Compression>,
@@ -168,6 +170,7 @@ impl Default for Server {
         Server {
             services: Vec::new(),
             interceptors: Interceptors::default(),
+            sessions: Vec::new(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
             compression: None,
@@ -283,6 +286,18 @@ impl Server {
     /// [`authentication`](Self::authentication) it tells callers apart by their identities.
     pub fn throttle(self, throttle: Throttle) -> Self {
         self.intercept(throttle)
+    }
+
+    /// Gives a service sessions: an [interceptor](Self::intercept_at) in front of its calls, behind those that are in front of all, refuses
+    /// those without one. It serves `dovetail.Sessions` as well, where callers begin and end theirs.
+    pub fn sessions<T: Send + Sync + 'static>(
+        mut self,
+        service: &str,
+        sessions: &Sessions<T>,
+    ) -> Self {
+        let known = Arc::new(sessions.clone());
+        self.sessions.push((service.to_owned(), known));
+        self.intercept_at(service, sessions.interceptor())
     }
 
     /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.
@@ -512,6 +527,10 @@ impl Server {
 
     /// Adds what is known once all services are there.
     fn prepare(&mut self) -> Result<(), Status> {
+        let sessions = std::mem::take(&mut self.sessions);
+        if !sessions.is_empty() {
+            self.services.push(Box::new(SessionService::new(sessions)));
+        }
         if std::mem::take(&mut self.reflects) {
             let services = self.services.iter().map(|service| service.descriptor());
             let described = Described(services.collect());

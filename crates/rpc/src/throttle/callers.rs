@@ -3,10 +3,9 @@
 
 use super::Quota;
 use super::gate::Gate;
+use crate::identity::CallerKeys;
 use crate::{CallHead, clock};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
-use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +29,7 @@ pub(super) struct Callers {
     sweeps: AtomicUsize,
     /// The gate of those for whom there is no room.
     others: Arc<Gate>,
-    hashers: [RandomState; 2],
+    keys: CallerKeys,
 }
 
 struct Shard {
@@ -59,13 +58,13 @@ impl Callers {
             swept: AtomicU64::new(0),
             sweeps: AtomicUsize::new(0),
             others: Arc::new(Gate::new(quota)),
-            hashers: Default::default(),
+            keys: CallerKeys::default(),
         }
     }
 
     /// Returns the gate of a caller.
     pub(super) fn gate(&self, call: &CallHead<'_>, quota: &Quota) -> Arc<Gate> {
-        self.gate_of(self.key(call), quota)
+        self.gate_of(self.keys.key(call.context()), quota)
     }
 
     fn gate_of(&self, key: u128, quota: &Quota) -> Arc<Gate> {
@@ -119,34 +118,6 @@ impl Callers {
     fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
         lock(&self.shards[number % SHARDS])
     }
-
-    /// Returns the key of a caller: its principal, else its address; by IPv6, its network of 64
-    /// bits. Nobody can choose keys that are the same, as the hashers are secret.
-    fn key(&self, call: &CallHead<'_>) -> u128 {
-        match call.principal() {
-            Some(principal) => self.hash((0u8, principal.kind(), principal.name())),
-            None => match address(call.peer()) {
-                Some(IpAddr::V4(address)) => self.hash((1u8, address.to_bits())),
-                Some(IpAddr::V6(address)) => self.hash((2u8, address.to_bits() >> 64)),
-                None => match call.context().process() {
-                    Some(process) => self.hash((3u8, process.uid)),
-                    None => self.hash((4u8, call.peer())),
-                },
-            },
-        }
-    }
-
-    fn hash(&self, key: impl Hash) -> u128 {
-        let [high, low] = &self.hashers;
-        u128::from(high.hash_one(&key)) << 64 | u128::from(low.hash_one(&key))
-    }
-}
-
-/// Reads the address of a caller, which may be without a port.
-fn address(peer: &str) -> Option<IpAddr> {
-    let socket = peer.parse().map(|socket: SocketAddr| socket.ip());
-    let address = socket.or_else(|_| peer.parse()).ok()?;
-    Some(address.to_canonical())
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

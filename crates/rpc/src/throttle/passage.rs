@@ -4,8 +4,7 @@ use super::Criticality;
 use super::gate::{Gate, Permit, Refused, Way};
 use super::line::Waiting;
 use super::rule::Rule;
-#[cfg(not(feature = "async"))]
-use crate::block_on::block_on_until;
+use crate::block_on::wait_until;
 use crate::{CallHead, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,20 +101,9 @@ impl Passage {
     }
 }
 
-#[cfg(feature = "async")]
-async fn in_time(mut waiting: Waiting) -> Result<(), super::Reason> {
-    let until = waiting.until().into();
-    match tokio::time::timeout_at(until, &mut waiting).await {
-        Ok(turn) => turn,
-        Err(_) => waiting.give_up(),
-    }
-}
-
-/// Without a runtime each handler has a thread of its own, which may block.
-#[cfg(not(feature = "async"))]
 async fn in_time(mut waiting: Waiting) -> Result<(), super::Reason> {
     let until = waiting.until();
-    match block_on_until(&mut waiting, until) {
+    match wait_until(&mut waiting, Some(until)).await {
         Some(turn) => turn,
         None => waiting.give_up(),
     }

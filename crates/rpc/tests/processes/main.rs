@@ -1,5 +1,5 @@
 //! Client and server in processes of their own, which share memory: one of them is killed, breaks the rules, is another
-//! user's, or idle. A program: it is its own peer.
+//! user's, or idle; and one that keeps its sessions. A program: it is its own peer.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[cfg(not(all(feature = "async", feature = "shm", target_os = "linux")))]
@@ -15,6 +15,8 @@ mod idle;
 mod kills;
 #[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
 mod peer;
+#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+mod sessions;
 
 #[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
 fn main() {
@@ -24,11 +26,12 @@ fn main() {
     {
         return role.play(model.parse().unwrap(), address);
     }
-    let tests: [(&str, fn()); 4] = [
+    let tests: [(&str, fn()); 5] = [
         ("kills", kills::test),
         ("hostile", hostile::test),
         ("idle", idle::test),
         ("elsewhere", elsewhere::test),
+        ("sessions", sessions::test),
     ];
     let mut names = arguments.iter().filter(|each| !each.starts_with('-'));
     let wanted = names.next();

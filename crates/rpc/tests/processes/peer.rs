@@ -1,6 +1,6 @@
 //! What the other process does, and what the tests ask of this one.
 
-use crate::{elsewhere, hostile};
+use crate::{elsewhere, hostile, sessions};
 use dovetail::{
     Backoff, Bytes, Call, Channel, Context, HandlerFuture, Model, Running, Server, Service,
     ServiceDescriptor, Status, blocking, descriptor,
@@ -53,15 +53,18 @@ pub(crate) enum Role {
     CallTimes,
     /// The same, and leaves the network for one of its own after the first call.
     CallFromElsewhere,
+    /// Serves sessions.
+    Sessions,
 }
 
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     ("serve", Role::Serve),
     ("call", Role::Call),
     ("scribble-server", Role::ScribbleServer),
     ("scribble-client", Role::ScribbleClient),
     ("call-times", Role::CallTimes),
     ("call-from-elsewhere", Role::CallFromElsewhere),
+    ("sessions", Role::Sessions),
 ];
 
 impl Role {
@@ -83,6 +86,7 @@ impl Role {
             Role::ScribbleClient => hostile::call(address),
             Role::CallTimes => elsewhere::call(address, false),
             Role::CallFromElsewhere => elsewhere::call(address, true),
+            Role::Sessions => wait_beside(&sessions::serve(model, address)),
         }
     }
 

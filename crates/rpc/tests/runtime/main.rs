@@ -80,6 +80,13 @@ mod proxies;
 mod reflection;
 #[cfg(feature = "grpc")]
 mod restarts;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod sessions;
 mod spelling;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod statistics;
