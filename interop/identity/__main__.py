@@ -1,4 +1,4 @@
-"""Calls the example shop with stock clients: who they are, what becomes of their calls, and what they are told beyond their quotas.
+"""Calls the example shop with stock clients: who they are, what becomes of their calls, what they are told beyond their quotas, and sessions.
 
     python3 interop/identity PROGRAM PEERS            # on every wire, in every model
     python3 interop/identity PROGRAM PEERS --model pool
@@ -15,6 +15,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+from rows import THIEF
 
 HERE = pathlib.Path(__file__).parent
 SHOP = HERE.parent.parent / "examples" / "shop"
@@ -36,7 +38,8 @@ ROWS = [
     ("", "broken", "unauthenticated"),
 ]
 
-# Quotas for a caller of its own on each wire: it may place two orders, and nobody may find or list orders.
+# Quotas for a caller of its own on each wire: it may place two orders and begin a session a second, and nobody may find or list orders, or
+# fill a cart.
 QUOTAS = """
 [quotas.test-rate]
 place = "shop.Orders/place"
@@ -53,7 +56,22 @@ place = "shop.Orders/all"
 in-flight = 0
 queue = 1
 queue-time = "5ms"
+
+[quotas.test-message]
+place = "shop.Cart/add"
+message = 1
+
+[quotas.test-bytes]
+place = "dovetail.Sessions/begin_session"
+each-caller = true
+bytes = 1
 """
+# By the bytes of a message, and by those of all in a second.
+REFUSED_BY_SIZE = [("cart without a session, too large", "resource_exhausted"), ("cart, bytes", "resource_exhausted")]
+# A session over two connections, and those that a caller cannot use.
+CARTS = [
+    ("cart", "lamp, bulb"), ("cart, stolen", "permission_denied"), ("cart, guessed", "not_found"), ("cart, without a session", "failed_precondition"),
+]
 # By its rate, by the calls in flight, and by the time in the queue.
 REFUSED = [("place", "resource_exhausted"), ("find", "resource_exhausted"), ("all", "resource_exhausted")]
 # The wires whose stock clients show when to try again.
@@ -105,7 +123,7 @@ def config(model):
     """The configuration of the example in this model, with neither TLS nor socket."""
     text = (SHOP / "shop.toml").read_text()
     lines = [line for line in text.splitlines() if not line.startswith(("certificate", "key"))]
-    text = "\n".join(lines).replace("[server.tls]\n", "")
+    text = "\n".join(lines).replace("[server.tls]\n", "").replace("../../target/shop/carts", "carts")
     start, end = text.index("listen = "), text.index("]", text.index("listen = ")) + 1
     return text[:start] + 'listen = ["tcp://127.0.0.1:0"]\nmodel = "%s"' % MODELS[model] + text[end:]
 
@@ -139,14 +157,19 @@ def throttled(wire):
     # The caller by WebSocket places each order twice.
     orders = 1 if wire == "websocket" else 2
     refused = [(secret(wire), method, got + later) for method, got in REFUSED]
+    refused += [(secret(wire), method, got) for method, got in REFUSED_BY_SIZE]
     return [(secret(wire), "place", "ok")] * orders + refused
 
 
+def carts(wire):
+    """What the caller of a wire gets for its carts."""
+    return [(secret(wire), method, got) for method, got in CARTS]
+
+
 def tokens():
-    """A clerk for each wire."""
-    lines = [
-        "%s %s clerk" % (secret(wire), hashlib.sha256(secret(wire).encode()).hexdigest()) for wire, *_ in CALLERS
-    ]
+    """A clerk for each wire, and a thief."""
+    secrets = [secret(wire) for wire, *_ in CALLERS] + [THIEF]
+    lines = ["%s %s clerk" % (secret, hashlib.sha256(secret.encode()).hexdigest()) for secret in secrets]
     return "\n".join(lines) + "\n"
 
 
@@ -179,6 +202,7 @@ def main():
         for shop, rows in [
             (Shop(options.program, model), lambda _: ROWS),
             (Shop(options.program, model, QUOTAS, tokens()), throttled),
+            (Shop(options.program, model, tokens=tokens()), carts),
         ]:
             called, wrong = run(shop, model, options.peers, rows)
             count, failed = count + called, failed + wrong

@@ -5,10 +5,10 @@ import re
 import subprocess
 import urllib.parse
 
-from rows import SERVICE, later, run
+from rows import SERVICE, handle_in, later, run
 
 BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}", "find": '{"id": 1}'}
-GRPC = {"8": "resource_exhausted", "7": "permission_denied", "16": "unauthenticated", "0": "ok"}
+GRPC = {"5": "not_found", "9": "failed_precondition", "8": "resource_exhausted", "7": "permission_denied", "16": "unauthenticated", "0": "ok"}
 
 
 def curl(*words, body=None):
@@ -56,12 +56,51 @@ def by_grpc_web(words, url, body):
     kind = "application/grpc-web+json"
     framed = b"\0" + len(body).to_bytes(4, "big") + body
     _, headers, body = curl(*words, "--header", "Content-Type: " + kind, url, body=framed)
-    trailers = body.rpartition(b"grpc-status:")[2]
-    status = headers.get("grpc-status") or trailers.strip().split(b"\r\n")[0].strip().decode()
-    found = GRPC.get(status, status)
+    found = grpc_status(headers, body)
     pushback = re.search(rb"grpc-retry-pushback-ms: *(\d+)", body)
     found = later(found, headers.get("grpc-retry-pushback-ms", pushback and pushback[1]))
     return "ada" if found == "ok" and b"ada" in body else found
 
 
-run(call)
+def grpc_status(headers, body):
+    trailers = body.rpartition(b"grpc-status:")[2]
+    status = headers.get("grpc-status") or trailers.strip().split(b"\r\n")[0].strip().decode()
+    return GRPC.get(status, status)
+
+
+class Caller:
+    """A caller of the cart."""
+
+    def __init__(self, wire, port, token):
+        self.wire, self.port = wire, port
+        self.words = ["--header", "Authorization: Bearer " + token]
+        if wire == "json over HTTP/2":
+            self.words += ["--http2-prior-knowledge"]
+
+    def call(self, path, **parameters):
+        url, body = "http://127.0.0.1:%d/%s" % (self.port, path), json.dumps(parameters).encode()
+        if self.wire == "grpc-web":
+            kind, body = "application/grpc-web+json", b"\0" + len(body).to_bytes(4, "big") + body
+        else:
+            kind = "application/json"
+        _, headers, body = curl(*self.words, "--header", "Content-Type: " + kind, url, body=body)
+        if self.wire == "grpc-web":
+            status = grpc_status(headers, body)
+            return body.decode("latin-1") if status == "ok" else status
+        body = body.decode()
+        return json.loads(body)["code"] if '"code"' in body else body
+
+    def begin(self):
+        return handle_in(self.call("dovetail.Sessions/begin_session", service="Cart"))
+
+    def resume(self, handle):
+        self.words += ["--header", "dovetail-session: " + handle]
+
+    def add(self, item):
+        return self.call("shop.Cart/add", item=item, count=1)
+
+    def close(self):
+        pass
+
+
+run(call, Caller)

@@ -1,7 +1,7 @@
 """grpcio, without generated code: messages are bytes."""
 
 import grpc
-from rows import SERVICE, later, run
+from rows import SERVICE, handle_in, later, run
 
 # Order: `lamp`, 1.
 PLACE = b"\x0a\x04lamp\x10\x01"
@@ -26,4 +26,35 @@ def call(_, port, token, method):
         return "ada" if b"ada" in answer else "ok"
 
 
-run(call)
+class Caller:
+    """A caller of the cart."""
+
+    def __init__(self, _, port, token):
+        self.channel = grpc.insecure_channel("127.0.0.1:%d" % port)
+        self.metadata = [("authorization", "Bearer " + token)]
+
+    def call(self, path, request):
+        try:
+            return self.channel.unary_unary(path)(request, metadata=self.metadata, timeout=20).decode("latin-1")
+        except grpc.RpcError as error:
+            return error.code().name.lower()
+
+    def begin(self):
+        return handle_in(self.call("/dovetail.Sessions/begin_session", text("Cart")))
+
+    def resume(self, handle):
+        self.metadata = [*self.metadata, ("dovetail-session", handle)]
+
+    def add(self, item):
+        return self.call("/shop.Cart/add", text(item) + b"\x10\x01")
+
+    def close(self):
+        self.channel.close()
+
+
+def text(value):
+    """A message with a text in field 1."""
+    return b"\x0a" + bytes([len(value)]) + value.encode()
+
+
+run(call, Caller)

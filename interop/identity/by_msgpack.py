@@ -5,7 +5,7 @@ import asyncio
 import msgpack
 from aio_msgpack_rpc import Client
 from aio_msgpack_rpc.error import RPCResponseError
-from rows import code_in, run
+from rows import code_in, handle_in, run
 
 
 async def called(port, token, method):
@@ -23,4 +23,37 @@ async def called(port, token, method):
         writer.close()
 
 
-run(lambda _, port, token, method: asyncio.run(called(port, token, method)))
+class Caller:
+    """A caller of the cart, on a connection that remembers its session."""
+
+    def __init__(self, _, port, token):
+        self.loop = asyncio.new_event_loop()
+        reader, self.writer = self.loop.run_until_complete(asyncio.open_connection("127.0.0.1", port))
+        # Its tasks belong to the loop that runs.
+        self.client = self.loop.run_until_complete(self.connected(reader))
+        self.call("Session.login", token)
+
+    async def connected(self, reader):
+        return Client(reader, self.writer, packer=msgpack.Packer(use_bin_type=True), response_timeout=20)
+
+    def call(self, *words):
+        try:
+            return str(self.loop.run_until_complete(self.client.call(*words)))
+        except RPCResponseError as refused:
+            return code_in(str(refused))
+
+    def begin(self):
+        return handle_in(self.call("Sessions.begin_session", "Cart"))
+
+    def resume(self, handle):
+        answer = self.call("Sessions.resume_session", handle)
+        return None if answer == "None" else answer
+
+    def add(self, item):
+        return self.call("Cart.add", item, 1)
+
+    def close(self):
+        self.writer.close()
+
+
+run(lambda _, port, token, method: asyncio.run(called(port, token, method)), Caller)

@@ -3,7 +3,7 @@
 Wires without headers log in first, on the same connection, by the service `dovetail.Session`.
 """
 
-from rows import code_in, run
+from rows import code_in, handle_in, run
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.protocol.THeaderProtocol import THeaderProtocol
@@ -62,11 +62,15 @@ def string(protocol, number, value):
     protocol.writeFieldEnd()
 
 
-def order(protocol):
-    string(protocol, 1, "lamp")
+def count(protocol):
     protocol.writeFieldBegin("", TType.I32, 2)
     protocol.writeI32(1)
     protocol.writeFieldEnd()
+
+
+def order(protocol):
+    string(protocol, 1, "lamp")
+    count(protocol)
 
 
 def broken(protocol):
@@ -83,28 +87,31 @@ def identifier(protocol):
     protocol.writeFieldEnd()
 
 
-def customer(protocol):
-    """The name in the answer, wherever it is."""
+def texts(protocol):
+    """All texts in an answer, wherever they are."""
     protocol.readStructBegin()
-    found = "ok"
+    found = []
     while True:
         _, kind, _ = protocol.readFieldBegin()
         if kind == TType.STOP:
             protocol.readStructEnd()
             return found
         if kind == TType.STRUCT:
-            inner = customer(protocol)
-            found = inner if inner == "ada" else found
+            found += texts(protocol)
         elif kind == TType.LIST:
             _, size = protocol.readListBegin()
-            found = "ada" if "ada" in [customer(protocol) for _ in range(size)] else found
+            found += [text for _ in range(size) for text in texts(protocol)]
             protocol.readListEnd()
         elif kind == TType.STRING:
-            text = protocol.readString()
-            found = text if text == "ada" else found
+            found.append(protocol.readString())
         else:
             protocol.skip(kind)
         protocol.readFieldEnd()
+
+
+def customer(protocol):
+    """The name in the answer, wherever it is."""
+    return "ada" if "ada" in texts(protocol) else "ok"
 
 
 def call(wire, port, token, method):
@@ -127,4 +134,46 @@ def call(wire, port, token, method):
         protocol.trans.close()
 
 
-run(call)
+class Caller:
+    """A caller of the cart. On wires without headers the connection remembers who it is, and its session."""
+
+    def __init__(self, wire, port, token):
+        self.plain = not wire.endswith(("header", "http"))
+        self.protocol, self.token, self.headers = connect(wire, port, token), token, {"Authorization": "Bearer " + token}
+        if self.plain:
+            self.call("Session:login", lambda: string(self.protocol, 1, token))
+
+    def call(self, name, write):
+        try:
+            exchange(self.protocol, name, write)
+            answer = " ".join(texts(self.protocol))
+            self.protocol.readMessageEnd()
+            return answer
+        except TApplicationException as refused:
+            return code_in(str(refused.message))
+
+    def begin(self):
+        return handle_in(self.call("Sessions:begin_session", lambda: string(self.protocol, 1, "Cart")))
+
+    def resume(self, handle):
+        if self.plain:
+            return self.call("Sessions:resume_session", lambda: string(self.protocol, 1, handle))
+        self.headers["dovetail-session"] = handle
+        if isinstance(self.protocol.trans, THttpClient):
+            self.protocol.trans.setCustomHeaders(self.headers)
+        return None
+
+    def add(self, item):
+        if isinstance(self.protocol, THeaderProtocol):
+            # Headers are sent once.
+            for name, value in self.headers.items():
+                self.protocol.trans.set_header(name.lower().encode(), value.encode())
+        return self.call("Cart:add", lambda: (string(self.protocol, 1, item), count(self.protocol)))
+
+    def close(self):
+        # One by HTTP that has not called is not open.
+        if self.protocol.trans.isOpen():
+            self.protocol.trans.close()
+
+
+run(call, Caller)

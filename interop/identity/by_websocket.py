@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import websockets
-from rows import SERVICE, later, run
+from rows import SERVICE, handle_in, later, run
 
 PARAMETERS = {"place": {"item": "lamp", "count": 1}, "broken": {"item": 1, "count": "lamp"}, "all": {}, "find": {"id": 1}}
 
@@ -35,4 +35,34 @@ def both(_, port, token, method):
     return found.pop() if len(found) == 1 else "in a header and in a message: %s" % found
 
 
-run(both)
+class Caller:
+    """A caller of the cart, with a connection for each call."""
+
+    def __init__(self, _, port, token):
+        self.port, self.headers = port, {"Authorization": "Bearer " + token}
+
+    async def called(self, path, parameters):
+        url = "ws://127.0.0.1:%d/%s" % (self.port, path)
+        async with websockets.connect(url, proxy=None) as socket:
+            await socket.send(json.dumps({"headers": self.headers}))
+            await socket.send(json.dumps({"params": parameters}))
+            said = ""
+            async for text in socket:
+                error = json.loads(text).get("end", {}).get("error")
+                said += error["code"] if error else text
+            return said
+
+    def begin(self):
+        return handle_in(asyncio.run(self.called("dovetail.Sessions/begin_session", {"service": "Cart"})))
+
+    def resume(self, handle):
+        self.headers["dovetail-session"] = handle
+
+    def add(self, item):
+        return asyncio.run(self.called("shop.Cart/add", {"item": item, "count": 1}))
+
+    def close(self):
+        pass
+
+
+run(both, Caller)

@@ -6,11 +6,15 @@
 //! ```
 
 mod access_log;
+mod carts;
 mod certificate;
 mod orders;
 
 use access_log::AccessLog;
+use carts::Carts;
+use contract::shop::{Basket, CartServer, OrdersServer};
 use dovetail::config::Config;
+use dovetail::sessions::Sessions;
 use dovetail::{Reflection, Server};
 use orders::Shop;
 use std::env;
@@ -43,8 +47,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     certificate::make(&here.join("../../target/shop"))?;
 
     let config = Config::load(file)?.interceptor("access-log", AccessLog);
+    let shop = Shop::default();
+    let carts = config.sessions("carts", Sessions::builder(|_| Ok(Basket::default())))?;
     let running = Server::from_config(&config)?
-        .service(contract::shop::OrdersServer::new(Shop::default()))
+        .service(OrdersServer::new(shop.clone()))
+        .service(CartServer::new(Carts::new(shop, carts.clone())))
+        .sessions("shop.Cart", &carts)
         .reflection(&Reflection::of(DESCRIPTORS)?)
         .start()?;
     // Tokens, roles and certificates can change while it runs.

@@ -1,16 +1,17 @@
-//! The handler.
+//! The handler of orders.
 
 use crate::contract::shop::{FindError, NoSuchOrder, Order, Orders, PlaceError, SoldOut};
 use dovetail::{Code, Context, Items, Status};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// So many of each item are there.
 const STOCK: i32 = 100;
 
-/// The orders, in memory.
+/// The orders, in memory. Clones are the same.
+#[derive(Clone)]
 pub(crate) struct Shop {
-    orders: Mutex<Vec<Order>>,
+    orders: Arc<Mutex<Vec<Order>>>,
     /// How many there are, for those who watch.
     count: watch::Sender<usize>,
 }
@@ -18,7 +19,7 @@ pub(crate) struct Shop {
 impl Default for Shop {
     fn default() -> Self {
         Shop {
-            orders: Mutex::default(),
+            orders: Arc::default(),
             count: watch::Sender::new(0),
         }
     }
@@ -28,10 +29,14 @@ impl Shop {
     fn orders(&self) -> MutexGuard<'_, Vec<Order>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Orders for Shop {
-    async fn place(&self, context: Context, item: String, count: i32) -> Result<Order, PlaceError> {
+    /// Places an order for the caller of a call.
+    pub(crate) fn order(
+        &self,
+        context: &Context,
+        item: String,
+        count: i32,
+    ) -> Result<Order, PlaceError> {
         if !(1..=STOCK).contains(&count) {
             let why = format!("an order is for 1 to {STOCK}");
             return Err(Status::new(Code::InvalidArgument, why).into());
@@ -58,6 +63,12 @@ impl Orders for Shop {
         orders.push(order.clone());
         self.count.send_replace(orders.len());
         Ok(order)
+    }
+}
+
+impl Orders for Shop {
+    async fn place(&self, context: Context, item: String, count: i32) -> Result<Order, PlaceError> {
+        self.order(&context, item, count)
     }
 
     async fn find(&self, _: Context, id: i64) -> Result<Order, FindError> {
