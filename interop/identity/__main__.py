@@ -14,12 +14,13 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-
-from rows import THIEF
 
 HERE = pathlib.Path(__file__).parent
-SHOP = HERE.parent.parent / "examples" / "shop"
+sys.path.insert(0, str(HERE.parent))
+
+from rows import THIEF
+from shop import Shop
+
 SECONDS = 60
 
 MODELS = {
@@ -98,36 +99,6 @@ CALLERS = [
 ]
 
 
-class Shop:
-    """The running example, on a port of its own, without TLS: what callers show is the same."""
-
-    def __init__(self, program, model, quotas="", tokens=""):
-        self.folder = tempfile.TemporaryDirectory()
-        folder = pathlib.Path(self.folder.name)
-        (folder / "tokens").write_text((SHOP / "tokens").read_text() + tokens)
-        (folder / "shop.toml").write_text(config(model) + quotas)
-        self.process = subprocess.Popen(
-            [program, folder / "shop.toml"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on tcp://"):
-            raise SystemExit("the shop does not start: %r" % line)
-        self.port = line.strip().rsplit(":", 1)[1]
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        self.folder.cleanup()
-
-
-def config(model):
-    """The configuration of the example in this model, with neither TLS nor socket."""
-    text = (SHOP / "shop.toml").read_text()
-    lines = [line for line in text.splitlines() if not line.startswith(("certificate", "key"))]
-    text = "\n".join(lines).replace("[server.tls]\n", "").replace("../../target/shop/carts", "carts")
-    start, end = text.index("listen = "), text.index("]", text.index("listen = ")) + 1
-    return text[:start] + 'listen = ["tcp://127.0.0.1:0"]\nmodel = "%s"' % MODELS[model] + text[end:]
-
-
 def python(peers, peer):
     return sys.executable if peer is None else str(pathlib.Path(peers) / peer / "build" / "venv" / "bin" / "python")
 
@@ -200,9 +171,9 @@ def main():
     failed = count = 0
     for model in [options.model] if options.model else MODELS:
         for shop, rows in [
-            (Shop(options.program, model), lambda _: ROWS),
-            (Shop(options.program, model, QUOTAS, tokens()), throttled),
-            (Shop(options.program, model, tokens=tokens()), carts),
+            (Shop(options.program, MODELS[model]), lambda _: ROWS),
+            (Shop(options.program, MODELS[model], QUOTAS, tokens()), throttled),
+            (Shop(options.program, MODELS[model], tokens=tokens()), carts),
         ]:
             called, wrong = run(shop, model, options.peers, rows)
             count, failed = count + called, failed + wrong

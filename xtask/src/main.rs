@@ -16,6 +16,7 @@ mod steps;
 mod test;
 mod tidy;
 mod tools;
+mod tracing;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -58,6 +59,8 @@ enum Command {
     Soak(soak::Options),
     /// Check the rules of the house (CONTRIBUTING.md lists them).
     Tidy,
+    /// Follow one trace through stock peers and two servers of ours.
+    Tracing,
 }
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Protobuf => protobuf::run(),
         Command::Soak(options) => soak::run(&options),
         Command::Test(options) => test::run(&options),
+        Command::Tracing => tracing::run(),
         Command::Tidy => tidy::run(),
     };
     match outcome {

@@ -31,6 +31,7 @@ const STAGES: &[Stage] = &[
     ("hostile peers", crate::hostile::stage),
     ("interop with real peers", crate::interop::stage),
     ("callers with an identity", crate::identity::stage),
+    ("one trace through stock peers", crate::tracing::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {
         stage::built_tests(&["--test", "peers"])

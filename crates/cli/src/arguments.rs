@@ -1,7 +1,8 @@
 //! The command line: every command with its options, and examples that work.
 
 use crate::commands::{
-    call, check, completions, config, demo, describe, export, gateway, generate, list, serve,
+    admin, call, check, completions, config, demo, describe, export, gateway, generate, list,
+    serve, top,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -56,6 +57,10 @@ pub(crate) enum Command {
     Gateway(gateway::Gateway),
     /// Show every wire on one port, with the time of a call
     Demo(demo::Demo),
+    /// See and control a running server
+    Admin(admin::Admin),
+    /// Watch the methods of a running server
+    Top(top::Top),
     /// Check and show the configuration of a process
     Config(config::Config),
     /// Print the completions for a shell

@@ -3,6 +3,7 @@
 //! their parts: no other program is meant to use it.
 
 mod address;
+mod administration;
 mod against;
 mod arguments;
 mod caller;

@@ -90,6 +90,8 @@ impl Call {
             cancellation: incoming.cancellation.take(),
             extensions: Extensions::default(),
             observed: Observed::default(),
+            stop: None,
+            trace: None,
         };
         Call {
             context: OpenCall(Context {

@@ -1,3 +1,4 @@
+use crate::admin::Stop;
 use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::extensions::Extensions;
@@ -8,6 +9,7 @@ use crate::objects::Objects;
 use crate::server::{Proxies, Share};
 use crate::sessions::Resumed;
 use crate::tls::TlsPeer;
+use crate::trace::Traced;
 use crate::transport::Process;
 use crate::{AnswerHeaders, Code, Status};
 use dovetail_protocol::{Headers, Name, Wire};
@@ -152,6 +154,10 @@ pub(crate) struct CallInfo {
     /// Values that interceptors have left.
     pub(crate) extensions: Extensions,
     pub(crate) observed: Observed,
+    /// Lets an administrator cancel it.
+    pub(crate) stop: Option<Arc<Stop>>,
+    /// Its span, where calls are traced.
+    pub(crate) trace: Option<Traced>,
 }
 
 thread_local! {

@@ -1,6 +1,7 @@
 //! Values of any type, found by their type.
 
 use std::any::Any;
+use std::fmt;
 
 /// Few values, so that looking at each is the quickest search. Empty it takes no memory.
 #[derive(Default)]
@@ -15,5 +16,11 @@ impl Extensions {
     pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.0.retain(|known| !known.is::<T>());
         self.0.push(Box::new(value));
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Extensions({})", self.0.len())
     }
 }

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod address;
+pub mod admin;
 mod answer_headers;
 mod block_on;
 mod buffers;
@@ -36,6 +37,7 @@ mod streams;
 pub mod throttle;
 #[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
 mod tls;
+pub mod trace;
 mod web;
 
 mod client;
@@ -108,6 +110,12 @@ mod documents {
 
     #[doc = include_str!("../../../docs/interceptors.md")]
     mod interceptors {}
+
+    #[doc = include_str!("../../../docs/admin.md")]
+    mod admin {}
+
+    #[doc = include_str!("../../../docs/tracing.md")]
+    mod tracing {}
 
     #[doc = include_str!("../../../docs/sessions.md")]
     mod sessions {}

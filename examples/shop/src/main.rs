@@ -13,6 +13,7 @@ mod orders;
 use access_log::AccessLog;
 use carts::Carts;
 use contract::shop::{Basket, CartServer, OrdersServer};
+use dovetail::admin::Admin;
 use dovetail::config::Config;
 use dovetail::sessions::Sessions;
 use dovetail::{Reflection, Server};
@@ -47,18 +48,27 @@ fn run() -> Result<(), Box<dyn Error>> {
     certificate::make(&here.join("../../target/shop"))?;
 
     let config = Config::load(file)?.interceptor("access-log", AccessLog);
+    let admin = Admin::new();
     let shop = Shop::default();
     let carts = config.sessions("carts", Sessions::builder(|_| Ok(Basket::default())))?;
     let running = Server::from_config(&config)?
         .service(OrdersServer::new(shop.clone()))
         .service(CartServer::new(Carts::new(shop, carts.clone())))
         .sessions("shop.Cart", &carts)
+        .administered(&admin)
         .reflection(&Reflection::of(DESCRIPTORS)?)
         .start()?;
+    let console = match Server::admin_from_config(&config, &admin)? {
+        Some(console) => Some(console.start()?),
+        None => None,
+    };
     // Tokens, roles and certificates can change while it runs.
     let watch = config.watch()?;
     for address in running.addresses() {
         println!("listening on {address}");
+    }
+    for address in console.iter().flat_map(|console| console.addresses()) {
+        println!("administration on {address}");
     }
     running.wait();
     drop(watch);

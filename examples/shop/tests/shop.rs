@@ -31,6 +31,7 @@ impl Shop {
         let config = fs::read_to_string(here.join("shop.toml")).unwrap();
         let config = config
             .replace("127.0.0.1:9443", "127.0.0.1:0")
+            .replace("127.0.0.1:9444", "127.0.0.1:0")
             .replace("../../target/shop/carts", "carts")
             .replace("unix:../../target/shop/shop.sock", "unix:shop.sock")
             .replace("../../target/shop", &target.display().to_string());

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod admin;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -11,6 +12,7 @@ pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod serve;
+pub(crate) mod top;
 
 use crate::arguments::Command;
 use crate::failure::Result;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Serve(command) => command.run(),
         Command::Gateway(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Admin(command) => command.run(),
+        Command::Top(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(),
     }

@@ -5,6 +5,7 @@ use super::options::Options;
 use super::outgoing::Outgoing;
 use crate::context::CallInfo;
 use crate::intercept::{Callee, Intercepted};
+use crate::trace::{B3, TRACEPARENT};
 use crate::{Status, clock};
 use dovetail_protocol::Headers;
 use std::time::Duration;
@@ -12,10 +13,10 @@ use std::time::Duration;
 /// The headers that nested calls take over: how critical a call is, W3C's Trace Context and Baggage, and Zipkin's B3.
 const INHERITED: &[&str] = &[
     crate::throttle::Criticality::HEADER,
-    "traceparent",
+    TRACEPARENT,
     "tracestate",
     "baggage",
-    "b3",
+    B3,
     "x-b3-traceid",
     "x-b3-spanid",
     "x-b3-parentspanid",
@@ -73,7 +74,7 @@ impl<'a> Nested<'a> {
             }
             Ok(Nested {
                 left,
-                headers: traced(&options.headers, &call.headers),
+                headers: traced(&options.headers, call),
                 intercepted: None,
             })
         })
@@ -106,15 +107,27 @@ impl<'a> Nested<'a> {
 }
 
 /// Returns the headers of a channel with those of a trace; `None` where there is none. What the channel says itself counts.
-fn traced(own: &Headers, outer: &Headers) -> Option<Headers> {
-    let taken = |name: &&&str| outer.get(name).is_some() && own.get(name).is_none();
-    let mut names = INHERITED.iter().filter(taken).peekable();
-    names.peek()?;
-    let mut headers = own.clone();
-    for name in names {
-        if let Some(value) = outer.get(name) {
-            headers.push(*name, value.to_vec());
+fn traced(own: &Headers, outer: &CallInfo) -> Option<Headers> {
+    let is_own = |name: &str| own.get(name).is_some();
+    let mut headers = None;
+    let mut push = |name: &str, value: Vec<u8>| {
+        let headers = headers.get_or_insert_with(|| own.clone());
+        headers.push(name, value);
+    };
+    for name in INHERITED.iter().filter(|name| !is_own(name)) {
+        let value = outer.headers.get(name);
+        // The span of the outer call takes the place of its parent.
+        let value = match &outer.trace {
+            Some(traced) if *name == TRACEPARENT => Some(traced.context.to_string().into_bytes()),
+            Some(traced) if *name == B3 && value.is_some() => {
+                Some(traced.context.b3().into_bytes())
+            }
+            Some(_) if name.starts_with("x-b3-") => None,
+            _ => value.map(<[u8]>::to_vec),
+        };
+        if let Some(value) = value {
+            push(name, value);
         }
     }
-    Some(headers)
+    headers
 }

@@ -16,6 +16,7 @@ pub use document::ConfigError;
 pub use page::{reference, schema};
 pub use watch::Watch;
 
+use crate::admin::Admin;
 use crate::identity::{Authentication, Bearer, Permissions};
 use crate::protocol::http::Cors;
 use crate::throttle::{Refusals, Throttle};
@@ -138,8 +139,9 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 6] = [
+        const TABLES: [&str; 7] = [
             "server",
+            "admin",
             "authentication",
             "permissions",
             "quotas",
@@ -483,10 +485,50 @@ impl Server {
         let (server, running) = state.running_parts(&config.0.origin, server)?;
         state.running = running;
         drop(state);
-        let folder = folder(config.0.file.as_deref());
-        settings.listen.iter().try_fold(server, |server, address| {
+        config.listen(&read, server, "server.listen", &settings.listen)
+    }
+
+    /// Makes the server that shows the administration of another one, at the addresses in `[admin]`; `None` where there are
+    /// none. It shows the configuration as well, and reads it again on request.
+    ///
+    /// ```
+    /// use dovetail::Server;
+    /// use dovetail::admin::Admin;
+    /// use dovetail::config::Config;
+    ///
+    /// let config = Config::parse("shop.toml", "[admin]\nlisten = ['tcp://127.0.0.1:0']")?;
+    /// let admin = Admin::new();
+    /// let server = Server::from_config(&config)?.administered(&admin);
+    /// let console = Server::admin_from_config(&config, &admin)?;
+    /// # drop((server, console));
+    /// # Ok::<(), dovetail::config::ConfigError>(())
+    /// ```
+    pub fn admin_from_config(config: &Config, admin: &Admin) -> Result<Option<Self>, ConfigError> {
+        let read = config.lock().read.clone();
+        let addresses = &read.settings.admin;
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let server = Server::new().admin(&admin.clone().with_config(config));
+        config
+            .listen(&read, server, "admin.listen", addresses)
+            .map(Some)
+    }
+}
+
+impl Config {
+    /// Has a server listen at the addresses of a key.
+    fn listen(
+        &self,
+        read: &Read,
+        server: Server,
+        path: &str,
+        addresses: &[String],
+    ) -> Result<Server, ConfigError> {
+        let folder = folder(self.0.file.as_deref());
+        addresses.iter().try_fold(server, |server, address| {
             let listening = server.listen(&within(folder, address));
-            listening.map_err(|why| error("server.listen", why.to_string()))
+            listening.map_err(|why| self.error(read, path, why.to_string()))
         })
     }
 }

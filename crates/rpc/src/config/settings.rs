@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub(super) struct Settings {
     pub(super) listen: Vec<String>,
+    pub(super) admin: Vec<String>,
     pub(super) model: Option<&'static str>,
     pub(super) threads: Option<usize>,
     pub(super) health: bool,
@@ -84,12 +85,17 @@ impl Settings {
 }
 
 fn addresses(settings: &mut Settings, texts: Vec<String>) -> Result<(), String> {
+    settings.listen = parsed(texts)?;
+    Ok(())
+}
+
+/// Refuses texts that are no addresses.
+fn parsed(texts: Vec<String>) -> Result<Vec<String>, String> {
     for text in &texts {
         let parsed: Result<Address, _> = text.parse();
         parsed.map_err(|error| format!("`{text}`: {error}"))?;
     }
-    settings.listen = texts;
-    Ok(())
+    Ok(texts)
 }
 
 fn users(settings: &mut Settings, users: BTreeMap<String, String>) -> Result<(), String> {
@@ -227,6 +233,19 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         ],
     },
     super::limits::SECTION,
+    Section {
+        path: "admin",
+        doc: "The [administration](admin.md) of the server, for a program with `Server::admin_from_config`.",
+        keys: &[Key::new(
+            "listen",
+            "[]",
+            "Addresses at which it is shown, to everybody who can connect: `tcp://127.0.0.1:9091`, `unix:/run/shop-admin.sock`.",
+            Set::Texts(|settings, texts| {
+                settings.admin = parsed(texts)?;
+                Ok(())
+            }),
+        )],
+    },
     Section {
         path: "authentication",
         doc: "Who calls. Without this table nobody is asked.",

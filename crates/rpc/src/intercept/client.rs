@@ -1,6 +1,7 @@
 //! Interceptors of channels.
 
 use super::scope::Scope;
+use crate::extensions::Extensions;
 use crate::server::cancelled;
 use crate::{Method, Status, Wire, clock};
 use dovetail_protocol::Headers;
@@ -68,6 +69,7 @@ pub struct ClientCall<'a> {
     pub(crate) headers: Headers,
     limit: Option<Duration>,
     started: Instant,
+    extensions: Extensions,
 }
 
 impl ClientCall<'_> {
@@ -122,6 +124,16 @@ impl ClientCall<'_> {
     pub fn limit_timeout(&mut self, timeout: Duration) {
         let shorter = self.limit.map_or(timeout, |limit| limit.min(timeout));
         self.limit = Some(shorter);
+    }
+
+    /// Returns a value that an interceptor has left.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// Leaves a value for later, and for other interceptors. It takes the place of an earlier one of its type.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.extensions.insert(value);
     }
 
     /// Returns the time since the first interceptor has seen the call.
@@ -204,6 +216,7 @@ impl<'a> Intercepted<'a> {
             headers,
             limit: None,
             started: clock::now(),
+            extensions: Extensions::default(),
         };
         let mut intercepted = Intercepted {
             interceptors,

@@ -1,7 +1,9 @@
+use crate::admin::Stop;
 use crate::call::Call;
 use crate::context::CallInfo;
 #[cfg(feature = "tls")]
 use crate::tls::TlsPeer;
+use crate::trace::Traced;
 use crate::{Context, Method, ServiceDescriptor, Status, Wire};
 use dovetail_wire::Bytes;
 use std::fmt;
@@ -105,6 +107,16 @@ impl<'a> CallHead<'a> {
             let earlier = info.deadline.map_or(deadline, |own| own.min(deadline));
             info.deadline = Some(earlier);
         });
+    }
+
+    /// Lets somebody else cancel the call.
+    pub(crate) fn set_stop(&mut self, stop: Arc<Stop>) {
+        self.change(|info| info.stop = Some(stop));
+    }
+
+    /// Makes the call a span of a trace.
+    pub(crate) fn set_trace(&mut self, traced: Traced) {
+        self.change(|info| info.trace = Some(traced));
     }
 
     /// Returns a value that an earlier interceptor has left.

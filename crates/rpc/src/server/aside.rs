@@ -192,7 +192,9 @@ impl<'scope> Call<'scope, '_> {
             .name("dovetail call".to_owned())
             .spawn_scoped(scope, move || {
                 let cancellation = self.cancellation.clone();
-                self.finish();
+                let shared = self.running.shared();
+                // The handler may spawn and sleep here as on the connection's own thread.
+                shared.in_runtime(|| self.finish());
                 sender.waiters.remove(&cancellation);
                 owner.unpark();
             });

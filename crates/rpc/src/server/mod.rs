@@ -34,7 +34,7 @@ pub use counters::Counters;
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
 pub(crate) use local::{Calls, Local};
-pub(crate) use observer::Observer;
+pub(crate) use observer::{Observer, Watched};
 pub(crate) use proxies::Proxies;
 pub(crate) use running::{cancelled, refusal, too_late};
 #[cfg(feature = "testing")]
@@ -44,20 +44,23 @@ pub use started::Running;
 pub(crate) use tasks::CallTasks;
 pub(crate) use threads::no_thread;
 
+use crate::admin::Admin;
 use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
 use crate::sessions::{AnySessions, SessionService, Sessions};
-use crate::statistics::Statistics;
+use crate::statistics::{self, Statistics};
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
+use crate::trace::Tracing;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
 };
 use crate::{Address, Bytes, Health, Reflection, Service, Status};
+use dovetail_protocol::connect;
 use dovetail_protocol::dovetail::Compression;
-use dovetail_protocol::http::Cors;
+use dovetail_protocol::http::{Cors, Response};
 use dovetail_protocol::thrift::CustomProtocol;
 use dovetail_wire::msgpack::Structs;
 use entrance::Entered;
@@ -89,6 +92,9 @@ const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `S
 /// Error of a server that requires certificates, and listens where clients need none.
 const PLAINTEXT: &str = "clients of tcp://… need no certificate, and this server requires one of all: listen on tls://…, or \
      call `Server::allow_plaintext`";
+
+/// Makes the answer to a request by GET that is no call.
+pub(crate) type Page = Box<dyn Fn() -> Response + Send + Sync>;
 
 /// How a server spends threads on its sockets.
 ///
@@ -147,9 +153,9 @@ pub struct Server {
     cors: Option<Cors>,
     hosts: Option<Hosts>,
     proxies: Option<Proxies>,
-    openapi: Option<Bytes>,
+    pages: Vec<(&'static str, Page)>,
+    admin: Option<Admin>,
     statistics: Option<Statistics>,
-    metrics: Option<Statistics>,
     polling: Polling,
     local_upgrade: bool,
     protocols: Vec<&'static dyn CustomProtocol>,
@@ -177,9 +183,9 @@ impl Default for Server {
             cors: None,
             hosts: None,
             proxies: None,
-            openapi: None,
+            pages: Vec::new(),
+            admin: None,
             statistics: None,
-            metrics: None,
             polling: Polling::default(),
             local_upgrade: true,
             protocols: Vec::new(),
@@ -390,9 +396,9 @@ impl Server {
     /// Answers `GET /openapi.json` with this document, for tools that want to know what can be called over HTTP:
     /// `dovetail export --to openapi` writes one of an IDL, `dovetail::export::openapi` one of a contract in Rust.
     /// Default: there is none.
-    pub fn openapi(mut self, document: impl Into<Bytes>) -> Self {
-        self.openapi = Some(document.into());
-        self
+    pub fn openapi(self, document: impl Into<Bytes>) -> Self {
+        let document = document.into();
+        self.page("/openapi.json", move || connect::document(&document))
     }
 
     /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that it counts
@@ -403,10 +409,47 @@ impl Server {
         self
     }
 
+    /// Makes spans of calls: an [interceptor](Self::intercept) around all of them, in front of those that were added before, so that it
+    /// records those that they refuse.
+    pub fn tracing(mut self, tracing: &Tracing) -> Self {
+        self.interceptors.add_first(Arc::new(tracing.clone()));
+        self
+    }
+
     /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody who can connect: a server of
     /// their own on another port keeps them apart. Default: not at all.
-    pub fn metrics(mut self, statistics: &Statistics) -> Self {
-        self.metrics = Some(statistics.clone());
+    pub fn metrics(self, statistics: &Statistics) -> Self {
+        let statistics = statistics.clone();
+        self.page("/metrics", move || {
+            Response::new(200, statistics::CONTENT_TYPE, statistics.prometheus())
+        })
+    }
+
+    /// Has an administrator see and control this server: its calls, its connections, its statistics. It costs each call some tenths of a
+    /// microsecond.
+    pub fn administered(mut self, admin: &Admin) -> Self {
+        self.admin = Some(admin.clone());
+        self.interceptors
+            .add_first(Arc::new(admin.statistics().clone()));
+        self
+    }
+
+    /// Shows an administration: serves `dovetail.admin.v1.Admin`, and by HTTP the console at `/`, `/metrics` for Prometheus, and `/health` and
+    /// `/ready`, with 503 while the administered server takes no calls. Whoever can connect may look and change: listen where nobody
+    /// else can, or have [`authentication`](Self::authentication) and [`permissions`](Self::permissions).
+    pub fn admin(mut self, admin: &Admin) -> Self {
+        self.pages.extend(admin.pages());
+        // The command finds the contract so.
+        self.reflects = true;
+        self.service(admin.clone())
+    }
+
+    fn page(
+        mut self,
+        path: &'static str,
+        page: impl Fn() -> Response + Send + Sync + 'static,
+    ) -> Self {
+        self.pages.push((path, Box::new(page)));
         self
     }
 
@@ -535,6 +578,10 @@ impl Server {
             let services = self.services.iter().map(|service| service.descriptor());
             let described = Described(services.collect());
             self.services.push(Box::new(described));
+        }
+        if let Some(admin) = &self.admin {
+            // Behind those that find out who calls.
+            self.interceptors.add(Arc::new(admin.interceptor()));
         }
         let services = self.services.iter().map(|service| service.descriptor());
         self.interceptors.start(services)

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::counters::count;
+use super::observer::Watched;
 use crate::clock;
 #[cfg(feature = "async")]
 use crate::link::{Flush, Link, Queued};
@@ -10,9 +11,7 @@ use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-#[cfg(feature = "async")]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Shortest idle time after which a connection may be closed to make room.
 const IDLE: Duration = Duration::from_secs(1);
@@ -23,6 +22,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// An entry in the server's list of connections.
 pub(super) struct Entry {
     pub(super) id: u64,
+    /// The address of the peer.
+    peer: String,
+    accepted: Instant,
     /// The stream of a connection that has a thread of its own.
     pub(super) stream: Option<Arc<dyn Stream>>,
     /// Wakes the task of a connection that has none.
@@ -35,15 +37,26 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(id: u64, stream: Option<Arc<dyn Stream>>) -> Arc<Self> {
+    pub(super) fn new(id: u64, stream: Option<Arc<dyn Stream>>, peer: &str) -> Arc<Self> {
         Arc::new(Entry {
             id,
+            peer: peer.to_owned(),
+            accepted: clock::now(),
             stream,
             #[cfg(feature = "async")]
             queued: Queued::default(),
             idle_since: AtomicU64::new(0),
             leaves: AtomicBool::new(false),
         })
+    }
+
+    pub(super) fn watched(&self) -> Watched {
+        Watched {
+            id: self.id,
+            peer: self.peer.clone(),
+            age: clock::now().saturating_duration_since(self.accepted),
+            idle: self.idle_since.load(Ordering::Relaxed) > 0,
+        }
     }
 
     fn wake(&self) {

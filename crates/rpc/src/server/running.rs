@@ -6,13 +6,14 @@ use super::counters::count;
 #[cfg(feature = "async")]
 use super::pool;
 use super::router::Route;
+use crate::admin::stopped;
 use crate::buffers::Gathered;
 use crate::context::{CallInfo, Caller};
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::intercept::{Admission, Admitted, Chain, Finish, Step, panicked};
 use crate::objects::{self, ObjectMethod, Owned, no_object};
 use crate::{
-    Call, Code, Execution, HandlerFuture, Reply, Service, ServiceDescriptor, Status, clock,
+    Call, Code, Execution, HandlerFuture, Outcome, Reply, Service, ServiceDescriptor, Status, clock,
 };
 use dovetail_protocol::CONTRACT_HEADER;
 #[cfg(feature = "async")]
@@ -241,10 +242,16 @@ impl Shared {
 
     /// The answer of a handler that is started where this is polled.
     async fn handled(&self, found: Found, call: Call) -> Reply {
+        let reply = call.reply_to().clone();
         let Begun {
             mut handler, call, ..
         } = self.begin(found, call, None);
         poll_fn(|context| match &call {
+            Some(call) if is_stopped(call, context) => {
+                count(&self.counters.cancelled_calls);
+                call.observed.end(|| Outcome::Failed(stopped()));
+                Poll::Ready(Reply::new(refusal(&reply, &stopped(), Vec::new())))
+            }
             Some(call) => call.enter(|| handler.as_mut().poll(context)),
             None => handler.as_mut().poll(context),
         })
@@ -416,6 +423,13 @@ fn another_kind(object: &dyn Service, method: &ObjectMethod) -> Status {
     Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }
 
+impl<'a> RunningCall<'a> {
+    /// The server.
+    pub(super) fn shared(&self) -> &'a Shared {
+        self.shared
+    }
+}
+
 impl RunningCall<'_> {
     /// How it is answered where the handler does not do it.
     pub(super) fn reply(&self) -> &ReplyTo {
@@ -426,6 +440,19 @@ impl RunningCall<'_> {
 impl RunningCall<'_> {
     /// The answer, while it is not certain that it is sent.
     pub(super) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
+        if self
+            .call
+            .as_ref()
+            .is_some_and(|call| is_stopped(call, context))
+        {
+            count(&self.shared.counters.cancelled_calls);
+            if let Some(finish) = self.finish.take() {
+                finish.fail(&stopped());
+            }
+            self.handler = Box::pin(pending());
+            let refused = refusal(&self.reply, &stopped(), Vec::new());
+            return Poll::Ready(Reply::new(refused));
+        }
         if self.reply.is_over(context) {
             count(&self.shared.counters.cancelled_calls);
             if let Some(finish) = self.finish.take() {
@@ -468,6 +495,12 @@ impl Future for RunningCall<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Gathered> {
         self.poll_reply(context).map(Reply::sent)
     }
+}
+
+/// Returns true if an administrator has cancelled the call.
+fn is_stopped(call: &CallInfo, context: &Context<'_>) -> bool {
+    let stop = call.stop.as_ref();
+    stop.is_some_and(|stop| stop.is_stopped(context.waker()))
 }
 
 /// The caller of a call has gone; nothing is known of its execution.

@@ -7,11 +7,10 @@ use super::proxies::Proxies;
 use super::room::Entry;
 use super::router::Router;
 use super::sources::Sources;
-use super::{HalfClosed, Observer, Server, ServerLimits};
-use crate::statistics::Statistics;
+use super::{HalfClosed, Observer, Page, Server, ServerLimits};
 use crate::tls::ServerTls;
 use crate::transport::Polling;
-use crate::{Bytes, Health, clock};
+use crate::{Health, clock};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
@@ -40,8 +39,8 @@ pub(super) struct Shared {
     pub(super) cors: Option<Cors>,
     /// Those that requests may name; see `hosts.rs` for where there are none.
     pub(super) hosts: Option<Hosts>,
-    pub(super) openapi: Option<Bytes>,
-    pub(super) metrics: Option<Statistics>,
+    /// Answers to requests by GET that are no calls, by path.
+    pub(super) pages: Vec<(&'static str, Page)>,
     pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
@@ -79,6 +78,10 @@ impl Server {
         if let Some(health) = &self.health {
             health.serve(services.iter().copied());
         }
+        let names = services
+            .iter()
+            .map(|service| service.full_name().into_owned());
+        let names: Vec<_> = names.collect();
         let counters = Arc::<SharedCounters>::default();
         let shared = Arc::new(Shared {
             options: Arc::new(ServerOptions {
@@ -98,8 +101,7 @@ impl Server {
             compression: self.compression,
             cors: self.cors,
             hosts: self.hosts,
-            openapi: self.openapi,
-            metrics: self.metrics,
+            pages: self.pages,
             counters,
             waiting: AtomicUsize::new(0),
             polling: self.polling,
@@ -121,7 +123,13 @@ impl Server {
             runtime: OnceLock::new(),
         });
         if let Some(statistics) = self.statistics {
-            statistics.watch(Observer::new(&shared));
+            statistics.watch(Observer::new(&shared, names.clone()));
+        }
+        if let Some(admin) = self.admin {
+            admin
+                .statistics()
+                .watch(Observer::new(&shared, names.clone()));
+            admin.watch(Observer::new(&shared, names));
         }
         shared
     }

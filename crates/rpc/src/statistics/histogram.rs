@@ -116,6 +116,15 @@ impl Histogram {
         self.sum = self.sum.saturating_add(other.sum);
     }
 
+    /// Returns the buckets: the longest time of each, and how many times it has. The last one has all that are longer.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let counts = self.counts.iter().enumerate();
+        counts.map(|(bucket, count)| {
+            let end = end(bucket).unwrap_or(1 << MOST);
+            (Duration::from_nanos(end), *count)
+        })
+    }
+
     /// Returns how many times are below each doubling, from 16 µs to 137 s.
     pub(super) fn doublings(&self) -> impl Iterator<Item = (Duration, u64)> {
         const FIRST: u32 = 14;

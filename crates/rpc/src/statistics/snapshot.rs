@@ -85,7 +85,7 @@ impl MethodStatistics {
     }
 
     /// Returns the outcomes that calls had, by name, and their numbers.
-    pub(super) fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let codes = Code::ALL
             .into_iter()
             .map(|code| (code.name(), self.failed(code)));

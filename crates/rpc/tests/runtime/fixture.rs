@@ -160,10 +160,15 @@ impl Service for Probe {
                 Ok::<_, Status>(here == there)
             }),
             RUNTIME => call.unary((), |_: Context, ()| async move {
-                let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+                if tokio::runtime::Handle::try_current().is_err() {
                     return Ok::<_, Status>(false);
-                };
+                }
                 tokio::time::sleep(Duration::from_millis(1)).await;
+                // It may go on in another thread.
+                let runtime = tokio::runtime::Handle::try_current();
+                let Ok(runtime) = runtime.map_err(drop) else {
+                    return Ok(false);
+                };
                 Ok(runtime.spawn(async { true }).await.unwrap_or(false))
             }),
             _ => call.no_such_method(),

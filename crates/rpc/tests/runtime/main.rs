@@ -5,6 +5,13 @@ mod fixture;
 
 #[cfg(target_os = "linux")]
 mod addresses;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod admin;
 #[cfg(feature = "async")]
 mod async_streams;
 #[cfg(feature = "async")]
@@ -95,6 +102,8 @@ mod streams;
 mod throttle;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(all(feature = "grpc", feature = "macros"))]
+mod tracing;
 #[cfg(feature = "testing")]
 mod virtual_time;
 mod web;

@@ -5,7 +5,6 @@ use crate::incoming::{self, Incoming, Target};
 use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::router::Route;
-use crate::statistics;
 use crate::web::{
     Plain, Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
 };
@@ -16,12 +15,6 @@ use dovetail_protocol::http::{self, Cors, Response};
 use dovetail_protocol::{Codec, Headers, Terms};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Instant;
-
-/// Where the document is that says what can be called.
-const OPENAPI: &str = "/openapi.json";
-
-/// Path of the statistics for Prometheus.
-const METRICS: &str = "/metrics";
 
 /// A call, but for its messages.
 pub(in crate::server) struct Ask {
@@ -114,16 +107,11 @@ impl Ask {
         if request.method == http::Method::Options {
             return Err(connect::preflight(cors));
         }
-        if let Some(document) = &shared.openapi
-            && (request.method, request.path()) == (http::Method::Get, OPENAPI)
+        let mut pages = shared.pages.iter();
+        if request.method == http::Method::Get
+            && let Some((_, page)) = pages.find(|(path, _)| *path == request.path())
         {
-            return Err(connect::document(document));
-        }
-        if let Some(statistics) = &shared.metrics
-            && (request.method, request.path()) == (http::Method::Get, METRICS)
-        {
-            let text = statistics.prometheus();
-            return Err(Response::new(200, statistics::CONTENT_TYPE, text));
+            return Err(page());
         }
         if Cors::refuses(cors, &request.headers) {
             return Err(Refusal::foreign().response());

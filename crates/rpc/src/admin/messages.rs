@@ -1,0 +1,222 @@
+//! The contract: what administrators are told.
+
+use crate::descriptor;
+use dovetail_wire::message;
+use std::collections::BTreeMap;
+
+descriptor!(pub(super) static ADMIN = "Admin" in "dovetail.admin.v1" {
+    /// The server as a whole.
+    overview() -> Overview [idempotent, permission("dovetail.admin.read")];
+    /// The methods that were called, over each wire.
+    methods() -> Vec<Method> [idempotent, permission("dovetail.admin.read")];
+    /// The calls that run, the oldest first.
+    calls() -> Vec<Call> [idempotent, permission("dovetail.admin.read")];
+    /// The connections, the oldest first.
+    connections() -> Vec<Connection> [idempotent, permission("dovetail.admin.read")];
+    /// Calls that have failed or were slow, the last one first.
+    recent() -> Vec<RecentCall> [idempotent, permission("dovetail.admin.read")];
+    /// Calls that quotas have refused.
+    refusals() -> Vec<Refusal> [idempotent, permission("dovetail.admin.read")];
+    /// The configuration in force, with all keys.
+    configuration() -> String [idempotent, permission("dovetail.admin.read")];
+    /// Reads the configuration again. Returns the keys that have changed.
+    reload() -> Reloaded [permission("dovetail.admin.write")];
+    /// Cancels a call. Returns false if it does not run.
+    cancel(1 call: i64) -> bool [permission("dovetail.admin.write")];
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Overview {
+    pub(super) version: String,
+    pub(super) started: i64,
+    pub(super) uptime: i64,
+    pub(super) draining: bool,
+    pub(super) connections: i64,
+    pub(super) calls: i64,
+    pub(super) memory: i64,
+    pub(super) counters: BTreeMap<String, i64>,
+    pub(super) services: Vec<String>,
+}
+
+message!(Overview {
+    /// The version of Dovetail.
+    1 version: String,
+    /// When the server was made, in milliseconds since 1970.
+    2 started as "started_ms": i64,
+    /// How long ago that was, in milliseconds.
+    3 uptime as "uptime_ms": i64,
+    /// The server goes down.
+    4 draining: bool,
+    /// Connections that are open.
+    5 connections: i64,
+    /// Calls that run.
+    6 calls as "calls_in_flight": i64,
+    /// Bytes that are held for peers.
+    7 memory as "held_bytes": i64,
+    /// The server's counters by name.
+    8 counters: BTreeMap<String, i64>,
+    /// The services, with their packages.
+    9 services: Vec<String>,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Method {
+    pub(super) service: String,
+    pub(super) method: String,
+    pub(super) wire: String,
+    pub(super) calls: i64,
+    pub(super) in_flight: i64,
+    pub(super) outcomes: BTreeMap<String, i64>,
+    pub(super) received: i64,
+    pub(super) sent: i64,
+    pub(super) received_items: i64,
+    pub(super) sent_items: i64,
+    pub(super) p50: f64,
+    pub(super) p90: f64,
+    pub(super) p99: f64,
+    pub(super) p999: f64,
+    pub(super) times: Vec<Bucket>,
+}
+
+message!(Method {
+    /// The service with its package; empty for functions.
+    1 service: String,
+    2 method: String,
+    /// The wire; `other` for those beyond the sixteenth.
+    3 wire: String,
+    /// Calls that have ended.
+    4 calls: i64,
+    /// Calls that run.
+    5 in_flight: i64,
+    /// Calls by how they ended: `OK`, `EXCEPTION`, or the code of a failure.
+    6 outcomes: BTreeMap<String, i64>,
+    /// Bytes of encoded parameters.
+    7 received as "received_bytes": i64,
+    /// Bytes of answers.
+    8 sent as "sent_bytes": i64,
+    9 received_items: i64,
+    10 sent_items: i64,
+    /// Quantiles of the times of calls, in microseconds.
+    11 p50 as "p50_us": f64,
+    12 p90 as "p90_us": f64,
+    13 p99 as "p99_us": f64,
+    14 p999 as "p999_us": f64,
+    /// The histogram of the times, without its empty buckets.
+    15 times: Vec<Bucket>,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Bucket {
+    pub(super) up_to: f64,
+    pub(super) calls: i64,
+}
+
+message!(Bucket {
+    /// The longest time, in microseconds.
+    1 up_to as "up_to_us": f64,
+    2 calls: i64,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Call {
+    pub(super) id: i64,
+    pub(super) service: String,
+    pub(super) method: String,
+    pub(super) wire: String,
+    pub(super) peer: String,
+    pub(super) principal: String,
+    pub(super) running: i64,
+    pub(super) left: Option<i64>,
+}
+
+message!(Call {
+    /// The number by which it is cancelled.
+    1 id: i64,
+    2 service: String,
+    3 method: String,
+    4 wire: String,
+    5 peer: String,
+    /// The name of its caller's identity; empty without one.
+    6 principal: String,
+    /// How long it has been running, in microseconds.
+    7 running as "running_us": i64,
+    /// The time until its deadline, in microseconds.
+    8 left as "left_us": Option<i64>,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Connection {
+    pub(super) id: i64,
+    pub(super) peer: String,
+    pub(super) age: i64,
+    pub(super) idle: bool,
+}
+
+message!(Connection {
+    1 id: i64,
+    2 peer: String,
+    /// Milliseconds since it was accepted.
+    3 age as "age_ms": i64,
+    /// No call of it runs.
+    4 idle: bool,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RecentCall {
+    pub(super) ended: i64,
+    pub(super) service: String,
+    pub(super) method: String,
+    pub(super) wire: String,
+    pub(super) peer: String,
+    pub(super) elapsed: i64,
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) trace: String,
+}
+
+message!(RecentCall {
+    /// When it ended, in milliseconds since 1970.
+    1 ended as "ended_ms": i64,
+    2 service: String,
+    3 method: String,
+    4 wire: String,
+    5 peer: String,
+    /// The time that it took, in microseconds.
+    6 elapsed as "elapsed_us": i64,
+    /// `OK`, `EXCEPTION`, or the code of its failure.
+    7 code: String,
+    8 message: String,
+    /// The id of its trace.
+    9 trace as "trace_id": String,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) place: String,
+    pub(super) each_caller: bool,
+    pub(super) reason: String,
+    pub(super) calls: i64,
+}
+
+message!(Refusal {
+    /// The place of the quota: a service, a method, or `this server`.
+    1 place: String,
+    /// Each caller has a quota of its own.
+    2 each_caller: bool,
+    /// `rate`, `bytes`, `message`, `in-flight` or `queue-time`.
+    3 reason: String,
+    4 calls: i64,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reloaded {
+    pub(super) changed: Vec<String>,
+    pub(super) restart: Vec<String>,
+}
+
+message!(Reloaded {
+    /// Keys whose new values count now.
+    1 changed: Vec<String>,
+    /// Keys whose new values count after a restart.
+    2 restart: Vec<String>,
+});

@@ -1,0 +1,191 @@
+//! What administrators see and do, on a listener of its own. `docs/admin.md` has the rules.
+//!
+//! ```text
+//!   server ──► Watch, Statistics ──► Admin ──► dovetail.admin.v1.Admin, console, /metrics, /health, /ready
+//! ```
+
+mod calls;
+mod messages;
+mod service;
+mod stop;
+
+pub(crate) use stop::{Stop, stopped};
+
+use crate::ServerInterceptor;
+#[cfg(feature = "config")]
+use crate::config::Config;
+use crate::server::{Observer, Page};
+use crate::statistics::{self, Statistics};
+use crate::throttle::Refusals;
+use calls::{Calls, Watch};
+use dovetail_protocol::http::Response;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+/// The administration of a server: it sees the calls and connections of the server that it is given to by
+/// [`Server::administered`](crate::Server::administered), and another server shows it by [`Server::admin`](crate::Server::admin).
+/// Clones are the same.
+///
+/// ```
+/// use dovetail::Server;
+/// use dovetail::admin::Admin;
+///
+/// # fn serve(orders: impl dovetail::Service) -> std::io::Result<()> {
+/// let admin = Admin::new();
+/// let server = Server::new()
+///     .service(orders)
+///     .administered(&admin)
+///     .listen("tcp://127.0.0.1:0")?
+///     .start()?;
+/// // A browser finds the console here, Prometheus `/metrics`, and a supervisor `/health` and `/ready`.
+/// let console = Server::new()
+///     .admin(&admin)
+///     .listen("tcp://127.0.0.1:0")?
+///     .start()?;
+/// # drop((server, console));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Admin(Arc<Inner>);
+
+struct Inner {
+    statistics: Statistics,
+    calls: Arc<Calls>,
+    server: OnceLock<Observer>,
+    refusals: OnceLock<Refusals>,
+    #[cfg(feature = "config")]
+    config: OnceLock<Config>,
+    made: SystemTime,
+}
+
+impl Default for Admin {
+    fn default() -> Self {
+        Admin(Arc::new(Inner {
+            statistics: Statistics::new(),
+            calls: Arc::new(Calls::new()),
+            server: OnceLock::new(),
+            refusals: OnceLock::new(),
+            #[cfg(feature = "config")]
+            config: OnceLock::new(),
+            made: SystemTime::now(),
+        }))
+    }
+}
+
+impl Admin {
+    /// Knows no server yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Shows the refusals of this throttle as well. The first ones count.
+    #[must_use]
+    pub fn with_refusals(self, refusals: Refusals) -> Self {
+        let _ = self.0.refusals.set(refusals);
+        self
+    }
+
+    /// Shows this configuration, with the refusals of its quotas, and reads it again on request. The first one counts.
+    #[cfg(feature = "config")]
+    #[must_use]
+    pub fn with_config(self, config: &Config) -> Self {
+        let _ = self.0.config.set(config.clone());
+        self
+    }
+
+    /// Returns the statistics of the server.
+    pub fn statistics(&self) -> &Statistics {
+        &self.0.statistics
+    }
+
+    fn known_refusals(&self) -> Vec<Refusals> {
+        let known = self.0.refusals.get().cloned();
+        #[cfg(feature = "config")]
+        let known = known
+            .into_iter()
+            .chain(self.0.config.get().and_then(Config::refusals));
+        known.into_iter().collect()
+    }
+
+    /// Sees a server. The first one counts.
+    pub(crate) fn watch(&self, server: Observer) {
+        let _ = self.0.server.set(server);
+    }
+
+    pub(crate) fn interceptor(&self) -> impl ServerInterceptor + use<> {
+        Watch(self.0.calls.clone())
+    }
+
+    /// Returns the paths that are for people and for programs without a contract.
+    pub(crate) fn pages(&self) -> Vec<(&'static str, Page)> {
+        let page = |kind, text: &'static str| -> Page {
+            Box::new(move || secured(Response::new(200, kind, text)))
+        };
+        let metrics = self.0.statistics.clone();
+        let ready = self.clone();
+        vec![
+            (
+                "/",
+                page(
+                    "text/html; charset=utf-8",
+                    include_str!("console/index.html"),
+                ),
+            ),
+            (
+                "/console.js",
+                page(
+                    "text/javascript; charset=utf-8",
+                    include_str!("console/console.js"),
+                ),
+            ),
+            (
+                "/console.css",
+                page(
+                    "text/css; charset=utf-8",
+                    include_str!("console/console.css"),
+                ),
+            ),
+            (
+                "/metrics",
+                Box::new(move || {
+                    Response::new(200, statistics::CONTENT_TYPE, metrics.prometheus())
+                }),
+            ),
+            ("/health", page("text/plain; charset=utf-8", "ok\n")),
+            (
+                "/ready",
+                Box::new(move || match ready.is_ready() {
+                    true => Response::new(200, "text/plain; charset=utf-8", "ready\n"),
+                    false => Response::new(503, "text/plain; charset=utf-8", "not ready\n"),
+                }),
+            ),
+        ]
+    }
+
+    /// Returns true if the server takes calls.
+    fn is_ready(&self) -> bool {
+        self.0
+            .server
+            .get()
+            .is_some_and(|server| !server.is_draining())
+    }
+}
+
+/// Keeps other sites away from a page: nothing of theirs is loaded, and it is in no frame of theirs.
+fn secured(page: Response) -> Response {
+    const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                          base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    page.with("Content-Security-Policy", POLICY)
+        .with("X-Content-Type-Options", "nosniff")
+        .with("X-Frame-Options", "DENY")
+        .with("Referrer-Policy", "no-referrer")
+        .with("Cache-Control", "no-cache")
+}
+
+impl fmt::Debug for Admin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,259 @@
+//! The service `dovetail.admin.v1.Admin`.
+
+use super::Admin;
+use super::calls::RunningCall;
+use super::messages::{
+    ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
+};
+use crate::server::Watched;
+use crate::statistics::MethodStatistics;
+use crate::trace::Span;
+use crate::{
+    Call, Code, Context, HandlerFuture, Outcome, Service, ServiceDescriptor, Status, clock,
+};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Rows of one answer.
+const MOST: usize = 10_000;
+
+impl Admin {
+    fn overview(&self) -> Overview {
+        let server = self.0.server.get();
+        let counters = self.0.statistics.snapshot().counters;
+        let each = counters.each();
+        let now = SystemTime::now();
+        Overview {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: milliseconds(self.0.made),
+            uptime: whole(
+                now.duration_since(self.0.made)
+                    .unwrap_or_default()
+                    .as_millis(),
+            ),
+            draining: server.is_some_and(|server| server.is_draining()),
+            connections: whole(server.map_or(0, |server| server.connections())),
+            calls: whole(self.0.calls.running().len()),
+            memory: whole(server.map_or(0, |server| server.memory())),
+            counters: each
+                .map(|(name, count)| (name.to_owned(), whole(count)))
+                .collect(),
+            services: server.map(|server| server.services()).unwrap_or_default(),
+        }
+    }
+
+    fn methods(&self) -> Vec<Method> {
+        let methods = self.0.statistics.snapshot().methods;
+        methods.iter().map(Method::from).collect()
+    }
+
+    fn recent(&self) -> Vec<RecentCall> {
+        let spans = self.0.calls.recent.spans();
+        spans.iter().rev().map(RecentCall::from).collect()
+    }
+
+    fn refusals(&self) -> Vec<Refusal> {
+        let all = self
+            .known_refusals()
+            .into_iter()
+            .flat_map(|refusals| refusals.all());
+        let rows = all.map(|refusal| Refusal {
+            place: refusal.place,
+            each_caller: refusal.each_caller,
+            reason: refusal.reason.name().to_owned(),
+            calls: whole(refusal.calls),
+        });
+        rows.collect()
+    }
+
+    #[cfg(feature = "config")]
+    fn configuration(&self) -> Result<String, Status> {
+        let config = self.0.config.get();
+        config.map(|config| config.show()).ok_or_else(unconfigured)
+    }
+
+    #[cfg(not(feature = "config"))]
+    fn configuration(&self) -> Result<String, Status> {
+        Err(unconfigured())
+    }
+
+    #[cfg(feature = "config")]
+    fn reload(&self, context: &Context) -> Result<Reloaded, Status> {
+        let config = self.0.config.get().ok_or_else(unconfigured)?;
+        let reloaded = config.reload();
+        let reloaded =
+            reloaded.map_err(|error| Status::new(Code::FailedPrecondition, error.to_string()))?;
+        note(context, "the configuration was read again");
+        Ok(Reloaded {
+            changed: reloaded.changed,
+            restart: reloaded.restart,
+        })
+    }
+
+    #[cfg(not(feature = "config"))]
+    fn reload(&self, _: &Context) -> Result<Reloaded, Status> {
+        Err(unconfigured())
+    }
+
+    fn cancel(&self, context: &Context, call: i64) -> bool {
+        let cancelled = self.0.calls.cancel(call.unsigned_abs());
+        if cancelled {
+            note(context, "a call was cancelled");
+        }
+        cancelled
+    }
+}
+
+/// Writes down who has changed something.
+fn note(context: &Context, what: &str) {
+    let who = context
+        .principal()
+        .map_or("nobody", |principal| principal.name());
+    tracing::info!(principal = who, peer = context.peer(), "{what}");
+}
+
+#[cold]
+fn unconfigured() -> Status {
+    Status::new(
+        Code::FailedPrecondition,
+        "the server has no configuration file",
+    )
+}
+
+impl Service for Admin {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &ADMIN
+    }
+
+    fn call<'a>(&'a self, number: usize, call: Call) -> HandlerFuture<'a> {
+        let name = ADMIN.methods.get(number).map(|method| method.name);
+        match name {
+            Some("overview") => call.unary((), |_, ()| async { Ok::<_, Status>(self.overview()) }),
+            Some("methods") => call.unary((), |_, ()| async { Ok::<_, Status>(self.methods()) }),
+            Some("calls") => call.unary((), |_, ()| async {
+                let running = self.0.calls.running();
+                let rows = running.iter().take(MOST).map(CallRow::from);
+                Ok::<_, Status>(rows.collect::<Vec<_>>())
+            }),
+            Some("connections") => call.unary((), |_, ()| async {
+                let server = self.0.server.get();
+                let watched = server.map(|server| server.watched()).unwrap_or_default();
+                let rows = watched.into_iter().take(MOST).map(Connection::from);
+                Ok::<_, Status>(rows.collect::<Vec<_>>())
+            }),
+            Some("recent") => call.unary((), |_, ()| async { Ok::<_, Status>(self.recent()) }),
+            Some("refusals") => call.unary((), |_, ()| async { Ok::<_, Status>(self.refusals()) }),
+            Some("configuration") => call.unary((), |_, ()| async { self.configuration() }),
+            Some("reload") => call.unary((), |context, ()| async move { self.reload(&context) }),
+            Some("cancel") => call.unary((0_i64,), |context, (id,)| async move {
+                Ok::<_, Status>(self.cancel(&context, id))
+            }),
+            _ => call.no_such_method(),
+        }
+    }
+}
+
+impl From<&MethodStatistics> for Method {
+    fn from(known: &MethodStatistics) -> Self {
+        let quantile = |share| microseconds(known.times.quantile(share));
+        let buckets = known.times.buckets().filter(|(_, calls)| *calls > 0);
+        Method {
+            service: known.service.clone(),
+            method: known.method.to_owned(),
+            wire: known
+                .wire
+                .map_or("other".to_owned(), |wire| wire.to_string()),
+            calls: whole(known.calls()),
+            in_flight: whole(known.in_flight()),
+            outcomes: known
+                .outcomes()
+                .map(|(name, calls)| (name.to_owned(), whole(calls)))
+                .collect(),
+            received: whole(known.received_bytes),
+            sent: whole(known.sent_bytes),
+            received_items: whole(known.received_items),
+            sent_items: whole(known.sent_items),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            times: buckets
+                .map(|(up_to, calls)| Bucket {
+                    up_to: microseconds(up_to),
+                    calls: whole(calls),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<&RunningCall> for CallRow {
+    fn from(call: &RunningCall) -> Self {
+        let now = clock::now();
+        let left = |deadline: std::time::Instant| deadline.saturating_duration_since(now);
+        CallRow {
+            id: whole(call.id),
+            service: call.service.full_name().into_owned(),
+            method: call.method.to_owned(),
+            wire: call.wire.to_string(),
+            peer: call.caller.peer.clone(),
+            principal: call
+                .principal
+                .as_ref()
+                .map_or("", |known| known.name())
+                .to_owned(),
+            running: whole(now.saturating_duration_since(call.began).as_micros()),
+            left: call
+                .deadline
+                .map(|deadline| whole(left(deadline).as_micros())),
+        }
+    }
+}
+
+impl From<Watched> for Connection {
+    fn from(watched: Watched) -> Self {
+        Connection {
+            id: whole(watched.id),
+            peer: watched.peer,
+            age: whole(watched.age.as_millis()),
+            idle: watched.idle,
+        }
+    }
+}
+
+impl From<&Span> for RecentCall {
+    fn from(span: &Span) -> Self {
+        let (code, message) = match &span.outcome {
+            Outcome::Failed(status) => (status.code().to_string(), status.message().to_owned()),
+            Outcome::Exception => ("EXCEPTION".to_owned(), String::new()),
+            Outcome::Returned => ("OK".to_owned(), String::new()),
+        };
+        RecentCall {
+            ended: milliseconds(span.start + span.elapsed),
+            service: span.service.to_string(),
+            method: span.method.to_string(),
+            wire: span.wire.to_string(),
+            peer: span.peer.clone().unwrap_or_default(),
+            elapsed: whole(span.elapsed.as_micros()),
+            code,
+            message,
+            trace: format!("{:032x}", span.context.trace_id()),
+        }
+    }
+}
+
+fn milliseconds(time: SystemTime) -> i64 {
+    whole(
+        time.duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_millis(),
+    )
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// A number that the contract has as a signed one.
+fn whole(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,216 @@
+//! Traces: calls as spans, which know the call in which they were made. `docs/tracing.md` has the rules.
+//!
+//! ```text
+//!   traceparent, b3 ──► server: new span ──► handler ──► client: new span ──► traceparent, b3
+//!                            │                                │
+//!                            └──────────► SpanRecorder ◄──────┘
+//! ```
+
+mod context;
+mod names;
+#[cfg(feature = "grpc")]
+mod otlp;
+mod recent;
+mod span;
+
+pub use context::{ParseTraceError, TraceContext};
+#[cfg(feature = "grpc")]
+pub use otlp::Otlp;
+pub use recent::Recent;
+pub use span::{Span, SpanKind, SpanRecorder};
+
+pub(crate) use context::{B3, TRACEPARENT};
+
+use crate::{
+    CallEnd, CallHead, ClientCall, ClientInterceptor, Context, Decision, Outcome,
+    ServerInterceptor, Status,
+};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel as an
+/// [interceptor](crate::ChannelBuilder::intercept). Clones are the same.
+///
+/// Without it a server passes trace headers on from its callers to the calls that handlers make. With it those calls have the
+/// span of the server as their parent, and spans go to a [`SpanRecorder`].
+///
+/// ```
+/// use dovetail::trace::{Recent, Tracing};
+/// use dovetail::{Channel, Server};
+/// use std::time::Duration;
+///
+/// # fn serve(orders: impl dovetail::Service) -> Result<(), dovetail::Status> {
+/// let recent = Recent::new(1000);
+/// let tracing = Tracing::new(recent.clone())
+///     .sample(0.01)
+///     .slow(Duration::from_secs(1));
+/// let stock = Channel::builder("tcp://stock:9090")?.intercept(tracing.clone()).build();
+/// let server = Server::new().service(orders).tracing(&tracing);
+/// # drop((stock, server));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Tracing {
+    recorder: Arc<dyn SpanRecorder>,
+    /// The part of traces that begin here and are recorded.
+    ratio: f64,
+    slow: Option<Duration>,
+    failures: bool,
+}
+
+/// A call that is traced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traced {
+    pub(crate) context: TraceContext,
+    parent: Option<u64>,
+}
+
+impl Tracing {
+    /// Records all calls whose callers have decided so, all that begin a trace here, and all that fail.
+    pub fn new(recorder: impl SpanRecorder) -> Self {
+        Tracing {
+            recorder: Arc::new(recorder),
+            ratio: 1.0,
+            slow: None,
+            failures: true,
+        }
+    }
+
+    /// Records this part, 0 to 1, of the traces that begin here. Default: 1.
+    #[must_use]
+    pub fn sample(mut self, ratio: f64) -> Self {
+        self.ratio = ratio;
+        self
+    }
+
+    /// Records calls that take this long or longer, whatever was decided at their beginning. Default: none.
+    #[must_use]
+    pub fn slow(mut self, slow: Duration) -> Self {
+        self.slow = Some(slow);
+        self
+    }
+
+    /// Chooses whether calls that [fail](Span::is_error) are recorded, whatever was decided at their beginning. Default: yes.
+    #[must_use]
+    pub fn failures(mut self, failures: bool) -> Self {
+        self.failures = failures;
+        self
+    }
+
+    /// Makes the span of a call that was made in this one.
+    fn begin(&self, parent: Option<TraceContext>) -> Traced {
+        let context = match parent {
+            Some(parent) => parent.child(),
+            None => TraceContext::root(self.ratio >= 1.0 || fastrand::f64() < self.ratio),
+        };
+        Traced {
+            context,
+            parent: parent.map(TraceContext::span_id),
+        }
+    }
+
+    /// Returns true if a call is to be recorded at its end.
+    fn records(&self, traced: &Traced, kind: SpanKind, end: &Outcome, elapsed: Duration) -> bool {
+        traced.context.is_sampled()
+            || self.slow.is_some_and(|slow| elapsed >= slow)
+            || (self.failures && span::is_error(kind, end.code()))
+    }
+}
+
+impl Context {
+    /// Returns the place of the call in a trace: its own span with [`Tracing`], otherwise that of its caller; `None` if neither is known.
+    pub fn trace(&self) -> Option<TraceContext> {
+        let own = self.call.trace.map(|traced| traced.context);
+        own.or_else(|| TraceContext::find(|name| self.header(name)))
+    }
+}
+
+impl ServerInterceptor for Tracing {
+    fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        let parent = TraceContext::find(|name| call.header(name));
+        call.set_trace(self.begin(parent));
+        Ok(Decision::Proceed)
+    }
+
+    fn after(&self, call: &Context, end: &CallEnd<'_>) {
+        let Some(traced) = &call.call.trace else {
+            return;
+        };
+        let (outcome, elapsed) = (end.outcome(), end.elapsed());
+        if !self.records(traced, SpanKind::Server, outcome, elapsed) {
+            return;
+        }
+        let service = call.called().map(|(service, _)| service.full_name());
+        self.recorder.record(Span {
+            context: traced.context,
+            parent: traced.parent,
+            kind: SpanKind::Server,
+            service: service.unwrap_or_default(),
+            method: Cow::Borrowed(call.call.method),
+            wire: call.wire(),
+            peer: Some(call.peer().to_owned()),
+            start: began(elapsed),
+            elapsed,
+            outcome: outcome.clone(),
+        });
+    }
+}
+
+impl ClientInterceptor for Tracing {
+    fn before(&self, call: &mut ClientCall<'_>) -> Result<(), Status> {
+        let has_b3 = call.header(B3).is_some();
+        let parent = TraceContext::find(|name| call.header(name));
+        let traced = self.begin(parent);
+        call.insert_header(TRACEPARENT, traced.context.to_string());
+        if has_b3 {
+            call.insert_header(B3, traced.context.b3());
+        }
+        call.insert(traced);
+        Ok(())
+    }
+
+    fn after(&self, call: &ClientCall<'_>, answer: Result<(), &Status>) {
+        let Some(traced) = call.get::<Traced>() else {
+            return;
+        };
+        let outcome = match answer {
+            Ok(()) => Outcome::Returned,
+            Err(status) => Outcome::Failed(status.clone()),
+        };
+        let elapsed = call.elapsed();
+        if !self.records(traced, SpanKind::Client, &outcome, elapsed) {
+            return;
+        }
+        self.recorder.record(Span {
+            context: traced.context,
+            parent: traced.parent,
+            kind: SpanKind::Client,
+            service: call.service().unwrap_or_default().to_owned().into(),
+            method: call.name().to_owned().into(),
+            wire: call.wire(),
+            peer: None,
+            start: began(elapsed),
+            elapsed,
+            outcome,
+        });
+    }
+}
+
+/// Returns when something began that has just ended: the clock of the day is asked for recorded calls alone.
+fn began(elapsed: Duration) -> SystemTime {
+    let now = SystemTime::now();
+    now.checked_sub(elapsed).unwrap_or(now)
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracing")
+            .field("ratio", &self.ratio)
+            .field("slow", &self.slow)
+            .field("failures", &self.failures)
+            .finish_non_exhaustive()
+    }
+}
