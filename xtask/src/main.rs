@@ -8,6 +8,7 @@ mod identity;
 mod interop;
 mod peer_idl;
 mod peers;
+mod prometheus;
 mod protobuf;
 mod reference;
 mod soak;
@@ -53,6 +54,8 @@ enum Command {
     ///
     /// What is missing is installed where that is possible, and named with its fix where not.
     Peers(peers::Options),
+    /// Have a Prometheus server read the example shop.
+    Prometheus,
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
     /// Run what takes too long for every test run, and record it in docs/soak.md.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Identity => identity::run(),
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
+        Command::Prometheus => prometheus::run(),
         Command::Protobuf => protobuf::run(),
         Command::Soak(options) => soak::run(&options),
         Command::Test(options) => test::run(&options),

@@ -32,6 +32,7 @@ const STAGES: &[Stage] = &[
     ("interop with real peers", crate::interop::stage),
     ("callers with an identity", crate::identity::stage),
     ("one trace through stock peers", crate::tracing::stage),
+    ("a server that Prometheus reads", crate::prometheus::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {
         stage::built_tests(&["--test", "peers"])
