@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chromium;
+mod console;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

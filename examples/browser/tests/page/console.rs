@@ -1,0 +1,134 @@
+//! The console of a server's administration in a real browser.
+
+use crate::chromium::Chromium;
+use dovetail::admin::Admin;
+use dovetail::{Code, Running, Server, Status, blocking::Channel};
+use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
+
+/// A text that is a script where a page takes it for HTML.
+const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\">";
+
+/// The page's text, once it has this in it.
+fn text_with(browser: &mut Chromium, text: &str) -> String {
+    let look = format!(
+        "new Promise(function look(resolve) {{
+           const page = document.getElementById('page')?.innerText || '';
+           const state = document.getElementById('state')?.innerText || '';
+           if (!page.includes({0})) return setTimeout(look, 50, resolve);
+           resolve(`${{state}}\\n${{page}}`);
+         }})",
+        json!(text)
+    );
+    let found = browser.evaluate(&look);
+    found.as_str().unwrap().to_owned()
+}
+
+fn open(browser: &mut Chromium, page: &str, text: &str) -> String {
+    browser.evaluate(&format!("location.hash = {}", json!(page)));
+    text_with(browser, text)
+}
+
+/// The cells of a row of the page's table.
+fn row(browser: &mut Chromium, with: &str) -> Vec<Value> {
+    let look = format!(
+        "Array.from(document.querySelectorAll('#page tr'))
+           .map((row) => Array.from(row.children, (cell) => cell.innerText))
+           .find((row) => row.some((cell) => cell.includes({})))",
+        json!(with)
+    );
+    browser.evaluate(&look).as_array().unwrap().clone()
+}
+
+/// A server, and its console.
+fn administered() -> (Running, Running) {
+    let admin = Admin::new();
+    let start = |server: Server| {
+        let listening = server.listen("tcp://127.0.0.1:0").unwrap();
+        listening.start().unwrap()
+    };
+    let server = Server::new()
+        .bind("greet", |name: String| format!("Hello, {name}!"))
+        .bind("stumble", || {
+            Err::<i32, _>(Status::new(Code::Internal, HOSTILE))
+        })
+        .bind("wait", || std::future::pending::<i32>());
+    let server = start(server.administered(&admin));
+    (server, start(Server::new().admin(&admin)))
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test --only browser` installs it"]
+fn the_console_shows_a_server() {
+    let (server, console) = administered();
+    let channel = Channel::connect(&server.addresses()[0].to_string()).unwrap();
+    for _ in 0..7 {
+        let greeting: String = channel.call_by_name("greet", ("Ada",)).unwrap();
+        assert_eq!(greeting, "Hello, Ada!");
+    }
+    for _ in 0..2 {
+        let failed = channel.call_by_name::<i32>("stumble", ());
+        assert_eq!(failed.unwrap_err().code(), Code::Internal);
+    }
+    let waits = thread::spawn(move || channel.call_by_name::<i32>("wait", ()));
+
+    let place = console.addresses()[0].to_string().replace("tcp:", "http:");
+    let mut browser = Chromium::start();
+    browser.open(&place);
+    let overview = text_with(&mut browser, "calls that run");
+    assert!(overview.contains("serving"), "{overview}");
+    let counters = server.counters();
+    let calls = row(&mut browser, "calls")[1].clone();
+    assert_eq!(calls, json!(counters.calls.to_string()), "{overview}");
+
+    open(&mut browser, "methods", "greet");
+    for (method, calls, running, failed) in [
+        ("greet", "7", "0", "0"),
+        ("stumble", "2", "0", "2"),
+        ("wait", "0", "1", "0"),
+    ] {
+        let row = row(&mut browser, method);
+        assert_eq!(
+            [&row[3], &row[4], &row[5]],
+            [calls, running, failed],
+            "{row:?}"
+        );
+    }
+    let wire = row(&mut browser, "greet")[1].as_str().unwrap().to_owned();
+    let method = open(&mut browser, &format!("method=greet%20{wire}"), "Outcomes");
+    assert!(method.contains("p99.9"), "{method}");
+    let bars = browser.evaluate("document.querySelectorAll('#page rect').length");
+    assert!(bars.as_u64().unwrap() > 0);
+
+    // What a peer has sent is text.
+    let failures = open(&mut browser, "recent", "INTERNAL");
+    assert!(failures.contains(HOSTILE), "{failures}");
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#page img').length"),
+        json!(0)
+    );
+    assert_eq!(browser.evaluate("document.title"), json!("Dovetail"));
+
+    for (page, text) in [
+        ("connections", "open for"),
+        ("limits", "None."),
+        ("calls", "wait"),
+    ] {
+        open(&mut browser, page, text);
+    }
+    let unconfigured = "location.hash = 'configuration'; new Promise((resolve) => setTimeout(() =>
+        resolve(document.getElementById('state').innerText), 500))";
+    let state = browser.evaluate(unconfigured);
+    assert_eq!(state, json!("the server has no configuration file"));
+
+    open(&mut browser, "calls", "wait");
+    browser.evaluate("document.querySelector('#page button').click()");
+    let cancelled = waits.join().unwrap().unwrap_err();
+    assert_eq!(cancelled.code(), Code::Cancelled);
+    text_with(&mut browser, "No call runs.");
+    drop(browser);
+    for running in [server, console] {
+        running.shutdown(Duration::from_secs(5));
+    }
+}
