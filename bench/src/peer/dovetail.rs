@@ -9,7 +9,9 @@ use crate::harness::{
     workload,
 };
 use dovetail::identity::{Authentication, Authenticator, Credentials, Principal};
+use dovetail::statistics::Statistics;
 use dovetail::throttle::{Quota, Throttle};
+use dovetail::trace::Tracing;
 use dovetail::transport::Polling;
 use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
 use std::collections::HashMap;
@@ -23,6 +25,8 @@ pub(super) struct Dovetail {
     pub(super) polling: Polling,
     pub(super) medium: Medium,
     pub(super) throttles: Throttles,
+    /// Has statistics, and makes spans that are not recorded.
+    pub(super) watched: bool,
 }
 
 /// The calls that a server refuses.
@@ -48,6 +52,11 @@ impl Throttles {
                 .throttle(Throttle::new().each_caller(quota)),
         }
     }
+}
+
+/// Traces that nobody records.
+fn unsampled() -> Tracing {
+    Tracing::new(|_| ()).sample(0.0)
 }
 
 /// Believes everybody.
@@ -93,6 +102,10 @@ impl System for Dovetail {
             (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let server = Server::new().service(BenchServer::new(Handler::new()));
+        let server = match self.watched {
+            true => server.statistics(&Statistics::new()).tracing(&unsampled()),
+            false => server,
+        };
         let running = self
             .throttles
             .install(server)

@@ -118,7 +118,7 @@ fn entries() -> Vec<Entry> {
             }),
         ),
         entry(
-            "dovetail-fair",
+            "dovetail-callers-overload",
             "every wire; a pool of 64 threads; 40 calls a second of each caller, 4 at once",
             Box::new(Dovetail {
                 throttles: dovetail::Throttles::Callers,
@@ -143,6 +143,15 @@ fn entries() -> Vec<Entry> {
             "Dovetail's own wire; event loops; blocking client, which moves from TCP to shared memory",
             Box::new(Dovetail {
                 medium: dovetail::Medium::Local,
+                ..OWN
+            }),
+        ),
+        entry(
+            "dovetail-local-watched",
+            "dovetail-local with statistics, and spans that are not recorded, at the server",
+            Box::new(Dovetail {
+                medium: dovetail::Medium::Local,
+                watched: true,
                 ..OWN
             }),
         ),
@@ -176,6 +185,7 @@ const THRIFT: Dovetail = Dovetail {
     polling: Polling::Adaptive,
     medium: dovetail::Medium::Tcp,
     throttles: dovetail::Throttles::Nothing,
+    watched: false,
 };
 
 const OWN: Dovetail = Dovetail {

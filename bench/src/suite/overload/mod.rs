@@ -64,12 +64,12 @@ static SYSTEMS: [System; 5] = [
 static FAIR: [System; 2] = [
     System {
         name: "dovetail-tcp",
-        server: "dovetail-fair",
+        server: "dovetail-callers-overload",
         caller: Caller::Contract("dovetail"),
     },
     System {
         name: "dovetail-grpc",
-        server: "dovetail-fair",
+        server: "dovetail-callers-overload",
         caller: Caller::Contract("grpc"),
     },
 ];

@@ -158,6 +158,7 @@ impl Context {
 pub(crate) struct Admission {
     /// Taken at the end.
     call: Option<Call>,
+    chain: Arc<Chain>,
     service: &'static ServiceDescriptor,
     passed: usize,
 }
@@ -183,23 +184,18 @@ impl Admission {
         service: &'static ServiceDescriptor,
         chain: Arc<Chain>,
     ) -> Self {
-        call.observe(chain, service);
+        call.observe(chain.clone(), service);
         Admission {
             call: Some(call),
+            chain,
             service,
             passed: 0,
         }
     }
 
-    fn next(&self) -> Option<Arc<dyn ServerInterceptor>> {
-        let call = self.call.as_ref()?;
-        let chain = call.context().call.observed.chain.as_ref()?;
-        chain.get(self.passed).cloned()
-    }
-
     /// Goes on as far as nobody has to wait.
     pub(crate) fn proceed(mut self) -> Step {
-        while let Some(interceptor) = self.next()
+        while let Some(interceptor) = self.chain.get(self.passed)
             && let Some(call) = &mut self.call
         {
             let decided = interceptor.before(&mut CallHead::new(call, self.service));
@@ -215,7 +211,7 @@ impl Admission {
 
     /// Goes on, behind the interceptor that wanted to wait.
     pub(crate) async fn wait(mut self) -> Admitted {
-        while let Some(interceptor) = self.next()
+        while let Some(interceptor) = self.chain.get(self.passed)
             && let Some(call) = &mut self.call
         {
             let mut head = CallHead::new(call, self.service);

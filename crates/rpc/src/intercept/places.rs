@@ -3,8 +3,8 @@
 use super::scope::{Level, Scope};
 use crate::objects::reach;
 use crate::{Code, Method, ServiceDescriptor, Status};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Rules for everything, for services, and for methods.
 pub(crate) struct Places<T>(Vec<(Scope, T)>);
@@ -112,12 +112,13 @@ pub(crate) fn reachable(
     known
 }
 
-/// Facts about the methods of services. An inherited method is another one in each service that has it.
-pub(crate) struct ByMethod<T>(HashMap<(usize, usize), T>);
+/// Facts about the methods of services. An inherited method is another one in each service that has it. Callers do not choose the
+/// keys, which are addresses.
+pub(crate) struct ByMethod<T>(FxHashMap<(usize, usize), T>);
 
 impl<T> Default for ByMethod<T> {
     fn default() -> Self {
-        ByMethod(HashMap::new())
+        ByMethod(FxHashMap::default())
     }
 }
 

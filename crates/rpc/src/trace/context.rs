@@ -31,16 +31,15 @@ impl TraceContext {
     /// Makes the root of a new trace.
     pub(crate) fn root(sampled: bool) -> Self {
         TraceContext {
-            trace: fastrand::u128(1..),
-            span: fastrand::u64(1..),
+            trace: u128::from(id()) << 64 | u128::from(id()),
+            span: id(),
             sampled,
         }
     }
 
     /// Makes a new span in the same trace.
     pub(super) fn child(self) -> Self {
-        let span = fastrand::u64(1..);
-        TraceContext { span, ..self }
+        TraceContext { span: id(), ..self }
     }
 
     /// Returns the id of the trace, which is not zero.
@@ -93,6 +92,11 @@ impl TraceContext {
             sampled,
         })
     }
+}
+
+/// Draws an id, which is not zero.
+fn id() -> u64 {
+    fastrand::u64(..).max(1)
 }
 
 /// Reads so many hexadecimal digits; W3C has them in lower case, B3 in either.
