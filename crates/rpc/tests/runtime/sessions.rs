@@ -10,6 +10,7 @@ use dovetail::{
     Call, Channel, Code, Context, HalfClosed, HandlerFuture, Message, Method, Model, Server,
     Service, ServiceDescriptor, Status, descriptor,
 };
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -609,4 +610,49 @@ fn idle_sessions_end_once() {
         );
         assert_eq!((sessions.counters().open, sessions.counters().idle), (0, 2));
     });
+}
+
+#[tokio::test]
+async fn states_are_made_once_and_end_once() {
+    for model in CONCURRENT {
+        let (made, ended) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (making, ending) = (made.clone(), ended.clone());
+        let sessions = Sessions::builder(move |_| {
+            making.fetch_add(1, Ordering::Relaxed);
+            Ok(Cart::default())
+        });
+        let sessions = sessions.ended(move |_, _| {
+            ending.fetch_add(1, Ordering::Relaxed);
+        });
+        let sessions = sessions.build();
+        let server = serve(&sessions).half_closed(HalfClosed::Gone);
+        let running = start(*model, server);
+        let address = running.addresses()[0].to_string();
+        for _ in 0..10 {
+            let caller = Caller::new(&address, "dovetail");
+            let handle = caller.begin().await.unwrap();
+            let lost = caller.resume(&handle).await.unwrap();
+            lost.add("lamp").await.unwrap();
+            // One call has the session, others wait for it, and all their callers go; somebody ends it meanwhile.
+            let callers: Vec<_> = (0..5)
+                .map(|_| {
+                    let (address, handle) = (address.clone(), handle.clone());
+                    tokio::spawn(async move {
+                        let caller = Caller::new(&address, "dovetail");
+                        caller.resume(&handle).await.unwrap().add("wait").await
+                    })
+                })
+                .collect();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let last = Caller::new(&address, "dovetail");
+            last.end(&handle).await.unwrap();
+            callers.iter().for_each(tokio::task::JoinHandle::abort);
+        }
+        let done = ended.clone();
+        until_async("all ends", move || done.load(Ordering::Relaxed) == 10).await;
+        stop(running).await;
+        drop(sessions);
+        let counts = [made, ended].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [10, 10], "{model:?}");
+    }
 }
