@@ -70,7 +70,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     for address in console.iter().flat_map(|console| console.addresses()) {
         println!("administration on {address}");
     }
-    running.wait();
+    let drain = admin.wait_for_drain();
+    running.shutdown(drain);
     drop(watch);
     Ok(())
 }

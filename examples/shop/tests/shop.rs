@@ -6,6 +6,7 @@ use dovetail::{ClientTls, Code, blocking};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -20,11 +21,15 @@ struct Shop {
     /// Open as long as the program runs, which may not have said everything yet.
     _said: BufReader<ChildStdout>,
     address: String,
+    admin: String,
     folder: tempfile::TempDir,
 }
 
 impl Shop {
     fn start() -> Self {
+        // The first one makes the certificate.
+        static FIRST: Mutex<()> = Mutex::new(());
+        let _first = FIRST.lock();
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = tempfile::tempdir().unwrap();
         let target = here.join("../../target/shop");
@@ -43,18 +48,20 @@ impl Shop {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut line = String::new();
         let mut said = BufReader::new(program.stdout.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on ")
-            .unwrap()
-            .to_owned();
+        let mut next = |beginning: &str| {
+            let mut line = String::new();
+            said.read_line(&mut line).unwrap();
+            line.trim().strip_prefix(beginning).unwrap().to_owned()
+        };
+        let address = next("listening on ");
+        next("listening on unix:");
+        let admin = next("administration on ");
         Shop {
             program,
             _said: said,
             address,
+            admin,
             folder,
         }
     }
@@ -107,4 +114,25 @@ fn callers_may_do_what_their_roles_grant() {
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(orders.next().unwrap().unwrap().customer, "bob");
+}
+
+#[test]
+fn an_administrator_ends_it() {
+    let mut shop = Shop::start();
+    assert_eq!(
+        place(&shop.client("ada-has-a-long-secret")),
+        Ok("ada".to_owned())
+    );
+    let admin = blocking::Channel::connect(&shop.admin).unwrap();
+    let admin = admin.with_service("dovetail.admin.v1.Admin");
+    admin.call_by_name::<()>("drain", (1_i32,)).unwrap();
+    let start = Instant::now();
+    let ended = loop {
+        if let Some(ended) = shop.program.try_wait().unwrap() {
+            break ended;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "it goes on");
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert!(ended.success(), "{ended}");
 }

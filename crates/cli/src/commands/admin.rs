@@ -17,6 +17,7 @@ Examples:
   dovetail admin 127.0.0.1:9091 methods --every 2s   calls, failures and times of each method
   dovetail admin 127.0.0.1:9091 calls                the calls that run
   dovetail admin 127.0.0.1:9091 cancel 1234          cancels one of them
+  dovetail admin 127.0.0.1:9091 drain                asks the program to end
   dovetail admin 127.0.0.1:9091 failures --json      for programs
 
 The address is that of a server with `Server::admin`; a browser finds the console there.
@@ -27,9 +28,9 @@ pub(crate) struct Admin {
     /// What to show or to do
     #[arg(value_enum, default_value = "overview")]
     what: What,
-    /// The number of the call that is cancelled
-    #[arg(value_name = "CALL", required_if_eq("what", "cancel"))]
-    call: Option<i64>,
+    /// The call that is cancelled, or the seconds for which calls may go on that run at a drain; 30 by default
+    #[arg(value_name = "NUMBER", required_if_eq("what", "cancel"))]
+    number: Option<i64>,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -56,6 +57,8 @@ enum What {
     Configuration,
     /// Reads the configuration again
     Reload,
+    /// Asks the program to end, once calls that run are done
+    Drain,
     /// Cancels a call
     Cancel,
 }
@@ -85,6 +88,7 @@ impl What {
             What::Refusals => "refusals",
             What::Configuration => "configuration",
             What::Reload => "reload",
+            What::Drain => "drain",
             What::Cancel => "cancel",
         }
     }
@@ -143,9 +147,10 @@ impl What {
 impl Admin {
     pub(crate) fn run(self) -> Result {
         let server = self.server.reach()?;
-        let given = match self.call {
-            Some(call) => json!({ "call": call }),
-            None => json!({}),
+        let given = match self.what {
+            What::Cancel => json!({ "call": self.number }),
+            What::Drain => json!({ "seconds": self.number.unwrap_or(DRAIN) }),
+            _ => json!({}),
         };
         loop {
             let answer = server.ask(self.what.method(), given.clone())?;
@@ -176,10 +181,14 @@ impl Admin {
                 Err(failure.help("`dovetail admin ADDRESS calls` lists those that do"))
             }
             Json::Bool(true) => output::write("cancelled\n"),
+            Json::Null => output::write("asked\n"),
             other => output::write(&format!("{other}\n")),
         }
     }
 }
+
+/// Seconds that calls may go on at a drain.
+const DRAIN: i64 = 30;
 
 fn listed(columns: &[Column], rows: &[Json]) -> String {
     let align = |form: Form| match form {

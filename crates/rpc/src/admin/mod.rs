@@ -20,8 +20,8 @@ use crate::throttle::Refusals;
 use calls::{Calls, Watch};
 use dovetail_protocol::http::Response;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// The administration of a server: it sees the calls and connections of the server that it is given to by
 /// [`Server::administered`](crate::Server::administered), and another server shows it by [`Server::admin`](crate::Server::admin).
@@ -58,6 +58,41 @@ struct Inner {
     #[cfg(feature = "config")]
     config: OnceLock<Config>,
     made: SystemTime,
+    drain: Drain,
+}
+
+/// The request of an administrator that the program ends.
+#[derive(Default)]
+struct Drain {
+    time: Mutex<Option<Duration>>,
+    asked: Condvar,
+}
+
+impl Drain {
+    fn lock(&self) -> MutexGuard<'_, Option<Duration>> {
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self, time: Duration) {
+        *self.lock() = Some(time);
+        self.asked.notify_all();
+    }
+
+    /// Waits until an administrator asks.
+    fn wait(&self) -> Duration {
+        let mut time = self.lock();
+        loop {
+            match *time {
+                Some(time) => return time,
+                None => {
+                    time = self
+                        .asked
+                        .wait(time)
+                        .unwrap_or_else(PoisonError::into_inner)
+                }
+            }
+        }
+    }
 }
 
 impl Default for Admin {
@@ -70,6 +105,7 @@ impl Default for Admin {
             #[cfg(feature = "config")]
             config: OnceLock::new(),
             made: SystemTime::now(),
+            drain: Drain::default(),
         }))
     }
 }
@@ -93,6 +129,18 @@ impl Admin {
     pub fn with_config(self, config: &Config) -> Self {
         let _ = self.0.config.set(config.clone());
         self
+    }
+
+    /// Waits until an administrator asks the program to end (`drain`). Returns how long calls that run may go on:
+    ///
+    /// ```no_run
+    /// # fn serve(running: dovetail::Running, admin: dovetail::admin::Admin) {
+    /// let drain = admin.wait_for_drain();
+    /// running.shutdown(drain);
+    /// # }
+    /// ```
+    pub fn wait_for_drain(&self) -> Duration {
+        self.0.drain.wait()
     }
 
     /// Returns the statistics of the server.

@@ -94,6 +94,12 @@ impl Admin {
         Err(unconfigured())
     }
 
+    fn drain(&self, context: &Context, seconds: i32) {
+        note(context, "the program is asked to end");
+        let seconds = u64::try_from(seconds).unwrap_or(0);
+        self.0.drain.ask(Duration::from_secs(seconds));
+    }
+
     fn cancel(&self, context: &Context, call: i64) -> bool {
         let cancelled = self.0.calls.cancel(call.unsigned_abs());
         if cancelled {
@@ -144,6 +150,10 @@ impl Service for Admin {
             Some("refusals") => call.unary((), |_, ()| async { Ok::<_, Status>(self.refusals()) }),
             Some("configuration") => call.unary((), |_, ()| async { self.configuration() }),
             Some("reload") => call.unary((), |context, ()| async move { self.reload(&context) }),
+            Some("drain") => call.unary((0_i32,), |context, (seconds,)| async move {
+                self.drain(&context, seconds);
+                Ok::<_, Status>(())
+            }),
             Some("cancel") => call.unary((0_i64,), |context, (id,)| async move {
                 Ok::<_, Status>(self.cancel(&context, id))
             }),

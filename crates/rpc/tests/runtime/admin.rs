@@ -10,6 +10,7 @@ use dovetail::throttle::{Quota, Throttle};
 use dovetail::{Channel, Code, Method, Model, Running, Server, Status};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 fn method(name: &str) -> &'static Method {
     let mut methods = ORDERS.iter();
@@ -59,7 +60,7 @@ fn call(place: &str, name: &str, body: &str) -> serde_json::Value {
 }
 
 /// A server with its administration, and the server that shows it.
-fn administered(model: Model) -> (Running, Running) {
+fn administered(model: Model) -> (Running, Running, Admin) {
     let throttle = Throttle::new().at("Orders/open", Quota::new().in_flight(0));
     let admin = Admin::new().with_refusals(throttle.refusals());
     let server = Server::new()
@@ -70,13 +71,14 @@ fn administered(model: Model) -> (Running, Running) {
     (
         start(model, server),
         start(Model::EventLoops(Some(1)), console),
+        admin,
     )
 }
 
 #[tokio::test]
 async fn administrators_see_what_callers_did() {
     for model in MODELS {
-        let (running, console) = administered(*model);
+        let (running, console, admin) = administered(*model);
         let at = tcp_place(&console).to_owned();
         let wires = WIRES.iter().chain(&["binary", "msgpack-rpc"]);
         for wire in wires.filter(|wire| !lacks(*model, wire)) {
@@ -123,6 +125,8 @@ async fn administrators_see_what_callers_did() {
         assert_eq!(overview["counters"]["calls"], counters.calls.to_string());
         assert_eq!(overview["services"][0], "shop.v1.Orders");
         assert_eq!(get(&at, "/ready").0, 200);
+        call(&at, "drain", "{\"seconds\": 7}");
+        assert_eq!(admin.wait_for_drain(), Duration::from_secs(7));
         stop(running).await;
         assert_eq!(get(&at, "/ready").0, 503, "{model:?}");
         assert_eq!(get(&at, "/health").0, 200);
@@ -133,7 +137,7 @@ async fn administrators_see_what_callers_did() {
 #[tokio::test]
 async fn calls_are_cancelled() {
     for model in MODELS {
-        let (running, console) = administered(*model);
+        let (running, console, _) = administered(*model);
         let at = tcp_place(&console).to_owned();
         let wires = WIRES.iter().chain(&["binary", "msgpack-rpc"]);
         for wire in wires.filter(|wire| !lacks(*model, wire)) {
