@@ -53,7 +53,7 @@ fn administered() -> (Running, Running) {
         .bind("stumble", || {
             Err::<i32, _>(Status::new(Code::Internal, HOSTILE))
         })
-        .bind("wait", || std::future::pending::<i32>());
+        .bind("wait", std::future::pending::<i32>);
     let server = start(server.administered(&admin));
     (server, start(Server::new().admin(&admin)))
 }
