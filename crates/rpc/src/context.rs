@@ -2,12 +2,12 @@ use crate::admin::Stop;
 use crate::cancellation::Cancellation;
 use crate::clock;
 use crate::extensions::Extensions;
-use crate::identity::{LoggedIn, Principal};
+use crate::identity::Principal;
 use crate::intercept::Observed;
 use crate::link::Link;
 use crate::objects::Objects;
+use crate::remembered::Remembered;
 use crate::server::{Proxies, Share};
-use crate::sessions::Resumed;
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
 use crate::transport::Process;
@@ -40,10 +40,8 @@ pub(crate) struct Caller {
     pub(crate) tls: Option<TlsPeer>,
     /// Its process, through a Unix socket or shared memory.
     pub(crate) process: Option<Process>,
-    /// Its identity by a login.
-    pub(crate) session: LoggedIn,
-    /// The sessions that it has resumed.
-    pub(crate) resumed: Resumed,
+    /// Facts of wires without headers.
+    pub(crate) remembered: Remembered,
     /// Its share of the server's memory; `None` within a process.
     pub(crate) share: Option<Arc<Share>>,
     /// Says which headers to believe, where the caller is a proxy.
@@ -62,8 +60,7 @@ impl Caller {
             ports: None,
             tls: None,
             process: None,
-            session: LoggedIn::default(),
-            resumed: Resumed::default(),
+            remembered: Remembered::default(),
             share: None,
             proxies: None,
             checks_hosts: false,

@@ -28,6 +28,7 @@ mod method;
 mod mock;
 mod objects;
 pub mod reflection;
+mod remembered;
 mod reply;
 mod server;
 mod service;

@@ -83,7 +83,7 @@ impl Authentication {
 
     /// Returns the identity of a caller: that of its session, or the one that it shows now.
     fn caller(&self, context: &Context) -> Result<Option<Principal>, Status> {
-        match context.call.caller.session.principal() {
+        match context.call.caller.remembered.principal() {
             Some(principal) if principal.is_expired() => Err(expired()),
             Some(principal) => Ok(Some(principal)),
             None => self.authenticators.identify(&Credentials::of(context)?),

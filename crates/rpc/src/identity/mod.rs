@@ -35,7 +35,7 @@ pub use processes::Processes;
 pub use tokens::Tokens;
 
 pub(crate) use callers::CallerKeys;
-pub(crate) use session::{Identify, LoggedIn, Session};
+pub(crate) use session::{Identify, Session};
 
 use crate::{Code, Execution, Status};
 use std::borrow::Cow;

@@ -4,8 +4,7 @@ use super::{Credentials, Principal, unauthenticated};
 use crate::{
     Call, Code, Context, Execution, HandlerFuture, Service, ServiceDescriptor, Status, descriptor,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 descriptor!(static SESSION = "Session" in "dovetail" {
     login(1 token: String) -> String;
@@ -18,35 +17,6 @@ const LOGOUT: usize = 1;
 /// True for the service of logins.
 pub(super) fn is(service: &ServiceDescriptor) -> bool {
     std::ptr::eq(service, &SESSION)
-}
-
-/// The identity that a connection has by a login.
-#[derive(Default)]
-pub(crate) struct LoggedIn {
-    /// Most connections have none, and take no lock.
-    any: AtomicBool,
-    principal: Mutex<Option<Principal>>,
-}
-
-impl LoggedIn {
-    pub(super) fn principal(&self) -> Option<Principal> {
-        match self.any.load(Ordering::Acquire) {
-            true => self.lock().clone(),
-            false => None,
-        }
-    }
-
-    fn set(&self, principal: Option<Principal>) {
-        let any = principal.is_some();
-        *self.lock() = principal;
-        self.any.store(any, Ordering::Release);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Principal>> {
-        self.principal
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Knows callers by their credentials.
@@ -63,13 +33,13 @@ impl Session {
         if !may_log_in(context) {
             return Err(has_headers(context));
         }
-        let session = &context.call.caller.session;
+        let remembered = &context.call.caller.remembered;
         // A login that fails leaves nobody logged in.
-        session.set(None);
+        remembered.set_principal(None);
         let credentials = Credentials::of_session(context, token)?;
         let principal = self.0.identify(&credentials)?;
         let principal = principal.ok_or_else(|| unauthenticated("the token is not known here"))?;
-        session.set(Some(principal.clone()));
+        remembered.set_principal(Some(principal.clone()));
         Ok(principal.name().to_owned())
     }
 }
@@ -99,7 +69,7 @@ impl Service for Session {
                 |context, (token,): (String,)| async move { self.login(&context, &token) },
             ),
             LOGOUT => call.unary((), |context: Context, ()| async move {
-                context.call.caller.session.set(None);
+                context.call.caller.remembered.set_principal(None);
                 Ok::<_, Status>(())
             }),
             _ => call.no_such_method(),

@@ -55,7 +55,7 @@ impl Shared {
             return None;
         }
         let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
-        let entry = Entry::new(id, stream, peer);
+        let entry = Entry::new(id, stream, self);
         guests.push(entry.clone());
         drop(guests);
         let mut guest = Guest {

@@ -45,7 +45,7 @@ impl Observer {
             shared
                 .guests()
                 .iter()
-                .map(|entry| entry.watched())
+                .map(|entry| entry.watched(shared))
                 .collect()
         })
     }

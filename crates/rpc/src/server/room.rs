@@ -4,14 +4,17 @@ use super::Shared;
 use super::counters::count;
 use super::observer::Watched;
 use crate::clock;
+use crate::context::Caller;
 #[cfg(feature = "async")]
 use crate::link::{Flush, Link, Queued};
 use crate::transport::Stream;
 use rustix::io::Errno;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+#[cfg(feature = "async")]
+use std::time::Instant;
 
 /// Shortest idle time after which a connection may be closed to make room.
 const IDLE: Duration = Duration::from_secs(1);
@@ -22,9 +25,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// An entry in the server's list of connections.
 pub(super) struct Entry {
     pub(super) id: u64,
-    /// The address of the peer.
-    peer: String,
-    accepted: Instant,
+    /// Seconds from when the server was made to when this was accepted.
+    accepted: u32,
+    /// Set once the peer may call.
+    caller: OnceLock<Arc<Caller>>,
     /// The stream of a connection that has a thread of its own.
     pub(super) stream: Option<Arc<dyn Stream>>,
     /// Wakes the task of a connection that has none.
@@ -37,11 +41,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(id: u64, stream: Option<Arc<dyn Stream>>, peer: &str) -> Arc<Self> {
+    pub(super) fn new(id: u64, stream: Option<Arc<dyn Stream>>, shared: &Shared) -> Arc<Self> {
         Arc::new(Entry {
             id,
-            peer: peer.to_owned(),
-            accepted: clock::now(),
+            accepted: seconds(shared.age()),
+            caller: OnceLock::new(),
             stream,
             #[cfg(feature = "async")]
             queued: Queued::default(),
@@ -50,11 +54,18 @@ impl Entry {
         })
     }
 
-    pub(super) fn watched(&self) -> Watched {
+    /// Notes the caller.
+    pub(super) fn called_by(&self, caller: &Arc<Caller>) {
+        // There is only one.
+        let _ = self.caller.set(caller.clone());
+    }
+
+    pub(super) fn watched(&self, shared: &Shared) -> Watched {
+        let peer = self.caller.get().map(|caller| caller.peer.clone());
         Watched {
             id: self.id,
-            peer: self.peer.clone(),
-            age: clock::now().saturating_duration_since(self.accepted),
+            peer: peer.unwrap_or_default(),
+            age: Duration::from_secs(seconds(shared.age()).saturating_sub(self.accepted).into()),
             idle: self.idle_since.load(Ordering::Relaxed) > 0,
         }
     }
@@ -133,6 +144,10 @@ impl Shared {
         longest.wake();
         true
     }
+}
+
+fn seconds(milliseconds: u64) -> u32 {
+    u32::try_from(milliseconds / 1000).unwrap_or(u32::MAX)
 }
 
 fn millis(time: Duration) -> u64 {

@@ -114,6 +114,10 @@ impl<'a> Session<'a> {
         }
     }
 
+    pub(super) fn caller(&self) -> &Arc<Caller> {
+        &self.caller
+    }
+
     /// What has arrived next; `None` where more has to be received first, or the connection ends. What the
     /// wire itself has to say at once goes to `out`.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Option<Arrival> {

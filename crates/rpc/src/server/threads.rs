@@ -98,6 +98,7 @@ pub(super) fn serve(
         share: OnceLock::new(),
     });
     let mut session = Session::new(shared, caller, standing, sender.clone());
+    guest.entry().called_by(session.caller());
     session.input = received;
     session.share().map(|share| sender.share.set(share.clone()));
     let mut connection = Connection {

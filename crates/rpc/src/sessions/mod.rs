@@ -19,7 +19,7 @@ pub use handle::{Handle, ParseHandleError};
 pub use store::{FileStore, SessionStore};
 pub use turn::{SharedTurn, Turn};
 
-pub(crate) use service::{AnySessions, Resumed, SessionService};
+pub(crate) use service::{AnySessions, SessionService};
 
 use crate::block_on::wait_until;
 use crate::{

@@ -3,7 +3,7 @@
 use super::session::refused;
 use super::{HEADER, Handle};
 use crate::{Call, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status, descriptor};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 descriptor!(static SESSIONS = "Sessions" in "dovetail" {
     begin_session(1 service: String) -> String;
@@ -28,28 +28,6 @@ pub(crate) trait AnySessions: Send + Sync + 'static {
     fn identity(&self) -> usize;
 }
 
-/// The sessions of a connection whose wire has no headers, one of each kind.
-#[derive(Default)]
-pub(crate) struct Resumed(Mutex<Vec<(usize, Handle)>>);
-
-impl Resumed {
-    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Handle)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, sessions: usize, handle: Handle) {
-        let mut known = self.lock();
-        known.retain(|(other, _)| *other != sessions);
-        known.push((sessions, handle));
-    }
-
-    fn get(&self, sessions: usize) -> Option<Handle> {
-        let known = self.lock();
-        let mut known = known.iter().filter(|(own, _)| *own == sessions);
-        known.next().map(|(_, handle)| *handle)
-    }
-}
-
 /// Returns true for wires on which the connection remembers its session: they have no headers, and the connection is one caller's.
 fn remembers(context: &Context) -> bool {
     !context.wire().has_headers() && context.call.caller.proxies.is_none()
@@ -60,7 +38,8 @@ pub(super) fn session_of(context: &Context, sessions: usize) -> Result<Handle, S
     let known = match context.header(HEADER) {
         Some(text) => Some(parse(text)?),
         None => {
-            let resumed = remembers(context).then(|| context.call.caller.resumed.get(sessions));
+            let resumed =
+                remembers(context).then(|| context.call.caller.remembered.session(sessions));
             resumed.flatten()
         }
     };
@@ -116,7 +95,8 @@ impl SessionService {
 
     fn remember(&self, context: &Context, sessions: &dyn AnySessions, handle: Handle) {
         if remembers(context) {
-            context.call.caller.resumed.set(sessions.identity(), handle);
+            let remembered = &context.call.caller.remembered;
+            remembered.set_session(sessions.identity(), handle);
         }
     }
 

@@ -31,14 +31,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel as an
-/// [interceptor](crate::ChannelBuilder::intercept). Clones are the same.
+/// [interceptor](crate::blocking::ChannelBuilder::intercept). Clones are the same.
 ///
 /// Without it a server passes trace headers on from its callers to the calls that handlers make. With it those calls have the
 /// span of the server as their parent, and spans go to a [`SpanRecorder`].
 ///
 /// ```
 /// use dovetail::trace::{Recent, Tracing};
-/// use dovetail::{Channel, Server};
+/// use dovetail::{Server, blocking::Channel};
 /// use std::time::Duration;
 ///
 /// # fn serve(orders: impl dovetail::Service) -> Result<(), dovetail::Status> {

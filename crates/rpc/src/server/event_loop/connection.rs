@@ -86,6 +86,7 @@ async fn enter(
         .with_process(process)
         .with_hosts_checked(checks_hosts);
     let mut session = Session::new(&site.shared, caller, standing, guest.entry().clone());
+    guest.entry().called_by(session.caller());
     session.input = received;
     let unsent = session.share().cloned();
     Ok(Some(Connection {
