@@ -27,10 +27,11 @@ impl Config {
         );
         signal_hook::flag::register(signal_hook::consts::SIGHUP, hangup.clone())?;
         let (config, ended) = (self.clone(), over.clone());
+        // Before the thread is there: it may be late, and files may change until then.
+        let mut seen = times(&config.files());
         let thread = thread::Builder::new()
             .name("dovetail config".to_owned())
             .spawn(move || {
-                let mut seen = times(&config.files());
                 let mut before = seen.clone();
                 while !ended.load(Ordering::Relaxed) {
                     thread::park_timeout(PAUSE);
