@@ -27,6 +27,7 @@ mod messages;
 mod method;
 mod mock;
 mod objects;
+mod random;
 pub mod reflection;
 mod remembered;
 mod reply;

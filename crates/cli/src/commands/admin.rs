@@ -25,7 +25,7 @@ docs/admin.md has the contract, dovetail.admin.v1.Admin.")]
 pub(crate) struct Admin {
     #[command(flatten)]
     server: Administration,
-    /// What to show or to do
+    /// Choose a view, or an action
     #[arg(value_enum, default_value = "overview")]
     what: What,
     /// The call that is cancelled, or the seconds for which calls may go on that run at a drain; 30 by default

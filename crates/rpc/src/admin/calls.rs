@@ -3,7 +3,7 @@
 use super::stop::Stop;
 use crate::context::Caller;
 use crate::identity::Principal;
-use crate::trace::{Recent, Span, SpanKind, SpanRecorder, TraceContext};
+use crate::trace::{Recent, Span, SpanRecorder};
 use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
     Wire, clock,
@@ -11,7 +11,7 @@ use crate::{
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Parts of the calls, each with a lock of its own.
 const SHARDS: usize = 16;
@@ -68,6 +68,13 @@ impl Calls {
         all
     }
 
+    /// Returns the number of calls that run.
+    pub(super) fn len(&self) -> usize {
+        (0..SHARDS as u64)
+            .map(|shard| self.shard(shard).len())
+            .sum()
+    }
+
     /// Cancels a call. Returns false if it does not run, or no longer.
     pub(super) fn cancel(&self, id: u64) -> bool {
         let stop = self.shard(id).get(&id).map(|call| call.stop.clone());
@@ -99,22 +106,9 @@ impl Calls {
             .get::<Number>()
             .and_then(|Number(id)| self.shard(*id).remove(id));
         let failed = matches!(end.outcome(), Outcome::Failed(_));
-        let Some(running) = running.filter(|_| failed || end.elapsed() >= SLOW) else {
-            return;
-        };
-        let now = SystemTime::now();
-        self.recent.record(Span {
-            context: call.trace().unwrap_or_else(|| TraceContext::root(false)),
-            parent: None,
-            kind: SpanKind::Server,
-            service: running.service.full_name(),
-            method: running.method.into(),
-            wire: running.wire,
-            peer: Some(running.caller.peer.clone()),
-            start: now.checked_sub(end.elapsed()).unwrap_or(now),
-            elapsed: end.elapsed(),
-            outcome: end.outcome().clone(),
-        });
+        if running.is_some() && (failed || end.elapsed() >= SLOW) {
+            self.recent.record(Span::served(call, end));
+        }
     }
 }
 

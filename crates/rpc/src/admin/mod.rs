@@ -1,4 +1,4 @@
-//! What administrators see and do, on a listener of its own. `docs/admin.md` has the rules.
+//! The administration of a running server, on a listener of its own. `docs/admin.md` has the rules.
 //!
 //! ```text
 //!   server ──► Watch, Statistics ──► Admin ──► dovetail.admin.v1.Admin, console, /metrics, /health, /ready

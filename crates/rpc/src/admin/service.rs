@@ -19,7 +19,7 @@ const MOST: usize = 10_000;
 impl Admin {
     fn overview(&self) -> Overview {
         let server = self.0.server.get();
-        let counters = self.0.statistics.snapshot().counters;
+        let counters = server.map(|server| server.counters()).unwrap_or_default();
         let each = counters.each();
         let now = SystemTime::now();
         Overview {
@@ -32,7 +32,7 @@ impl Admin {
             ),
             draining: server.is_some_and(|server| server.is_draining()),
             connections: whole(server.map_or(0, |server| server.connections())),
-            calls: whole(self.0.calls.running().len()),
+            calls: whole(self.0.calls.len()),
             memory: whole(server.map_or(0, |server| server.memory())),
             counters: each
                 .map(|(name, count)| (name.to_owned(), whole(count)))

@@ -1,6 +1,6 @@
+use crate::random::unguessable;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::str::FromStr;
 
 /// The handle of a session: 128 random bits, as 32 hexadecimal digits. Whoever has it can use the session, unless it
@@ -11,9 +11,7 @@ pub struct Handle(u128);
 impl Handle {
     /// Draws one that nobody can guess.
     pub(super) fn random() -> io::Result<Self> {
-        let mut bytes = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(Handle(u128::from_be_bytes(bytes)))
+        unguessable().map(Handle)
     }
 }
 

@@ -67,7 +67,7 @@ fn missing(context: &Context) -> String {
 pub(crate) struct SessionService(Vec<(String, Arc<dyn AnySessions>)>);
 
 impl SessionService {
-    /// Of sessions, with the services that have them.
+    /// Serves these sessions; each has the name of its service.
     pub(crate) fn new(sessions: Vec<(String, Arc<dyn AnySessions>)>) -> Self {
         SessionService(sessions)
     }

@@ -25,10 +25,9 @@ use crate::{
     CallEnd, CallHead, ClientCall, ClientInterceptor, Context, Decision, Outcome,
     ServerInterceptor, Status,
 };
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel as an
 /// [interceptor](crate::blocking::ChannelBuilder::intercept). Clones are the same.
@@ -143,19 +142,7 @@ impl ServerInterceptor for Tracing {
         if !self.records(traced, SpanKind::Server, outcome, elapsed) {
             return;
         }
-        let service = call.called().map(|(service, _)| service.full_name());
-        self.recorder.record(Span {
-            context: traced.context,
-            parent: traced.parent,
-            kind: SpanKind::Server,
-            service: service.unwrap_or_default(),
-            method: Cow::Borrowed(call.call.method),
-            wire: call.wire(),
-            peer: Some(call.peer().to_owned()),
-            start: began(elapsed),
-            elapsed,
-            outcome: outcome.clone(),
-        });
+        self.recorder.record(Span::served(call, end));
     }
 }
 
@@ -192,17 +179,11 @@ impl ClientInterceptor for Tracing {
             method: call.name().to_owned().into(),
             wire: call.wire(),
             peer: None,
-            start: began(elapsed),
+            start: span::began(elapsed),
             elapsed,
             outcome,
         });
     }
-}
-
-/// Returns when something began that has just ended: the clock of the day is asked for recorded calls alone.
-fn began(elapsed: Duration) -> SystemTime {
-    let now = SystemTime::now();
-    now.checked_sub(elapsed).unwrap_or(now)
 }
 
 impl fmt::Debug for Tracing {

@@ -1,5 +1,5 @@
 use super::TraceContext;
-use crate::{Code, Outcome, Wire};
+use crate::{CallEnd, Code, Context, Outcome, Wire};
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
@@ -39,6 +39,25 @@ pub enum SpanKind {
 }
 
 impl Span {
+    /// Makes the span of a call that a server has run. Without a trace it is the root of one.
+    pub(crate) fn served(call: &Context, end: &CallEnd<'_>) -> Self {
+        let parent = call.call.trace.and_then(|traced| traced.parent);
+        let context = call.trace();
+        let service = call.called().map(|(service, _)| service.full_name());
+        Span {
+            context: context.unwrap_or_else(|| TraceContext::root(false)),
+            parent,
+            kind: SpanKind::Server,
+            service: service.unwrap_or_default(),
+            method: Cow::Borrowed(call.call.method),
+            wire: call.wire(),
+            peer: Some(call.peer().to_owned()),
+            start: began(end.elapsed()),
+            elapsed: end.elapsed(),
+            outcome: end.outcome().clone(),
+        }
+    }
+
     /// Returns service and method as OpenTelemetry names them: `shop.v1.Orders/place`.
     pub fn name(&self) -> String {
         match self.service.is_empty() {
@@ -57,6 +76,12 @@ impl Span {
     pub fn attributes(&self) -> Vec<(&'static str, String)> {
         super::names::attributes(self)
     }
+}
+
+/// Returns when something began that has just ended: the clock of the day is asked for recorded calls alone.
+pub(super) fn began(elapsed: Duration) -> SystemTime {
+    let now = SystemTime::now();
+    now.checked_sub(elapsed).unwrap_or(now)
 }
 
 pub(super) fn is_error(kind: SpanKind, code: Option<Code>) -> bool {

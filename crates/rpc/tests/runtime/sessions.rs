@@ -100,7 +100,7 @@ descriptor!(static CARTS = "Carts" in "shop" {
     put(1 cart: String, 2 item: String) -> Vec<String>;
 });
 
-/// The same carts, by a contract that has their handles as texts.
+/// Serves the carts by a contract that has their handles as texts.
 struct ByText(Carts);
 
 impl Service for ByText {

@@ -101,7 +101,7 @@ fn the_console_shows_a_server() {
     let bars = browser.evaluate("document.querySelectorAll('#page rect').length");
     assert!(bars.as_u64().unwrap() > 0);
 
-    // What a peer has sent is text.
+    // A peer's text stays text.
     let failures = open(&mut browser, "recent", "INTERNAL");
     assert!(failures.contains(HOSTILE), "{failures}");
     assert_eq!(

@@ -7,9 +7,9 @@ use crate::{Channel, ChannelBuilder, Status, Wire};
 use messages::{Resource, Response, TRACES, request};
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
@@ -51,7 +51,7 @@ struct Inner {
     /// `None` once it has ended.
     queue: Option<SyncSender<Message>>,
     lost: Arc<AtomicU64>,
-    sender: Mutex<Option<JoinHandle<()>>>,
+    sender: Option<JoinHandle<()>>,
 }
 
 enum Message {
@@ -94,7 +94,7 @@ impl Otlp {
         Ok(Otlp(Arc::new(Inner {
             queue: Some(queue),
             lost,
-            sender: Mutex::new(Some(sender)),
+            sender: Some(sender),
         })))
     }
 
@@ -117,9 +117,7 @@ impl SpanRecorder for Otlp {
         let Some(queue) = &self.0.queue else {
             return;
         };
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            queue.try_send(Message::Span(Box::new(span)))
-        {
+        if queue.try_send(Message::Span(Box::new(span))).is_err() {
             self.0.lost.fetch_add(1, Relaxed);
         }
     }
@@ -128,12 +126,7 @@ impl SpanRecorder for Otlp {
 impl Drop for Inner {
     fn drop(&mut self) {
         drop(self.queue.take());
-        let sender = self
-            .sender
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(sender) = sender {
+        if let Some(sender) = self.sender.take() {
             // A panic there has been reported.
             let _ = sender.join();
         }

@@ -3,18 +3,16 @@
 
 use crate::Address;
 use crate::address::MEETING;
+use crate::random::unguessable;
 use crate::transport::{Process, SocketListener};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Listens under a name that nobody can guess.
 pub(crate) fn meet() -> io::Result<(u128, SocketListener)> {
-    let mut number = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut number)?;
-    let number = u128::from_ne_bytes(number);
+    let number = unguessable()?;
     let listener = SocketListener::bind(&Address::meeting(number))?;
     Ok((number, listener))
 }
