@@ -247,7 +247,8 @@ fn check(row: &Row, method: &str, goes: Goes, half_closed: HalfClosed, model: Mo
     until(&what, || running.connections() == 0);
     until(&what, || waiter.ended() == waiter.started());
     assert!(went.elapsed() < Duration::from_secs(10), "{what}");
-    assert!(running.counters().cancelled_calls > 0, "{what}");
+    // The call is counted after its handler was dropped.
+    until(&what, || running.counters().cancelled_calls > 0);
     assert!(running.shutdown(LONG), "{what}");
 }
 
