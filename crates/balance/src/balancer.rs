@@ -1,0 +1,365 @@
+//! The endpoints of a channel, and the choice among them.
+
+use crate::endpoint::{Common, WARM};
+use crate::load::nanos;
+use crate::snapshot::Snapshot;
+use crate::{Backend, Endpoint, Outcome, Outliers, Policy, State, Subset};
+use arc_swap::ArcSwap;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How a [`Balancer`] chooses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Default: least request, of two choices.
+    pub policy: Policy,
+    /// Default: five failures in a row eject an endpoint. `None` for no ejections.
+    pub outliers: Option<Outliers>,
+    /// Endpoints that are ready and not ejected get all calls, unless they are fewer than this part of those that are ready: then
+    /// ejections do not count. Default 0.5.
+    pub panic_threshold: f64,
+    /// An endpoint that becomes ready gets a tenth of its share at first, and all of it after this time. Default: at once.
+    pub slow_start: Duration,
+    /// The client's zone: its endpoints get all calls, as long as `zone_share` of them can be used. Default: none.
+    pub zone: Option<String>,
+    /// Default 0.7.
+    pub zone_share: f64,
+    /// Has the client use a part of the list. Default: the whole.
+    pub subset: Option<Subset>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            policy: Policy::default(),
+            outliers: Some(Outliers::default()),
+            panic_threshold: 0.5,
+            slow_start: Duration::ZERO,
+            zone: None,
+            zone_share: 0.7,
+            subset: None,
+        }
+    }
+}
+
+/// How often the balancer looks after its endpoints, where nothing brings that forward.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The time after which the next endpoint is tried, too, with [`Policy::PickFirst`] (RFC 8305, section 5).
+const HAPPY_EYEBALLS: Duration = Duration::from_millis(250);
+
+/// Chooses an endpoint for each call.
+#[derive(Debug)]
+pub struct Balancer<T> {
+    settings: Settings,
+    common: Arc<Common>,
+    snapshot: ArcSwap<Snapshot<T>>,
+    /// Held by whoever makes another snapshot.
+    changes: Mutex<Changes>,
+    turn: AtomicUsize,
+    /// When an endpoint has to be connected to, in nanoseconds since the start.
+    next_dial: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Changes {
+    /// The number of the last endpoint.
+    last_id: u64,
+    /// When the last interval of outlier detection has begun.
+    interval: u64,
+}
+
+impl<T> Balancer<T> {
+    /// A balancer without endpoints.
+    #[must_use]
+    pub fn new(settings: Settings, now: Instant) -> Self {
+        let in_a_row = settings.outliers.map_or(0, |set| set.consecutive_failures);
+        let common = Common {
+            start: now,
+            next_look: AtomicU64::new(nanos(LOOK)),
+            in_a_row: if in_a_row == 0 { u32::MAX } else { in_a_row },
+            in_flight: settings.policy.is_hashed().then(AtomicU32::default),
+        };
+        Balancer {
+            settings,
+            common: Arc::new(common),
+            snapshot: ArcSwap::from_pointee(Snapshot::empty()),
+            changes: Mutex::default(),
+            // Clients that start together do not all begin with the same endpoint.
+            turn: AtomicUsize::new(fastrand::usize(..1 << 16)),
+            next_dial: AtomicU64::new(0),
+        }
+    }
+
+    /// How it chooses.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is kept for a new one.
+    pub fn update(&self, now: Instant, mut backends: Vec<Backend>, user: impl Fn(&Backend) -> T) {
+        let mut changes = self.lock();
+        if let Some(subset) = self.settings.subset {
+            subset.of_list(&mut backends);
+        }
+        let before = self.snapshot.load_full();
+        let known: std::collections::HashMap<&str, &Arc<Endpoint<T>>> = before
+            .all
+            .iter()
+            .map(|endpoint| (&*endpoint.backend.address, endpoint))
+            .collect();
+        let mut seen = std::collections::HashSet::new();
+        backends.retain(|backend| seen.insert(backend.address.clone()));
+        let mut all = Vec::with_capacity(backends.len());
+        for backend in backends {
+            all.push(match known.get(&*backend.address) {
+                Some(same) if same.backend == backend => (*same).clone(),
+                Some(same) => Arc::new(same.changed(backend)),
+                None => {
+                    changes.last_id += 1;
+                    let user = user(&backend);
+                    let common = self.common.clone();
+                    Arc::new(Endpoint::new(backend, changes.last_id, user, common))
+                }
+            });
+        }
+        self.renew(self.common.nanos(now), all.into(), &before);
+    }
+
+    /// The endpoints, in the order of the list.
+    pub fn endpoints(&self) -> Arc<[Arc<Endpoint<T>>]> {
+        self.snapshot.load().all.clone()
+    }
+
+    /// The number of endpoints that get calls now.
+    pub fn usable(&self) -> usize {
+        self.snapshot.load().usable()
+    }
+
+    /// Chooses an endpoint for a call, and counts it in flight there. `key` is the hash of the call's key, for policies that hash.
+    /// `avoid` are the numbers of endpoints that have failed the call: they are chosen again only where no other is. `None` while no
+    /// endpoint is ready.
+    pub fn pick(&self, now: Instant, key: Option<u64>, avoid: &[u64]) -> Option<Picked<T>> {
+        if self.common.nanos(now) >= self.common.next_look.load(Relaxed) {
+            self.look_after(now);
+        }
+        let snapshot = self.snapshot.load();
+        let policy = &self.settings.policy;
+        let in_flight = self.common.in_flight.as_ref();
+        let in_flight = in_flight.map(|in_flight| in_flight.load(Relaxed));
+        let mut endpoint = snapshot.choose(policy, &self.turn, key, in_flight)?;
+        let mut tries = avoid.len() * 4;
+        while tries > 0 && avoid.contains(&endpoint.id()) {
+            tries -= 1;
+            // The key has led to an endpoint that failed: any other will do.
+            let key = key.map(|key| key.wrapping_add(fastrand::u64(..)));
+            endpoint = snapshot.choose(policy, &self.turn, key, in_flight)?;
+        }
+        endpoint.begin();
+        Some(Picked {
+            endpoint: endpoint.clone(),
+            began: now,
+            open: true,
+        })
+    }
+
+    /// The endpoints to connect to now. They count as connecting from here on: for each, `ready` or `failed` follows.
+    pub fn to_connect(&self, now: Instant) -> Vec<Arc<Endpoint<T>>> {
+        let at = self.common.nanos(now);
+        if at < self.next_dial.load(Relaxed) {
+            return Vec::new();
+        }
+        let _changes = self.lock();
+        let all = self.snapshot.load_full().all.clone();
+        let (wanted, next) = match self.settings.policy {
+            Policy::PickFirst => first_wanted(&all, at),
+            _ => all_wanted(&all, at),
+        };
+        self.next_dial.store(next, Relaxed);
+        for endpoint in &wanted {
+            endpoint.enter(at, State::Connecting);
+        }
+        wanted
+    }
+
+    /// When `to_connect` should be asked again although nothing has happened: a failed endpoint may be tried again.
+    pub fn next_connect(&self) -> Option<Instant> {
+        let next = self.next_dial.load(Relaxed);
+        let since_start = Duration::from_nanos(next);
+        (next < u64::MAX).then(|| self.common.start.checked_add(since_start))?
+    }
+
+    /// Notes that an endpoint has a connection.
+    pub fn ready(&self, now: Instant, endpoint: &Endpoint<T>) {
+        let warmth = if self.settings.slow_start.is_zero() {
+            WARM
+        } else {
+            WARM / 10
+        };
+        endpoint.kept.warmth.store(warmth, Relaxed);
+        self.enter(now, endpoint, State::Ready);
+    }
+
+    /// Notes that the connection of an endpoint has ended: it gets no calls before it is ready again.
+    pub fn lost(&self, now: Instant, endpoint: &Endpoint<T>) {
+        if endpoint.state() == State::Ready {
+            self.enter(now, endpoint, State::Idle);
+        }
+    }
+
+    /// Notes that an endpoint could not be reached, and is to be left alone until then.
+    pub fn failed(&self, now: Instant, endpoint: &Endpoint<T>, again: Instant) {
+        let again = self.common.nanos(again);
+        endpoint.kept.again.store(again, Relaxed);
+        self.enter(now, endpoint, State::Failed);
+    }
+
+    fn enter(&self, now: Instant, endpoint: &Endpoint<T>, state: State) {
+        let _changes = self.lock();
+        let now = self.common.nanos(now);
+        endpoint.enter(now, state);
+        let before = self.snapshot.load_full();
+        self.renew(now, before.all.clone(), &before);
+    }
+
+    /// Ejects endpoints and takes them back, and lets latencies and slow starts grow older.
+    fn look_after(&self, now: Instant) {
+        let mut changes = self.lock();
+        let now = self.common.nanos(now);
+        self.common.next_look.store(now + nanos(LOOK), Relaxed);
+        let before = self.snapshot.load_full();
+        let all = &before.all;
+        for endpoint in all.iter() {
+            endpoint.kept.load.forget(now, before.typical);
+            endpoint
+                .kept
+                .warmth
+                .store(self.warmth(now, endpoint), Relaxed);
+        }
+        if let Some(outliers) = &self.settings.outliers {
+            outliers.take_back(now, all);
+            outliers.eject_at_once(now, all);
+            if now.saturating_sub(changes.interval) >= nanos(outliers.interval) {
+                changes.interval = now;
+                outliers.end_interval(now, all);
+            }
+        }
+        self.renew(now, all.clone(), &before);
+    }
+
+    fn warmth(&self, now: u64, endpoint: &Endpoint<T>) -> u32 {
+        let whole = nanos(self.settings.slow_start);
+        let passed = now.saturating_sub(endpoint.kept.since.load(Relaxed));
+        match passed < whole {
+            true => {
+                (passed as f64 / whole as f64 * f64::from(WARM)).max(f64::from(WARM / 10)) as u32
+            }
+            false => WARM,
+        }
+    }
+
+    fn renew(&self, now: u64, all: Arc<[Arc<Endpoint<T>>]>, before: &Snapshot<T>) {
+        let snapshot = Snapshot::new(&self.settings, all, before);
+        self.snapshot.store(Arc::new(snapshot));
+        self.next_dial
+            .store(now.min(self.next_dial.load(Relaxed)), Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Changes> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Wanted<T> = (Vec<Arc<Endpoint<T>>>, u64);
+
+/// True where somebody may try to connect.
+fn is_due<T>(endpoint: &Endpoint<T>, now: u64) -> bool {
+    match endpoint.state() {
+        State::Idle => true,
+        State::Failed => endpoint.kept.again.load(Relaxed) <= now,
+        State::Connecting | State::Ready => false,
+    }
+}
+
+/// The next endpoint of a list of which one suffices, and when to look for a further one.
+fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
+    if all.iter().any(|endpoint| endpoint.state() == State::Ready) {
+        return (Vec::new(), u64::MAX);
+    }
+    let mut next = u64::MAX;
+    for endpoint in all.iter() {
+        let patience = endpoint.kept.since.load(Relaxed) + nanos(HAPPY_EYEBALLS);
+        if is_due(endpoint, now) {
+            return (vec![endpoint.clone()], now + nanos(HAPPY_EYEBALLS));
+        }
+        match endpoint.state() {
+            State::Connecting if now < patience => return (Vec::new(), patience),
+            State::Failed => next = next.min(endpoint.kept.again.load(Relaxed)),
+            _ => {}
+        }
+    }
+    (Vec::new(), next)
+}
+
+/// All endpoints of the first priority where one is not known to be unreachable, and of those before.
+fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
+    let hopeful = all
+        .iter()
+        .filter(|endpoint| endpoint.state() != State::Failed);
+    let last = hopeful.map(|endpoint| endpoint.backend.priority).min();
+    let matters = |endpoint: &&Arc<Endpoint<T>>| {
+        endpoint.backend.weight > 0 && last.is_none_or(|last| endpoint.backend.priority <= last)
+    };
+    let (wanted, others): (Vec<_>, Vec<_>) = all
+        .iter()
+        .filter(matters)
+        .cloned()
+        .partition(|endpoint| is_due(endpoint, now));
+    let failed = others
+        .iter()
+        .filter(|endpoint| endpoint.state() == State::Failed);
+    let next = failed
+        .map(|endpoint| endpoint.kept.again.load(Relaxed))
+        .min();
+    (wanted, next.unwrap_or(u64::MAX))
+}
+
+/// An endpoint that was chosen for a call. Dropped before [`Picked::done`], the call counts as given up.
+#[derive(Debug)]
+pub struct Picked<T> {
+    endpoint: Arc<Endpoint<T>>,
+    began: Instant,
+    open: bool,
+}
+
+impl<T> Picked<T> {
+    /// The call has ended.
+    pub fn done(mut self, now: Instant, outcome: Outcome) {
+        self.open = false;
+        self.endpoint.end(now, self.began, outcome);
+    }
+
+    /// The endpoint.
+    pub fn endpoint(&self) -> &Arc<Endpoint<T>> {
+        &self.endpoint
+    }
+}
+
+impl<T> Deref for Picked<T> {
+    type Target = Endpoint<T>;
+
+    fn deref(&self) -> &Endpoint<T> {
+        &self.endpoint
+    }
+}
+
+impl<T> Drop for Picked<T> {
+    fn drop(&mut self) {
+        if self.open {
+            self.endpoint
+                .end(self.began, self.began, Outcome::Abandoned);
+        }
+    }
+}

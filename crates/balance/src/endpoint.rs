@@ -1,0 +1,180 @@
+//! A backend that a channel may connect to.
+
+use crate::load::{Load, nanos};
+use crate::{Backend, Outcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Whether an endpoint has a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nobody has tried, or the connection has ended.
+    Idle,
+    /// Somebody connects.
+    Connecting,
+    /// Calls can be made.
+    Ready,
+    /// It could not be reached, and is left alone for a while.
+    Failed,
+}
+
+const STATES: [State; 4] = [State::Idle, State::Connecting, State::Ready, State::Failed];
+
+/// A backend, what its user keeps for it, a connection say, and what is known of its calls.
+#[derive(Debug)]
+pub struct Endpoint<T> {
+    pub(crate) backend: Backend,
+    pub(crate) kept: Arc<Kept<T>>,
+}
+
+/// What an endpoint keeps while its registry changes weight, priority or zone.
+#[derive(Debug)]
+pub(crate) struct Kept<T> {
+    id: u64,
+    user: T,
+    pub(crate) load: Load,
+    state: AtomicU8,
+    /// When the state began, and until when a failed endpoint is left alone: nanoseconds of the balancer.
+    pub(crate) since: AtomicU64,
+    pub(crate) again: AtomicU64,
+    /// When it may be used again; 0 where it is not ejected. And how often it was ejected of late.
+    pub(crate) ejected_at: AtomicU64,
+    pub(crate) ejections: AtomicU32,
+    /// How often it was ejected in all.
+    pub(crate) ejected_ever: AtomicU64,
+    /// The thousandths of its weight that count, less than 1000 in a slow start.
+    pub(crate) warmth: AtomicU32,
+    common: Arc<Common>,
+}
+
+/// What all endpoints of a balancer share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) start: Instant,
+    /// When the balancer looks after its endpoints next, in nanoseconds since the start. Failures bring that forward.
+    pub(crate) next_look: AtomicU64,
+    /// The failures in a row that do.
+    pub(crate) in_a_row: u32,
+    /// The calls in flight to all of them, where a policy asks.
+    pub(crate) in_flight: Option<AtomicU32>,
+}
+
+impl Common {
+    pub(crate) fn nanos(&self, now: Instant) -> u64 {
+        nanos(now.saturating_duration_since(self.start))
+    }
+}
+
+/// The warmth of an endpoint that is not in a slow start.
+pub(crate) const WARM: u32 = 1000;
+
+impl<T> Endpoint<T> {
+    pub(crate) fn new(backend: Backend, id: u64, user: T, common: Arc<Common>) -> Self {
+        let kept = Kept {
+            id,
+            user,
+            load: Load::default(),
+            state: AtomicU8::new(State::Idle as u8),
+            since: AtomicU64::new(0),
+            again: AtomicU64::new(0),
+            ejected_at: AtomicU64::new(0),
+            ejections: AtomicU32::new(0),
+            ejected_ever: AtomicU64::new(0),
+            warmth: AtomicU32::new(WARM),
+            common,
+        };
+        let kept = Arc::new(kept);
+        Endpoint { backend, kept }
+    }
+
+    /// What its name says about it.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// What the user of the balancer keeps for it.
+    pub fn user(&self) -> &T {
+        &self.kept.user
+    }
+
+    /// Its number in this balancer, which stays when its backend changes, and is not given again.
+    pub fn id(&self) -> u64 {
+        self.kept.id
+    }
+
+    /// Whether it has a connection.
+    pub fn state(&self) -> State {
+        STATES[usize::from(self.kept.state.load(Relaxed)) % STATES.len()]
+    }
+
+    /// True while outlier detection keeps calls away from it.
+    pub fn is_ejected(&self) -> bool {
+        self.kept.ejected_at.load(Relaxed) > 0
+    }
+
+    /// How often it was ejected.
+    pub fn ejections(&self) -> u64 {
+        self.kept.ejected_ever.load(Relaxed)
+    }
+
+    /// The calls that wait for its answer.
+    pub fn in_flight(&self) -> u32 {
+        self.kept.load.in_flight.load(Relaxed)
+    }
+
+    /// How often it was picked.
+    pub fn picks(&self) -> u64 {
+        self.kept.load.picks.load(Relaxed)
+    }
+
+    /// The moving average of the time of a call; `None` before the first has ended.
+    pub fn latency(&self) -> Option<Duration> {
+        self.kept.load.latency().map(Duration::from_nanos)
+    }
+
+    /// What a further call would cost: the calls in flight, by their time, over the share that it is to have. `typical` stands
+    /// for a latency that is not known yet.
+    pub(crate) fn cost(&self, typical: u64) -> f64 {
+        let load = &self.kept.load;
+        let latency = load.latency().unwrap_or(typical).max(1);
+        let queue = f64::from(load.in_flight.load(Relaxed)) + 1.0;
+        queue * latency as f64 / self.share()
+    }
+
+    /// Its weight, less in a slow start.
+    pub(crate) fn share(&self) -> f64 {
+        let warmth = f64::from(self.kept.warmth.load(Relaxed)) / f64::from(WARM);
+        f64::from(self.backend.weight) * warmth
+    }
+
+    pub(crate) fn enter(&self, now: u64, state: State) {
+        self.kept.state.store(state as u8, Relaxed);
+        self.kept.since.store(now, Relaxed);
+    }
+
+    /// The endpoint with what its registry says now.
+    pub(crate) fn changed(&self, backend: Backend) -> Self {
+        let kept = self.kept.clone();
+        Endpoint { backend, kept }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.kept.load.begin();
+        if let Some(all) = &self.kept.common.in_flight {
+            all.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn end(&self, now: Instant, began: Instant, outcome: Outcome) {
+        let Kept { common, load, .. } = &*self.kept;
+        if let Some(all) = &common.in_flight {
+            all.fetch_sub(1, Relaxed);
+        }
+        let took = now.saturating_duration_since(began);
+        let in_a_row = load.end(common.nanos(now), took, outcome);
+        if in_a_row >= common.in_a_row && !self.is_ejected() {
+            common.next_look.store(0, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What is known of the calls to one endpoint.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// How a call ended, as far as that says something about its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The server has answered. An answer that is an error of the caller's counts, too.
+    Succeeded,
+    /// The server could not be reached, did not answer in time, or answered that it is in trouble.
+    Failed,
+    /// Nothing is known: the caller gave the call up.
+    Abandoned,
+}
+
+/// Counters that all callers of an endpoint share. They are written without a lock; a reader may see one of them later than
+/// another.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    pub(crate) in_flight: AtomicU32,
+    /// The moving average of the time of a call in nanoseconds; 0 as long as none has ended.
+    latency: AtomicU64,
+    /// When the average has changed, in nanoseconds of the balancer.
+    measured: AtomicU64,
+    pub(crate) picks: AtomicU64,
+    /// Calls that ended since the last look of outlier detection.
+    pub(crate) succeeded: AtomicU32,
+    pub(crate) failed: AtomicU32,
+    /// Failures since the last success.
+    pub(crate) in_a_row: AtomicU32,
+}
+
+/// The time after which a measured latency counts for 1/e.
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// The latency that failures are taken for at most.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The latency of an endpoint that fails before it was ever measured.
+const UNKNOWN: Duration = Duration::from_millis(1);
+
+impl Load {
+    pub(crate) fn begin(&self) {
+        self.in_flight.fetch_add(1, Relaxed);
+        self.picks.fetch_add(1, Relaxed);
+    }
+
+    /// Notes the end of a call that took so long. Returns the failures in a row.
+    pub(crate) fn end(&self, now: u64, took: Duration, outcome: Outcome) -> u32 {
+        self.in_flight.fetch_sub(1, Relaxed);
+        let took = nanos(took);
+        match outcome {
+            Outcome::Succeeded => {
+                self.succeeded.fetch_add(1, Relaxed);
+                self.in_a_row.store(0, Relaxed);
+                self.measure(now, took);
+                0
+            }
+            Outcome::Failed => {
+                self.failed.fetch_add(1, Relaxed);
+                // A server that fails quickly must not look like a quick one.
+                let doubled = self.latency().unwrap_or(nanos(UNKNOWN)).saturating_mul(2);
+                self.measure(now, took.max(doubled.min(nanos(LONGEST))));
+                self.in_a_row.fetch_add(1, Relaxed) + 1
+            }
+            Outcome::Abandoned => 0,
+        }
+    }
+
+    /// The moving average of the time of a call, in nanoseconds.
+    pub(crate) fn latency(&self) -> Option<u64> {
+        Some(self.latency.load(Relaxed)).filter(|latency| *latency > 0)
+    }
+
+    /// A slow call counts at once, as it is a sign of trouble; a quick one moves the average by the time since the last.
+    fn measure(&self, now: u64, took: u64) {
+        let before = self.latency.load(Relaxed);
+        let age = now.saturating_sub(self.measured.swap(now, Relaxed));
+        let average = match took >= before {
+            true => took,
+            false => before - ((before - took) as f64 * (1.0 - kept(age))) as u64,
+        };
+        self.latency.store(average.max(1), Relaxed);
+    }
+
+    /// Lets the latency of an endpoint that gets no calls come down to that of the others, so that it is tried again.
+    pub(crate) fn forget(&self, now: u64, typical: u64) {
+        let Some(latency) = self.latency() else {
+            return;
+        };
+        let age = now.saturating_sub(self.measured.load(Relaxed));
+        if latency > typical && age > nanos(Duration::from_secs(1)) {
+            self.measured.store(now, Relaxed);
+            let more = ((latency - typical) as f64 * kept(age)) as u64;
+            self.latency.store((typical + more).max(1), Relaxed);
+        }
+    }
+}
+
+/// The part of an average that is left after so many nanoseconds.
+fn kept(age: u64) -> f64 {
+    (-(age as f64) / nanos(MEMORY) as f64).exp()
+}
+
+pub(crate) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Abandoned, Failed, Succeeded};
+
+    /// Calls: the second in which they end, their milliseconds and outcome; and the average in milliseconds then.
+    type Row<'a> = (&'a [(u64, u64, Outcome)], u64);
+
+    #[test]
+    fn latencies_rise_at_once_and_come_down_slowly() {
+        let rows: &[Row<'_>] = &[
+            (&[(1, 10, Succeeded)], 10),
+            (&[(1, 10, Succeeded), (2, 100, Succeeded)], 100),
+            (&[(1, 100, Succeeded), (2, 10, Succeeded)], 91),
+            (&[(1, 100, Succeeded), (100, 10, Succeeded)], 10),
+            (&[(1, 10, Succeeded), (2, 1, Failed)], 20),
+            (&[(1, 10, Succeeded), (2, 500, Failed)], 500),
+            (&[(1, 1, Failed)], 2),
+            (&[(1, 10, Succeeded), (2, 500, Abandoned)], 10),
+        ];
+        for (calls, expected) in rows {
+            let load = Load::default();
+            for (second, millis, outcome) in *calls {
+                load.begin();
+                let now = nanos(Duration::from_secs(*second));
+                load.end(now, Duration::from_millis(*millis), *outcome);
+            }
+            let millis = load.latency().map(|nanos| (nanos + 500_000) / 1_000_000);
+            assert_eq!(millis, Some(*expected), "{calls:?}");
+            assert_eq!(load.in_flight.load(Relaxed), 0);
+        }
+    }
+
+    #[test]
+    fn a_slow_endpoint_without_calls_is_forgiven() {
+        let load = Load::default();
+        let second = nanos(Duration::from_secs(1));
+        load.begin();
+        load.end(second, Duration::from_millis(500), Succeeded);
+        let typical = nanos(Duration::from_millis(10));
+        for passed in 2..=60 {
+            load.forget(passed * second, typical);
+        }
+        let latency = load.latency().unwrap_or(0);
+        assert!((typical..typical * 2).contains(&latency), "{latency}");
+    }
+}

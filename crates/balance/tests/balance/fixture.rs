@@ -1,0 +1,102 @@
+use dovetail_balance::{Backend, Balancer, Endpoint, Outcome, Outliers, Policy, Settings, State};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A balancer, and the time.
+pub struct Bed {
+    pub balancer: Balancer<()>,
+    pub now: Instant,
+}
+
+impl Bed {
+    pub fn new(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
+        fastrand::seed(7);
+        let now = Instant::now();
+        let balancer = Balancer::new(settings, now);
+        balancer.update(now, backends.into_iter().collect(), |_| ());
+        Bed { balancer, now }
+    }
+
+    /// A bed where all endpoints are ready.
+    pub fn ready(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
+        let bed = Bed::new(settings, backends);
+        bed.connect();
+        bed
+    }
+
+    pub fn connect(&self) {
+        for endpoint in self.balancer.to_connect(self.now) {
+            self.balancer.ready(self.now, &endpoint);
+        }
+    }
+
+    pub fn pass(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    pub fn endpoint(&self, address: &str) -> Arc<Endpoint<()>> {
+        let all = self.balancer.endpoints();
+        let found = all.iter().find(|one| one.backend().address == address);
+        found.expect("an endpoint").clone()
+    }
+
+    /// Makes a call that takes so long, and returns its address.
+    pub fn call(&mut self, key: Option<u64>, takes: Duration, outcome: Outcome) -> Option<String> {
+        let picked = self.balancer.pick(self.now, key, &[])?;
+        let address = picked.backend().address.clone();
+        picked.done(self.now + takes, outcome);
+        Some(address)
+    }
+
+    /// Makes calls one after the other that succeed after a millisecond, and counts them by address.
+    pub fn spread(&mut self, calls: u64) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for key in 0..calls {
+            let key = dovetail_balance::hash(&key.to_le_bytes());
+            let called = self.call(Some(key), millis(1), Outcome::Succeeded);
+            *counts.entry(called.unwrap_or_default()).or_default() += 1;
+        }
+        counts
+    }
+
+    pub fn states(&self) -> Vec<State> {
+        let all = self.balancer.endpoints();
+        all.iter().map(|endpoint| endpoint.state()).collect()
+    }
+}
+
+pub fn policy(policy: Policy) -> Settings {
+    Settings {
+        policy,
+        ..Settings::default()
+    }
+}
+
+pub fn outliers(change: impl FnOnce(&mut Outliers)) -> Settings {
+    let mut outliers = Outliers::default();
+    change(&mut outliers);
+    Settings {
+        policy: Policy::RoundRobin,
+        outliers: Some(outliers),
+        ..Settings::default()
+    }
+}
+
+/// Backends `a`, `b`, `c` … of these weights.
+pub fn weighing(weights: &[u32]) -> Vec<Backend> {
+    let names = 'a'..='z';
+    names
+        .zip(weights)
+        .map(|(name, weight)| Backend::new(name).weight(*weight))
+        .collect()
+}
+
+/// This number of backends, `s0`, `s1` …
+pub fn servers(count: usize) -> Vec<Backend> {
+    (0..count).map(|i| Backend::new(format!("s{i}"))).collect()
+}
