@@ -54,6 +54,11 @@ impl Budget {
         self.change(|tokens| tokens.saturating_sub(ONE)) > self.full() / 2
     }
 
+    /// True where an attempt beside others may be made.
+    pub fn allows(&self) -> bool {
+        self.tokens.load(Ordering::Relaxed) > self.full() / 2
+    }
+
     /// The tokens that are left.
     #[must_use]
     pub fn tokens(&self) -> f32 {

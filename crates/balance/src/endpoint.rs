@@ -1,6 +1,6 @@
 //! A backend that a channel may connect to.
 
-use crate::load::{Load, nanos};
+use crate::load::{Change, Load, nanos};
 use crate::{Backend, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -52,7 +52,7 @@ pub(crate) struct Kept<T> {
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) start: Instant,
-    /// When the balancer looks after its endpoints next, in nanoseconds since the start. Failures bring that forward.
+    /// When the balancer looks after its endpoints next, in nanoseconds since the start. Calls may bring that forward.
     pub(crate) next_look: AtomicU64,
     /// The failures in a row that do.
     pub(crate) in_a_row: u32,
@@ -108,6 +108,13 @@ impl<T> Endpoint<T> {
         STATES[usize::from(self.kept.state.load(Relaxed)) % STATES.len()]
     }
 
+    /// How long it has been in its state.
+    pub fn time_in_state(&self, now: Instant) -> Duration {
+        let since = Duration::from_nanos(self.kept.since.load(Relaxed));
+        let passed = now.saturating_duration_since(self.kept.common.start);
+        passed.saturating_sub(since)
+    }
+
     /// True while outlier detection keeps calls away from it.
     pub fn is_ejected(&self) -> bool {
         self.kept.ejected_at.load(Relaxed) > 0
@@ -133,13 +140,17 @@ impl<T> Endpoint<T> {
         self.kept.load.latency().map(Duration::from_nanos)
     }
 
-    /// What a further call would cost: the calls in flight, by their time, over the share that it is to have. `typical` stands
-    /// for a latency that is not known yet.
+    /// What a further call would cost: the calls in flight, by their time, over the weight. `typical` stands for a latency that is not
+    /// known yet. In a slow start a part of the calls finds it too expensive, whatever it has in flight.
     pub(crate) fn cost(&self, typical: u64) -> f64 {
+        let warmth = self.kept.warmth.load(Relaxed);
+        if warmth < WARM && fastrand::u32(..WARM) >= warmth {
+            return f64::INFINITY;
+        }
         let load = &self.kept.load;
         let latency = load.latency().unwrap_or(typical).max(1);
         let queue = f64::from(load.in_flight.load(Relaxed)) + 1.0;
-        queue * latency as f64 / self.share()
+        queue * latency as f64 / f64::from(self.backend.weight)
     }
 
     /// Its weight, less in a slow start.
@@ -172,8 +183,13 @@ impl<T> Endpoint<T> {
             all.fetch_sub(1, Relaxed);
         }
         let took = now.saturating_duration_since(began);
-        let in_a_row = load.end(common.nanos(now), took, outcome);
-        if in_a_row >= common.in_a_row && !self.is_ejected() {
+        let looks = match load.end(common.nanos(now), took, outcome) {
+            Change::None => false,
+            // A latency that is not known is taken for the mean of the others.
+            Change::Measured => true,
+            Change::FailedAgain(times) => times >= common.in_a_row && !self.is_ejected(),
+        };
+        if looks {
             common.next_look.store(0, Relaxed);
         }
     }

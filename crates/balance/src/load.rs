@@ -14,6 +14,15 @@ pub enum Outcome {
     Abandoned,
 }
 
+/// What the end of a call means beyond its endpoint.
+pub(crate) enum Change {
+    None,
+    /// The latency of the endpoint was not known before.
+    Measured,
+    /// So many calls in a row have failed.
+    FailedAgain(u32),
+}
+
 /// Counters that all callers of an endpoint share. They are written without a lock; a reader may see one of them later than
 /// another.
 #[derive(Debug, Default)]
@@ -31,7 +40,11 @@ pub(crate) struct Load {
     pub(crate) in_a_row: AtomicU32,
 }
 
-/// The time after which a measured latency counts for 1/e.
+/// The part of a call in the average: of one that is slower than that, and of one that is not.
+const RISE: u64 = 4;
+const FALL: u64 = 16;
+
+/// The time after which the latency of an endpoint that gets no calls counts for 1/e.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// The latency that failures are taken for at most.
@@ -46,25 +59,24 @@ impl Load {
         self.picks.fetch_add(1, Relaxed);
     }
 
-    /// Notes the end of a call that took so long. Returns the failures in a row.
-    pub(crate) fn end(&self, now: u64, took: Duration, outcome: Outcome) -> u32 {
+    /// Notes the end of a call that took so long. Returns what it changes for the balancer.
+    pub(crate) fn end(&self, now: u64, took: Duration, outcome: Outcome) -> Change {
         self.in_flight.fetch_sub(1, Relaxed);
         let took = nanos(took);
         match outcome {
             Outcome::Succeeded => {
                 self.succeeded.fetch_add(1, Relaxed);
                 self.in_a_row.store(0, Relaxed);
-                self.measure(now, took);
-                0
+                self.measure(now, took)
             }
             Outcome::Failed => {
                 self.failed.fetch_add(1, Relaxed);
                 // A server that fails quickly must not look like a quick one.
                 let doubled = self.latency().unwrap_or(nanos(UNKNOWN)).saturating_mul(2);
-                self.measure(now, took.max(doubled.min(nanos(LONGEST))));
-                self.in_a_row.fetch_add(1, Relaxed) + 1
+                self.set(now, took.max(doubled.min(nanos(LONGEST))));
+                Change::FailedAgain(self.in_a_row.fetch_add(1, Relaxed) + 1)
             }
-            Outcome::Abandoned => 0,
+            Outcome::Abandoned => Change::None,
         }
     }
 
@@ -73,15 +85,26 @@ impl Load {
         Some(self.latency.load(Relaxed)).filter(|latency| *latency > 0)
     }
 
-    /// A slow call counts at once, as it is a sign of trouble; a quick one moves the average by the time since the last.
-    fn measure(&self, now: u64, took: u64) {
+    /// A slow call counts more than a quick one, which comes again soon: it is a sign of trouble.
+    fn measure(&self, now: u64, took: u64) -> Change {
         let before = self.latency.load(Relaxed);
-        let age = now.saturating_sub(self.measured.swap(now, Relaxed));
-        let average = match took >= before {
-            true => took,
-            false => before - ((before - took) as f64 * (1.0 - kept(age))) as u64,
-        };
-        self.latency.store(average.max(1), Relaxed);
+        self.set(
+            now,
+            match before {
+                0 => took,
+                _ if took > before => before + (took - before) / RISE,
+                _ => before - (before - took) / FALL,
+            },
+        );
+        match before {
+            0 => Change::Measured,
+            _ => Change::None,
+        }
+    }
+
+    fn set(&self, now: u64, latency: u64) {
+        self.measured.store(now, Relaxed);
+        self.latency.store(latency.max(1), Relaxed);
     }
 
     /// Lets the latency of an endpoint that gets no calls come down to that of the others, so that it is tried again.
@@ -91,9 +114,8 @@ impl Load {
         };
         let age = now.saturating_sub(self.measured.load(Relaxed));
         if latency > typical && age > nanos(Duration::from_secs(1)) {
-            self.measured.store(now, Relaxed);
             let more = ((latency - typical) as f64 * kept(age)) as u64;
-            self.latency.store((typical + more).max(1), Relaxed);
+            self.set(now, typical + more);
         }
     }
 }
@@ -116,12 +138,11 @@ mod tests {
     type Row<'a> = (&'a [(u64, u64, Outcome)], u64);
 
     #[test]
-    fn latencies_rise_at_once_and_come_down_slowly() {
+    fn latencies_rise_soon_and_come_down_slowly() {
         let rows: &[Row<'_>] = &[
             (&[(1, 10, Succeeded)], 10),
-            (&[(1, 10, Succeeded), (2, 100, Succeeded)], 100),
-            (&[(1, 100, Succeeded), (2, 10, Succeeded)], 91),
-            (&[(1, 100, Succeeded), (100, 10, Succeeded)], 10),
+            (&[(1, 10, Succeeded), (2, 110, Succeeded)], 35),
+            (&[(1, 100, Succeeded), (2, 20, Succeeded)], 95),
             (&[(1, 10, Succeeded), (2, 1, Failed)], 20),
             (&[(1, 10, Succeeded), (2, 500, Failed)], 500),
             (&[(1, 1, Failed)], 2),

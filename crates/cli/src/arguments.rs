@@ -2,7 +2,7 @@
 
 use crate::commands::{
     admin, call, check, completions, config, demo, describe, export, gateway, generate, list,
-    serve, top,
+    resolve, serve, top,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Admin(admin::Admin),
     /// Watch the methods of a running server
     Top(top::Top),
+    /// Show the servers that a name stands for
+    Resolve(resolve::Resolve),
     /// Check and show the configuration of a process
     Config(config::Config),
     /// Print the completions for a shell

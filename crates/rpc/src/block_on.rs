@@ -21,7 +21,22 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The same as long as it is worth while, which is asked now and then; `None` where it no longer is.
+/// The same until an instant; then it returns `None`.
+pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let waker = waker();
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        match until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return None,
+            left => thread::park_timeout(left),
+        }
+    }
+}
+
+/// Runs a future as long as it is worth while, which is asked now and then; `None` where it no longer is.
 pub(crate) fn block_on_while<F: Future>(
     future: F,
     worth_while: impl Fn() -> bool,
@@ -52,17 +67,9 @@ pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> 
 /// Does the same without a runtime, where each handler has a thread of its own, which may block.
 #[cfg(not(feature = "async"))]
 pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let waker = waker();
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return Some(output);
-        }
-        match until.map(|until| until.saturating_duration_since(Instant::now())) {
-            Some(Duration::ZERO) => return None,
-            Some(left) => thread::park_timeout(left),
-            None => thread::park(),
-        }
+    match until {
+        Some(until) => block_on_until(future, until),
+        None => Some(block_on(future)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Dovetail: one contract, one handler, one port, every wire.
 #![deny(unsafe_code)]
 
+mod access_log;
 mod address;
 pub mod admin;
 mod answer_headers;
@@ -26,6 +27,7 @@ mod link;
 mod messages;
 mod method;
 mod mock;
+pub mod names;
 mod objects;
 mod random;
 pub mod reflection;
@@ -49,10 +51,11 @@ pub mod export;
 pub mod testing;
 pub mod transport;
 
-pub use client::{Backoff, blocking};
+pub use client::{Backoff, HedgingPolicy, RetryPolicy, blocking};
 #[cfg(feature = "async")]
 pub use client::{Channel, ChannelBuilder};
 
+pub use access_log::AccessLog;
 pub use address::{Address, ParseAddressError};
 pub use answer_headers::AnswerHeaders;
 pub use call::{Call, HandlerFuture, Reply};
@@ -124,6 +127,9 @@ mod documents {
 
     #[doc = include_str!("../../../docs/statistics.md")]
     mod statistics {}
+
+    #[doc = include_str!("../../../docs/balancing.md")]
+    mod balancing {}
 
     #[doc = include_str!("../../../docs/throttling.md")]
     mod throttling {}

@@ -3,18 +3,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub fn millis(millis: u64) -> Duration {
+pub(crate) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 /// A balancer, and the time.
-pub struct Bed {
-    pub balancer: Balancer<()>,
-    pub now: Instant,
+pub(crate) struct Bed {
+    pub(crate) balancer: Balancer<()>,
+    pub(crate) now: Instant,
 }
 
 impl Bed {
-    pub fn new(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
+    pub(crate) fn new(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
         fastrand::seed(7);
         let now = Instant::now();
         let balancer = Balancer::new(settings, now);
@@ -23,30 +23,35 @@ impl Bed {
     }
 
     /// A bed where all endpoints are ready.
-    pub fn ready(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
+    pub(crate) fn ready(settings: Settings, backends: impl IntoIterator<Item = Backend>) -> Self {
         let bed = Bed::new(settings, backends);
         bed.connect();
         bed
     }
 
-    pub fn connect(&self) {
+    pub(crate) fn connect(&self) {
         for endpoint in self.balancer.to_connect(self.now) {
             self.balancer.ready(self.now, &endpoint);
         }
     }
 
-    pub fn pass(&mut self, time: Duration) {
+    pub(crate) fn pass(&mut self, time: Duration) {
         self.now += time;
     }
 
-    pub fn endpoint(&self, address: &str) -> Arc<Endpoint<()>> {
+    pub(crate) fn endpoint(&self, address: &str) -> Arc<Endpoint<()>> {
         let all = self.balancer.endpoints();
         let found = all.iter().find(|one| one.backend().address == address);
         found.expect("an endpoint").clone()
     }
 
     /// Makes a call that takes so long, and returns its address.
-    pub fn call(&mut self, key: Option<u64>, takes: Duration, outcome: Outcome) -> Option<String> {
+    pub(crate) fn call(
+        &mut self,
+        key: Option<u64>,
+        takes: Duration,
+        outcome: Outcome,
+    ) -> Option<String> {
         let picked = self.balancer.pick(self.now, key, &[])?;
         let address = picked.backend().address.clone();
         picked.done(self.now + takes, outcome);
@@ -54,7 +59,7 @@ impl Bed {
     }
 
     /// Makes calls one after the other that succeed after a millisecond, and counts them by address.
-    pub fn spread(&mut self, calls: u64) -> BTreeMap<String, u64> {
+    pub(crate) fn spread(&mut self, calls: u64) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for key in 0..calls {
             let key = dovetail_balance::hash(&key.to_le_bytes());
@@ -64,20 +69,20 @@ impl Bed {
         counts
     }
 
-    pub fn states(&self) -> Vec<State> {
+    pub(crate) fn states(&self) -> Vec<State> {
         let all = self.balancer.endpoints();
         all.iter().map(|endpoint| endpoint.state()).collect()
     }
 }
 
-pub fn policy(policy: Policy) -> Settings {
+pub(crate) fn policy(policy: Policy) -> Settings {
     Settings {
         policy,
         ..Settings::default()
     }
 }
 
-pub fn outliers(change: impl FnOnce(&mut Outliers)) -> Settings {
+pub(crate) fn outliers(change: impl FnOnce(&mut Outliers)) -> Settings {
     let mut outliers = Outliers::default();
     change(&mut outliers);
     Settings {
@@ -88,7 +93,7 @@ pub fn outliers(change: impl FnOnce(&mut Outliers)) -> Settings {
 }
 
 /// Backends `a`, `b`, `c` … of these weights.
-pub fn weighing(weights: &[u32]) -> Vec<Backend> {
+pub(crate) fn weighing(weights: &[u32]) -> Vec<Backend> {
     let names = 'a'..='z';
     names
         .zip(weights)
@@ -97,6 +102,6 @@ pub fn weighing(weights: &[u32]) -> Vec<Backend> {
 }
 
 /// This number of backends, `s0`, `s1` …
-pub fn servers(count: usize) -> Vec<Backend> {
+pub(crate) fn servers(count: usize) -> Vec<Backend> {
     (0..count).map(|i| Backend::new(format!("s{i}"))).collect()
 }

@@ -1,4 +1,5 @@
 //! The balancer from outside, with a clock of the tests.
+#![allow(clippy::expect_used)]
 
 mod changes;
 mod ejections;

@@ -90,7 +90,7 @@ fn keys_stay_with_their_endpoint() {
         let keys: Vec<u64> = (0..1000u64)
             .map(|key| dovetail_balance::hash(&key.to_le_bytes()))
             .collect();
-        let mut all = |bed: &mut Bed| -> Vec<_> {
+        let all = |bed: &mut Bed| -> Vec<_> {
             let call = |key: &u64| bed.call(Some(*key), millis(1), Outcome::Succeeded);
             keys.iter().map(call).collect()
         };
@@ -182,4 +182,20 @@ fn clients_have_parts_of_their_own() {
     assert_ne!(part(1, 100), part(2, 100));
     let stayed = part(1, 100).intersection(&part(1, 101)).count();
     assert!(stayed >= 19, "{stayed}");
+}
+
+#[test]
+fn an_endpoint_that_was_never_measured_is_taken_for_one_of_the_others() {
+    let bed = Bed::ready(Settings::default(), servers(5));
+    let mut open = Vec::new();
+    for _ in 0..500 {
+        let picked = bed.balancer.pick(bed.now, None, &[]);
+        let picked = picked.expect("an endpoint");
+        match picked.backend().address.as_str() {
+            // It does not answer.
+            "s0" => open.push(picked),
+            _ => picked.done(bed.now + millis(2), Outcome::Succeeded),
+        }
+    }
+    assert!(open.len() < 8, "{}", open.len());
 }

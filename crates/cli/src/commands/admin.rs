@@ -53,6 +53,8 @@ enum What {
     Failures,
     /// Calls that quotas have refused
     Refusals,
+    /// Servers of the names that the program calls
+    Servers,
     /// The configuration in force
     Configuration,
     /// Reads the configuration again
@@ -86,6 +88,7 @@ impl What {
             What::Connections => "connections",
             What::Failures => "recent",
             What::Refusals => "refusals",
+            What::Servers => "servers",
             What::Configuration => "configuration",
             What::Reload => "reload",
             What::Drain => "drain",
@@ -138,6 +141,19 @@ impl What {
                 ("each caller", "each_caller", Text),
                 ("reason", "reason", Text),
                 ("calls", "calls", Number),
+            ],
+            What::Servers => &[
+                ("name", "name", Text),
+                ("server", "address", Text),
+                ("state", "state", Text),
+                ("ejected", "ejected", Text),
+                ("calls", "calls", Number),
+                ("running", "in_flight", Number),
+                ("latency", "latency_us", Microseconds),
+                ("weight", "weight", Number),
+                ("priority", "priority", Number),
+                ("zone", "zone", Text),
+                ("failure", "failure", Text),
             ],
             _ => &[],
         }

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod resolve;
 pub(crate) mod serve;
 pub(crate) mod top;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Demo(command) => command.run(),
         Command::Admin(command) => command.run(),
         Command::Top(command) => command.run(),
+        Command::Resolve(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(),
     }

@@ -17,6 +17,8 @@ descriptor!(pub(super) static ADMIN = "Admin" in "dovetail.admin.v1" {
     recent() -> Vec<RecentCall> [idempotent, permission("dovetail.admin.read")];
     /// Calls that quotas have refused.
     refusals() -> Vec<Refusal> [idempotent, permission("dovetail.admin.read")];
+    /// The servers of the names that channels of the program call.
+    servers() -> Vec<Server> [idempotent, permission("dovetail.admin.read")];
     /// The configuration in force, with all keys.
     configuration() -> String [idempotent, permission("dovetail.admin.read")];
     /// Reads the configuration again. Returns the keys that have changed.
@@ -208,6 +210,48 @@ message!(Refusal {
     /// `rate`, `bytes`, `message`, `in-flight` or `queue-time`.
     3 reason: String,
     4 calls: i64,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) address: String,
+    pub(super) state: String,
+    pub(super) failure: Option<String>,
+    pub(super) ejected: bool,
+    pub(super) ejections: i64,
+    pub(super) calls: i64,
+    pub(super) in_flight: i64,
+    pub(super) latency: Option<i64>,
+    pub(super) weight: i64,
+    pub(super) priority: i64,
+    pub(super) zone: Option<String>,
+    pub(super) retry_tokens: f64,
+}
+
+message!(Server {
+    /// The name that the channel was made for.
+    1 name: String,
+    /// The address of the server; empty where the name has none.
+    2 address: String,
+    /// `idle`, `connecting`, `ready` or `failed`; `unknown` for a name without servers.
+    3 state: String,
+    /// Why it cannot be reached, or why the servers of the name cannot be found.
+    4 failure: Option<String>,
+    /// It gets no calls for a while, because it has failed.
+    5 ejected: bool,
+    /// How often that was so.
+    6 ejections: i64,
+    /// Calls that were made to it.
+    7 calls: i64,
+    8 in_flight: i64,
+    /// The moving average of the time of a call, in microseconds.
+    9 latency as "latency_us": Option<i64>,
+    10 weight: i64,
+    11 priority: i64,
+    12 zone: Option<String>,
+    /// The tokens that the channel has left for retries.
+    13 retry_tokens: f64,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,9 @@ use super::Admin;
 use super::calls::RunningCall;
 use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
+    Server,
 };
+use crate::names::{self, ChannelStatus};
 use crate::server::Watched;
 use crate::statistics::MethodStatistics;
 use crate::trace::Span;
@@ -63,6 +65,11 @@ impl Admin {
             calls: whole(refusal.calls),
         });
         rows.collect()
+    }
+
+    fn servers() -> Vec<Server> {
+        let channels = names::channels();
+        channels.iter().flat_map(servers_of).collect()
     }
 
     #[cfg(feature = "config")]
@@ -148,6 +155,7 @@ impl Service for Admin {
             }),
             Some("recent") => call.unary((), |_, ()| async { Ok::<_, Status>(self.recent()) }),
             Some("refusals") => call.unary((), |_, ()| async { Ok::<_, Status>(self.refusals()) }),
+            Some("servers") => call.unary((), |_, ()| async { Ok::<_, Status>(Self::servers()) }),
             Some("configuration") => call.unary((), |_, ()| async { self.configuration() }),
             Some("reload") => call.unary((), |context, ()| async move { self.reload(&context) }),
             Some("drain") => call.unary((0_i32,), |context, (seconds,)| async move {
@@ -160,6 +168,35 @@ impl Service for Admin {
             _ => call.no_such_method(),
         }
     }
+}
+
+/// The servers of a channel; a row without an address where its name has none.
+fn servers_of(channel: &ChannelStatus) -> Vec<Server> {
+    let row = Server {
+        name: channel.name.clone(),
+        state: "unknown".to_owned(),
+        failure: channel.failure.clone(),
+        retry_tokens: channel.retry_tokens.into(),
+        ..Server::default()
+    };
+    if channel.backends.is_empty() {
+        return vec![row];
+    }
+    let rows = channel.backends.iter().map(|server| Server {
+        address: server.backend.address.clone(),
+        state: format!("{:?}", server.state).to_lowercase(),
+        failure: server.failure.as_ref().map(|why| why.message().to_owned()),
+        ejected: server.ejected,
+        ejections: whole(server.ejections),
+        calls: whole(server.picks),
+        in_flight: server.in_flight.into(),
+        latency: server.latency.map(|time| whole(time.as_micros())),
+        weight: server.backend.weight.into(),
+        priority: server.backend.priority.into(),
+        zone: server.backend.zone.clone(),
+        ..row.clone()
+    });
+    rows.collect()
 }
 
 impl From<&MethodStatistics> for Method {

@@ -1,3 +1,5 @@
+mod attempts;
+
 use super::failures::{lost, too_late};
 #[cfg(feature = "grpc")]
 use super::http2;
@@ -7,9 +9,11 @@ use super::outgoing::{ObjectCall, Outgoing, Queued};
 use super::places::{Connect, Connected, TaskPlaces, Usable};
 use super::retries::Retries;
 use super::security::{Security, place};
+use super::servers::{Named, Server, Servers};
 use super::task::connect;
 use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::link::Link;
+use crate::names::{BackendStatus, Resolver, resolver};
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::reply::ReplySlot;
 use crate::server::Local;
@@ -42,17 +46,32 @@ pub struct Channel {
 /// The settings of a channel that is being made.
 #[must_use = "a builder does nothing before `build`"]
 pub struct ChannelBuilder {
-    address: Address,
+    target: Target,
     options: Options,
+}
+
+/// What a channel is made for.
+enum Target {
+    Address(Address),
+    Name(Arc<dyn Resolver>),
+}
+
+impl Target {
+    fn servers<S: Server>(self, options: &Options) -> Servers<S> {
+        match self {
+            Target::Address(address) => Servers::One(S::new(address, options)),
+            Target::Name(resolver) => Servers::Many(Named::new(resolver, options)),
+        }
+    }
 }
 
 /// What is called.
 enum Shared {
-    /// A server, on connections that are made when they are needed.
-    Server(TaskPlaces<Arc<Link>>),
+    /// Servers, on connections that are made when they are needed.
+    Server(Servers<TaskPlaces<Arc<Link>>>),
     /// The same over HTTP/2.
     #[cfg(feature = "grpc")]
-    Http2(TaskPlaces<http2::Connection>),
+    Http2(Servers<TaskPlaces<http2::Connection>>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -119,16 +138,42 @@ impl Channel {
         }
     }
 
-    /// A channel to an address: `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`.
-    pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
-        let address: Address = address
+    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the servers of a
+    /// [name](crate::names): `dns:///orders:9090`.
+    pub fn builder(target: &str) -> Result<ChannelBuilder, Status> {
+        if let Some(resolver) = resolver(target)? {
+            return Ok(Self::resolved_by_any(resolver));
+        }
+        let address: Address = target
             .parse()
             .map_err(|error| Status::new(Code::InvalidArgument, format!("{error}")))?;
         let mut options = Options::default();
         options.client.http.host = place(&address.to_string()).to_owned();
         options.security = Security::of(&address);
         options.private = crate::transport::Connector::is_private(&address);
-        Ok(ChannelBuilder { address, options })
+        let target = Target::Address(address);
+        Ok(ChannelBuilder { target, options })
+    }
+
+    /// A channel to the servers that a resolver finds.
+    pub fn resolved_by(resolver: impl Resolver) -> ChannelBuilder {
+        Self::resolved_by_any(Arc::new(resolver))
+    }
+
+    fn resolved_by_any(resolver: Arc<dyn Resolver>) -> ChannelBuilder {
+        let target = Target::Name(resolver);
+        let options = Options::default();
+        ChannelBuilder { target, options }
+    }
+
+    /// What the channel knows of the servers of its name; empty for a channel to an address, and before the first call.
+    pub fn backends(&self) -> Vec<BackendStatus> {
+        match &*self.shared {
+            Shared::Server(servers) => servers.backends(),
+            #[cfg(feature = "grpc")]
+            Shared::Http2(servers) => servers.backends(),
+            _ => Vec::new(),
+        }
     }
 
     /// The same channel, which leaves there what servers say beside their answers, over gRPC, gRPC-Web and Connect: that of the last call which
@@ -180,10 +225,13 @@ impl Channel {
         )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        let mut retries = Retries::new(&self.options, false);
+        let mut retries = Retries::new(&self.options, None, false);
         loop {
-            let connection = in_time(limit, self.connection()).await;
-            let link = connection.unwrap_or_else(|_| Err(late()))?;
+            let choice = retries.choice(&self.outgoing(method, &params));
+            let visit = in_time(limit, self.link(&choice)).await;
+            let visit = visit.unwrap_or_else(|_| Err(late()))?;
+            retries.goes_to(visit.server());
+            let link = visit.connection;
             let remote = Remote::promised(link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
@@ -226,11 +274,14 @@ impl Channel {
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
         let opened = in_time(limit, async {
-            let mut retries = Retries::new(&self.options, method.idempotent);
+            let outgoing = self.outgoing(method, &params);
+            let policy = self.options.policies.of(&outgoing);
+            let policy = policy.map(|policy| &**policy);
+            let mut retries = Retries::new(&self.options, policy, method.idempotent);
             loop {
                 let result = O::Result::when_absent().is_none();
                 let call = self
-                    .open(method, &params, result, &nested, &retries)
+                    .open(method, &params, result, &nested, &mut retries)
                     .await?;
                 let body = poll_fn(|context| call.poll_answer(context)).await;
                 if !self.tries_again(&mut retries, &body).await {
@@ -287,8 +338,8 @@ impl Channel {
         )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        let once = Retries::new(&self.options, false);
-        let opened = in_time(limit, self.open(method, params, result, &nested, &once)).await;
+        let mut once = Retries::new(&self.options, None, false);
+        let opened = in_time(limit, self.open(method, params, result, &nested, &mut once)).await;
         let opened = opened.unwrap_or_else(|_| Err(late()));
         nested.done(&opened);
         opened
@@ -302,7 +353,7 @@ impl Channel {
         params: &impl WriteParams,
         result: bool,
         nested: &Nested<'_>,
-        retries: &Retries<'_>,
+        retries: &mut Retries<'_>,
     ) -> Result<StreamCall, Status> {
         let params = (params, method.params);
         let call = nested.call(self.outgoing(method, &params));
@@ -312,17 +363,22 @@ impl Channel {
             ..call
         };
         #[cfg(feature = "grpc")]
-        if let Shared::Http2(server) = &*self.shared {
-            let connection = server.connection(&self.options).await?;
-            return connection.open(call, method, result, &self.options).await;
+        if let Shared::Http2(servers) = &*self.shared {
+            let visit = servers.visit(&self.options, &retries.choice(&call)).await?;
+            retries.goes_to(visit.server());
+            let (connection, held) = visit.held();
+            let call = connection.open(call, method, result, &self.options).await?;
+            return Ok(call.holding(held));
         }
-        let link = self.connection().await?;
+        let visit = self.link(&retries.choice(&call)).await?;
+        retries.goes_to(visit.server());
+        let (link, held) = visit.held();
         let compress = call.compress;
         match link.queue(call)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
                 let call = OwnCall::new(link, call as u32);
-                let mut call = StreamCall::own(call, method.name);
+                let mut call = StreamCall::own(call, method.name).holding(held);
                 call.compress(compress);
                 Ok(call)
             }
@@ -430,84 +486,21 @@ impl Channel {
         idempotent: bool,
     ) -> Result<Option<Answered>, Status> {
         let mut nested = Nested::here(&self.options, self.options.callee(call.name, call.method))?;
-        let limit = nested.limit(self.options.timeout);
+        let limit = nested.limit(call.timeout.unwrap_or(self.options.timeout));
         let late = || too_late(call.name, limit, Execution::MayHaveRun);
         let answer = in_time(limit, self.attempt(nested.call(call), idempotent)).await;
         let answer = answer.unwrap_or_else(|_| Err(late()));
         nested.done(&answer);
         answer
     }
-
-    /// Tries a call, and again on a fresh connection where that cannot do harm.
-    async fn attempt(
-        &self,
-        call: Outgoing<'_, impl Encode>,
-        idempotent: bool,
-    ) -> Result<Option<Answered>, Status> {
-        if let Shared::Local(service) = &*self.shared {
-            return local::call(service, call, self.options.decoding).await;
-        }
-        let mut retries = Retries::new(&self.options, idempotent);
-        loop {
-            let headers = retries.headers(&call);
-            let call = Outgoing {
-                headers: &headers,
-                ..call
-            };
-            let answer = match &*self.shared {
-                #[cfg(feature = "grpc")]
-                Shared::Http2(server) => {
-                    let connection = server.connection(&self.options).await?;
-                    connection.call(call, &self.options).await
-                }
-                _ => self.connection().await?.call(call).await,
-            };
-            if !self.tries_again(&mut retries, &answer).await {
-                return answer;
-            }
-        }
-    }
-
-    /// Waits until a call that failed is tried again. False where it is not.
-    async fn tries_again<T>(&self, retries: &mut Retries<'_>, answer: &Result<T, Status>) -> bool {
-        let failed = answer.as_ref().err().filter(|_| self.redials());
-        let Some(pause) = failed.and_then(|status| retries.pause(status)) else {
-            return false;
-        };
-        if !pause.is_zero() {
-            rest(pause).await;
-        }
-        true
-    }
-
-    /// True where a lost connection is replaced by another one.
-    fn redials(&self) -> bool {
-        match &*self.shared {
-            Shared::Server(_) => true,
-            #[cfg(feature = "grpc")]
-            Shared::Http2(_) => true,
-            _ => false,
-        }
-    }
-
-    async fn connection(&self) -> Result<Arc<Link>, Status> {
-        match &*self.shared {
-            Shared::Server(server) => server.connection(&self.options).await,
-            #[cfg(feature = "grpc")]
-            Shared::Http2(_) => Err(http2::no_objects(self.options.wire)),
-            Shared::Caller(link) | Shared::Object(link, ..) => Ok(link.clone()),
-            Shared::Local(_) => Err(local::no_streams()),
-            Shared::Nothing(why) => Err(why.clone()),
-        }
-    }
 }
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = match &*self.shared {
-            Shared::Server(server) => server.address.to_string(),
+            Shared::Server(servers) => servers.to_string(),
             #[cfg(feature = "grpc")]
-            Shared::Http2(server) => server.address.to_string(),
+            Shared::Http2(servers) => servers.to_string(),
             Shared::Caller(link) => link.target.clone(),
             Shared::Object(link, _, service) => format!("{} at {}", service.name, link.target),
             Shared::Local(_) => "in-process".to_owned(),
@@ -528,7 +521,7 @@ impl ChannelBuilder {
             ..Options::default()
         };
         ChannelBuilder {
-            address: Address::Tcp("in-process".to_owned()),
+            target: Target::Address(Address::Tcp("in-process".to_owned())),
             options,
         }
     }
@@ -567,21 +560,15 @@ impl ChannelBuilder {
     /// The channel. It connects with the first call.
     #[must_use]
     pub fn build(mut self) -> Channel {
-        let connections = self.options.connections;
         let settled = self.options.security.settle();
-        if self.options.security.tls().is_some() {
-            self.address = self.address.secured();
-        }
         let shared = match (settled, self.options.wire) {
             (Err(why), _) => Shared::Nothing(why),
             #[cfg(feature = "grpc")]
-            (_, wire) if wire.is_http2() => {
-                Shared::Http2(TaskPlaces::new(self.address, connections))
-            }
+            (_, wire) if wire.is_http2() => Shared::Http2(self.target.servers(&self.options)),
             #[cfg(not(feature = "grpc"))]
             (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
             (_, Wire::WebSocket) => Shared::Nothing(super::no_websocket()),
-            _ => Shared::Server(TaskPlaces::new(self.address, connections)),
+            _ => Shared::Server(self.target.servers(&self.options)),
         };
         Channel {
             shared: Arc::new(shared),

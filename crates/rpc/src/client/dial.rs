@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// No connection, and when to try again.
 pub(crate) struct Failed {
     pub(crate) why: Status,
-    again: Instant,
+    pub(crate) again: Instant,
 }
 
 /// How long a call waits for a server that comes back.

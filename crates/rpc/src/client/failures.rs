@@ -51,3 +51,10 @@ pub(crate) fn too_late(method: &str, timeout: Duration, execution: Execution) ->
     )
     .with_execution(execution)
 }
+
+/// One attempt of a call has taken too long; another one may follow.
+#[cold]
+pub(crate) fn attempt_too_late(method: &str, limit: Duration) -> Status {
+    let what = format!("an attempt of `{method}` took longer than its {limit:?}");
+    Status::new(Code::Unavailable, what).with_execution(Execution::MayHaveRun)
+}

@@ -1,4 +1,4 @@
-//! Clients: a channel to one server, blocking or async, shared by any number of callers.
+//! Clients: a channel to a server, or to the servers of a name, blocking or async, shared by any number of callers.
 
 pub mod blocking;
 mod contracts;
@@ -10,9 +10,13 @@ mod nested;
 mod options;
 mod outgoing;
 mod places;
+mod policies;
 mod recycled;
 mod retries;
 mod security;
+mod servers;
+#[cfg(feature = "service-config")]
+mod service_config;
 mod table;
 mod waiting;
 mod woken;
@@ -25,6 +29,7 @@ mod http2;
 mod task;
 
 pub use options::Backoff;
+pub use policies::{HedgingPolicy, RetryPolicy};
 
 #[cfg(feature = "async")]
 pub use channel::{Channel, ChannelBuilder};

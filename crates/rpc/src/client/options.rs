@@ -1,4 +1,5 @@
 use super::contracts::Contracts;
+use super::policies::{KeyOf, Policies};
 use super::recycled::Recycled;
 use super::security::Security;
 use crate::Wire;
@@ -44,6 +45,13 @@ pub(crate) struct Options {
     pub(crate) backoff: Backoff,
     /// How often a call is tried again when its server says so.
     pub(crate) pushbacks: u32,
+    /// How one of several servers is chosen.
+    pub(crate) balance: dovetail_balance::Settings,
+    /// What decides to which of several servers a call goes, for policies that hash.
+    pub(crate) key: Option<KeyOf>,
+    /// Calls wait for a server as long as they have time.
+    pub(crate) wait_for_ready: bool,
+    pub(crate) policies: Policies,
     pub(crate) headers: Headers,
     pub(crate) interceptors: ClientInterceptors,
     /// What structs are sent as over msgpack-rpc.
@@ -120,6 +128,10 @@ impl Default for Options {
             private: false,
             backoff: Backoff::default(),
             pushbacks: 4,
+            balance: dovetail_balance::Settings::default(),
+            key: None,
+            wait_for_ready: false,
+            policies: Policies::default(),
             headers: Headers::new(),
             interceptors: ClientInterceptors::default(),
             recycled: Arc::default(),
@@ -257,6 +269,14 @@ macro_rules! handle {
             self.options.recycled.put(result);
         }
 
+        /// The same channel, its calls hashed by this key where the policy hashes: calls with the same key go to the same server. It
+        /// takes the place of the builder's `hash_by_…`.
+        #[must_use]
+        pub fn with_key(&self, key: impl AsRef<[u8]>) -> Self {
+            let key = dovetail_balance::hash(key.as_ref());
+            self.with(|options| options.key = Some(super::policies::KeyOf::Value(key)))
+        }
+
         fn with(&self, change: impl FnOnce(&mut Options)) -> Self {
             let mut options = (*self.options).clone();
             change(&mut options);
@@ -267,7 +287,7 @@ macro_rules! handle {
         }
 
         fn outgoing<'a, P>(&'a self, method: &'static Method, params: &'a P) -> Outgoing<'a, P> {
-            Outgoing {
+            self.options.policies.limited(Outgoing {
                 method: Some(method),
                 oneway: method.kind.is_oneway(),
                 timeout: match method.kind.streams() {
@@ -275,7 +295,7 @@ macro_rules! handle {
                     false => Some(self.options.timeout),
                 },
                 ..self.outgoing_by_name(method.name, params)
-            }
+            })
         }
 
         fn outgoing_by_name<'a, P>(&'a self, name: &'a str, params: &'a P) -> Outgoing<'a, P> {
@@ -377,6 +397,98 @@ macro_rules! settings {
             let interceptor = std::sync::Arc::new(interceptor);
             self.options.interceptors.add_at(place, interceptor);
             self
+        }
+
+        /// Chooses how the channel finds one of several servers for a call. Default: least request.
+        pub fn policy(mut self, policy: crate::names::Policy) -> Self {
+            self.options.balance.policy = policy;
+            self
+        }
+
+        /// Chooses when a server gets no calls for a while because it fails. Default: after five failures in a row; `None` for
+        /// never.
+        pub fn outliers(mut self, outliers: impl Into<Option<crate::names::Outliers>>) -> Self {
+            self.options.balance.outliers = outliers.into();
+            self
+        }
+
+        /// Ejections do not count while fewer servers than this part of those with connections are left. Default 0.5.
+        pub fn panic_threshold(mut self, part: f64) -> Self {
+            self.options.balance.panic_threshold = part;
+            self
+        }
+
+        /// Gives a server that has come, or come back, its calls little by little over this time. Default: all at once.
+        pub fn slow_start(mut self, time: std::time::Duration) -> Self {
+            self.options.balance.slow_start = time;
+            self
+        }
+
+        /// Prefers the servers of this zone, as long as seven in ten of them can be used. Default: none.
+        pub fn zone(mut self, zone: &str) -> Self {
+            self.options.balance.zone = Some(zone.to_owned());
+            self
+        }
+
+        /// Uses a part of the servers of a long list. Default: all.
+        pub fn subset(mut self, subset: crate::names::Subset) -> Self {
+            self.options.balance.subset = Some(subset);
+            self
+        }
+
+        /// Sends calls with the same value of this header to the same server, with `Policy::RingHash` or `Policy::Maglev`.
+        pub fn hash_by_header(mut self, name: &str) -> Self {
+            self.options.key = Some(super::policies::KeyOf::Header(name.to_owned()));
+            self
+        }
+
+        /// Sends calls that handlers make for the same caller to the same server, with those policies.
+        pub fn hash_by_caller(mut self) -> Self {
+            self.options.key = Some(super::policies::KeyOf::Caller);
+            self
+        }
+
+        /// Chooses whether a call waits for a server as long as it has time, instead of failing when none can be reached. Default: no.
+        pub fn wait_for_ready(mut self, waits: bool) -> Self {
+            self.options.wait_for_ready = waits;
+            self
+        }
+
+        /// Has calls of idempotent methods tried again as a policy says. Default: once, after `UNAVAILABLE`.
+        pub fn retry(mut self, policy: crate::RetryPolicy) -> Self {
+            self.options.policies.idempotent = Some(std::sync::Arc::new(policy));
+            self
+        }
+
+        /// Has all calls of a service, `"shop.v1.Orders"`, or of a method, `"shop.v1.Orders/place"`, tried again as a policy says.
+        pub fn retry_at(mut self, place: &str, policy: crate::RetryPolicy) -> Self {
+            let retry = Some(policy);
+            self.options.policies.change(place, |at| at.retry = retry);
+            self
+        }
+
+        /// Has calls of a service or a method sent to several servers at a time, as a policy says.
+        pub fn hedge_at(mut self, place: &str, policy: crate::HedgingPolicy) -> Self {
+            let hedging = Some(policy);
+            self.options
+                .policies
+                .change(place, |at| at.hedging = hedging);
+            self
+        }
+
+        /// Limits the retries of all calls together.
+        pub fn retry_budget(mut self, budget: crate::names::BudgetSettings) -> Self {
+            let budget = dovetail_balance::Budget::new(budget);
+            self.options.policies.budget = std::sync::Arc::new(budget);
+            self
+        }
+
+        /// Takes over what gRPC's service config says, in JSON: policies, outlier detection, retries, hedging, times, throttling. An
+        /// error names the place in it.
+        #[cfg(feature = "service-config")]
+        pub fn service_config(mut self, json: &str) -> Result<Self, crate::Status> {
+            crate::client::service_config::apply(json, &mut self.options)?;
+            Ok(self)
         }
 
         /// How many connections share the calls. Default 1: calls are pipelined.

@@ -1,5 +1,7 @@
 use super::options::Options;
 use super::outgoing::Outgoing;
+use super::policies::{CallPolicy, RetryPolicy};
+use super::servers::Choice;
 use crate::{Code, Execution, Status, clock};
 use dovetail_protocol::Headers;
 use std::borrow::Cow;
@@ -11,6 +13,12 @@ pub(super) struct Retries<'a> {
     options: &'a Options,
     /// The contract says that running twice is as good as once.
     idempotent: bool,
+    /// Says when a call that may have run is tried again.
+    policy: Option<&'a RetryPolicy>,
+    /// The call waits for a server as long as it has time.
+    waits: bool,
+    /// The attempts after which the policy was asked.
+    failed: u32,
     /// It is not tried again after it may have run twice.
     spent: bool,
     /// A server has asked for the description of its contract.
@@ -19,17 +27,34 @@ pub(super) struct Retries<'a> {
     refused: Option<(Instant, u32)>,
     /// How often servers have said when to try again, and how long the call has waited for that.
     pushed_back: (u32, Duration),
+    /// The servers of the attempts, where there are several.
+    servers: Vec<u64>,
 }
 
 impl<'a> Retries<'a> {
-    pub(super) fn new(options: &'a Options, idempotent: bool) -> Self {
+    /// `policy` is what counts for the service or the method.
+    pub(super) fn new(
+        options: &'a Options,
+        policy: Option<&'a CallPolicy>,
+        idempotent: bool,
+    ) -> Self {
+        let everywhere = options.policies.idempotent.as_deref();
+        let waits = policy.and_then(|policy| policy.wait_for_ready);
+        let policy = match policy {
+            Some(policy) => policy.retry.as_ref(),
+            None => everywhere.filter(|_| idempotent),
+        };
         Retries {
             options,
             idempotent,
+            policy,
+            waits: waits.unwrap_or(options.wait_for_ready),
+            failed: 0,
             spent: false,
             describes: false,
             refused: None,
             pushed_back: (0, Duration::ZERO),
+            servers: Vec::new(),
         }
     }
 
@@ -39,6 +64,33 @@ impl<'a> Retries<'a> {
             contracts, wire, ..
         } = self.options;
         contracts.headers(*wire, call, self.describes)
+    }
+
+    /// Returns the time of one attempt, where it has a time of its own.
+    pub(super) fn attempt_timeout(&self) -> Option<Duration> {
+        self.policy?.attempt_timeout
+    }
+
+    /// Returns what decides where the next attempt goes.
+    pub(super) fn choice<P>(&self, call: &Outgoing<'_, P>) -> Choice<'_> {
+        let limits = [call.timeout, self.attempt_timeout()];
+        Choice {
+            key: self.options.key.as_ref().and_then(|key| key.hash(call)),
+            avoid: &self.servers,
+            limit: limits.into_iter().flatten().min(),
+            waits: self.waits,
+        }
+    }
+
+    /// Notes the server of an attempt, where there are several.
+    pub(super) fn goes_to(&mut self, server: Option<u64>) {
+        self.servers.extend(server);
+    }
+
+    /// Keeps away from servers to which other attempts go.
+    #[cfg(feature = "async")]
+    pub(super) fn avoid(&mut self, servers: &[u64]) {
+        self.servers.extend(servers);
     }
 
     /// Returns the pause before another attempt; `None` where that could do harm, or is of no use any longer. A call that
@@ -55,26 +107,43 @@ impl<'a> Retries<'a> {
         if let Some(after) = status.retry_after().filter(|_| not_run) {
             return self.pushed_back(after);
         }
-        if status.code() != Code::Unavailable {
-            return None;
-        }
         match status.execution() {
-            Execution::NotSent => Some(Duration::ZERO),
-            Execution::NotStarted => self.refused(),
-            Execution::MayHaveRun if self.idempotent && !self.spent => {
-                self.spent = true;
-                Some(Duration::ZERO)
-            }
-            Execution::MayHaveRun | Execution::Finished => None,
+            Execution::NotSent if status.code() == Code::Unavailable => Some(Duration::ZERO),
+            Execution::NotStarted if status.code() == Code::Unavailable => self.refused(),
+            _ if self.policy.is_some() => self.by_policy(status),
+            Execution::MayHaveRun if status.code() == Code::Unavailable => self.once_more(),
+            _ => None,
         }
     }
 
-    /// Waits as a server has said, unless the call has no time for that.
+    /// Without a policy, a call of an idempotent method that may have run is tried once more.
+    fn once_more(&mut self) -> Option<Duration> {
+        let tries = self.idempotent && !self.spent;
+        self.spent = true;
+        tries.then_some(Duration::ZERO)
+    }
+
+    /// A policy has attempts and failures that it counts, and what all calls of the channel have left.
+    fn by_policy(&mut self, status: &Status) -> Option<Duration> {
+        let policy = self.policy?;
+        if !policy.codes.contains(&status.code()) {
+            return None;
+        }
+        self.failed += 1;
+        let affordable = self.options.policies.budget.failed();
+        let pause = status.retry_after();
+        let pause = pause.unwrap_or_else(|| policy.pause(self.failed));
+        (affordable && self.failed < policy.attempts).then_some(pause)
+    }
+
+    /// Waits as a server has said, unless the call has no time for that, or too many calls of the channel do so.
     fn pushed_back(&mut self, after: Duration) -> Option<Duration> {
         let (before, waited) = self.pushed_back;
         let waited = waited.saturating_add(after);
         self.pushed_back = (before + 1, waited);
-        (before < self.options.pushbacks && waited < self.options.timeout).then_some(after)
+        let affordable = self.options.policies.budget.failed();
+        let waits = before < self.options.pushbacks && waited < self.options.timeout;
+        (waits && affordable).then_some(after)
     }
 
     /// A server that goes down refuses a call, and perhaps again where the next connection was in its queue. The first
@@ -119,7 +188,7 @@ mod tests {
             ..Options::default()
         };
         for (said, execution, expected) in rows {
-            let mut retries = Retries::new(&options, false);
+            let mut retries = Retries::new(&options, None, false);
             let pauses = said.iter().map(|after| {
                 let status = Status::new(Code::ResourceExhausted, "").with_execution(*execution);
                 retries.pause(&status.with_retry_after(*after))
@@ -165,7 +234,7 @@ mod tests {
                 connect_wait: *connect_wait,
                 ..Options::default()
             };
-            let mut retries = Retries::new(&options, *idempotent);
+            let mut retries = Retries::new(&options, None, *idempotent);
             let pauses: Vec<_> = failures
                 .iter()
                 .map(|(code, execution)| {
@@ -176,5 +245,53 @@ mod tests {
             let last = pauses.last().copied().flatten();
             assert_eq!(last.is_some(), *tried, "{failures:?}: {pauses:?}");
         }
+    }
+
+    #[test]
+    fn a_policy_counts_attempts_and_tokens() {
+        use Execution::{Finished, MayHaveRun};
+        let policy = RetryPolicy::of(3).codes([Code::Unavailable, Code::Internal]);
+        // Whether the policy is that of the method, whether the method is idempotent, the failures in turn, and the attempts
+        // that follow.
+        type Row<'a> = (bool, bool, &'a [(Code, Execution)], usize);
+        let rows: &[Row<'_>] = &[
+            (true, false, &[(Code::Unavailable, MayHaveRun); 4], 2),
+            (true, false, &[(Code::Internal, Finished); 4], 2),
+            (true, false, &[(Code::NotFound, Finished); 4], 0),
+            (false, true, &[(Code::Unavailable, MayHaveRun); 4], 2),
+            (false, false, &[(Code::Unavailable, MayHaveRun); 4], 0),
+        ];
+        for (at_method, idempotent, failures, expected) in rows {
+            let mut options = Options::default();
+            let call_policy = CallPolicy {
+                retry: Some(policy.clone()),
+                ..CallPolicy::default()
+            };
+            if !at_method {
+                options.policies.idempotent = Some(policy.clone().into());
+            }
+            let at_method = at_method.then_some(&call_policy);
+            let mut retries = Retries::new(&options, at_method, *idempotent);
+            let again = failures.iter().filter(|(code, execution)| {
+                let status = Status::new(*code, "").with_execution(*execution);
+                retries.pause(&status).is_some()
+            });
+            assert_eq!(again.count(), *expected, "{failures:?}");
+        }
+    }
+
+    #[test]
+    fn all_calls_of_a_channel_share_the_budget() {
+        let options = Options::default();
+        let policy = CallPolicy {
+            retry: Some(RetryPolicy::of(5)),
+            ..CallPolicy::default()
+        };
+        let status = Status::new(Code::Unavailable, "").with_execution(Execution::Finished);
+        let again = |_: &usize| {
+            let mut retries = Retries::new(&options, Some(&policy), false);
+            retries.pause(&status).is_some()
+        };
+        assert_eq!((0..1000).filter(again).count(), 49);
     }
 }

@@ -1,7 +1,8 @@
 //! The tables of client channels.
 
 use super::keys::{Key, Section, Set};
-use crate::{Address, Wire};
+use crate::Wire;
+use crate::names::{self, Policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,16 @@ pub(super) struct ChannelSettings {
     pub(super) timeout: Option<Duration>,
     pub(super) connect_timeout: Option<Duration>,
     pub(super) connections: Option<usize>,
+    pub(super) policy: Option<Policy>,
+    pub(super) zone: Option<String>,
+    pub(super) slow_start: Option<Duration>,
+    pub(super) subset: Option<usize>,
+    pub(super) hash_header: Option<String>,
+    pub(super) ejection_failures: Option<usize>,
+    pub(super) wait_for_ready: bool,
+    pub(super) attempts: Option<usize>,
+    pub(super) attempt_timeout: Option<Duration>,
+    pub(super) service_config: Option<PathBuf>,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) token: Option<PathBuf>,
     pub(super) token_over_plain_tcp: bool,
@@ -24,11 +35,23 @@ pub(super) struct ChannelSettings {
 }
 
 fn address(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
-    let parsed: Result<Address, _> = text.parse();
-    parsed.map_err(|error| error.to_string())?;
+    names::check(&text)?;
     channel.address = Some(text);
     Ok(())
 }
+
+fn policy(channel: &mut ChannelSettings, name: &'static str) {
+    channel.policy = name.parse().ok();
+}
+
+/// The names of the policies.
+const POLICIES: &[&str] = &[
+    "least_request",
+    "maglev",
+    "pick_first",
+    "ring_hash",
+    "round_robin",
+];
 
 fn wire(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
     let parsed: Result<Wire, _> = text.parse();
@@ -44,7 +67,7 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
         Key::new(
             "address",
             "none",
-            "The server: `tcp://stock:9090`, `tls://stock:9443`, `unix:/run/stock.sock`, `shm:/run/stock.sock`.",
+            "The server: `tcp://stock:9090`, `tls://stock:9443`, `unix:/run/stock.sock`, `shm:/run/stock.sock`. Or a name of several: `dns:///stock:9090`, `file:///etc/stock.servers`, `tcp://a:9090,tcp://b:9090`.",
             Set::Text(address),
         ),
         Key::new(
@@ -79,6 +102,72 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
             "1",
             "How many connections there are.",
             Set::Count(|channel, connections| channel.connections = Some(connections)),
+        ),
+        Key::new(
+            "policy",
+            "\"least_request\"",
+            "How one of several servers is chosen.",
+            Set::Word(POLICIES, policy),
+        ),
+        Key::new(
+            "zone",
+            "none",
+            "The zone whose servers are preferred.",
+            Set::Text(|channel, zone| {
+                channel.zone = Some(zone);
+                Ok(())
+            }),
+        ),
+        Key::new(
+            "slow-start",
+            "\"0s\"",
+            "The time in which a server that has come gets its calls little by little.",
+            Set::Time(|channel, time| channel.slow_start = Some(time)),
+        ),
+        Key::new(
+            "subset",
+            "all",
+            "How many servers of a long list are used.",
+            Set::Count(|channel, subset| channel.subset = Some(subset)),
+        ),
+        Key::new(
+            "hash-header",
+            "none",
+            "The header whose value decides where calls go, with the policies `ring_hash` and `maglev`.",
+            Set::Text(|channel, header| {
+                channel.hash_header = Some(header);
+                Ok(())
+            }),
+        ),
+        Key::new(
+            "ejection-failures",
+            "5",
+            "Failures in a row after which a server gets no calls for a while; 0 for never.",
+            Set::Count(|channel, failures| channel.ejection_failures = Some(failures)),
+        ),
+        Key::new(
+            "wait-for-ready",
+            "false",
+            "Calls wait for a server as long as they have time.",
+            Set::Flag(|channel, waits| channel.wait_for_ready = waits),
+        ),
+        Key::new(
+            "attempts",
+            "2",
+            "Attempts of a call of an idempotent method, the first one included.",
+            Set::Count(|channel, attempts| channel.attempts = Some(attempts)),
+        ),
+        Key::new(
+            "attempt-timeout",
+            "that of the call",
+            "The time of one attempt.",
+            Set::Time(|channel, timeout| channel.attempt_timeout = Some(timeout)),
+        ),
+        Key::new(
+            "service-config",
+            "none",
+            "A file with gRPC's service config, in JSON. The other keys count where it says nothing.",
+            Set::File(|channel, file| channel.service_config = Some(file)),
         ),
         Key::new(
             "headers",

@@ -18,11 +18,12 @@ pub use watch::Watch;
 
 use crate::admin::Admin;
 use crate::identity::{Authentication, Bearer, Permissions};
+use crate::names::{Outliers, Subset};
 use crate::protocol::http::Cors;
 use crate::throttle::{Refusals, Throttle};
 use crate::{
-    Address, ChannelBuilder, ClientTls, Compression, Health, Model, Reflection, Server,
-    ServerInterceptor, ServerTls, blocking,
+    AccessLog, Address, ChannelBuilder, ClientTls, Compression, Health, Model, Reflection,
+    RetryPolicy, Server, ServerInterceptor, ServerTls, blocking,
 };
 use channels::ChannelSettings;
 use document::{Problem, Span};
@@ -31,7 +32,7 @@ use live::Live;
 use parts::{Maker, Parts};
 use quotas::QuotaSettings;
 use sessions::SessionSettings;
-use settings::Settings;
+use settings::{Logged, Settings};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -139,8 +140,9 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 7] = [
+        const TABLES: [&str; 8] = [
             "server",
+            "access-log",
             "admin",
             "authentication",
             "permissions",
@@ -235,6 +237,28 @@ fn tls(channel: &ChannelSettings) -> std::io::Result<Option<ClientTls>> {
         (Some(chain), Some(key)) => tls.identity(chain.as_path(), key.as_path()).map(Some),
         _ => Ok(Some(tls)),
     }
+}
+
+/// When a server of a channel is ejected.
+fn outliers(failures: usize) -> Option<Outliers> {
+    let mut outliers = Outliers::default();
+    outliers.consecutive_failures = u32::try_from(failures).unwrap_or(u32::MAX);
+    (failures > 0).then_some(outliers)
+}
+
+/// The retries of a channel, where its settings say something of them.
+fn retries(channel: &ChannelSettings) -> Option<RetryPolicy> {
+    let attempts = channel
+        .attempts
+        .map(|attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
+    if attempts.is_none() && channel.attempt_timeout.is_none() {
+        return None;
+    }
+    let policy = RetryPolicy::of(attempts.unwrap_or(2));
+    Some(match channel.attempt_timeout {
+        Some(timeout) => policy.attempt_timeout(timeout),
+        None => policy,
+    })
 }
 
 impl Config {
@@ -419,6 +443,23 @@ fn prepare<T: ServerInterceptor>(
     }
 }
 
+/// Opens the access log. The error is about its table.
+fn access_log(logged: &Logged) -> Result<AccessLog, String> {
+    let file = logged.file.as_ref().ok_or("the `file` is missing")?;
+    let opened = AccessLog::file(file);
+    let mut log = opened.map_err(|error| format!("{}: {error}", file.display()))?;
+    if logged.format == Some("json") {
+        log = log.json();
+    }
+    if let Some(percent) = logged.percent {
+        log = log.sample(percent as f64 / 100.0);
+    }
+    if let Some(slow) = logged.slow {
+        log = log.slow(slow);
+    }
+    Ok(log)
+}
+
 fn replace<T: ServerInterceptor>(running: &Option<Live<T>>, new: Option<T>) {
     if let (Some(running), Some(new)) = (running, new) {
         running.replace(new);
@@ -485,6 +526,13 @@ impl Server {
         let (server, running) = state.running_parts(&config.0.origin, server)?;
         state.running = running;
         drop(state);
+        let server = match &settings.access_log {
+            Some(logged) => {
+                let log = access_log(logged).map_err(|why| error("access-log", why))?;
+                server.access_log(&log)
+            }
+            None => server,
+        };
         config.listen(&read, server, "server.listen", &settings.listen)
     }
 
@@ -626,6 +674,34 @@ macro_rules! channel {
         }
         if let Some(connections) = settings.connections {
             builder = builder.connections(connections);
+        }
+        if let Some(policy) = &settings.policy {
+            builder = builder.policy(policy.clone());
+        }
+        if let Some(zone) = &settings.zone {
+            builder = builder.zone(zone);
+        }
+        if let Some(time) = settings.slow_start {
+            builder = builder.slow_start(time);
+        }
+        if let Some(size) = settings.subset {
+            builder = builder.subset(Subset::random(size));
+        }
+        if let Some(header) = &settings.hash_header {
+            builder = builder.hash_by_header(header);
+        }
+        if let Some(failures) = settings.ejection_failures {
+            builder = builder.outliers(outliers(failures));
+        }
+        if let Some(policy) = retries(settings) {
+            builder = builder.retry(policy);
+        }
+        builder = builder.wait_for_ready(settings.wait_for_ready);
+        if let Some(file) = &settings.service_config {
+            let json = fs::read_to_string(file);
+            let json = json.map_err(|error| wrong(format!("{}: {error}", file.display())))?;
+            let applied = builder.service_config(&json);
+            builder = applied.map_err(|status| wrong(status.message().to_owned()))?;
         }
         for (name, value) in &settings.headers {
             builder = builder.header(name, value.clone());

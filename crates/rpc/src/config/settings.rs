@@ -21,6 +21,7 @@ pub(super) struct Settings {
     pub(super) proxies: Vec<String>,
     pub(super) interceptors: Vec<String>,
     pub(super) plaintext: bool,
+    pub(super) access_log: Option<Logged>,
     pub(super) origins: Option<Vec<String>>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
@@ -29,6 +30,15 @@ pub(super) struct Settings {
     pub(super) limits: ServerLimits,
     pub(super) authentication: Option<Authenticated>,
     pub(super) permissions: Option<Permitted>,
+}
+
+/// The access log, as a file has it.
+#[derive(Clone, Default)]
+pub(super) struct Logged {
+    pub(super) file: Option<PathBuf>,
+    pub(super) format: Option<&'static str>,
+    pub(super) percent: Option<usize>,
+    pub(super) slow: Option<Duration>,
 }
 
 #[derive(Clone, Default)]
@@ -69,6 +79,10 @@ pub(super) struct Permitted {
 impl Settings {
     fn authentication(&mut self) -> &mut Authenticated {
         self.authentication.get_or_insert_default()
+    }
+
+    fn access_log(&mut self) -> &mut Logged {
+        self.access_log.get_or_insert_default()
     }
 
     fn jwt(&mut self) -> &mut Jwt {
@@ -233,6 +247,38 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         ],
     },
     super::limits::SECTION,
+    Section {
+        path: "access-log",
+        doc: "A line for each call, in a file.",
+        keys: &[
+            Key::new(
+                "file",
+                "none",
+                "The file. It is made anew when it is renamed.",
+                Set::File(|settings, file| settings.access_log().file = Some(file)),
+            ),
+            Key::new(
+                "format",
+                "\"text\"",
+                "`text`: `name=value` pairs; `json`: an object.",
+                Set::Word(&["json", "text"], |settings, word| {
+                    settings.access_log().format = Some(word);
+                }),
+            ),
+            Key::new(
+                "percent",
+                "100",
+                "The part of calls that are written; those that fail or are slow are always.",
+                Set::Count(|settings, percent| settings.access_log().percent = Some(percent)),
+            ),
+            Key::new(
+                "slow",
+                "none",
+                "The time from which on a call is slow.",
+                Set::Time(|settings, slow| settings.access_log().slow = Some(slow)),
+            ),
+        ],
+    },
     Section {
         path: "admin",
         doc: "The [administration](admin.md) of the server, for a program with `Server::admin_from_config`.",

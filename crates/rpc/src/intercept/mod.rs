@@ -15,7 +15,7 @@ pub use client::{ClientCall, ClientInterceptor};
 pub use head::CallHead;
 pub use outcome::{CallEnd, Outcome};
 pub(crate) use places::{ByMethod, Places};
-pub(crate) use scope::Level;
+pub(crate) use scope::{Level, Scope};
 
 use crate::call::{Call, Reply};
 use crate::{Context, ServiceDescriptor, Status};

@@ -2,7 +2,7 @@
 
 /// The calls around which an interceptor runs, widest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     All,
     Service(String),
     Method { service: String, method: String },
@@ -28,7 +28,15 @@ impl Scope {
         }
     }
 
-    pub(super) fn level(&self) -> Level {
+    /// The same, and everything for an empty place.
+    pub(crate) fn of_any(place: &str) -> Self {
+        match place {
+            "" => Scope::All,
+            place => Scope::of(place),
+        }
+    }
+
+    pub(crate) fn level(&self) -> Level {
         match self {
             Scope::All => Level::All,
             Scope::Service(_) => Level::Service,
@@ -37,7 +45,7 @@ impl Scope {
     }
 
     /// True for a method that its service has by any of these names. A name without a package stands for one with any.
-    pub(super) fn takes(&self, services: &[&str], method: &str) -> bool {
+    pub(crate) fn takes(&self, services: &[&str], method: &str) -> bool {
         let is = |name: &str| {
             let mut services = services.iter();
             services.any(|service| *service == name || service.rsplit('.').next() == Some(name))

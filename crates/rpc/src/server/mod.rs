@@ -57,7 +57,7 @@ use crate::trace::Tracing;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
 };
-use crate::{Address, Bytes, Health, Reflection, Service, Status};
+use crate::{AccessLog, Address, Bytes, Health, Reflection, Service, Status};
 use dovetail_protocol::connect;
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::{Cors, Response};
@@ -413,6 +413,13 @@ impl Server {
     /// records those that they refuse.
     pub fn tracing(mut self, tracing: &Tracing) -> Self {
         self.interceptors.add_first(Arc::new(tracing.clone()));
+        self
+    }
+
+    /// Writes a line for each call: an [interceptor](Self::intercept) around all of them, in front of those that were added before, so
+    /// that it has those that they refuse.
+    pub fn access_log(mut self, log: &AccessLog) -> Self {
+        self.interceptors.add_first(Arc::new(log.clone()));
         self
     }
 

@@ -46,6 +46,7 @@ use crate::{Code, Execution, Status};
 use dovetail_wire::{
     Bytes, Decode, Encode, EncodeError, Encoding, Field, FieldValue, Limits, Writer,
 };
+use std::any::Any;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -59,6 +60,8 @@ pub(crate) struct StreamCall {
     method: &'static str,
     /// Whether this handle's items are compressed, where somebody has chosen.
     compress: Option<bool>,
+    /// Counts the call in flight to one of several servers.
+    _held: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 #[derive(Clone)]
@@ -83,6 +86,15 @@ impl StreamCall {
             wire,
             method,
             compress: None,
+            _held: None,
+        }
+    }
+
+    /// Keeps a value as long as the call has handles.
+    pub(crate) fn holding(self, held: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        StreamCall {
+            _held: held,
+            ..self
         }
     }
 

@@ -1,24 +1,26 @@
 //! Client and server in processes of their own, which share memory: one of them is killed, breaks the rules, is another
-//! user's, or idle; and one that keeps its sessions. A program: it is its own peer.
+//! user's, or idle; one that keeps its sessions; and servers of one name. A program: it is its own peer.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[cfg(not(all(feature = "async", feature = "shm", target_os = "linux")))]
+#[cfg(not(all(feature = "grpc", feature = "shm", target_os = "linux")))]
 fn main() {}
 
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod elsewhere;
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
+mod fleet;
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod hostile;
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod idle;
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod kills;
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod peer;
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 mod sessions;
 
-#[cfg(all(feature = "async", feature = "shm", target_os = "linux"))]
+#[cfg(all(feature = "grpc", feature = "shm", target_os = "linux"))]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [role, model, address] = &arguments[..]
@@ -26,12 +28,13 @@ fn main() {
     {
         return role.play(model.parse().unwrap(), address);
     }
-    let tests: [(&str, fn()); 5] = [
+    let tests: [(&str, fn()); 6] = [
         ("kills", kills::test),
         ("hostile", hostile::test),
         ("idle", idle::test),
         ("elsewhere", elsewhere::test),
         ("sessions", sessions::test),
+        ("fleet", fleet::test),
     ];
     let mut names = arguments.iter().filter(|each| !each.starts_with('-'));
     let wanted = names.next();

@@ -1,6 +1,6 @@
 //! What the other process does, and what the tests ask of this one.
 
-use crate::{elsewhere, hostile, sessions};
+use crate::{elsewhere, fleet, hostile, sessions};
 use dovetail::{
     Backoff, Bytes, Call, Channel, Context, HandlerFuture, Model, Running, Server, Service,
     ServiceDescriptor, Status, blocking, descriptor,
@@ -55,9 +55,13 @@ pub(crate) enum Role {
     CallFromElsewhere,
     /// Serves sessions.
     Sessions,
+    /// Is one of the servers of a name.
+    Fleet,
+    /// Is one that takes its time.
+    SlowFleet,
 }
 
-const ROLES: [(&str, Role); 7] = [
+const ROLES: [(&str, Role); 9] = [
     ("serve", Role::Serve),
     ("call", Role::Call),
     ("scribble-server", Role::ScribbleServer),
@@ -65,6 +69,8 @@ const ROLES: [(&str, Role); 7] = [
     ("call-times", Role::CallTimes),
     ("call-from-elsewhere", Role::CallFromElsewhere),
     ("sessions", Role::Sessions),
+    ("fleet", Role::Fleet),
+    ("slow-fleet", Role::SlowFleet),
 ];
 
 impl Role {
@@ -87,6 +93,8 @@ impl Role {
             Role::CallTimes => elsewhere::call(address, false),
             Role::CallFromElsewhere => elsewhere::call(address, true),
             Role::Sessions => wait_beside(&sessions::serve(model, address)),
+            Role::Fleet => fleet::serve(address, false),
+            Role::SlowFleet => fleet::serve(address, true),
         }
     }
 

@@ -222,7 +222,7 @@ fn numbering(running: &dovetail::Running) -> Channel {
     builder.wire("binary+header".parse().unwrap()).build()
 }
 
-fn echo(channel: &Channel, number: i32) -> Result<String, Status> {
+pub(crate) fn echo(channel: &Channel, number: i32) -> Result<String, Status> {
     channel.call(&PROBE.methods[ECHO], (&*number.to_string(),))
 }
 

@@ -120,7 +120,7 @@ fn a_server_and_a_channel_are_as_the_file_says() {
         .unwrap()
         .to_string();
     assert!(
-        error.contains("there is no [channels.stok]; channels are: stock"),
+        error.contains("there is no [channels.stok]; channels are: fleet, stock"),
         "{error}"
     );
     drop(channel);
@@ -425,6 +425,51 @@ fn a_reload_changes_everything_or_nothing() {
         );
     }
     assert!(running.shutdown(LONG));
+}
+
+#[test]
+fn a_channel_calls_several_servers_and_a_server_logs() {
+    let start = |name: &str| {
+        let log = "[server]\nlisten = ['tcp://127.0.0.1:0']\n[access-log]\nfile = 'access.log'\n";
+        let folder = Folder::new(name, log);
+        let server = Server::from_config(&folder.config()).unwrap();
+        let running = server.service(Orders).start().unwrap();
+        (folder, running)
+    };
+    let servers = [start("one"), start("two")];
+    let addresses: Vec<_> = servers
+        .iter()
+        .map(|(_, running)| running.addresses()[0].to_string())
+        .collect();
+    let channels = format!(
+        "[channels.all]\naddress = '{}'\npolicy = 'round_robin'\nservice-config = 'calls.json'\n",
+        addresses.join(",")
+    );
+    let folder = Folder::new("channels", &channels);
+    folder.write(
+        "calls.json",
+        r#"{"methodConfig":[{"name":[{}],"timeout":"9s"}]}"#,
+    );
+    let channel = blocking::Channel::named(&folder.config(), "all")
+        .unwrap()
+        .build();
+    let logged = |(folder, _): &(Folder, Running)| {
+        fs::read_to_string(folder.0.join("access.log")).is_ok_and(|text| text.contains(" code=OK "))
+    };
+    until("both servers have answered", || {
+        let open: Result<bool, Status> = channel.call(method("open"), ());
+        assert_eq!(open, Ok(true));
+        servers.iter().all(logged)
+    });
+    folder.write("calls.json", "{");
+    let unread = folder.config();
+    let error = blocking::Channel::named(&unread, "all")
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("the service config: EOF"),
+        "{error}"
+    );
 }
 
 /// 64 streams and calls without a pause go on while the file is read again and again.

@@ -3,6 +3,7 @@
 
 mod fixture;
 
+mod access_log;
 #[cfg(target_os = "linux")]
 mod addresses;
 #[cfg(all(
@@ -29,6 +30,8 @@ mod config;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod contracts;
 mod cuts;
+#[cfg(feature = "dns")]
+mod dns;
 mod drain;
 #[cfg(all(
     feature = "decimal",
@@ -68,6 +71,8 @@ mod limits;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod local_upgrade;
 mod msgpack_rpc;
+#[cfg(feature = "grpc")]
+mod names;
 #[cfg(feature = "grpc")]
 mod nested;
 #[cfg(feature = "async")]

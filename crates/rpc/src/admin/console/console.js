@@ -259,6 +259,25 @@ const pages = {
       ], refusals, "None."),
     ];
   },
+  async servers() {
+    const servers = await call("servers");
+    const bad = (row) => row.ejected || row.state === "failed" || row.state === "unknown";
+    return [
+      element("h2", {}, "Servers of the names that channels of this program call"),
+      table([
+        ["name", (row) => row.name],
+        ["server", (row) => row.address || ""],
+        ["state", (row) => element("span", bad(row) ? { class: "bad" } : {}, row.ejected ? "ejected" : row.state)],
+        ["calls", (row) => count(number(row.calls)), "number"],
+        ["running", (row) => count(number(row.inFlight)), "number"],
+        ["latency", (row) => (row.latencyUs === undefined || row.latencyUs === null ? "" : time(number(row.latencyUs))), "number"],
+        ["weight", (row) => row.weight || "0", "number"],
+        ["priority", (row) => row.priority || "0", "number"],
+        ["zone", (row) => row.zone || ""],
+        ["", (row) => row.failure || "", "long"],
+      ], servers, "No channel calls a name with several servers."),
+    ];
+  },
   async configuration() {
     const text = await call("configuration");
     const said = element("p", { role: "status" });

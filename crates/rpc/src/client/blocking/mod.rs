@@ -13,6 +13,7 @@ pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 pub(crate) use connection::{Connection, Driver};
 
 use super::dial::{Dial, Failed};
+use super::failures::attempt_too_late;
 use super::moving::PATIENCE;
 use super::nested::Nested;
 use super::options::{Options, handle, settings};
@@ -20,9 +21,11 @@ use super::outgoing::{ObjectCall, Outgoing};
 use super::places::{Place, Places};
 use super::retries::Retries;
 use super::security::{Security, place, protocol};
+use super::servers::{Attempt, Choice, Look, Member, Named, Server, Servers, Visit};
 use super::{Answered, by_name, decode, decode_into, read_objects, typed};
-use crate::block_on::block_on;
+use crate::block_on::{block_on, block_on_until};
 use crate::link::Link;
+use crate::names::{BackendStatus, Resolver, resolver};
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::reply::ReplySlot;
 use crate::server::Local;
@@ -44,14 +47,20 @@ pub struct Channel {
 /// The settings of a channel that is being made.
 #[must_use = "a builder does nothing before `build`"]
 pub struct ChannelBuilder {
-    connector: Arc<dyn Connector>,
+    target: Target,
     options: Options,
+}
+
+/// What a channel is made for.
+enum Target {
+    Connector(Arc<dyn Connector>),
+    Name(Arc<dyn Resolver>),
 }
 
 /// What is called.
 enum Shared {
-    /// A server, on connections that are made when they are needed.
-    Server(Server),
+    /// Servers, on connections that are made when they are needed.
+    Server(Servers<Connections>),
     /// The other end of a connection that is there.
     Caller(Connection),
     /// An object of the other end's, as one of this service.
@@ -71,12 +80,27 @@ impl Shared {
     }
 }
 
-struct Server {
+/// The connections to one server.
+struct Connections {
     connector: Arc<dyn Connector>,
-    places: Places<Connection, Mutex<Dial>>,
+    places: Arc<Places<Connection, Mutex<Dial>>>,
 }
 
-impl Server {
+impl Connections {
+    fn new(connector: Arc<dyn Connector>, options: &Options) -> Self {
+        let connector = match options.security.tls() {
+            Some(tls) => {
+                let over_tls = TlsConnector::new(connector, tls);
+                Arc::new(over_tls.offering(protocol(options.wire)))
+            }
+            None => connector,
+        };
+        Connections {
+            connector,
+            places: Arc::new(Places::new(options.connections)),
+        }
+    }
+
     /// The connection whose turn it is.
     fn connection(&self, options: &Arc<Options>, now: Instant) -> Result<Connection, Status> {
         let place = self.places.turn();
@@ -85,7 +109,7 @@ impl Server {
         }
         let wait = self.places.wait(options);
         loop {
-            match self.dial(place, options) {
+            match dial(&self.connector, place, options) {
                 Ok(connection) => {
                     self.places.reached();
                     return Ok(connection);
@@ -95,22 +119,132 @@ impl Server {
             }
         }
     }
+}
 
-    fn dial(
+fn dial(
+    connector: &Arc<dyn Connector>,
+    place: &Arc<Place<Connection, Mutex<Dial>>>,
+    options: &Arc<Options>,
+) -> Result<Connection, Failed> {
+    let mut dial = place.dial.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(connection) = usable(place, options, Instant::now()) {
+        return Ok(connection);
+    }
+    place.begin(&dial)?;
+    let target = connector.target();
+    let patience = options.connect_timeout.min(options.timeout);
+    let made = connector.connect(Instant::now() + patience);
+    let made = made.map(|stream| Connection::new(stream, target.clone(), options));
+    place.made(made, &mut dial, options, &target)
+}
+
+impl Server for Connections {
+    type Connection = Connection;
+
+    fn new(address: Address, options: &Options) -> Self {
+        Connections::new(Arc::new(under_tls(address)), options)
+    }
+
+    fn target(&self) -> String {
+        self.connector.target()
+    }
+
+    fn ready(&self, options: &Arc<Options>) -> Option<Connection> {
+        let (now, mut missing) = (Instant::now(), None);
+        for place in self.places.in_turn() {
+            match (usable(place, options, now), missing) {
+                (Some(connection), None) => return Some(connection),
+                (Some(connection), Some(missing)) => {
+                    self.refill(missing, options, now);
+                    return Some(connection);
+                }
+                (None, _) => missing = missing.or(Some(place)),
+            }
+        }
+        None
+    }
+
+    fn reach(attempt: Attempt<Self>) {
+        // Without a thread it is dropped, and has failed.
+        in_background(move || {
+            let reached = attempt.member().fill();
+            attempt.ended(reached);
+        });
+    }
+}
+
+impl Member<Connections> {
+    /// Fills the places that have no connection.
+    fn fill(&self) -> Result<(), Failed> {
+        let mut places = self.server.places.in_turn();
+        places.try_for_each(|place| dial(&self.server.connector, place, &self.options).map(drop))
+    }
+}
+
+impl Connections {
+    /// Connects again, in the background, where one of several connections was lost.
+    fn refill(
         &self,
         place: &Arc<Place<Connection, Mutex<Dial>>>,
         options: &Arc<Options>,
-    ) -> Result<Connection, Failed> {
-        let mut dial = place.dial.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = usable(place, options, Instant::now()) {
-            return Ok(connection);
+        now: Instant,
+    ) {
+        let is_due = place.dial.try_lock();
+        if is_due.is_ok_and(|dial| dial.check(now).is_ok()) {
+            let (connector, place) = (self.connector.clone(), place.clone());
+            let options = options.clone();
+            // Whoever calls next sees how that went.
+            in_background(move || drop(dial(&connector, &place, &options)));
         }
-        place.begin(&dial)?;
-        let target = self.connector.target();
-        let patience = options.connect_timeout.min(options.timeout);
-        let made = self.connector.connect(Instant::now() + patience);
-        let made = made.map(|stream| Connection::new(stream, target.clone(), options));
-        place.made(made, &mut dial, options, &target)
+    }
+}
+
+/// Does something on a thread of its own. Without a thread it is not done.
+fn in_background(work: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().name("dovetail dial".to_owned());
+    let _ = thread.spawn(work);
+}
+
+impl Servers<Connections> {
+    /// A connection for a call.
+    fn visit(
+        &self,
+        options: &Arc<Options>,
+        choice: &Choice<'_>,
+        now: Instant,
+    ) -> Result<Visit<Connections>, Status> {
+        match self {
+            Servers::One(server) => server.connection(options, now).map(Visit::only),
+            Servers::Many(named) => visit(named, options, choice),
+        }
+    }
+}
+
+fn visit(
+    named: &Arc<Named<Connections>>,
+    options: &Options,
+    choice: &Choice<'_>,
+) -> Result<Visit<Connections>, Status> {
+    let mut patience = None;
+    loop {
+        let (version, now) = (named.version(), Instant::now());
+        let why = match named.look(now, choice) {
+            Look::Found(visit) => return Ok(visit),
+            Look::Wait => None,
+            Look::Nothing(why) => Some(why),
+        };
+        let patience = patience.get_or_insert_with(|| named.patience(options, choice));
+        let next = named.next_look(patience, why, now)?;
+        // Too late is as good as a change: it looks again.
+        let _ = block_on_until(named.changed(version), next);
+    }
+}
+
+/// The address over which TLS goes.
+fn under_tls(address: Address) -> Address {
+    match address {
+        Address::Tls(place) => Address::Tcp(place),
+        address => address,
     }
 }
 
@@ -128,9 +262,8 @@ fn usable(
                 place.replace(&old, new);
             }
         };
-        let thread = thread::Builder::new().name("dovetail move".to_owned());
         // Without a thread it stays where it is.
-        let _ = thread.spawn(moving);
+        in_background(moving);
     }
     there.is_alive(now).then_some(there)
 }
@@ -170,18 +303,17 @@ impl Channel {
         }
     }
 
-    /// A channel to an address: `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`.
-    pub fn builder(address: &str) -> Result<ChannelBuilder, Status> {
-        let address: Address = address
+    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the servers of a
+    /// [name](crate::names): `dns:///orders:9090`.
+    pub fn builder(target: &str) -> Result<ChannelBuilder, Status> {
+        if let Some(resolver) = resolver(target)? {
+            return Ok(Self::resolved_by_any(resolver));
+        }
+        let address: Address = target
             .parse()
             .map_err(|error| Status::new(Code::InvalidArgument, format!("{error}")))?;
         let security = Security::of(&address);
-        let connector = match address {
-            // What TLS goes over.
-            Address::Tls(place) => Address::Tcp(place),
-            address => address,
-        };
-        let mut builder = Self::through(Arc::new(connector));
+        let mut builder = Self::through(Arc::new(under_tls(address)));
         builder.options.security = security;
         Ok(builder)
     }
@@ -191,7 +323,27 @@ impl Channel {
         let mut options = Options::default();
         options.client.http.host = place(&connector.target()).to_owned();
         options.private = connector.is_private();
-        ChannelBuilder { connector, options }
+        let target = Target::Connector(connector);
+        ChannelBuilder { target, options }
+    }
+
+    /// A channel to the servers that a resolver finds.
+    pub fn resolved_by(resolver: impl Resolver) -> ChannelBuilder {
+        Self::resolved_by_any(Arc::new(resolver))
+    }
+
+    fn resolved_by_any(resolver: Arc<dyn Resolver>) -> ChannelBuilder {
+        let target = Target::Name(resolver);
+        let options = Options::default();
+        ChannelBuilder { target, options }
+    }
+
+    /// What the channel knows of the servers of its name; empty for a channel to an address, and before the first call.
+    pub fn backends(&self) -> Vec<BackendStatus> {
+        match &*self.shared {
+            Shared::Server(servers) => servers.backends(),
+            _ => Vec::new(),
+        }
     }
 
     /// Calls a method and waits for its answer.
@@ -253,14 +405,15 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let limit = nested.limit(self.options.timeout);
-        let queued = self.retry(false, limit, |connection, deadline, _| {
+        let call = nested.call(self.outgoing(method, &params));
+        let queued = self.retry(&call, false, limit, |connection, deadline, _| {
             let remote = Remote::promised(connection.link.clone());
             let call = Outgoing {
                 read: Some(read_objects::<T, E>),
                 promise: Some(remote.slot()),
-                ..self.outgoing(method, &params)
+                ..call
             };
-            connection.queue(nested.call(call), deadline)?;
+            connection.queue(call, deadline)?;
             Ok(ObjectRef::there(Arc::new(remote)).into())
         });
         nested.done(&queued);
@@ -289,9 +442,13 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let mut retries = Retries::new(&self.options, method.idempotent);
+        let params_of = (&params, method.params);
+        let outgoing = self.outgoing(method, &params_of);
+        let policy = self.options.policies.of(&outgoing);
+        let policy = policy.map(|policy| &**policy);
+        let mut retries = Retries::new(&self.options, policy, method.idempotent);
         loop {
-            let call = self.open(method, &params, deadline, &nested);
+            let call = self.open(method, &params, deadline, &nested, &mut retries);
             let call = call.inspect_err(|status| nested.done::<()>(&Err(status.clone())))?;
             let body = call.answer(deadline);
             if !self.tries_again(&mut retries, &body, deadline) {
@@ -312,7 +469,8 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let opened = self.open(method, &params, deadline, &nested);
+        let mut once = Retries::new(&self.options, None, false);
+        let opened = self.open(method, &params, deadline, &nested, &mut once);
         nested.done(&opened);
         let call = opened?;
         Ok((Sender::new(call.clone()), Answer::last(call)))
@@ -330,7 +488,8 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let opened = self.open(method, &params, deadline, &nested);
+        let mut once = Retries::new(&self.options, None, false);
+        let opened = self.open(method, &params, deadline, &nested, &mut once);
         nested.done(&opened);
         let call = opened?;
         Ok((Sender::new(call.clone()), Answer::streamed(call)))
@@ -343,14 +502,18 @@ impl Channel {
         params: &impl WriteParams,
         deadline: Instant,
         nested: &Nested<'_>,
+        retries: &mut Retries<'_>,
     ) -> Result<streams::Call, Status> {
         let params = (params, method.params);
-        let connection = self.connection(Instant::now())?;
+        let choice = retries.choice(&self.outgoing(method, &params));
+        let visit = self.visit(&choice, Instant::now())?;
+        retries.goes_to(visit.server());
+        let (connection, held) = visit.held();
         let timeout = nested.limit(self.options.timeout);
         let stream_timeout = nested.limit_streams(self.options.stream_timeout);
         let until = stream_timeout.map(|limit| Instant::now() + limit);
         let call = nested.call(self.outgoing(method, &params));
-        let streams = connection.open(call, deadline, until)?;
+        let streams = connection.open(call, deadline, until)?.holding(held);
         Ok(streams::Call::new(streams, connection, timeout, until))
     }
 
@@ -444,9 +607,9 @@ impl Channel {
             return block_on(local::call(service, call, self.options.decoding));
         }
         let mut nested = Nested::here(&self.options, self.options.callee(call.name, call.method))?;
-        let limit = nested.limit(self.options.timeout);
+        let limit = nested.limit(call.timeout.unwrap_or(self.options.timeout));
         let call = nested.call(call);
-        let answer = self.retry(idempotent, limit, |connection, deadline, retries| {
+        let answer = self.retry(&call, idempotent, limit, |connection, deadline, retries| {
             let headers = retries.headers(&call);
             let call = Outgoing {
                 headers: &headers,
@@ -458,19 +621,31 @@ impl Channel {
         answer
     }
 
-    /// Tries a call, and again on a fresh connection where that cannot do harm: when the old one was lost
-    /// before the call was sent, or, once, when the contract says that twice is as good as once.
-    fn retry<R>(
+    /// Tries a call, and again on a fresh connection where that cannot do harm, or a policy says so.
+    fn retry<R, P>(
         &self,
+        call: &Outgoing<'_, P>,
         idempotent: bool,
         limit: Duration,
-        attempt: impl Fn(Connection, Instant, &Retries<'_>) -> Result<R, Status>,
+        attempt: impl Fn(&Connection, Instant, &Retries<'_>) -> Result<R, Status>,
     ) -> Result<R, Status> {
         let mut now = Instant::now();
         let deadline = now + limit;
-        let mut retries = Retries::new(&self.options, idempotent);
+        let policy = self.options.policies.of(call).map(|policy| &**policy);
+        let mut retries = Retries::new(&self.options, policy, idempotent);
         loop {
-            let result = attempt(self.connection(now)?, deadline, &retries);
+            let visit = self.visit(&retries.choice(call), now)?;
+            retries.goes_to(visit.server());
+            let limit = retries.attempt_timeout().map(|limit| now + limit);
+            let until = limit.map_or(deadline, |limit| limit.min(deadline));
+            let mut result = attempt(&visit.connection, until, &retries);
+            if let (Some(limit), Err(status)) = (retries.attempt_timeout(), &result)
+                && status.code() == Code::DeadlineExceeded
+                && until < deadline
+            {
+                result = Err(attempt_too_late(call.name, limit));
+            }
+            visit.ended(&result);
             if !self.tries_again(&mut retries, &result, deadline) {
                 return result;
             }
@@ -485,6 +660,9 @@ impl Channel {
         answer: &Result<T, Status>,
         deadline: Instant,
     ) -> bool {
+        if answer.is_ok() {
+            self.options.policies.budget.succeeded();
+        }
         let failed = answer.as_ref().err().filter(|_| self.redials());
         let left = deadline.saturating_duration_since(Instant::now());
         let pause = failed.and_then(|status| retries.pause(status));
@@ -497,10 +675,13 @@ impl Channel {
         true
     }
 
-    fn connection(&self, now: Instant) -> Result<Connection, Status> {
+    /// A connection for a call.
+    fn visit(&self, choice: &Choice<'_>, now: Instant) -> Result<Visit<Connections>, Status> {
         match &*self.shared {
-            Shared::Server(server) => server.connection(&self.options, now),
-            Shared::Caller(connection) | Shared::Object(connection, ..) => Ok(connection.clone()),
+            Shared::Server(servers) => servers.visit(&self.options, choice, now),
+            Shared::Caller(connection) | Shared::Object(connection, ..) => {
+                Ok(Visit::only(connection.clone()))
+            }
             Shared::Local(_) => Err(local::no_streams()),
             Shared::Nothing(why) => Err(why.clone()),
         }
@@ -515,7 +696,7 @@ impl Channel {
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = match &*self.shared {
-            Shared::Server(server) => server.connector.target(),
+            Shared::Server(servers) => servers.to_string(),
             Shared::Caller(connection) => connection.link.target.clone(),
             Shared::Object(connection, _, service) => {
                 format!("{} at {}", service.name, connection.link.target)
@@ -547,17 +728,15 @@ impl ChannelBuilder {
     pub fn build(mut self) -> Channel {
         let wire = self.options.wire;
         let settled = self.options.security.settle();
-        if let Some(tls) = self.options.security.tls() {
-            let over_tls = TlsConnector::new(self.connector, tls).offering(protocol(wire));
-            self.connector = Arc::new(over_tls);
-        }
         let shared = match (settled, wire) {
             (Err(why), _) => Shared::Nothing(why),
             (_, wire) if wire.is_http2() => Shared::Nothing(super::no_http2(wire)),
             (_, Wire::WebSocket) => Shared::Nothing(super::no_websocket()),
-            _ => Shared::Server(Server {
-                connector: self.connector,
-                places: Places::new(self.options.connections),
+            _ => Shared::Server(match self.target {
+                Target::Connector(connector) => {
+                    Servers::One(Connections::new(connector, &self.options))
+                }
+                Target::Name(resolver) => Servers::Many(Named::new(resolver, &self.options)),
             }),
         };
         Channel {

@@ -47,6 +47,27 @@ pub(super) struct Connection {
     /// Calls that wait for their answers.
     open: Arc<AtomicUsize>,
     target: Arc<str>,
+    origin: Arc<Origin>,
+}
+
+/// The scheme and the authority of requests.
+pub(super) struct Origin {
+    scheme: &'static str,
+    authority: String,
+}
+
+impl Origin {
+    fn of(options: &Options) -> Self {
+        let scheme = match options.security.tls() {
+            Some(_) => "https",
+            None => "http",
+        };
+        let authority = match options.client.http.host.as_str() {
+            path if path.starts_with("unix:") => "localhost".to_owned(),
+            host => host.to_owned(),
+        };
+        Origin { scheme, authority }
+    }
 }
 
 /// A call that waits, counted as long as this exists.
@@ -89,6 +110,7 @@ impl Connect for Connection {
             lost,
             open,
             target: target.into(),
+            origin: Arc::new(Origin::of(options)),
         })
     }
 }
@@ -110,7 +132,7 @@ impl Connection {
         options: &Options,
     ) -> Result<Option<Answered>, Status> {
         let style = Style::of_caller(options, false);
-        let (request, message) = request::single(&call, style, options)?;
+        let (request, message) = request::single(&call, style, options, &self.origin)?;
         let _open = self.count_in(options.calls)?;
         let due = due(call.timeout);
         let (response, mut stream) = self.begin(request).await?;

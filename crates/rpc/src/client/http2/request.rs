@@ -3,7 +3,7 @@
 use super::super::code_of;
 use super::super::options::Options;
 use super::super::outgoing::Outgoing;
-use super::{due, no_objects};
+use super::{Origin, due, no_objects};
 use crate::grpc::metadata_into;
 use crate::web::{Form, Protocol, Style, frame_before_items, is_packed};
 use crate::{Code, Method, Status};
@@ -18,13 +18,14 @@ pub(super) fn single(
     call: &Outgoing<'_, impl Encode>,
     style: Style,
     options: &Options,
+    origin: &Origin,
 ) -> Result<(Request<()>, Bytes), Status> {
     let message = message(call, style, options)?;
     let (style, body) = match style.protocol {
         Protocol::Connect => bare(message, style),
         _ => (style, message),
     };
-    Ok((head(call, style, options)?, body))
+    Ok((head(call, style, options, origin)?, body))
 }
 
 /// A message without its prefix, of which the head says whether it is compressed.
@@ -73,11 +74,12 @@ pub(super) fn head<P>(
     call: &Outgoing<'_, P>,
     style: Style,
     options: &Options,
+    origin: &Origin,
 ) -> Result<Request<()>, Status> {
     if call.promise.is_some() || call.object.is_some() {
         return Err(no_objects(options.wire));
     }
-    let mut request = Request::post(uri(call, style, options)?);
+    let mut request = Request::post(uri(call, style, options, origin)?);
     // What is no deadline here is none there.
     let timeout = call.timeout.filter(|limit| due(Some(*limit)).is_some());
     for (name, value) in style.request_headers(timeout) {
@@ -89,17 +91,15 @@ pub(super) fn head<P>(
     Ok(request)
 }
 
-fn uri<P>(call: &Outgoing<'_, P>, style: Style, options: &Options) -> Result<Uri, Status> {
-    let host = match options.client.http.host.as_str() {
-        path if path.starts_with("unix:") => "localhost",
-        host => host,
-    };
+fn uri<P>(
+    call: &Outgoing<'_, P>,
+    style: Style,
+    options: &Options,
+    origin: &Origin,
+) -> Result<Uri, Status> {
     let uri = Uri::builder()
-        .scheme(match options.security.tls() {
-            Some(_) => "https",
-            None => "http",
-        })
-        .authority(host)
+        .scheme(origin.scheme)
+        .authority(origin.authority.as_str())
         .path_and_query(path(call, style, options)?);
     uri.build().map_err(|error| unsendable(&error))
 }

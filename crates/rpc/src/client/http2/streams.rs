@@ -28,7 +28,7 @@ impl Connection {
         options: &Options,
     ) -> Result<StreamCall, Status> {
         let style = Style::of_caller(options, true);
-        let request = request::head(&call, style, options)?;
+        let request = request::head(&call, style, options, &self.origin)?;
         let first = request::first(&call, method, style, options)?;
         let open = self.count_in(options.calls)?;
         let due = due(call.timeout);

@@ -65,6 +65,16 @@ impl<C, D: Default> Places<C, D> {
         }
     }
 
+    /// One place of several.
+    #[cfg(feature = "async")]
+    fn of(place: Arc<Place<C, D>>) -> Self {
+        Places {
+            places: vec![place],
+            next: AtomicUsize::new(0),
+            reached: AtomicBool::new(true),
+        }
+    }
+
     /// Begins to wait for a connection.
     pub(super) fn wait(&self, options: &Options) -> Wait {
         Wait::new(options, self.reached.load(Ordering::Relaxed))
@@ -73,6 +83,13 @@ impl<C, D: Default> Places<C, D> {
     /// Notes that the server was reached.
     pub(super) fn reached(&self) {
         self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// All places, from the one on whose turn it is.
+    pub(super) fn in_turn(&self) -> impl Iterator<Item = &Arc<Place<C, D>>> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.places.len().max(1);
+        let (before, behind) = self.places.split_at(turn.min(self.places.len()));
+        behind.iter().chain(before)
     }
 
     /// The place whose turn it is.

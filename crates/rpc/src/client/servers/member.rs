@@ -1,0 +1,107 @@
+use super::named::Named;
+use super::{Place, Reached, Server};
+use crate::client::options::Options;
+use crate::{Status, clock};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// A server of a name, with the options of its connections.
+pub(in crate::client) struct Member<S> {
+    pub(in crate::client) server: S,
+    pub(in crate::client) options: Arc<Options>,
+    /// Why it could not be reached the last time.
+    failure: Mutex<Option<Status>>,
+    /// Connections in a row that have ended as soon as they were made.
+    flaps: AtomicU32,
+}
+
+impl<S> Member<S> {
+    pub(super) fn new(server: S, options: Options) -> Self {
+        Member {
+            server,
+            options: Arc::new(options),
+            failure: Mutex::default(),
+            flaps: AtomicU32::new(0),
+        }
+    }
+
+    /// A connection has ended as soon as it was made. Returns when to try again.
+    pub(super) fn flapped(&self, now: Instant) -> Instant {
+        let flaps = self.flaps.fetch_add(1, Relaxed) + 1;
+        let chance = RandomState::new().hash_one(flaps);
+        let delay = self.options.backoff.delay(flaps, chance);
+        let target = &self.options.client.http.host;
+        let what = format!("{target} has closed a connection as soon as it was made");
+        self.fail(Some(super::unavailable(what)));
+        now.checked_add(delay).unwrap_or(now)
+    }
+
+    /// A connection has been of use.
+    pub(super) fn settled(&self) {
+        self.flaps.store(0, Relaxed);
+    }
+
+    pub(super) fn failure(&self) -> Option<Status> {
+        let failure = self.failure.lock();
+        failure.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fail(&self, why: Option<Status>) {
+        let failure = self.failure.lock();
+        *failure.unwrap_or_else(PoisonError::into_inner) = why;
+    }
+}
+
+/// A connection that is being made. Dropped before it has ended, it has failed.
+pub(in crate::client) struct Attempt<S: Server> {
+    named: Arc<Named<S>>,
+    endpoint: Place<S>,
+    ended: bool,
+}
+
+impl<S: Server> Attempt<S> {
+    pub(super) fn new(named: Arc<Named<S>>, endpoint: Place<S>) -> Self {
+        Attempt {
+            named,
+            endpoint,
+            ended: false,
+        }
+    }
+
+    pub(in crate::client) fn member(&self) -> &Member<S> {
+        self.endpoint.user()
+    }
+
+    pub(in crate::client) fn ended(mut self, reached: Reached) {
+        self.end(reached);
+    }
+
+    fn end(&mut self, reached: Reached) {
+        self.ended = true;
+        let (balancer, now) = (self.named.balancer(), clock::now());
+        let is_reached = reached.is_ok();
+        match reached {
+            Ok(()) => {
+                self.member().fail(None);
+                balancer.ready(now, &self.endpoint);
+            }
+            Err(failed) => {
+                balancer.failed(now, &self.endpoint, failed.again);
+                self.member().fail(Some(failed.why));
+            }
+        }
+        self.named.tried(is_reached);
+    }
+}
+
+impl<S: Server> Drop for Attempt<S> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let why = super::unavailable("connecting was given up".to_owned());
+            let again = clock::now();
+            self.end(Err(crate::client::dial::Failed { why, again }));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use crate::Status;
+use dovetail_balance::{Backend, Endpoint, State};
+use std::time::Duration;
+
+/// What a channel knows of one of its servers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BackendStatus {
+    /// The server, as its name gives it.
+    pub backend: Backend,
+    /// Whether it has a connection.
+    pub state: State,
+    /// Why it could not be reached the last time, while that is so.
+    pub failure: Option<Status>,
+    /// Outlier detection keeps calls away from it.
+    pub ejected: bool,
+    /// How often it was ejected.
+    pub ejections: u64,
+    /// Calls that were made to it.
+    pub picks: u64,
+    /// Calls that wait for its answer.
+    pub in_flight: u32,
+    /// The moving average of the time of a call.
+    pub latency: Option<Duration>,
+}
+
+impl BackendStatus {
+    pub(crate) fn of<T>(endpoint: &Endpoint<T>, failure: Option<Status>) -> Self {
+        BackendStatus {
+            backend: endpoint.backend().clone(),
+            state: endpoint.state(),
+            failure,
+            ejected: endpoint.is_ejected(),
+            ejections: endpoint.ejections(),
+            picks: endpoint.picks(),
+            in_flight: endpoint.in_flight(),
+            latency: endpoint.latency(),
+        }
+    }
+}
