@@ -1,11 +1,13 @@
 //! Dovetail against its peers and against the floor, in one run: `bench/README.md` has the rules.
 //!
-//! `dovetail-bench suite` measures, `dovetail-bench peer` is one of the programs that are measured, and
-//! `dovetail-bench agent` starts programs for a suite on another host. They are started by `cargo xtask bench`.
+//! `dovetail-bench suite` measures, `dovetail-bench peer` is one of the programs that are measured,
+//! `dovetail-bench agent` starts programs for a suite on another host, and `dovetail-bench simulate` runs the policies of
+//! channels in a simulation. They are started by `cargo xtask bench`.
 
 mod agent;
 mod harness;
 mod peer;
+mod simulation;
 mod suite;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +24,8 @@ struct Cli {
 enum Command {
     /// Measure all systems and write the report.
     Suite(suite::Options),
+    /// Run clients and servers in a simulation, and write plots of how the policies of channels behave.
+    Simulate(simulation::Options),
     /// Start programs on this host, for a suite on another one.
     Agent(agent::Options),
     /// Run one of our own systems, or a floor, as bench/README.md says.
@@ -41,6 +45,9 @@ fn main() -> ExitCode {
         Ok(Cli {
             command: Command::Suite(options),
         }) => suite::run(&options),
+        Ok(Cli {
+            command: Command::Simulate(options),
+        }) => simulation::simulate(&options),
         Ok(Cli {
             command: Command::Agent(options),
         }) => agent::run(&options),

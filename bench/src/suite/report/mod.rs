@@ -5,11 +5,13 @@ mod figures;
 mod html;
 mod markdown;
 pub(super) mod overload;
-mod plot;
+pub(crate) mod plot;
 mod row;
 mod tables;
 
 pub(crate) use row::{Metric, Row, name};
+
+pub(crate) use tables::Kind;
 
 use super::Result;
 use super::compare::{Comparison, compare};

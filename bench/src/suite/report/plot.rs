@@ -4,19 +4,19 @@ use super::html::escape;
 use super::tables::{Kind, figure};
 use std::fmt::Write;
 
-pub(super) struct Plot {
-    pub(super) title: String,
-    pub(super) x_label: &'static str,
-    pub(super) x_name: Box<dyn Fn(f64) -> String>,
-    pub(super) x_scale: Scale,
-    pub(super) y_label: &'static str,
-    pub(super) y_name: fn(f64) -> String,
-    pub(super) y_scale: Scale,
-    pub(super) series: Vec<Series>,
+pub(crate) struct Plot {
+    pub(crate) title: String,
+    pub(crate) x_label: &'static str,
+    pub(crate) x_name: Box<dyn Fn(f64) -> String>,
+    pub(crate) x_scale: Scale,
+    pub(crate) y_label: &'static str,
+    pub(crate) y_name: fn(f64) -> String,
+    pub(crate) y_scale: Scale,
+    pub(crate) series: Vec<Series>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     Linear,
     Log,
 }
@@ -31,11 +31,11 @@ impl Scale {
     }
 }
 
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) kind: Kind,
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
     /// From left to right.
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 const LEFT: f64 = 64.0;
@@ -46,21 +46,47 @@ const TOP: f64 = 16.0;
 const NAME: f64 = 14.0;
 
 impl Plot {
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
+        let title = escape(&self.title);
+        let drawing = self.drawing("");
+        format!("<figure><figcaption>{title}</figcaption>{drawing}</figure>")
+    }
+
+    /// A file of its own, for pages that cannot style it.
+    pub(crate) fn file(&self) -> String {
+        let style = include_str!("plot.css");
+        let head = format!(
+            "<title>{}</title><style>{style}</style>",
+            escape(&self.title)
+        );
+        self.drawing(&head)
+    }
+
+    /// The values as text, a line for each series.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{}\n", self.title);
+        for series in &self.series {
+            let points = series.points.iter();
+            let values: Vec<_> = points.map(|(x, y)| format!("{x}: {y:.3}")).collect();
+            let _ = writeln!(text, "  {:<36} {}", series.name, values.join("  "));
+        }
+        text
+    }
+
+    fn drawing(&self, head: &str) -> String {
         let bottom = TOP + (NAME * self.series.len() as f64).max(320.0);
         let frame = Frame::new(self, bottom);
         let mut svg = format!(
-            "<figure><figcaption>{}</figcaption><svg class=plot role=img viewBox='0 0 {WIDTH} {}'>",
-            escape(&self.title),
+            "<svg xmlns='http://www.w3.org/2000/svg' class='plot' role='img' viewBox='0 0 {WIDTH} {}'>{head}",
             bottom + 44.0
         );
         // Writing to a string cannot fail, here and below.
         for y in frame.y_ticks() {
             let (at, name) = (frame.y(y), (self.y_name)(y));
-            let _ = write!(svg, "<path class=grid d='M{LEFT} {at:.1}H{RIGHT}'/>");
+            let _ = write!(svg, "<path class='grid' d='M{LEFT} {at:.1}H{RIGHT}'/>");
             let _ = write!(
                 svg,
-                "<text x={} y={:.1} text-anchor=end>{name}</text>",
+                "<text x='{}' y='{:.1}' text-anchor='end'>{name}</text>",
                 LEFT - 8.0,
                 at + 4.0
             );
@@ -69,14 +95,14 @@ impl Plot {
             let (at, name) = (frame.x(x), (self.x_name)(x));
             let _ = write!(
                 svg,
-                "<text x={at:.1} y={} text-anchor=middle>{name}</text>",
+                "<text x='{at:.1}' y='{}' text-anchor='middle'>{name}</text>",
                 bottom + 18.0
             );
         }
         let middle = f64::midpoint(LEFT, RIGHT);
         let _ = write!(
             svg,
-            "<text x={middle} y={} text-anchor=middle class=axis>{}</text><text class=axis x={LEFT} y=10>{}</text>",
+            "<text x='{middle}' y='{}' text-anchor='middle' class='axis'>{}</text><text class='axis' x='{LEFT}' y='10'>{}</text>",
             bottom + 38.0,
             self.x_label,
             self.y_label
@@ -84,7 +110,7 @@ impl Plot {
         for (series, name_y) in self.series.iter().zip(self.name_places(&frame)) {
             svg.push_str(&self.line(series, &frame, name_y));
         }
-        svg + "</svg></figure>"
+        svg + "</svg>"
     }
 
     /// Where the names go: near the ends of their lines, but not onto one another.
@@ -101,14 +127,14 @@ impl Plot {
             let command = if index == 0 { 'M' } else { 'L' };
             let (at, height) = (frame.x(x), frame.y(y));
             let _ = write!(path, "{command}{at:.1} {height:.1}");
-            let _ = write!(dots, "<circle cx={at:.1} cy={height:.1} r=2.5 />");
+            let _ = write!(dots, "<circle cx='{at:.1}' cy='{height:.1}' r='2.5'/>");
         }
         let (x, y) = series.points.last().copied().unwrap_or_default();
         let (end, height) = (frame.x(x), frame.y(y));
         let name = escape(&series.name);
         format!(
             "<g class='line {}'><title>{name}: {}</title><path d='{path}'/>{dots}\
-         <path class=leader d='M{:.1} {height:.1}L{} {name_y:.1}'/><text x={} y={:.1}>{name}</text></g>",
+         <path class='leader' d='M{:.1} {height:.1}L{} {name_y:.1}'/><text x='{}' y='{:.1}'>{name}</text></g>",
             series.kind.class(),
             (self.y_name)(y),
             end + 4.0,
@@ -204,7 +230,7 @@ fn log_ticks(least: f64, most: f64) -> Vec<f64> {
 }
 
 /// Microseconds in the unit that suits them.
-pub(super) fn time(us: f64) -> String {
+pub(crate) fn time(us: f64) -> String {
     match us {
         most if most >= 1e6 => format!("{} s", figure_of_tick(most / 1e6)),
         some if some >= 1e3 => format!("{} ms", figure_of_tick(some / 1e3)),
@@ -219,7 +245,7 @@ fn figure_of_tick(value: f64) -> String {
     }
 }
 
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         many if many >= 10_000.0 => format!("{}k", figure_of_tick(many / 1000.0)),
         some => figure_of_tick(some),

@@ -38,7 +38,7 @@ pub(super) struct Line {
 
 /// What a line is about, which shows in its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Plain,
     Good,
     Bad,
@@ -74,7 +74,7 @@ impl Kind {
     }
 
     /// Its name in the style sheet.
-    pub(super) fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Kind::Plain => "plain",
             Kind::Good => "good",
