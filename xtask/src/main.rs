@@ -1,6 +1,7 @@
 //! The chores of this repository. `cargo xtask --help` lists them.
 
 mod bench;
+mod beside;
 mod conformance;
 mod fuzz;
 mod hostile;
@@ -17,7 +18,6 @@ mod steps;
 mod test;
 mod tidy;
 mod tools;
-mod tracing;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -32,6 +32,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Have a channel call several stock servers that come and go.
+    Balancing,
     /// Run every test: style, units, interop with real peers, fuzzing, the README's commands.
     ///
     /// What this machine lacks is named and skipped; under CI=true that is a failure.
@@ -68,6 +70,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Balancing => beside::balancing().into_result(),
         Command::Bench(options) => bench::run(&options),
         Command::Conformance => conformance::run(),
         Command::FetchPeerIdl => peer_idl::run(),
@@ -80,7 +83,7 @@ fn main() -> ExitCode {
         Command::Protobuf => protobuf::run(),
         Command::Soak(options) => soak::run(&options),
         Command::Test(options) => test::run(&options),
-        Command::Tracing => tracing::run(),
+        Command::Tracing => beside::tracing().into_result(),
         Command::Tidy => tidy::run(),
     };
     match outcome {

@@ -31,7 +31,8 @@ const STAGES: &[Stage] = &[
     ("hostile peers", crate::hostile::stage),
     ("interop with real peers", crate::interop::stage),
     ("callers with an identity", crate::identity::stage),
-    ("one trace through stock peers", crate::tracing::stage),
+    ("one trace through stock peers", crate::beside::tracing),
+    ("a channel to stock servers", crate::beside::balancing),
     ("a server that Prometheus reads", crate::prometheus::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {

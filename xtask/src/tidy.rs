@@ -13,10 +13,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dynamic", &["schema", "wire"]),
     ("protocol", &["wire"]),
     ("macros", &[]),
+    ("balance", &[]),
     (
         "rpc",
         &[
-            "wire", "protocol", "macros", "schema", "codegen", "dynamic", "shm",
+            "balance", "wire", "protocol", "macros", "schema", "codegen", "dynamic", "shm",
         ],
     ),
     ("shm", &[]),
@@ -31,7 +32,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that turn bytes and text into values and back, and touch nothing else of the machine. `macros` is none of them: Cargo
 /// tells a macro by the environment which package it expands in.
-const PURE: &[&str] = &["schema", "wire", "idl", "codegen", "dynamic", "protocol"];
+const PURE: &[&str] = &[
+    "balance", "schema", "wire", "idl", "codegen", "dynamic", "protocol",
+];
 
 /// What a pure crate has no business with.
 const IMPURE: &[&str] = &[

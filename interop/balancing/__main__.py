@@ -1,0 +1,139 @@
+"""A channel of Dovetail to several stock servers, which come and go: gRPC's in Python, and Apache Thrift's.
+
+    python3 interop/balancing PROGRAM      # PROGRAM is `examples/balancing`
+
+Each server is a process of its own. While the program calls, one is asked to end and started again, and another one is killed.
+"""
+
+import concurrent.futures
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import grpc
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolFactory
+from thrift.Thrift import TMessageType, TProcessor, TType
+from thrift.server.TServer import TThreadedServer
+from thrift.transport.TSocket import TServerSocket
+from thrift.transport.TTransport import TFramedTransportFactory
+
+SERVERS = 3
+
+
+class Fleet(TProcessor):
+    """Answers any method with a number, by Thrift, without generated code."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def process(self, received, answered):
+        name, _, call = received.readMessageBegin()
+        received.skip(TType.STRUCT)
+        received.readMessageEnd()
+        answered.writeMessageBegin(name, TMessageType.REPLY, call)
+        answered.writeStructBegin("result")
+        answered.writeFieldBegin("success", TType.I32, 0)
+        answered.writeI32(self.number)
+        answered.writeFieldEnd()
+        answered.writeFieldStop()
+        answered.writeStructEnd()
+        answered.writeMessageEnd()
+        answered.trans.flush()
+        return True
+
+
+def serve_thrift(number, port):
+    transport = TServerSocket("127.0.0.1", port)
+    server = TThreadedServer(Fleet(number), transport, TFramedTransportFactory(), TBinaryProtocolFactory(), daemon=True)
+    transport.listen()
+    transport.listen = lambda: None
+    print("ready", flush=True)
+    server.serve()
+
+
+class AnyMethod(grpc.GenericRpcHandler):
+    """Answers any method with a number as field 1."""
+
+    def __init__(self, number):
+        self.answer = b"\x08" + bytes([number])
+
+    def service(self, _):
+        return grpc.unary_unary_rpc_method_handler(lambda request, context: self.answer)
+
+
+def serve_grpc(number, port):
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+    server.add_generic_rpc_handlers((AnyMethod(number),))
+    server.add_insecure_port("127.0.0.1:%d" % port)
+    server.start()
+    print("ready", flush=True)
+    # The process is asked to end: calls that run come to their end.
+    signal.sigwait([signal.SIGTERM])
+    server.stop(5).wait()
+
+
+KINDS = {"thrift": (serve_thrift, "binary+framed"), "grpc": (serve_grpc, "grpc")}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(kind, number, port):
+    process = subprocess.Popen([sys.executable, __file__, kind, str(number), str(port)], stdout=subprocess.PIPE, text=True)
+    if process.stdout.readline() != "ready\n":
+        raise SystemExit("a server does not start")
+    return process
+
+
+def check(program, kind):
+    """Servers are ended and killed amid calls that may run twice: none fails, and all servers get calls again."""
+    ports = [free_port() for _ in range(SERVERS)]
+    servers = [start(kind, number, port) for number, port in enumerate(ports)]
+    with tempfile.NamedTemporaryFile("w", suffix=".servers") as listed:
+        listed.write("".join("tcp://127.0.0.1:%d\n" % port for port in ports))
+        listed.flush()
+        name = "file://" + listed.name
+        words = [program, name, "--wire", KINDS[kind][1], "--policy", "round_robin", "--seconds", "6"]
+        calls = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        try:
+            time.sleep(1.5)
+            servers[1].terminate()
+            servers[1].wait()
+            time.sleep(0.5)
+            servers[1] = start(kind, 1, ports[1])
+            time.sleep(1)
+            servers[2].kill()
+            servers[2].wait()
+            output, _ = calls.communicate(timeout=60)
+        finally:
+            for server in servers:
+                server.kill()
+                server.wait()
+    lines = output.splitlines()
+    print("\n".join("  " + line for line in lines))
+    if calls.returncode != 0 or "failed: 0" not in lines:
+        raise SystemExit("calls by %s have failed" % kind)
+    counts = {int(line.split()[1][:-1]): int(line.split()[2]) for line in lines if line.startswith("server ")}
+    if len(counts) != SERVERS or counts[0] < counts[1] or counts[1] < 500 or counts[2] < 500:
+        raise SystemExit("the calls by %s are spread in a strange way: %r" % (kind, counts))
+
+
+def main():
+    if len(sys.argv) == 4:
+        kind, number, port = sys.argv[1:]
+        # Where SIGTERM is waited for, it must not end the process before.
+        if kind == "grpc":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        return KINDS[kind][0](int(number), int(port))
+    for kind in KINDS:
+        print("a channel to %d servers of %s" % (SERVERS, kind), flush=True)
+        check(sys.argv[1], kind)
+
+
+main()
