@@ -165,7 +165,7 @@ fn client(plan: &Plan, start: Instant) -> Balancer<usize> {
     }
     let balancer = Balancer::new(settings, start);
     let list = (0..plan.servers).map(|server| Backend::new(server.to_string()));
-    let number = |backend: &Backend| backend.address.parse().unwrap_or(0);
+    let number = |backend: &Backend| backend.address.parse().ok();
     balancer.update(start, list.collect(), number);
     for endpoint in balancer.to_connect(start) {
         balancer.ready(start, &endpoint);

@@ -98,8 +98,14 @@ impl<T> Balancer<T> {
         &self.settings
     }
 
-    /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is kept for a new one.
-    pub fn update(&self, now: Instant, mut backends: Vec<Backend>, user: impl Fn(&Backend) -> T) {
+    /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is kept for a new one, or `None` to
+    /// leave it out.
+    pub fn update(
+        &self,
+        now: Instant,
+        mut backends: Vec<Backend>,
+        mut user: impl FnMut(&Backend) -> Option<T>,
+    ) {
         let mut changes = self.lock();
         if let Some(subset) = self.settings.subset {
             subset.of_list(&mut backends);
@@ -114,16 +120,17 @@ impl<T> Balancer<T> {
         backends.retain(|backend| seen.insert(backend.address.clone()));
         let mut all = Vec::with_capacity(backends.len());
         for backend in backends {
-            all.push(match known.get(&*backend.address) {
-                Some(same) if same.backend == backend => (*same).clone(),
-                Some(same) => Arc::new(same.changed(backend)),
+            match known.get(&*backend.address) {
+                Some(same) if same.backend == backend => all.push((*same).clone()),
+                Some(same) => all.push(Arc::new(same.changed(backend))),
                 None => {
                     changes.last_id += 1;
-                    let user = user(&backend);
-                    let common = self.common.clone();
-                    Arc::new(Endpoint::new(backend, changes.last_id, user, common))
+                    let made = user(&backend).map(|user| {
+                        Endpoint::new(backend, changes.last_id, user, self.common.clone())
+                    });
+                    all.extend(made.map(Arc::new));
                 }
-            });
+            }
         }
         self.renew(self.common.nanos(now), all.into(), &before);
     }

@@ -17,7 +17,7 @@
 //! let settings = Settings { policy: Policy::RoundRobin, ..Settings::default() };
 //! let balancer = Balancer::new(settings, Instant::now());
 //! let backends = ["tcp://10.0.0.1:9090", "tcp://10.0.0.2:9090"].map(Backend::new);
-//! balancer.update(Instant::now(), backends.into(), |_backend| ());
+//! balancer.update(Instant::now(), backends.into(), |_backend| Some(()));
 //! for endpoint in balancer.endpoints().iter() {
 //!     balancer.ready(Instant::now(), endpoint);
 //! }

@@ -12,14 +12,14 @@ fn a_list_that_changes_keeps_those_that_stay() {
         Backend::new("s9"),
         Backend::new("s9"),
     ];
-    bed.balancer.update(bed.now, list, |_| ());
+    bed.balancer.update(bed.now, list, |_| Some(()));
     assert_eq!(bed.states(), [State::Ready, State::Idle]);
     assert_eq!((bed.endpoint("s1").id(), stays.picks()), (number, 10));
     bed.connect();
     let counts = bed.spread(40);
     assert_eq!(counts["s1"], 30);
     assert_eq!(stays.picks(), 40);
-    bed.balancer.update(bed.now, Vec::new(), |_| ());
+    bed.balancer.update(bed.now, Vec::new(), |_| Some(()));
     assert_eq!(bed.call(None, millis(1), Outcome::Succeeded), None);
 }
 
@@ -137,12 +137,12 @@ fn threads_pick_while_lists_change() {
             });
         }
         for round in 0..200 {
-            balancer.update(start, servers(round % 7), |_| ());
+            balancer.update(start, servers(round % 7), |_| Some(()));
             for endpoint in balancer.to_connect(start) {
                 balancer.ready(start, &endpoint);
             }
         }
     });
-    balancer.update(start, servers(3), |_| ());
+    balancer.update(start, servers(3), |_| Some(()));
     assert!(balancer.endpoints().iter().all(|one| one.in_flight() == 0));
 }

@@ -18,7 +18,7 @@ impl Bed {
         fastrand::seed(7);
         let now = Instant::now();
         let balancer = Balancer::new(settings, now);
-        balancer.update(now, backends.into_iter().collect(), |_| ());
+        balancer.update(now, backends.into_iter().collect(), |_| Some(()));
         Bed { balancer, now }
     }
 

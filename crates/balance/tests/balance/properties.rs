@@ -41,7 +41,7 @@ fn apply(bed: &mut Bed, event: Event) {
                     .priority(priority)
             };
             let list = list.into_iter().map(backend).collect();
-            bed.balancer.update(bed.now, list, |_| ());
+            bed.balancer.update(bed.now, list, |_| Some(()));
         }
         Event::Connect => bed.connect(),
         Event::Lose(index) => {

@@ -111,7 +111,14 @@ fn word(text: &str) -> String {
 
 /// A text inside the quotes of JSON.
 fn quoted(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
     visible_json(&escaped).to_string()
 }
 
@@ -170,7 +177,7 @@ mod tests {
             ("two words", "\"two words\"", "two words"),
             ("a=b", "\"a=b\"", "a=b"),
             ("say \"x\"", "\"say \\\"x\\\"\"", "say \\\"x\\\""),
-            ("line\nbreak", "\"line\\nbreak\"", "line\\nbreak"),
+            ("line\nbreak", "\"line\\nbreak\"", "line\\u000abreak"),
             ("exe.\u{202e}txt", "exe.\\u{202e}txt", "exe.\\u202etxt"),
         ];
         for (text, as_word, in_json) in rows {

@@ -458,7 +458,7 @@ mod tests {
             )
         };
         let rows = [
-            ("[]".to_owned(), "invalid length 0"),
+            ("[]".to_owned(), "invalid length"),
             ("{".to_owned(), "EOF"),
             (
                 r#"{"loadBalancingConfig":[{"mine":{}}]}"#.to_owned(),

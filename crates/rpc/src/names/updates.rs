@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Takes the news of a resolver, or the reason why there are none.
 type Listener = dyn Fn(Result<Resolution, String>) + Send + Sync;
 
+/// The time between two looks at least, however often the channel asks.
+const SHORTEST: Duration = Duration::from_secs(1);
+
 /// A resolver tells its channel here what it finds.
 pub struct Updates(Arc<Feed>);
 
@@ -37,17 +40,22 @@ impl Updates {
         (self.0.listener)(Err(why.to_string()));
     }
 
-    /// Waits before the resolver looks again; shorter where the channel asks for that. False once the channel is gone: the resolver
-    /// ends then.
+    /// Waits before the resolver looks again; shorter where the channel asks for that because servers cannot be reached, but not
+    /// less than a second. False once the channel is gone: the resolver ends then.
     pub fn wait(&self, time: Duration) -> bool {
-        let wishes = self.0.lock();
-        let waited = self
-            .0
-            .changed
-            .wait_timeout_while(wishes, time, |wishes| !wishes.over && !wishes.now);
-        let (mut wishes, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let rest = time.saturating_sub(SHORTEST);
+        self.wait_while(time.min(SHORTEST), |wishes| !wishes.over);
+        self.wait_while(rest, |wishes| !wishes.over && !wishes.now);
+        let mut wishes = self.0.lock();
         wishes.now = false;
         !wishes.over
+    }
+
+    fn wait_while(&self, time: Duration, waits: impl Fn(&Wishes) -> bool) {
+        let wishes = self.0.lock();
+        let condition = |wishes: &mut Wishes| waits(wishes);
+        // Time that is over is as good as a change.
+        let _ = self.0.changed.wait_timeout_while(wishes, time, condition);
     }
 
     /// True once the channel is gone.

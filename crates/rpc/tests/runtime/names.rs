@@ -586,6 +586,24 @@ fn servers_that_are_down_are_not_stormed() {
     assert!(connections < 50, "{connections}");
 }
 
+/// An address that asks for TLS is not called without it.
+#[cfg(feature = "tls")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_of_a_list_ask_for_tls() {
+    let team = Team::of(1);
+    let address = team.list().replace("tcp://", "tls://");
+    let list = format!("{address},tls://127.0.0.1:1");
+    let error = tokio::task::block_in_place(|| number(&round_robin(&list).build())).unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable, "{error}");
+    for wire in ["dovetail", "grpc"] {
+        let builder = Channel::builder(&list).unwrap();
+        let channel = builder.wire(wire.parse().unwrap()).build();
+        let answer: Result<i32, Status> = channel.call(NUMBER, ()).await;
+        assert_eq!(answer.unwrap_err().code(), Code::Unavailable, "{wire}");
+    }
+    assert_eq!(team.calls(), [0]);
+}
+
 #[test]
 fn targets_that_are_none_are_refused() {
     let rows = [

@@ -6,6 +6,7 @@ use crate::client::security::{Security, place};
 use crate::names::{self, BackendStatus, Named as _, Resolution, Resolver, Watch};
 use crate::{Address, Status, clock};
 use dovetail_balance::{Backend, Balancer, Picked, State};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub(in crate::client) struct Named<S: Server> {
     /// The resolver, which runs from the first call on; or why it cannot.
     watch: OnceLock<Result<Watch, Status>>,
     news: News,
+    /// TLS for servers whose addresses ask for it.
+    system: OnceLock<Result<Security, String>>,
 }
 
 /// A look for a server.
@@ -45,6 +48,7 @@ impl<S: Server> Named<S> {
             options,
             watch: OnceLock::new(),
             news: News::default(),
+            system: OnceLock::new(),
         });
         names::list(&named);
         named
@@ -166,40 +170,55 @@ impl<S: Server> Named<S> {
     }
 
     fn take_over(&self, news: Result<Resolution, String>) {
-        let (mut members, mut unusable) = (Vec::new(), None);
-        let resolution = match news {
-            Ok(resolution) => resolution,
+        let (mut members, mut unusable) = (HashMap::new(), None);
+        let mut backends = match news {
+            Ok(resolution) => resolution.backends,
             Err(why) => return self.news.failed(why),
         };
-        for backend in resolution.backends {
-            match backend.address.parse::<Address>() {
-                Ok(_) => members.push(backend),
-                Err(error) => unusable = Some(error.to_string()),
+        backends.retain(|backend| match self.member(backend) {
+            Ok(member) => {
+                members.insert(backend.address.clone(), member);
+                true
             }
-        }
-        if members.is_empty() {
+            Err(why) => {
+                unusable = Some(why);
+                false
+            }
+        });
+        if backends.is_empty() {
             let why = unusable.unwrap_or_else(|| "there are no servers".to_owned());
             return self.news.failed(why);
         }
-        self.balancer
-            .update(clock::now(), members, |backend| self.member(backend));
+        self.balancer.update(clock::now(), backends, |backend| {
+            members.remove(&backend.address)
+        });
         self.news.listed();
         if let Some(why) = unusable {
             self.news.failed(why);
         }
     }
 
-    fn member(&self, backend: &Backend) -> Member<S> {
-        // It was parsed before.
-        let address = backend.address.parse();
-        let address = address.unwrap_or_else(|_| Address::Tcp(backend.address.clone()));
+    /// The server of a backend, which goes over TLS where its address or the channel says so.
+    fn member(&self, backend: &Backend) -> Result<Member<S>, String> {
+        let parsed: Result<Address, _> = backend.address.parse();
+        let address = parsed.map_err(|error| error.to_string())?;
         let mut options = self.options.clone();
         let authority = self.resolver.authority();
         options.client.http.host = authority.unwrap_or_else(|| place(&backend.address).to_owned());
         if let (Security::Plain, Address::Tls(_)) = (&options.security, &address) {
-            options.security = Security::System;
+            options.security = self.system_security()?;
         }
-        Member::new(S::new(address, &options), options)
+        Ok(Member::new(S::new(address, &options), options))
+    }
+
+    /// TLS with the certificates that the system trusts, which are read once.
+    fn system_security(&self) -> Result<Security, String> {
+        let settled = self.system.get_or_init(|| {
+            let mut security = Security::System;
+            let settled = security.settle().map(|()| security);
+            settled.map_err(|status| status.message().to_owned())
+        });
+        settled.clone()
     }
 
     /// Why no call can be made before something changes; `None` while there is hope.
