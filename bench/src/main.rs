@@ -1,12 +1,13 @@
 //! Dovetail against its peers and against the floor, in one run: `bench/README.md` has the rules.
 //!
 //! `dovetail-bench suite` measures, `dovetail-bench peer` is one of the programs that are measured,
-//! `dovetail-bench agent` starts programs for a suite on another host, and `dovetail-bench simulate` runs the policies of
-//! channels in a simulation. They are started by `cargo xtask bench`.
+//! `dovetail-bench agent` starts programs for a suite on another host, `dovetail-bench simulate` runs the policies of channels
+//! in a simulation, and `dovetail-bench picks` measures them. They are started by `cargo xtask bench`.
 
 mod agent;
 mod harness;
 mod peer;
+mod picks;
 mod simulation;
 mod suite;
 
@@ -26,6 +27,8 @@ enum Command {
     Suite(suite::Options),
     /// Run clients and servers in a simulation, and write plots of how the policies of channels behave.
     Simulate(simulation::Options),
+    /// Measure how long the choice of a server takes, beside the balancers of peers.
+    Picks(picks::Options),
     /// Start programs on this host, for a suite on another one.
     Agent(agent::Options),
     /// Run one of our own systems, or a floor, as bench/README.md says.
@@ -48,6 +51,9 @@ fn main() -> ExitCode {
         Ok(Cli {
             command: Command::Simulate(options),
         }) => simulation::simulate(&options),
+        Ok(Cli {
+            command: Command::Picks(options),
+        }) => picks::picks(&options),
         Ok(Cli {
             command: Command::Agent(options),
         }) => agent::run(&options),

@@ -48,9 +48,15 @@ pub(crate) struct Options {
     /// Measure nothing but servers that get more calls than they can do, for so many seconds at each load.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full"])]
     overload: Option<u64>,
+    /// Measure nothing but how long the choice of one of several servers takes, beside balancers of peers.
+    #[arg(long, conflicts_with_all = ["profile", "full", "overload"])]
+    picks: bool,
     #[command(flatten)]
     apart: Apart,
 }
+
+/// The peers that have a balancer.
+const BALANCERS: &[&str] = &["tonic, volo and tarpc", "Apache Thrift Go and gRPC Go"];
 
 /// A program of another project, and how it is built into a folder.
 struct Recipe {
@@ -117,6 +123,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let mut program = Command::new(target.join("release/dovetail-bench"));
+    if options.picks {
+        program.arg("picks");
+        for peer in PEERS.iter().filter(|peer| BALANCERS.contains(&peer.name)) {
+            if let Ok(built) = build(peer, &target.join("bench")) {
+                program.arg("--program").arg(built);
+            }
+        }
+        return execute(&mut program);
+    }
     match options.apart.is_agent() {
         true => _ = program.arg("agent"),
         false => options.suite(program.arg("suite"), &target.join("bench")),
@@ -172,16 +187,22 @@ fn peers(command: &mut Command, builds: &Path) {
         println!("left out: iperf3: {why}");
     }
     for peer in PEERS {
-        println!("building {}", peer.name);
-        match tools::install(peer.tools).and_then(|()| (peer.build)(builds)) {
+        match build(peer, builds) {
             Ok(program) => command.arg("--program").arg(program),
-            Err(why) => {
-                let why = format!("{}: {why}", peer.name);
-                println!("left out: {why}");
-                command.arg("--missing").arg(why)
-            }
+            Err(why) => command.arg("--missing").arg(why),
         };
     }
+}
+
+/// Builds a peer; an error says why it is left out.
+fn build(peer: &Recipe, builds: &Path) -> Result<PathBuf, String> {
+    println!("building {}", peer.name);
+    let built = tools::install(peer.tools).and_then(|()| (peer.build)(builds));
+    built.map_err(|why| {
+        let why = format!("{}: {why}", peer.name);
+        println!("left out: {why}");
+        why
+    })
 }
 
 /// One of the C++ programs. CMake leaves out those whose libraries are not there.

@@ -58,6 +58,9 @@ func fail(err error) {
 }
 
 func run(arguments []string) error {
+	if len(arguments) == 1 && arguments[0] == "picks" {
+		return picks()
+	}
 	options, err := parseOptions(arguments)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ mod convert;
 #[path = "../../../src/harness/mod.rs"]
 mod harness;
 mod library;
+mod picks;
 mod records;
 mod store;
 mod tarpc;
@@ -26,6 +27,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).eq(["picks"]) {
+        picks::picks();
+        return ExitCode::SUCCESS;
+    }
     match harness::parse::<Cli>() {
         Ok(cli) => harness::run(&cli.options, &entries()),
         Err(code) => code,
