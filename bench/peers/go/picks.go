@@ -45,10 +45,10 @@ func (c *channel) UpdateState(state balancer.State) {
 	c.state = state
 }
 
-func (c *channel) ResolveNow(resolver.ResolveNowOptions)         {}
-func (c *channel) RemoveSubConn(balancer.SubConn)                {}
-func (c *channel) Target() string                                { return "picks" }
-func (c *channel) MetricsRecorder() estats.MetricsRecorder       { return nil }
+func (c *channel) ResolveNow(resolver.ResolveNowOptions)                {}
+func (c *channel) RemoveSubConn(balancer.SubConn)                       {}
+func (c *channel) Target() string                                       { return "picks" }
+func (c *channel) MetricsRecorder() estats.MetricsRecorder              { return nil }
 func (c *channel) UpdateAddresses(balancer.SubConn, []resolver.Address) {}
 
 func (c *channel) picker() balancer.Picker {
@@ -63,9 +63,12 @@ type connected struct {
 	listener func(balancer.SubConnState)
 }
 
+// Connect tells its listener from another goroutine, as a channel does: the balancer holds a lock here.
 func (c *connected) Connect() {
-	c.listener(balancer.SubConnState{ConnectivityState: connectivity.Connecting})
-	c.listener(balancer.SubConnState{ConnectivityState: connectivity.Ready})
+	go func() {
+		c.listener(balancer.SubConnState{ConnectivityState: connectivity.Connecting})
+		c.listener(balancer.SubConnState{ConnectivityState: connectivity.Ready})
+	}()
 }
 
 func (c *connected) Shutdown() {}
