@@ -14,7 +14,7 @@ const ENDPOINTS: usize = 1000;
 /// How long each row picks.
 const TIME: Duration = Duration::from_secs(2);
 
-/// What `dovetail-bench picks` takes.
+/// The options of `dovetail-bench picks`.
 #[derive(Parser)]
 pub(crate) struct Options {
     /// A program of a peer, which prints its own rows.

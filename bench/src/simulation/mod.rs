@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use world::{Change, Plan, run};
 
-/// What `dovetail-bench simulate` takes.
+/// The options of `dovetail-bench simulate`.
 #[derive(Parser)]
 pub(crate) struct Options {
     /// The folder of the plots.

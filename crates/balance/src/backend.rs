@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backend {
-    /// Where it listens: `tcp://10.0.0.1:9090`. Two backends with one address are one.
+    /// The address at which it listens: `tcp://10.0.0.1:9090`. Two backends with one address are one.
     pub address: String,
     /// Its share of the calls beside others. Default 1; 0 gives it none.
     pub weight: u32,

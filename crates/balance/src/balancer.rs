@@ -281,7 +281,7 @@ impl<T> Balancer<T> {
 
 type Wanted<T> = (Vec<Arc<Endpoint<T>>>, u64);
 
-/// True where somebody may try to connect.
+/// Returns true if an endpoint may be connected to now.
 fn is_due<T>(endpoint: &Endpoint<T>, now: u64) -> bool {
     match endpoint.state() {
         State::Idle => true,

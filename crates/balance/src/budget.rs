@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct BudgetSettings {
     /// The tokens of a full budget. Default 100. Retries are made while more than half of them are there.
     pub max_tokens: u32,
-    /// What a call that succeeds gives back. A failed one takes 1. Default 0.1.
+    /// The tokens that a successful call gives back. A failed one takes 1. Default 0.1.
     pub token_ratio: f32,
 }
 
@@ -54,7 +54,7 @@ impl Budget {
         self.change(|tokens| tokens.saturating_sub(ONE)) > self.full() / 2
     }
 
-    /// True where an attempt beside others may be made.
+    /// Returns true if an attempt beside others may be made.
     pub fn allows(&self) -> bool {
         self.tokens.load(Ordering::Relaxed) > self.full() / 2
     }

@@ -28,7 +28,7 @@ pub struct Endpoint<T> {
     pub(crate) kept: Arc<Kept<T>>,
 }
 
-/// What an endpoint keeps while its registry changes weight, priority or zone.
+/// The part of an endpoint that stays while its registry changes weight, priority or zone.
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     id: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Kept<T> {
     common: Arc<Common>,
 }
 
-/// What all endpoints of a balancer share.
+/// State that all endpoints of a balancer share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) start: Instant,
@@ -88,12 +88,12 @@ impl<T> Endpoint<T> {
         Endpoint { backend, kept }
     }
 
-    /// What its name says about it.
+    /// Returns the backend, as the name gives it.
     pub fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// What the user of the balancer keeps for it.
+    /// Returns the value that the user of the balancer keeps for it.
     pub fn user(&self) -> &T {
         &self.kept.user
     }
@@ -140,7 +140,7 @@ impl<T> Endpoint<T> {
         self.kept.load.latency().map(Duration::from_nanos)
     }
 
-    /// What a further call would cost: the calls in flight, by their time, over the weight. `typical` stands for a latency that is not
+    /// Returns the cost of a further call: the calls in flight, by their time, over the weight. `typical` stands for a latency that is not
     /// known yet. In a slow start a part of the calls finds it too expensive, whatever it has in flight.
     pub(crate) fn cost(&self, typical: u64) -> f64 {
         let warmth = self.kept.warmth.load(Relaxed);
@@ -187,7 +187,8 @@ impl<T> Endpoint<T> {
             Change::None => false,
             // A latency that is not known is taken for the mean of the others.
             Change::Measured => true,
-            Change::FailedAgain(times) => times >= common.in_a_row && !self.is_ejected(),
+            // Once, not at each further failure: where the endpoint may not be ejected, each look would make a snapshot.
+            Change::FailedAgain(times) => times == common.in_a_row,
         };
         if looks {
             common.next_look.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! What is known of the calls to one endpoint.
+//! Counters of the calls to one endpoint.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -14,12 +14,12 @@ pub enum Outcome {
     Abandoned,
 }
 
-/// What the end of a call means beyond its endpoint.
+/// The effect of a call's end beyond its endpoint.
 pub(crate) enum Change {
     None,
     /// The latency of the endpoint was not known before.
     Measured,
-    /// So many calls in a row have failed.
+    /// The call has failed, the last of this many in a row.
     FailedAgain(u32),
 }
 

@@ -22,7 +22,7 @@ pub enum Policy {
     PickFirst,
     /// All in turn, by their weights.
     RoundRobin,
-    /// Of some endpoints drawn at random, the one with the fewest calls in flight and the shortest latency.
+    /// Draws some endpoints at random, and chooses the one with the fewest calls in flight and the shortest latency.
     LeastRequest(LeastRequest),
     /// By the hash of a key, on a ring: a key stays with its endpoint while that can be used, and few keys move when the list
     /// changes.

@@ -230,7 +230,7 @@ impl Channel {
             let choice = retries.choice(&self.outgoing(method, &params));
             let visit = in_time(limit, self.link(&choice)).await;
             let visit = visit.unwrap_or_else(|_| Err(late()))?;
-            retries.goes_to(visit.server());
+            retries.avoid(visit.server());
             let link = visit.connection;
             let remote = Remote::promised(link.clone());
             let call = Outgoing {
@@ -365,13 +365,13 @@ impl Channel {
         #[cfg(feature = "grpc")]
         if let Shared::Http2(servers) = &*self.shared {
             let visit = servers.visit(&self.options, &retries.choice(&call)).await?;
-            retries.goes_to(visit.server());
+            retries.avoid(visit.server());
             let (connection, held) = visit.held();
             let call = connection.open(call, method, result, &self.options).await?;
             return Ok(call.holding(held));
         }
         let visit = self.link(&retries.choice(&call)).await?;
-        retries.goes_to(visit.server());
+        retries.avoid(visit.server());
         let (link, held) = visit.held();
         let compress = call.compress;
         match link.queue(call)? {

@@ -5,7 +5,6 @@ use crate::Code;
 use crate::context::CallInfo;
 use crate::intercept::Scope;
 use dovetail_balance::Budget;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,8 +82,7 @@ impl RetryPolicy {
             .powi(failed.saturating_sub(1).min(64) as i32);
         let longest = self.first_pause.as_secs_f64() * growth;
         let longest = longest.min(self.longest_pause.as_secs_f64());
-        let part = (RandomState::new().hash_one(failed) % 1024) as f64 / 1024.0;
-        Duration::try_from_secs_f64(longest * part).unwrap_or(self.longest_pause)
+        Duration::try_from_secs_f64(longest * fastrand::f64()).unwrap_or(self.longest_pause)
     }
 }
 

@@ -82,14 +82,8 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// Notes the server of an attempt, where there are several.
-    pub(super) fn goes_to(&mut self, server: Option<u64>) {
-        self.servers.extend(server);
-    }
-
-    /// Keeps away from servers to which other attempts go.
-    #[cfg(feature = "async")]
-    pub(super) fn avoid(&mut self, servers: &[u64]) {
+    /// Has further attempts go elsewhere than to these servers, where there are several.
+    pub(super) fn avoid(&mut self, servers: impl IntoIterator<Item = u64>) {
         self.servers.extend(servers);
     }
 

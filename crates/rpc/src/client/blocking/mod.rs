@@ -83,7 +83,7 @@ impl Shared {
 /// The connections to one server.
 struct Connections {
     connector: Arc<dyn Connector>,
-    places: Arc<Places<Connection, Mutex<Dial>>>,
+    places: Places<Connection, Mutex<Dial>>,
 }
 
 impl Connections {
@@ -97,7 +97,7 @@ impl Connections {
         };
         Connections {
             connector,
-            places: Arc::new(Places::new(options.connections)),
+            places: Places::new(options.connections),
         }
     }
 
@@ -150,18 +150,11 @@ impl Server for Connections {
     }
 
     fn ready(&self, options: &Arc<Options>) -> Option<Connection> {
-        let (now, mut missing) = (Instant::now(), None);
-        for place in self.places.in_turn() {
-            match (usable(place, options, now), missing) {
-                (Some(connection), None) => return Some(connection),
-                (Some(connection), Some(missing)) => {
-                    self.refill(missing, options, now);
-                    return Some(connection);
-                }
-                (None, _) => missing = missing.or(Some(place)),
-            }
-        }
-        None
+        let now = Instant::now();
+        self.places.ready(
+            |place| usable(place, options, now),
+            |missing| self.refill(missing, options, now),
+        )
     }
 
     fn reach(attempt: Attempt<Self>) {
@@ -507,7 +500,7 @@ impl Channel {
         let params = (params, method.params);
         let choice = retries.choice(&self.outgoing(method, &params));
         let visit = self.visit(&choice, Instant::now())?;
-        retries.goes_to(visit.server());
+        retries.avoid(visit.server());
         let (connection, held) = visit.held();
         let timeout = nested.limit(self.options.timeout);
         let stream_timeout = nested.limit_streams(self.options.stream_timeout);
@@ -635,7 +628,7 @@ impl Channel {
         let mut retries = Retries::new(&self.options, policy, idempotent);
         loop {
             let visit = self.visit(&retries.choice(call), now)?;
-            retries.goes_to(visit.server());
+            retries.avoid(visit.server());
             let limit = retries.attempt_timeout().map(|limit| now + limit);
             let until = limit.map_or(deadline, |limit| limit.min(deadline));
             let mut result = attempt(&visit.connection, until, &retries);

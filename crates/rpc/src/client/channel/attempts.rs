@@ -44,7 +44,7 @@ impl Channel {
                 ..call
             };
             let visit = self.visit(&retries.choice(&call)).await?;
-            retries.goes_to(visit.server());
+            retries.avoid(visit.server());
             let answer = visit
                 .call(call, &self.options, retries.attempt_timeout())
                 .await;
@@ -64,7 +64,7 @@ impl Channel {
         let attempt = || async {
             let lock = || servers.lock().unwrap_or_else(PoisonError::into_inner);
             let mut retries = Retries::new(&self.options, None, false);
-            retries.avoid(&lock());
+            retries.avoid(lock().iter().copied());
             let headers = retries.headers(&call);
             let call = Outgoing {
                 headers: &headers,

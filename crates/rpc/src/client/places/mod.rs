@@ -85,6 +85,26 @@ impl<C, D: Default> Places<C, D> {
         self.reached.store(true, Ordering::Relaxed);
     }
 
+    /// Returns a connection that can be used, of the place whose turn it is or of one behind it. The first place without
+    /// one is filled again.
+    pub(super) fn ready(
+        &self,
+        usable: impl Fn(&Arc<Place<C, D>>) -> Option<C>,
+        refill: impl FnOnce(&Arc<Place<C, D>>),
+    ) -> Option<C> {
+        let mut missing = None;
+        for place in self.in_turn() {
+            if let Some(connection) = usable(place) {
+                if let Some(missing) = missing {
+                    refill(missing);
+                }
+                return Some(connection);
+            }
+            missing = missing.or(Some(place));
+        }
+        None
+    }
+
     /// All places, from the one on whose turn it is.
     pub(super) fn in_turn(&self) -> impl Iterator<Item = &Arc<Place<C, D>>> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.places.len().max(1);

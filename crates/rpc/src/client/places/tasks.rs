@@ -137,18 +137,10 @@ impl<C: Connect> Server for TaskPlaces<C> {
     }
 
     fn ready(&self, options: &Arc<Options>) -> Option<C> {
-        let mut missing = None;
-        for place in self.places.in_turn() {
-            match (self.usable(place, options), missing) {
-                (Some(connection), None) => return Some(connection),
-                (Some(connection), Some(missing)) => {
-                    self.refill(missing, options);
-                    return Some(connection);
-                }
-                (None, _) => missing = missing.or(Some(place)),
-            }
-        }
-        None
+        self.places.ready(
+            |place| self.usable(place, options),
+            |missing| self.refill(missing, options),
+        )
     }
 
     fn reach(attempt: Attempt<Self>) {
