@@ -26,6 +26,9 @@ const WINDOW: Duration = Duration::from_millis(100);
 const SAMPLES: u32 = 10;
 /// The share by which calls may be slower than when few run.
 const TOLERANCE: f64 = 1.25;
+/// The calls that a limit lets wait, in roots of itself. Each costs the others their time: at a root
+/// for each, a server of one core answers overload five times as late as half of its load.
+const HEADROOM: f64 = 0.5;
 /// Windows from one look at the time that calls take when few run to the next.
 const WINDOWS: u32 = 300;
 
@@ -106,7 +109,7 @@ impl Adaptive {
         let best = best.min(mean);
         self.best = Some(best);
         let gradient = best.as_secs_f64() * TOLERANCE / mean.as_secs_f64().max(f64::MIN_POSITIVE);
-        let limit = self.limit * gradient.clamp(0.5, 1.0) + self.limit.sqrt();
+        let limit = self.limit * gradient.clamp(0.5, 1.0) + HEADROOM * self.limit.sqrt();
         // A limit that was not reached says nothing of a higher one.
         let is_reached = running + 1 >= self.limit as usize;
         if limit < self.limit || is_reached {
