@@ -25,6 +25,7 @@ pub mod dovetail;
 pub mod envelope;
 pub mod grpc;
 pub mod http;
+pub mod http2;
 pub mod metadata;
 pub mod msgpack_rpc;
 pub mod thrift;

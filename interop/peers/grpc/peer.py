@@ -43,8 +43,6 @@ def exit_with_stdin():
 
 
 LARGE = [("grpc.max_receive_message_length", 1 << 26)]
-# On a Unix socket the library takes the path for the name of the host, which HTTP/2 servers may refuse.
-NAMED = [*LARGE, ("grpc.default_authority", "localhost")]
 
 
 def serve(options):
@@ -78,8 +76,7 @@ def connect(options):
     if options.transport == "tls":
         credentials = grpc.ssl_channel_credentials(*certificates())
         return grpc.secure_channel(options.address, credentials, options=LARGE)
-    settings = NAMED if options.address.startswith("unix:") else LARGE
-    return grpc.insecure_channel(options.address, options=settings)
+    return grpc.insecure_channel(options.address, options=LARGE)
 
 
 def run_client(options):

@@ -741,6 +741,35 @@ fn a_client_that_answers_no_ping_is_given_up() {
     assert!(said.windows(5).any(|part| part == ping), "{said:?}");
 }
 
+/// What stock clients have sent: grpcio to `unix:/tmp/run/sock`, grpc-go to `etcd:///services/fleet`.
+#[test]
+fn authorities_that_are_no_hosts_are_taken() {
+    let running = Server::new().listen("tcp://127.0.0.1:0").unwrap();
+    let running = running.start().unwrap();
+    let Address::Tcp(place) = &running.addresses()[0] else {
+        panic!("the server listens on TCP");
+    };
+    for request in [
+        &include_bytes!("../../../../interop/golden/http2/grpcio-unix.bin")[..],
+        include_bytes!("../../../../interop/golden/http2/grpc-go-etcd.bin"),
+    ] {
+        let mut stream = std::net::TcpStream::connect(place).unwrap();
+        stream.write_all(request).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        // HEADERS with UNIMPLEMENTED, not RST_STREAM.
+        let answer = loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).unwrap();
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            stream.read_exact(&mut vec![0; length as usize]).unwrap();
+            if matches!(head[3], 1 | 3) {
+                break head[3];
+            }
+        };
+        assert_eq!(answer, 1);
+    }
+}
+
 #[test]
 fn a_server_that_answers_no_ping_is_given_up() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -15,6 +15,7 @@ use crate::server::session::{Outbox, Session};
 use crate::server::{Charge, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
 use bytes::BytesMut;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -180,6 +181,7 @@ impl<'a> Connection<'a> {
             pooled: self.pooled,
             seat: &self.seat,
             entry: self.guest.entry(),
+            opaque_authority: Cell::default(),
         };
         http2::serve(site, self.stream, received, self.told).await
     }

@@ -84,7 +84,10 @@ impl<'a> Call<'a> {
         let share = self.place.session.share();
         let limits = self.limits().connection;
         let most = limits.message_bytes;
-        let foreign = self.place.session.foreign_host(head::hosts(head));
+        let foreign = self
+            .place
+            .session
+            .foreign_host(head::hosts(head, self.place.opaque_authority.get()));
         if let Some(ask) = head::grpc(head, shared) {
             if let Some(why) = foreign {
                 return Err(why.into());

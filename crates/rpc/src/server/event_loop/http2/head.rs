@@ -71,9 +71,9 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
     })
 }
 
-/// The hosts that a request names, of which most have one.
-pub(super) fn hosts(head: &Parts) -> impl Iterator<Item = &[u8]> {
-    let authority = head.uri.authority().into_iter();
+/// The hosts that a request names, of which most have one. An opaque authority is none.
+pub(super) fn hosts(head: &Parts, opaque: bool) -> impl Iterator<Item = &[u8]> {
+    let authority = head.uri.authority().filter(|_| !opaque).into_iter();
     let authority = authority.map(|authority| authority.as_str().as_bytes());
     authority.chain(head.headers.get_all(HOST).iter().map(HeaderValue::as_bytes))
 }

@@ -5,6 +5,7 @@ mod answer;
 mod call;
 mod head;
 mod request;
+mod socket;
 
 use super::Phase;
 use super::spread::Seat;
@@ -17,6 +18,7 @@ use bytes::BytesMut;
 use call::Call;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use h2::server::Builder;
+use socket::Socket;
 use std::cell::Cell;
 use std::io;
 use std::pin::pin;
@@ -47,6 +49,8 @@ pub(super) struct Place<'a> {
     pub(super) pooled: bool,
     pub(super) seat: &'a Seat,
     pub(super) entry: &'a Entry,
+    /// True once the client has named an authority that is no host, as no browser does.
+    pub(super) opaque_authority: Cell<bool>,
 }
 
 /// Serves a connection that began with these bytes.
@@ -57,8 +61,8 @@ pub(super) async fn serve(
     mut told: watch::Receiver<Phase>,
 ) -> io::Result<()> {
     let limits = &place.shared.limits;
-    let handshake =
-        builder(limits).handshake(Prefixed::new(received, stream, place.shared.polling));
+    let socket = Prefixed::new(received, stream, place.shared.polling);
+    let handshake = builder(limits).handshake(Socket::new(socket, &place.opaque_authority));
     let Ok(shaken) = timeout(limits.handshake, handshake).await else {
         count(&place.shared.counters.transfer_timeouts);
         return Err(io::ErrorKind::TimedOut.into());

@@ -1,0 +1,73 @@
+//! A connection as the library of HTTP/2 reads it.
+
+use crate::transport::Prefixed;
+use dovetail_protocol::http2::Authorities;
+use std::cell::Cell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Makes hosts of authorities that are none, on their way to the library, which would refuse them.
+pub(super) struct Socket<'a> {
+    socket: Prefixed,
+    authorities: Authorities,
+    /// True once there was one.
+    opaque: &'a Cell<bool>,
+}
+
+impl<'a> Socket<'a> {
+    pub(super) fn new(socket: Prefixed, opaque: &'a Cell<bool>) -> Self {
+        Socket {
+            socket,
+            authorities: Authorities::default(),
+            opaque,
+        }
+    }
+}
+
+impl AsyncRead for Socket<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(context, into);
+        if let Some(received) = into.filled_mut().get_mut(before..) {
+            self.authorities.pass(received);
+            self.opaque.set(self.authorities.is_changed());
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Socket<'_> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+}
