@@ -99,7 +99,7 @@ def check(program, kind):
         listed.write("".join("tcp://127.0.0.1:%d\n" % port for port in ports))
         listed.flush()
         name = "file://" + listed.name
-        words = [program, name, "--wire", KINDS[kind][1], "--policy", "round_robin", "--seconds", "6"]
+        words = [program, "call", name, "--wire", KINDS[kind][1], "--policy", "round_robin", "--seconds", "6"]
         calls = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         try:
             time.sleep(1.5)

@@ -12,6 +12,7 @@ mod peers;
 mod prometheus;
 mod protobuf;
 mod reference;
+mod registries;
 mod soak;
 mod stage;
 mod steps;
@@ -60,6 +61,8 @@ enum Command {
     Prometheus,
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
+    /// Have servers register in etcd, and a channel find them there.
+    Registries,
     /// Run what takes too long for every test run, and record it in docs/soak.md.
     Soak(soak::Options),
     /// Check the rules of the house (CONTRIBUTING.md lists them).
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Peers(options) => peers::run(&options),
         Command::Prometheus => prometheus::run(),
         Command::Protobuf => protobuf::run(),
+        Command::Registries => registries::run(),
         Command::Soak(options) => soak::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Tracing => beside::tracing().into_result(),

@@ -33,6 +33,7 @@ const STAGES: &[Stage] = &[
     ("callers with an identity", crate::identity::stage),
     ("one trace through stock peers", crate::beside::tracing),
     ("a channel to stock servers", crate::beside::balancing),
+    ("servers of a registry", crate::registries::stage),
     ("a server that Prometheus reads", crate::prometheus::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {

@@ -1,18 +1,25 @@
-//! A client of several servers. It calls a method each millisecond for some time, while servers come and go, and says which of them
-//! have answered.
+//! Several servers and a client of theirs. The client calls a method each millisecond for some time, while servers come and go, and
+//! says which of them have answered.
 //!
 //! ```text
-//! cargo run -p example-balancing -- tcp://10.0.0.1:9090,tcp://10.0.0.2:9090 --wire grpc --policy round_robin --seconds 10
+//! cargo run -p example-balancing -- serve 1 --register etcd://127.0.0.1:2379/services/fleet
+//! cargo run -p example-balancing -- call etcd://127.0.0.1:2379/services/fleet --policy round_robin --seconds 10
+//! cargo run -p example-balancing -- call tcp://10.0.0.1:9090,tcp://10.0.0.2:9090 --wire grpc
 //! ```
 //!
-//! The servers have `fleet.v1.Fleet` with the methods `read`, which may run twice, and `write`. Each answers with its number.
+//! Servers have `fleet.v1.Fleet` with the methods `read`, which may run twice, and `write`. Each answers with its number.
 
-use clap::Parser;
-use dovetail::names::Policy;
-use dovetail::{Channel, Code, Method, RetryPolicy, Status, Wire, descriptor};
+use clap::{Args, Parser};
+use dovetail::names::{Policy, Registration};
+use dovetail::{
+    Call, Channel, Code, Context, HandlerFuture, Method, RetryPolicy, Server, Service,
+    ServiceDescriptor, Status, Wire, descriptor,
+};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 
@@ -26,10 +33,17 @@ descriptor!(static FLEET = "Fleet" in "fleet.v1" {
 const READ: &Method = &FLEET.methods[0];
 const WRITE: &Method = &FLEET.methods[1];
 
-/// Call several servers, and count who answers
+/// Several servers, and a client that counts which of them have answered
 #[derive(Parser)]
-struct Options {
-    /// The name: addresses with commas between them, `file:///…`, `dns:///…`
+enum Options {
+    Call(Client),
+    Serve(Fleet),
+}
+
+/// Call several servers, and count who answers
+#[derive(Args)]
+struct Client {
+    /// The name: addresses with commas between them, `file:///…`, `dns:///…`, `etcd://…`
     name: String,
     #[arg(long, default_value = "dovetail")]
     wire: Wire,
@@ -43,19 +57,64 @@ struct Options {
     write: bool,
 }
 
+/// Answer with a number, until SIGTERM
+#[derive(Args)]
+struct Fleet {
+    number: i32,
+    #[arg(long, default_value = "tcp://127.0.0.1:0")]
+    listen: String,
+    /// The name at which it registers: `etcd://…`
+    #[arg(long)]
+    register: Option<String>,
+    /// How many seconds the registry remembers it without a word
+    #[arg(long, default_value_t = 10)]
+    ttl: u64,
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options).await {
+    let ended = match Options::parse() {
+        Options::Call(client) => call(&client).await.map_err(Into::into),
+        Options::Serve(fleet) => serve(fleet).await,
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(status) => {
-            eprintln!("{status}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
 }
 
-async fn run(options: &Options) -> Result<(), Status> {
+impl Service for Fleet {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &FLEET
+    }
+
+    fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
+        call.unary((), |_: Context, ()| async move {
+            Ok::<i32, Status>(self.number)
+        })
+    }
+}
+
+async fn serve(fleet: Fleet) -> Result<(), Box<dyn Error>> {
+    let mut terminated = signal(SignalKind::terminate())?;
+    let listen = fleet.listen.clone();
+    let registration = fleet.register.as_deref().map(Registration::new);
+    let ttl = Duration::from_secs(fleet.ttl);
+    let mut server = Server::new().service(fleet);
+    if let Some(registration) = registration.transpose()? {
+        server = server.register(registration.ttl(ttl));
+    }
+    let running = server.listen(&listen)?.start()?;
+    println!("{}", running.addresses()[0]);
+    terminated.recv().await;
+    tokio::task::spawn_blocking(move || running.shutdown(Duration::from_secs(10))).await?;
+    Ok(())
+}
+
+async fn call(options: &Client) -> Result<(), Status> {
     // A stock gRPC server in Python cancels calls that come while it ends, instead of refusing them.
     let retries = RetryPolicy::of(3).codes([Code::Unavailable, Code::Cancelled]);
     let channel = Channel::builder(&options.name)?

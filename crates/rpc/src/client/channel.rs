@@ -44,6 +44,7 @@ pub struct Channel {
 }
 
 /// The settings of a channel that is being made.
+#[derive(Clone)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct ChannelBuilder {
     target: Target,
@@ -51,6 +52,7 @@ pub struct ChannelBuilder {
 }
 
 /// What a channel is made for.
+#[derive(Clone)]
 enum Target {
     Address(Address),
     Name(Arc<dyn Resolver>),

@@ -8,6 +8,7 @@ mod live;
 mod page;
 mod parts;
 mod quotas;
+mod registration;
 mod sessions;
 mod settings;
 mod watch;
@@ -140,13 +141,14 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 8] = [
+        const TABLES: [&str; 9] = [
             "server",
             "access-log",
             "admin",
             "authentication",
             "permissions",
             "quotas",
+            "registration",
             "sessions",
             "channels",
         ];
@@ -530,6 +532,13 @@ impl Server {
             Some(logged) => {
                 let log = access_log(logged).map_err(|why| error("access-log", why))?;
                 server.access_log(&log)
+            }
+            None => server,
+        };
+        let server = match &settings.registration {
+            Some(registered) => {
+                let registration = registered.registration();
+                server.register(registration.map_err(|why| error("registration", why))?)
             }
             None => server,
         };

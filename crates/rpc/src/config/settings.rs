@@ -1,6 +1,7 @@
 //! The tables of a server.
 
 use super::keys::{Key, Section, Set};
+use super::registration::Registered;
 use crate::{Address, ServerLimits};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub(super) struct Settings {
     pub(super) interceptors: Vec<String>,
     pub(super) plaintext: bool,
     pub(super) access_log: Option<Logged>,
+    pub(super) registration: Option<Registered>,
     pub(super) origins: Option<Vec<String>>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
@@ -85,6 +87,10 @@ impl Settings {
         self.access_log.get_or_insert_default()
     }
 
+    pub(super) fn registration(&mut self) -> &mut Registered {
+        self.registration.get_or_insert_default()
+    }
+
     fn jwt(&mut self) -> &mut Jwt {
         self.authentication().jwt.get_or_insert_default()
     }
@@ -104,7 +110,7 @@ fn addresses(settings: &mut Settings, texts: Vec<String>) -> Result<(), String> 
 }
 
 /// Refuses texts that are no addresses.
-fn parsed(texts: Vec<String>) -> Result<Vec<String>, String> {
+pub(super) fn parsed(texts: Vec<String>) -> Result<Vec<String>, String> {
     for text in &texts {
         let parsed: Result<Address, _> = text.parse();
         parsed.map_err(|error| format!("`{text}`: {error}"))?;
@@ -279,6 +285,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
             ),
         ],
     },
+    super::registration::SECTION,
     Section {
         path: "admin",
         doc: "The [administration](admin.md) of the server, for a program with `Server::admin_from_config`.",

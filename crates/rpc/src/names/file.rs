@@ -57,7 +57,7 @@ impl Resolver for File {
 }
 
 /// The server of a line; `None` where the line is empty, or a comment.
-fn server(line: &str) -> Result<Option<Backend>, String> {
+pub(super) fn server(line: &str) -> Result<Option<Backend>, String> {
     let line = line.split('#').next().unwrap_or_default();
     let mut words = line.split_whitespace();
     let Some(address) = words.next() else {

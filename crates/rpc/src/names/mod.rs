@@ -9,26 +9,35 @@
 //! | `dns:///orders.example.com:9090` | all addresses of the host, as long as their records say (A and AAAA; feature `dns`) |
 //! | `dns:///_orders._tcp.example.com` | those of the service's records, with their priorities and weights (SRV) |
 //! | `dns://10.0.0.53:53/orders:9090` | the same, by asking this server |
+//! | `etcd://10.0.0.1:2379/services/orders` | those that are registered below a prefix of [`Etcd`] (feature `etcd`) |
 //!
 //! Other registries take a [`Resolver`] of one's own, and [`Channel::resolved_by`](crate::blocking::Channel::resolved_by). An answer
 //! without servers, and a resolver that fails, change nothing: the channel keeps the last good list.
 
 #[cfg(feature = "dns")]
 mod dns;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod file;
 mod list;
+mod registration;
 mod registry;
 mod status;
 mod updates;
+mod wishes;
 
 pub use dovetail_balance::{
     Backend, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy, State,
     Subset, SuccessRate,
 };
+#[cfg(feature = "etcd")]
+pub use etcd::Etcd;
+pub use registration::{Registrar, Registration, RegistrationStatus, Term};
 pub use registry::{ChannelStatus, channels};
 pub use status::BackendStatus;
 pub use updates::{Updates, Watch};
 
+pub(crate) use registration::Registered;
 pub(crate) use registry::{Named, list};
 
 use crate::{Code, Status};
@@ -148,7 +157,6 @@ pub(crate) fn check(target: &str) -> Result<(), String> {
 
 /// Returns the resolver for the target of a channel; `None` where that is one address.
 pub(crate) fn resolver(target: &str) -> Result<Option<Arc<dyn Resolver>>, Status> {
-    let unusable = |why: String| Status::new(Code::InvalidArgument, format!("`{target}`: {why}"));
     let made: Result<Arc<dyn Resolver>, String> = match target.split_once(':') {
         Some(("file", path)) => File::new(path).map(|file| Arc::new(file) as _),
         #[cfg(feature = "dns")]
@@ -157,8 +165,20 @@ pub(crate) fn resolver(target: &str) -> Result<Option<Arc<dyn Resolver>>, Status
         Some(("dns", _)) => {
             Err("names of DNS need the feature `dns` of the crate `dovetail-rpc`".to_owned())
         }
+        #[cfg(feature = "etcd")]
+        Some(("etcd", name)) => Etcd::new(name).map(|etcd| Arc::new(etcd) as _),
+        #[cfg(not(feature = "etcd"))]
+        Some(("etcd", _)) => Err(NO_ETCD.to_owned()),
         _ if target.contains(',') => List::new(target).map(|list| Arc::new(list) as _),
         _ => return Ok(None),
     };
-    made.map(Some).map_err(unusable)
+    made.map(Some).map_err(|why| unusable(target, why))
+}
+
+#[cfg(not(feature = "etcd"))]
+const NO_ETCD: &str = "names of etcd need the feature `etcd` of the crate `dovetail-rpc`";
+
+#[cold]
+fn unusable(name: &str, why: impl std::fmt::Display) -> Status {
+    Status::new(Code::InvalidArgument, format!("`{name}`: {why}"))
 }

@@ -48,6 +48,7 @@ use crate::admin::Admin;
 use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
+use crate::names::Registration;
 use crate::reflection::Described;
 use crate::sessions::{AnySessions, SessionService, Sessions};
 use crate::statistics::{self, Statistics};
@@ -156,6 +157,7 @@ pub struct Server {
     pages: Vec<(&'static str, Page)>,
     admin: Option<Admin>,
     statistics: Option<Statistics>,
+    registrations: Vec<Registration>,
     polling: Polling,
     local_upgrade: bool,
     protocols: Vec<&'static dyn CustomProtocol>,
@@ -186,6 +188,7 @@ impl Default for Server {
             pages: Vec::new(),
             admin: None,
             statistics: None,
+            registrations: Vec::new(),
             polling: Polling::default(),
             local_upgrade: true,
             protocols: Vec::new(),
@@ -460,6 +463,13 @@ impl Server {
         self
     }
 
+    /// Registers the server where clients look for it, from its start to its end. [`Running::shutdown`] takes the registration back
+    /// first, and lets clients hear of it.
+    pub fn register(mut self, registration: Registration) -> Self {
+        self.registrations.push(registration);
+        self
+    }
+
     /// Chooses when a thread or an event loop that waits for a connection polls before it sleeps.
     pub fn polling(mut self, polling: Polling) -> Self {
         self.polling = polling;
@@ -594,8 +604,8 @@ impl Server {
         self.interceptors.start(services)
     }
 
-    /// Starts serving. An error where a thread cannot be had, a certificate is missing for `tls://…`, or clients need
-    /// certificates and can call without TLS.
+    /// Starts serving. An error where a thread cannot be had, a certificate is missing for `tls://…`, clients need
+    /// certificates and can call without TLS, or a registration has no address that clients can use.
     pub fn start(mut self) -> io::Result<Running> {
         let (mut sockets, others) = (
             std::mem::take(&mut self.sockets),
@@ -610,6 +620,7 @@ impl Server {
         let number = meeting.as_ref().map(|(number, _)| *number);
         sockets.extend(meeting.map(|(_, listener)| listener));
         let model = self.model;
+        let registrations = std::mem::take(&mut self.registrations);
         let mut running = Running {
             addresses,
             listeners: Vec::new(),
@@ -644,6 +655,10 @@ impl Server {
         // After the loops, whose timers and tasks the handlers may use.
         for listener in others {
             running.accept_on_thread(listener)?;
+        }
+        for registration in registrations {
+            let registered = registration.start(&running.addresses)?;
+            running.shared.registered().push(registered);
         }
         Ok(running)
     }

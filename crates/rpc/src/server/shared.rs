@@ -8,6 +8,7 @@ use super::room::Entry;
 use super::router::Router;
 use super::sources::Sources;
 use super::{HalfClosed, Observer, Page, Server, ServerLimits};
+use crate::names::Registered;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
 use crate::{Health, clock};
@@ -18,7 +19,7 @@ use dovetail_wire::msgpack::Structs;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Its settings, its services, and what is going on.
@@ -63,6 +64,8 @@ pub(super) struct Shared {
     pub(super) handshakes: AtomicUsize,
     pub(super) handshake_sources: Sources,
     pub(super) proxies: Option<Arc<Proxies>>,
+    /// Where clients find the server.
+    pub(super) registered: Mutex<Vec<Registered>>,
     /// Notified when a connection has ended.
     pub(super) left: Condvar,
     /// What handlers on threads of their own use of an async runtime: the first event loop's.
@@ -118,6 +121,7 @@ impl Server {
             handshakes: AtomicUsize::new(0),
             handshake_sources: Sources::default(),
             proxies: self.proxies.map(Arc::new),
+            registered: Mutex::default(),
             left: Condvar::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
@@ -143,6 +147,11 @@ fn decoders() -> usize {
 }
 
 impl Shared {
+    pub(super) fn registered(&self) -> MutexGuard<'_, Vec<Registered>> {
+        let registered = self.registered.lock();
+        registered.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a connection's thread such that its handlers find the runtime of the event loops, where the
     /// server has any.
     pub(super) fn in_runtime<R>(&self, serve: impl FnOnce() -> R) -> R {

@@ -5,6 +5,7 @@ use super::event_loop;
 use super::guests::Accepts;
 use super::{Counters, Shared, threads};
 use crate::Address;
+use crate::names::{Registered, RegistrationStatus};
 use crate::transport::Listener;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -59,7 +60,13 @@ impl Running {
         self.shared.account.held()
     }
 
-    /// Stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
+    /// Whether the server is registered, for each [`Server::register`](super::Server::register).
+    pub fn registrations(&self) -> Vec<RegistrationStatus> {
+        let registered = self.shared.registered();
+        registered.iter().map(Registered::status).collect()
+    }
+
+    /// Takes registrations back, stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
     /// left after `drain` are cut. True where none was.
     #[cfg_attr(
         not(feature = "async"),
@@ -67,6 +74,8 @@ impl Running {
     )]
     pub fn shutdown(mut self, drain: Duration) -> bool {
         let deadline = Instant::now() + drain;
+        let registered = std::mem::take(&mut *self.shared.registered());
+        Registered::take_back(registered, drain);
         self.shared.draining.store(true, Ordering::SeqCst);
         if let Some(health) = &self.shared.health {
             health.leave();
