@@ -18,6 +18,8 @@ pub use snapshot::{MethodStatistics, Snapshot};
 
 pub(crate) use prometheus::CONTENT_TYPE;
 
+use crate::names;
+
 use crate::server::Observer;
 use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
@@ -90,6 +92,7 @@ impl Statistics {
                 .map(Observer::counters)
                 .unwrap_or_default(),
             connections: self.0.server.get().map_or(0, Observer::connections),
+            channels: names::channels(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! The text format of Prometheus, version 0.0.4 (prometheus.io, "Exposition formats").
 
 use super::snapshot::{MethodStatistics, Snapshot};
-use std::fmt::Write;
+use crate::names::{BackendStatus, ChannelStatus, State};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
 
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -52,6 +54,7 @@ pub(super) fn write(snapshot: &Snapshot) -> String {
         methods,
         counters,
         connections,
+        channels,
     } = snapshot;
     calls(&mut text, methods);
     for (name, kind, help, number) in NUMBERS {
@@ -70,7 +73,104 @@ pub(super) fn write(snapshot: &Snapshot) -> String {
         head(&mut text, &name, "counter", &help);
         line(&mut text, &name, "", number);
     }
+    client(&mut text, channels);
     text
+}
+
+/// A number of a server that channels call. Those of channels with one name are added up.
+type BackendNumber = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&BackendStatus) -> u64,
+);
+
+const BACKEND_NUMBERS: &[BackendNumber] = &[
+    (
+        "dovetail_client_backend_ready",
+        "gauge",
+        "Channels that have a connection to the server.",
+        |backend| (backend.state == State::Ready).into(),
+    ),
+    (
+        "dovetail_client_backend_ejected",
+        "gauge",
+        "Channels whose outlier detection keeps calls away from the server.",
+        |backend| backend.ejected.into(),
+    ),
+    (
+        "dovetail_client_backend_calls_in_flight",
+        "gauge",
+        "Calls that wait for the answer of the server.",
+        |backend| backend.in_flight.into(),
+    ),
+    (
+        "dovetail_client_backend_calls_total",
+        "counter",
+        "Calls that were made to the server, each attempt counted.",
+        |backend| backend.picks,
+    ),
+    (
+        "dovetail_client_backend_ejections_total",
+        "counter",
+        "Ejections of the server by outlier detection.",
+        |backend| backend.ejections,
+    ),
+];
+
+/// Writes the numbers of channels to the servers of names.
+fn client(text: &mut String, channels: &[ChannelStatus]) {
+    if channels.is_empty() {
+        return;
+    }
+    for (name, kind, help, number) in BACKEND_NUMBERS {
+        let mut sums = BTreeMap::<_, u64>::new();
+        for channel in channels {
+            for backend in &channel.backends {
+                let labels = (&*channel.name, &*backend.backend.address);
+                *sums.entry(labels).or_default() += number(backend);
+            }
+        }
+        head(text, name, kind, help);
+        for ((channel, backend), sum) in sums {
+            let labels = format!(
+                "channel=\"{}\",backend=\"{}\"",
+                escaped(channel),
+                escaped(backend)
+            );
+            line(text, name, &labels, sum);
+        }
+    }
+    let mut failing = BTreeMap::<_, u64>::new();
+    let mut tokens = BTreeMap::<_, f32>::new();
+    for channel in channels {
+        *failing.entry(&*channel.name).or_default() += u64::from(channel.failure.is_some());
+        let fewest = tokens.entry(&*channel.name).or_insert(f32::INFINITY);
+        *fewest = fewest.min(channel.retry_tokens);
+    }
+    let name = "dovetail_client_resolver_failing";
+    let help = "Channels whose name cannot be resolved now.";
+    head(text, name, "gauge", help);
+    for (channel, failing) in failing {
+        line(
+            text,
+            name,
+            &format!("channel=\"{}\"", escaped(channel)),
+            failing,
+        );
+    }
+    let name = "dovetail_client_retry_tokens";
+    let help =
+        "Tokens that are left of the budget of retries; the fewest of channels with one name.";
+    head(text, name, "gauge", help);
+    for (channel, tokens) in tokens {
+        line(
+            text,
+            name,
+            &format!("channel=\"{}\"", escaped(channel)),
+            tokens,
+        );
+    }
 }
 
 fn calls(text: &mut String, methods: &[MethodStatistics]) {
@@ -109,7 +209,7 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn line(text: &mut String, name: &str, labels: &str, number: u64) {
+fn line(text: &mut String, name: &str, labels: &str, number: impl Display) {
     let _ = match labels {
         "" => writeln!(text, "{name} {number}"),
         labels => writeln!(text, "{name}{{{labels}}} {number}"),

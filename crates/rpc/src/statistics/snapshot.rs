@@ -1,4 +1,5 @@
 use super::{EXCEPTION, Histogram, OUTCOMES};
+use crate::names::ChannelStatus;
 use crate::{Code, Counters, Wire};
 
 /// Everything that was counted up to a moment.
@@ -11,6 +12,8 @@ pub struct Snapshot {
     pub counters: Counters,
     /// The connections that the server has now.
     pub connections: usize,
+    /// The channels of this process to the servers of names.
+    pub channels: Vec<ChannelStatus>,
 }
 
 /// The calls of a method over one wire.

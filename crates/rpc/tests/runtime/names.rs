@@ -3,6 +3,7 @@
 use crate::callbacks::until_async;
 use crate::fixture::*;
 use dovetail::names::{Backend, Outliers, Policy, Resolution, Resolver, State, Updates};
+use dovetail::statistics::Statistics;
 use dovetail::{
     Call, Channel, Code, Context, Execution, HandlerFuture, HedgingPolicy, Method, Model,
     RetryPolicy, Running, Server, Service, ServiceDescriptor, Status, blocking, descriptor,
@@ -157,6 +158,59 @@ fn warm_up(channel: &blocking::Channel, servers: usize) {
 fn file(name: &str) -> std::path::PathBuf {
     let name = format!("dovetail-names-{}-{name}", std::process::id());
     std::env::temp_dir().join(name)
+}
+
+/// Two channels of one name, each with calls of its own.
+#[test]
+fn prometheus_sees_channels() {
+    let mut team = Team::of(2);
+    let name = file("metrics");
+    std::fs::write(&name, team.addresses().join("\n")).unwrap();
+    let target = format!("file://{}", name.display());
+    let channels = [(); 2].map(|()| round_robin(&target).build());
+    let picks = || {
+        let backends = channels.iter().flat_map(blocking::Channel::backends);
+        backends.map(|one| one.picks).sum::<u64>()
+    };
+    for channel in &channels {
+        warm_up(channel, 2);
+    }
+    team.stop(1);
+    until("it is noticed", || {
+        let mut backends = channels.iter().flat_map(blocking::Channel::backends);
+        channels.iter().all(|channel| number(channel) == Ok(0))
+            && backends
+                .all(|one| (one.state == State::Ready) == (one.backend.address == team.list()))
+    });
+    std::fs::remove_file(&name).unwrap();
+    let text = || Statistics::new().prometheus();
+    until("the file is missed", || {
+        text().contains(&format!(
+            "dovetail_client_resolver_failing{{channel=\"{target}\"}} 2\n"
+        ))
+    });
+    let text = text();
+    let labels = format!("{{channel=\"{target}\",backend=\"{}\"}}", team.list());
+    for (metric, number) in [
+        ("dovetail_client_backend_ready", 2),
+        ("dovetail_client_backend_ejected", 0),
+        ("dovetail_client_backend_calls_in_flight", 0),
+    ] {
+        assert!(
+            text.contains(&format!("{metric}{labels} {number}\n")),
+            "{text}"
+        );
+    }
+    let calls = text
+        .lines()
+        .filter(|line| {
+            line.starts_with("dovetail_client_backend_calls_total") && line.contains(&target)
+        })
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    assert_eq!(calls.sum::<u64>(), picks());
+    assert!(text.contains(&format!(
+        "dovetail_client_retry_tokens{{channel=\"{target}\"}} "
+    )));
 }
 
 #[test]
