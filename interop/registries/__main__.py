@@ -1,13 +1,12 @@
 """A channel to the servers that a registry knows, and servers that register there, beside what stock programs do with the registry.
 
-    python3 interop/registries PROGRAM ETCD      # PROGRAM is examples/balancing, ETCD is built from interop/registries/etcd
+    python3 interop/registries PROGRAM ETCD CLASSES   # PROGRAM is examples/balancing; the others are built from the folders here
 
 Calls run all the time, one each millisecond, and none may fail: while servers come, end, are killed and lose their leases, and while
 the registry itself is killed and comes back.
 """
 
 import json
-import pathlib
 import re
 import signal
 import socket
@@ -16,7 +15,8 @@ import sys
 import tempfile
 import time
 
-PREFIX = "services/fleet"
+BASE, SERVICE = "services", "fleet"
+PREFIX = BASE + "/" + SERVICE
 # In seconds: registrations of servers that are killed.
 TTL = 2
 LONG = 20
@@ -40,13 +40,23 @@ def until(what, condition):
     return took
 
 
+def run(words):
+    """Runs a program, and returns its lines."""
+    ran = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60)
+    if ran.returncode != 0:
+        raise SystemExit("this has failed: %s" % " ".join(words))
+    return ran.stdout.splitlines()
+
+
 class Etcd:
     """A server of etcd, and what stock clients do with it."""
+
+    SECONDS = 18
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
         self.member, self.peer = ("127.0.0.1:%d" % free_port() for _ in range(2))
-        self.start()
+        self.name = "etcd://%s/%s" % (self.member, PREFIX)
 
     def start(self):
         client, peer = "http://" + self.member, "http://" + self.peer
@@ -61,14 +71,66 @@ class Etcd:
         self.process.wait()
 
     def stock(self, command, *words):
-        ran = subprocess.run([self.program, command, self.member, PREFIX, *words], stdout=subprocess.PIPE, text=True, timeout=60)
-        if ran.returncode != 0:
-            raise SystemExit("`etcd %s` has failed" % command)
-        return ran.stdout.splitlines()
+        return run([self.program, command, self.member, PREFIX, *words])
 
     def keys(self):
-        """The servers that are registered, with their values."""
-        return dict(line.removeprefix(PREFIX + "/").split(" ", 1) for line in self.stock("list"))
+        """The servers that are registered, with the places that their values name."""
+        keys = dict(line.removeprefix(PREFIX + "/").split(" ", 1) for line in self.stock("list"))
+        return {key: json.loads(value)["Addr"] for key, value in keys.items()}
+
+    def add(self, place):
+        self.stock("add", place)
+
+    def check_stock_clients(self, servers):
+        """A client of grpc-go reaches all servers."""
+        answers = self.stock("call", "/fleet.v1.Fleet/read", "30")
+        check({int(answer) for answer in answers} == set(servers.places), "grpc-go has reached %r" % set(answers))
+
+    def lose_sessions(self, _):
+        """Ends all leases."""
+        self.stock("revoke")
+
+
+class ZooKeeper:
+    """A server of ZooKeeper, and what Curator does with it."""
+
+    SECONDS = 28
+
+    # In milliseconds; sessions last two of these at least.
+    TICK = 500
+
+    def __init__(self, classes, folder):
+        self.java = ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", classes, "Registry"]
+        self.folder, self.port = folder, free_port()
+        self.member = "127.0.0.1:%d" % self.port
+        self.name = "zk://%s/%s" % (self.member, PREFIX)
+
+    def start(self):
+        self.process = subprocess.Popen([*self.java, "serve", str(self.port), self.folder, str(self.TICK)], stderr=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stock(self, command, *words):
+        return run([*self.java, command, self.member, BASE, SERVICE, *words])
+
+    def keys(self):
+        keys = dict(line.split(" ", 1) for line in self.stock("list"))
+        values = {key: json.loads(value) for key, value in keys.items()}
+        return {key: "%s:%d" % (value["address"], value["port"]) for key, value in values.items()}
+
+    def add(self, place):
+        self.stock("add", place)
+
+    def check_stock_clients(self, servers):
+        """Curator finds all servers."""
+        found = self.stock("discover")
+        check(set(found) == set(servers.places.values()), "Curator has found %r" % found)
+
+    def lose_sessions(self, servers):
+        """Has a server sleep for longer than its session lasts."""
+        servers.sleep(1, 3 * TTL)
 
 
 class Servers:
@@ -98,6 +160,11 @@ class Servers:
         process.kill()
         process.wait()
 
+    def sleep(self, number, seconds):
+        self.processes[number].send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self.processes[number].send_signal(signal.SIGCONT)
+
     def kill_all(self):
         for number in list(self.processes):
             self.kill(number)
@@ -123,40 +190,38 @@ def check(condition, what):
         raise SystemExit(what)
 
 
-def come_and_go(program, etcd):
-    """Servers that come and go, as our client and a stock one of grpc-go see them."""
-    name = "etcd://%s/%s" % (etcd.member, PREFIX)
-    servers = Servers(program, name)
+def come_and_go(program, registry):
+    """Servers that come and go, as our client and stock ones see them."""
+    servers = Servers(program, registry.name)
     try:
         for number in (1, 2):
             servers.register(number)
-        until("two servers are registered", lambda: len(etcd.keys()) == 2)
-        values = [json.loads(value) for value in etcd.keys().values()]
-        check(sorted(value["Addr"] for value in values) == sorted(servers.places.values()), "strange values: %r" % values)
-        calls = Calls(program, name, "dovetail", 22)
+        until("two servers are registered", lambda: len(registry.keys()) == 2)
+        found = sorted(registry.keys().values())
+        check(found == sorted(servers.places.values()), "these are registered: %r" % found)
+        calls = Calls(program, registry.name, "dovetail", registry.SECONDS)
 
         servers.start(3)
-        etcd.stock("add", servers.places[3])
-        answers = etcd.stock("call", "/fleet.v1.Fleet/read", "30")
-        check(set(answers) == {"1", "2", "3"}, "a client of grpc-go has reached %r" % set(answers))
+        registry.add(servers.places[3])
+        registry.check_stock_clients(servers)
 
-        etcd.stock("revoke")
-        until("leases that were revoked are replaced", lambda: len(etcd.keys()) == 3)
+        registry.lose_sessions(servers)
+        until("sessions that were lost are replaced", lambda: len(registry.keys()) == 3)
 
         time.sleep(1)
         servers.end(1)
-        check(len(etcd.keys()) == 2, "a server that has ended is still registered")
+        check(len(registry.keys()) == 2, "a server that has ended is still registered")
         servers.kill(2)
-        took = until("a server that was killed is forgotten", lambda: len(etcd.keys()) == 1)
-        check(took < 3 * TTL, "that is too late")
+        took = until("a server that was killed is forgotten", lambda: len(registry.keys()) == 1)
+        check(took < 4 * TTL, "that is too late")
 
-        etcd.kill()
-        print("  etcd is killed", flush=True)
+        registry.kill()
+        print("  the registry is killed", flush=True)
         time.sleep(1)
         servers.register(4)
         time.sleep(1)
-        etcd.start()
-        until("a server registers that has come meanwhile", lambda: servers.places[4] in etcd.keys())
+        registry.start()
+        until("a server registers that has come meanwhile", lambda: servers.places[4] in registry.keys().values())
         counts = calls.counts()
         check(set(counts) == {1, 2, 3, 4}, "these servers were called: %r" % counts)
         check(all(calls > 200 for calls in counts.values()), "the calls are spread in a strange way: %r" % counts)
@@ -165,14 +230,16 @@ def come_and_go(program, etcd):
 
 
 def main():
-    program, etcd = sys.argv[1:]
-    print("servers that register in etcd", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        registry = Etcd(etcd, folder)
-        try:
-            come_and_go(program, registry)
-        finally:
-            registry.kill()
+    program, etcd, classes = sys.argv[1:]
+    for kind, built in ((Etcd, etcd), (ZooKeeper, classes)):
+        print("servers that register: %s" % kind.__name__, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            registry = kind(built, folder)
+            registry.start()
+            try:
+                come_and_go(program, registry)
+            finally:
+                registry.kill()
 
 
 main()

@@ -61,7 +61,7 @@ enum Command {
     Prometheus,
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
-    /// Have servers register in etcd, and a channel find them there.
+    /// Have servers register in etcd and ZooKeeper, and a channel find them there.
     Registries,
     /// Run what takes too long for every test run, and record it in docs/soak.md.
     Soak(soak::Options),

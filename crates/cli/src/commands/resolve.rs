@@ -17,7 +17,8 @@ Examples:
   dovetail resolve dns:///_orders._tcp.example.com        the servers of SRV records
   dovetail resolve dns://10.0.0.53/orders:9090            the same, by asking this server
   dovetail resolve file:///etc/orders.servers --watch     and each time that they change
-  dovetail resolve etcd://10.0.0.1:2379/services/orders   the servers that are registered below a prefix of etcd
+  dovetail resolve etcd://10.0.0.1:2379/services/orders   those below a prefix of etcd
+  dovetail resolve zk://10.0.0.1:2181/services/orders     those below a node of ZooKeeper
   dovetail resolve tcp://10.0.0.1:9090,tcp://10.0.0.2:9090 --json
 
 Channels take the same names. docs/balancing.md has all of them.")]

@@ -10,12 +10,15 @@
 //! | `dns:///_orders._tcp.example.com` | those of the service's records, with their priorities and weights (SRV) |
 //! | `dns://10.0.0.53:53/orders:9090` | the same, by asking this server |
 //! | `etcd://10.0.0.1:2379/services/orders` | those that are registered below a prefix of [`Etcd`] (feature `etcd`) |
+//! | `zk://10.0.0.1:2181/services/orders` | those that are registered below a node of [`ZooKeeper`] (feature `zookeeper`) |
 //!
 //! Other registries take a [`Resolver`] of one's own, and [`Channel::resolved_by`](crate::blocking::Channel::resolved_by). An answer
 //! without servers, and a resolver that fails, change nothing: the channel keeps the last good list.
 
 #[cfg(feature = "dns")]
 mod dns;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod entry;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod file;
@@ -25,6 +28,10 @@ mod registry;
 mod status;
 mod updates;
 mod wishes;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod worker;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 pub use dovetail_balance::{
     Backend, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy, State,
@@ -36,6 +43,8 @@ pub use registration::{Registrar, Registration, RegistrationStatus, Term};
 pub use registry::{ChannelStatus, channels};
 pub use status::BackendStatus;
 pub use updates::{Updates, Watch};
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeper;
 
 pub(crate) use registration::Registered;
 pub(crate) use registry::{Named, list};
@@ -169,6 +178,10 @@ pub(crate) fn resolver(target: &str) -> Result<Option<Arc<dyn Resolver>>, Status
         Some(("etcd", name)) => Etcd::new(name).map(|etcd| Arc::new(etcd) as _),
         #[cfg(not(feature = "etcd"))]
         Some(("etcd", _)) => Err(NO_ETCD.to_owned()),
+        #[cfg(feature = "zookeeper")]
+        Some(("zk", name)) => ZooKeeper::new(name).map(|zookeeper| Arc::new(zookeeper) as _),
+        #[cfg(not(feature = "zookeeper"))]
+        Some(("zk", _)) => Err(NO_ZOOKEEPER.to_owned()),
         _ if target.contains(',') => List::new(target).map(|list| Arc::new(list) as _),
         _ => return Ok(None),
     };
@@ -177,6 +190,10 @@ pub(crate) fn resolver(target: &str) -> Result<Option<Arc<dyn Resolver>>, Status
 
 #[cfg(not(feature = "etcd"))]
 const NO_ETCD: &str = "names of etcd need the feature `etcd` of the crate `dovetail-rpc`";
+
+#[cfg(not(feature = "zookeeper"))]
+const NO_ZOOKEEPER: &str =
+    "names of ZooKeeper need the feature `zookeeper` of the crate `dovetail-rpc`";
 
 #[cold]
 fn unusable(name: &str, why: impl std::fmt::Display) -> Status {

@@ -60,19 +60,27 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Registration {
-    /// Registers at a name: `etcd://10.0.0.1:2379/services/orders` (feature `etcd`).
+    /// Registers at a name: `etcd://10.0.0.1:2379/services/orders` (feature `etcd`), `zk://10.0.0.1:2181/services/orders` (feature
+    /// `zookeeper`).
     pub fn new(name: &str) -> Result<Self, Status> {
         match name.split_once(':') {
             #[cfg(feature = "etcd")]
             Some(("etcd", rest)) => {
-                let etcd = super::Etcd::new(rest).map_err(|why| unusable(name, why))?;
-                Ok(Self::by(etcd))
+                let etcd = super::Etcd::new(rest);
+                etcd.map(Self::by).map_err(|why| unusable(name, why))
             }
             #[cfg(not(feature = "etcd"))]
             Some(("etcd", _)) => Err(unusable(name, super::NO_ETCD)),
+            #[cfg(feature = "zookeeper")]
+            Some(("zk", rest)) => {
+                let zookeeper = super::ZooKeeper::new(rest);
+                zookeeper.map(Self::by).map_err(|why| unusable(name, why))
+            }
+            #[cfg(not(feature = "zookeeper"))]
+            Some(("zk", _)) => Err(unusable(name, super::NO_ZOOKEEPER)),
             _ => Err(unusable(
                 name,
-                "servers register at etcd://host:port/prefix, or by a `Registrar` of one's own",
+                "servers register at etcd://host:port/prefix, at zk://host:port/path, or by a `Registrar` of one's own",
             )),
         }
     }
@@ -218,8 +226,6 @@ pub struct Term {
 struct State {
     is_registered: bool,
     failure: Option<String>,
-    /// The number under which the registry knows it.
-    lease: Option<i64>,
 }
 
 impl Term {
@@ -255,17 +261,7 @@ impl Term {
         state.failure = Some(why);
     }
 
-    #[cfg(feature = "etcd")]
-    pub(super) fn leased(&self, lease: i64) {
-        self.lock().lease = Some(lease);
-    }
-
-    #[cfg(feature = "etcd")]
-    pub(super) fn lease(&self) -> Option<i64> {
-        self.lock().lease
-    }
-
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
     pub(super) fn wishes(&self) -> &Wishes {
         &self.wishes
     }

@@ -37,7 +37,7 @@ impl Updates {
         self.wishes.is_over()
     }
 
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
     pub(super) fn wishes(&self) -> &Wishes {
         &self.wishes
     }

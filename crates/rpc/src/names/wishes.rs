@@ -1,7 +1,7 @@
 //! The wishes of an owner to a thread that works for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-#[cfg(feature = "etcd")]
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ struct State {
     /// The owner wants news now.
     now: bool,
     /// The task that waits for the end.
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
     waker: Option<Waker>,
 }
 
@@ -54,7 +54,7 @@ impl Wishes {
     }
 
     /// Is ready once the owner is gone. One task can wait for that.
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
     pub(super) fn poll_over(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.0.lock();
         if state.over {
@@ -77,7 +77,7 @@ impl Drop for Wisher {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.over = true;
-        #[cfg(feature = "etcd")]
+        #[cfg(any(feature = "etcd", feature = "zookeeper"))]
         if let Some(waker) = state.waker.take() {
             drop(state);
             waker.wake();

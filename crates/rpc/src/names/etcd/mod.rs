@@ -1,11 +1,9 @@
 //! Servers that are registered in etcd 3: <https://etcd.io/docs/v3.6/learning/api/>.
 
-mod entry;
 mod messages;
 
 use super::registration::{Registrar, Term};
-use super::wishes::Wishes;
-use super::{Resolution, Resolver, Updates};
+use super::{Resolution, Resolver, Updates, entry, worker};
 use crate::{
     Answer, Channel, ChannelBuilder, Code, Keepalive, Method, Receiver, Sender, Status, Wire,
 };
@@ -16,10 +14,10 @@ use messages::{
     LeaseRevokeResponse, PutRequest, PutResponse, RangeRequest, RangeResponse, WATCH,
     WatchCreateRequest, WatchRequest, WatchResponse,
 };
+use std::cell::Cell;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::ready;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 
 const RANGE: &Method = &KV.methods[0];
@@ -31,9 +29,6 @@ const KEEP_ALIVE: &Method = &LEASE.methods[2];
 
 /// The time of a call.
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The time after a failure.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// PINGs on a connection. etcd ends connections that send them more often than every 5 s.
 const PINGS: Duration = Duration::from_secs(10);
@@ -99,44 +94,9 @@ impl Etcd {
         }
     }
 
-    /// Runs a thread's work until its owner is gone: the work, and after a failure the work again.
-    fn run<W>(&self, wishes: &Wishes, failed: impl Fn(&str), work: impl Fn(Channel) -> W)
-    where
-        W: Future<Output = Result<(), Status>>,
-    {
-        let (runtime, channel) = match self.connect() {
-            Ok(connected) => connected,
-            Err(error) => return failed(&error.to_string()),
-        };
-        let again_and_again = async {
-            loop {
-                if let Err(status) = work(channel.clone()).await {
-                    failed(&status.to_string());
-                }
-                sleep(PAUSE).await;
-            }
-        };
-        runtime.block_on(async {
-            let over = poll_fn(|context| wishes.poll_over(context));
-            tokio::select! {
-                biased;
-                () = over => {}
-                () = again_and_again => {}
-            }
-        });
-    }
-
-    fn connect(&self) -> std::io::Result<(Runtime, Channel)> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let channel = {
-            let _inside = runtime.enter();
-            self.channel.clone().build()
-        };
-        Ok((runtime, channel))
-    }
-
     /// Reads the keys, and again each time that they have changed. Ends with an error.
-    async fn follow(&self, channel: Channel, updates: &Updates) -> Result<(), Status> {
+    async fn follow(&self, updates: &Updates) -> Result<(), Status> {
+        let channel = self.channel.clone().build();
         let keys = RangeRequest {
             key: self.prefix.clone().into(),
             range_end: after(&self.prefix),
@@ -173,32 +133,33 @@ impl Etcd {
         updates: &Updates,
     ) -> Result<i64, Status> {
         let found: RangeResponse = channel.call::<_, _, Status>(RANGE, (keys,)).await?;
-        let (mut servers, mut problem) = (Vec::new(), None);
-        for pair in &found.kvs {
-            match entry::read(&pair.value) {
-                Ok(server) => servers.push(server),
-                Err(why) => {
-                    let key = String::from_utf8_lossy(&pair.key);
-                    tracing::warn!(name = self.name, %key, why, "an entry of etcd is passed over");
-                    problem.get_or_insert(format!("{key}: {why}"));
-                }
-            }
-        }
-        match (servers.is_empty(), problem) {
-            (true, Some(why)) => updates.failed(why),
-            _ => updates.found(Resolution::of(servers)),
+        let values = found.kvs.iter();
+        let names: Vec<_> = values
+            .map(|pair| String::from_utf8_lossy(&pair.key))
+            .collect();
+        let values = names.iter().zip(&found.kvs);
+        let values = values.map(|(name, pair)| (&**name, &*pair.value));
+        match entry::read_all(&self.name, values) {
+            Ok(servers) => updates.found(Resolution::of(servers)),
+            Err(why) => updates.failed(why),
         }
         Ok(found.header.revision)
     }
 
     /// Registers servers, and keeps their lease. Ends with an error.
-    async fn hold(&self, channel: Channel, term: &Term, servers: &[Backend]) -> Result<(), Status> {
+    async fn hold(
+        &self,
+        kept: &Cell<Option<i64>>,
+        servers: &[Backend],
+        term: &Term,
+    ) -> Result<(), Status> {
+        let channel = self.channel.clone().build();
         let mut lease = Lease::grant(channel, term.ttl()).await?;
-        term.leased(lease.id);
+        kept.set(Some(lease.id));
         for server in servers {
             let put = PutRequest {
                 key: format!("{}{}", self.prefix, entry::name(server)).into(),
-                value: entry::write(server).into(),
+                value: entry::write_endpoint(server).into(),
                 lease: lease.id,
             };
             let _: PutResponse = lease.channel.call::<_, _, Status>(PUT, (&put,)).await?;
@@ -208,13 +169,19 @@ impl Etcd {
     }
 
     /// Takes the registration back.
-    fn take_back(&self, lease: i64) -> Result<(), Status> {
-        let (runtime, channel) = self.connect().map_err(|error| lost(error.to_string()))?;
-        let id = LeaseRequest { id: lease };
-        let revoke = channel.call(REVOKE, (&id,));
-        let revoked: Result<LeaseRevokeResponse, Status> = runtime.block_on(revoke);
-        revoked.map(drop)
+    async fn take_back(&self, lease: Option<i64>) -> Result<(), Status> {
+        let Some(id) = lease else {
+            return Ok(());
+        };
+        let channel = self.channel.clone().build();
+        let revoked = channel.call(REVOKE, (&LeaseRequest { id },)).await;
+        revoked.map(|LeaseRevokeResponse {}| ())
     }
+}
+
+/// The text of a failure.
+async fn told(work: impl Future<Output = Result<(), Status>>) -> Result<(), String> {
+    work.await.map_err(|status| status.to_string())
 }
 
 impl Resolver for Etcd {
@@ -223,10 +190,11 @@ impl Resolver for Etcd {
     }
 
     fn watch(&self, updates: &Updates) {
-        self.run(
+        worker::run(
             updates.wishes(),
             |why| updates.failed(why),
-            |channel| self.follow(channel, updates),
+            || told(self.follow(updates)),
+            || ready(Ok(())),
         );
     }
 }
@@ -237,16 +205,13 @@ impl Registrar for Etcd {
     }
 
     fn keep(&self, servers: &[Backend], term: &Term) {
-        self.run(
+        let kept = Cell::new(None);
+        worker::run(
             term.wishes(),
             |why| term.failed(why),
-            |channel| self.hold(channel, term, servers),
+            || told(self.hold(&kept, servers, term)),
+            || told(self.take_back(kept.take())),
         );
-        if let Some(lease) = term.lease()
-            && let Err(status) = self.take_back(lease)
-        {
-            tracing::warn!(name = self.name, %status, "a lease of etcd is left to end by itself");
-        }
     }
 }
 
