@@ -3,9 +3,10 @@
 use crate::failure::{Exit, Failure, Result};
 use dovetail::protocol::thrift::Transport;
 use dovetail::transport::{Connector, TlsConnector};
-use dovetail::{Address, Channel, ChannelBuilder, ClientTls, Status, Wire};
+use dovetail::{Address, Channel, ChannelBuilder, ClientTls, Status, Wire, names};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// An address with what a URL says besides.
 #[derive(Clone, Debug)]
@@ -27,7 +28,10 @@ impl FromStr for Target {
             Some(("http", rest)) => with_path(text, rest, 80, Address::Tcp),
             Some(("https", rest)) => with_path(text, rest, 443, Address::Tls),
             _ => Ok(Target {
-                address: parse(text)?,
+                address: match is_name(text) {
+                    true => resolved(text)?,
+                    false => parse(text)?,
+                },
                 http_path: None,
                 tls: None,
                 headers: Vec::new(),
@@ -79,6 +83,38 @@ impl Target {
     }
 }
 
+/// The time that a registry gets to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// True for a name that stands for several servers.
+fn is_name(text: &str) -> bool {
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    text.contains(',') || matches!(scheme, Some("file" | "dns" | "etcd" | "zk"))
+}
+
+/// Returns the first server of a name, of those with the best priority.
+fn resolved(name: &str) -> Result<Address> {
+    let (tell, told) = mpsc::channel();
+    let watch = names::watch(name, move |news| drop(tell.send(news)));
+    let _watch = watch.map_err(|status| {
+        let failure = Failure::new(Exit::Usage, status.message().to_owned());
+        failure.help("`dovetail resolve --help` shows names")
+    })?;
+    let unresolved = |why: &str| {
+        let failure = Failure::new(Exit::Call, format!("cannot resolve `{name}`: {why}"));
+        failure.help(format!("`dovetail resolve {name}` asks again"))
+    };
+    let found = told.recv_timeout(PATIENCE);
+    let found = found.map_err(|_| unresolved("no answer"))?;
+    let found = found.map_err(|why| unresolved(&why))?;
+    let first = found.backends.iter().min_by_key(|server| server.priority);
+    parse(
+        &first
+            .ok_or_else(|| unresolved("it has no servers"))?
+            .address,
+    )
+}
+
 /// What a URL of HTTP says behind its scheme.
 fn with_path(text: &str, rest: &str, port: u16, address: fn(String) -> Address) -> Result<Target> {
     let (authority, path) = match rest.find('/') {
@@ -114,7 +150,7 @@ fn refuse(text: &str) -> Failure {
     match text.parse::<u16>() {
         Ok(port) => failure.help(format!("did you mean 127.0.0.1:{port}?")),
         Err(_) => failure.help(
-            "an address is tcp://127.0.0.1:9090, tls://host:9090, unix:/run/api.sock, or http://host:8080/path",
+            "an address is tcp://127.0.0.1:9090, tls://host:9090, unix:/run/api.sock, http://host:8080/path, or a name as `dovetail resolve --help` shows them",
         ),
     }
 }
@@ -142,6 +178,9 @@ mod tests {
             ("https://[::1]:8443/api", Some("tls://[::1]:8443")),
             ("tls://host:9090", Some("tls://host:9090")),
             ("tls://host", None),
+            ("tcp://a:1,tcp://b:2", Some("tcp://a:1")),
+            ("file:/nowhere/a.servers", None),
+            ("dns:///host", None),
         ];
         for (text, expected) in rows {
             let found = text.parse::<Target>().ok().map(|t| t.address.to_string());

@@ -198,6 +198,7 @@ impl AnyVisit {
         answer.unwrap_or_else(|_| Err(attempt_too_late(call.name, limit)))
     }
 
+    #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "HTTP asks"))]
     async fn call_once(
         self,
         call: Outgoing<'_, impl Encode>,

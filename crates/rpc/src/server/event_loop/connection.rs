@@ -15,7 +15,6 @@ use crate::server::session::{Outbox, Session};
 use crate::server::{Charge, Entered, Guest, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, Experience};
 use bytes::BytesMut;
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -181,7 +180,7 @@ impl<'a> Connection<'a> {
             pooled: self.pooled,
             seat: &self.seat,
             entry: self.guest.entry(),
-            opaque_authority: Cell::default(),
+            opaque_authority: std::cell::Cell::default(),
         };
         http2::serve(site, self.stream, received, self.told).await
     }
