@@ -89,7 +89,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// True for a name that stands for several servers.
 fn is_name(text: &str) -> bool {
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-    text.contains(',') || matches!(scheme, Some("file" | "dns" | "etcd" | "zk"))
+    text.contains(',')
+        || matches!(
+            scheme,
+            Some("file" | "dns" | "etcd" | "zk" | "consul" | "k8s")
+        )
 }
 
 /// Returns the first server of a name, of those with the best priority.

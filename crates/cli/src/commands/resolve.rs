@@ -19,6 +19,8 @@ Examples:
   dovetail resolve file:///etc/orders.servers --watch     and each time that they change
   dovetail resolve etcd://10.0.0.1:2379/services/orders   those below a prefix of etcd
   dovetail resolve zk://10.0.0.1:2181/services/orders     those below a node of ZooKeeper
+  dovetail resolve consul://127.0.0.1:8500/orders         the instances of a service of Consul
+  dovetail resolve k8s://shop/orders:9090                 the endpoints of a service of Kubernetes
   dovetail resolve tcp://10.0.0.1:9090,tcp://10.0.0.2:9090 --json
 
 Channels take the same names. docs/balancing.md has all of them.")]

@@ -2,6 +2,7 @@
 //! discovery, or a line of a file.
 
 use super::file::server;
+use super::joined;
 use super::list::backend;
 use dovetail_balance::Backend;
 use serde::{Deserialize, Serialize};
@@ -91,14 +92,6 @@ fn read(value: &[u8]) -> Result<Backend, String> {
         (Some(port), _) => known.backend(&joined(&instance.address, port)),
         (None, Some(port)) => known.backend(&format!("tls://{}", joined(&instance.address, port))),
         (None, None) => known.backend(&instance.address),
-    }
-}
-
-/// A host, which may be an address of IPv6, with a port.
-fn joined(host: &str, port: u16) -> String {
-    match host.contains(':') && !host.starts_with('[') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
     }
 }
 

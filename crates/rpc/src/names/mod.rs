@@ -11,10 +11,14 @@
 //! | `dns://10.0.0.53:53/orders:9090` | the same, by asking this server |
 //! | `etcd://10.0.0.1:2379/services/orders` | those that are registered below a prefix of [`Etcd`] (feature `etcd`) |
 //! | `zk://10.0.0.1:2181/services/orders` | those that are registered below a node of [`ZooKeeper`] (feature `zookeeper`) |
+//! | `consul://127.0.0.1:8500/orders` | the instances of a service of [`Consul`] whose checks pass (feature `consul`) |
+//! | `k8s://namespace/orders:9090` | the endpoints of a service of [`Kubernetes`] that are ready (feature `kubernetes`) |
 //!
 //! Other registries take a [`Resolver`] of one's own, and [`Channel::resolved_by`](crate::blocking::Channel::resolved_by). An answer
 //! without servers, and a resolver that fails, change nothing: the channel keeps the last good list.
 
+#[cfg(feature = "consul")]
+mod consul;
 #[cfg(feature = "dns")]
 mod dns;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -22,6 +26,10 @@ mod entry;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod file;
+#[cfg(any(feature = "consul", feature = "kubernetes"))]
+mod http;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod list;
 mod registration;
 mod registry;
@@ -33,12 +41,16 @@ mod worker;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+#[cfg(feature = "consul")]
+pub use consul::Consul;
 pub use dovetail_balance::{
     Backend, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy, State,
     Subset, SuccessRate,
 };
 #[cfg(feature = "etcd")]
 pub use etcd::Etcd;
+#[cfg(feature = "kubernetes")]
+pub use kubernetes::Kubernetes;
 pub use registration::{Registrar, Registration, RegistrationStatus, Term};
 pub use registry::{ChannelStatus, channels};
 pub use status::BackendStatus;
@@ -182,6 +194,17 @@ pub(crate) fn resolver(target: &str) -> Result<Option<Arc<dyn Resolver>>, Status
         Some(("zk", name)) => ZooKeeper::new(name).map(|zookeeper| Arc::new(zookeeper) as _),
         #[cfg(not(feature = "zookeeper"))]
         Some(("zk", _)) => Err(NO_ZOOKEEPER.to_owned()),
+        #[cfg(feature = "consul")]
+        Some(("consul", name)) => consul::Consul::new(name).map(|consul| Arc::new(consul) as _),
+        #[cfg(not(feature = "consul"))]
+        Some(("consul", _)) => Err(NO_CONSUL.to_owned()),
+        #[cfg(feature = "kubernetes")]
+        Some(("k8s", name)) => Kubernetes::new(name).map(|service| Arc::new(service) as _),
+        #[cfg(not(feature = "kubernetes"))]
+        Some(("k8s", _)) => Err(
+            "names of Kubernetes need the feature `kubernetes` of the crate `dovetail-rpc`"
+                .to_owned(),
+        ),
         _ if target.contains(',') => List::new(target).map(|list| Arc::new(list) as _),
         _ => return Ok(None),
     };
@@ -194,6 +217,23 @@ const NO_ETCD: &str = "names of etcd need the feature `etcd` of the crate `dovet
 #[cfg(not(feature = "zookeeper"))]
 const NO_ZOOKEEPER: &str =
     "names of ZooKeeper need the feature `zookeeper` of the crate `dovetail-rpc`";
+
+#[cfg(not(feature = "consul"))]
+const NO_CONSUL: &str = "names of Consul need the feature `consul` of the crate `dovetail-rpc`";
+
+/// A host, which may be an address of IPv6, with a port.
+#[cfg(any(
+    feature = "consul",
+    feature = "etcd",
+    feature = "kubernetes",
+    feature = "zookeeper"
+))]
+fn joined(host: &str, port: u16) -> String {
+    match host.contains(':') && !host.starts_with('[') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
+}
 
 #[cold]
 fn unusable(name: &str, why: impl std::fmt::Display) -> Status {

@@ -61,7 +61,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Registration {
     /// Registers at a name: `etcd://10.0.0.1:2379/services/orders` (feature `etcd`), `zk://10.0.0.1:2181/services/orders` (feature
-    /// `zookeeper`).
+    /// `zookeeper`), `consul://127.0.0.1:8500/orders` (feature `consul`).
     pub fn new(name: &str) -> Result<Self, Status> {
         match name.split_once(':') {
             #[cfg(feature = "etcd")]
@@ -78,9 +78,16 @@ impl Registration {
             }
             #[cfg(not(feature = "zookeeper"))]
             Some(("zk", _)) => Err(unusable(name, super::NO_ZOOKEEPER)),
+            #[cfg(feature = "consul")]
+            Some(("consul", rest)) => {
+                let consul = super::Consul::new(rest);
+                consul.map(Self::by).map_err(|why| unusable(name, why))
+            }
+            #[cfg(not(feature = "consul"))]
+            Some(("consul", _)) => Err(unusable(name, super::NO_CONSUL)),
             _ => Err(unusable(
                 name,
-                "servers register at etcd://host:port/prefix, at zk://host:port/path, or by a `Registrar` of one's own",
+                "servers register at etcd://host:port/prefix, zk://host:port/path, consul://host:port/service, or by a `Registrar` of one's own",
             )),
         }
     }

@@ -91,6 +91,8 @@ mod proxies;
 #[cfg(feature = "grpc")]
 mod reflection;
 #[cfg(feature = "grpc")]
+#[cfg(all(feature = "consul", feature = "kubernetes"))]
+mod registries;
 mod restarts;
 #[cfg(all(
     feature = "grpc",

@@ -45,11 +45,11 @@ const PINGS: Duration = Duration::from_secs(10);
 /// use dovetail::names::Etcd;
 /// use dovetail::{Channel, ClientTls};
 ///
-/// let tls = ClientTls::new();
+/// let tls = ClientTls::system()?;
 /// let etcd = Channel::builder("tls://etcd.example.com:2379")?.tls(&tls);
 /// let channel = Channel::resolved_by(Etcd::by(etcd, "services/orders"));
 /// # drop(channel);
-/// # Ok::<(), dovetail::Status>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Etcd {
     name: String,
