@@ -35,9 +35,9 @@ pub struct Authorities {
 /// A place in the frames.
 #[derive(Clone, Copy, Debug)]
 enum Frame {
-    /// So many bytes are of no account.
+    /// Bytes of no account.
     Skip(usize),
-    /// So many bytes of the next frame's head are there.
+    /// The part of the next frame's head that is there, and its length.
     Head(usize, [u8; FRAME_HEAD]),
     /// The length of the padding, before fields.
     Padding { priority: usize, left: usize },

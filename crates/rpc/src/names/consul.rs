@@ -1,8 +1,8 @@
 //! Services of Consul: <https://developer.hashicorp.com/consul/api-docs>.
 
-use super::http::{Api, TIMEOUT, header, json, quoted};
+use super::http::{Api, PAUSE, TIMEOUT, header, json, quoted};
 use super::registration::{Registrar, Term};
-use super::{Resolution, Resolver, Updates};
+use super::{Resolution, Resolver, Updates, joined, place};
 use dovetail_balance::Backend;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,9 +12,6 @@ use std::time::Duration;
 
 /// The time that Consul may hold a question while nothing changes. A thread whose channel is gone waits no longer.
 const HELD: Duration = Duration::from_secs(10);
-
-/// The time after a failure.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Instances of a service of Consul whose checks pass, `consul://127.0.0.1:8500/orders`.
 ///
@@ -68,10 +65,10 @@ impl Entry {
             true => &node.address,
             false => &service.address,
         };
-        let place = super::joined(host, service.port);
+        let plain = joined(host, service.port);
         let meta = service.meta.unwrap_or_default();
         let known = |name: &str| meta.get(name).cloned();
-        let mut made = Backend::new(known(ADDRESS).unwrap_or_else(|| format!("tcp://{place}")));
+        let mut made = Backend::new(known(ADDRESS).unwrap_or_else(|| format!("tcp://{plain}")));
         made.weight = service.weights.map_or(1, |weights| weights.passing);
         made.priority = known("priority")
             .and_then(|text| text.parse().ok())
@@ -176,11 +173,6 @@ impl Consul {
         }
         Ok(())
     }
-}
-
-fn place(server: &Backend) -> &str {
-    let address = &server.address;
-    address.split_once("://").map_or(address, |(_, rest)| rest)
 }
 
 impl Resolver for Consul {

@@ -2,8 +2,8 @@
 //! discovery, or a line of a file.
 
 use super::file::server;
-use super::joined;
 use super::list::backend;
+use super::{joined, place};
 use dovetail_balance::Backend;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ impl Metadata {
 pub(super) fn write_endpoint(server: &Backend) -> String {
     json(&Endpoint {
         op: 0,
-        addr: name(server).into(),
+        addr: place(server).into(),
         metadata: serde_json::to_value(Metadata::from_backend(server)).unwrap_or_default(),
     })
 }
@@ -135,10 +135,10 @@ pub(super) fn write_endpoint(server: &Backend) -> String {
 /// Writes a server as an instance of Curator's.
 #[cfg(feature = "zookeeper")]
 pub(super) fn write_instance(service: &str, server: &Backend) -> String {
-    let name = name(server);
-    let place = name.rsplit_once(':');
-    let place = place.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
-    let (host, port) = place.map_or((name, None), |(host, port)| (host, Some(port)));
+    let name = place(server);
+    let split = name.rsplit_once(':');
+    let split = split.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+    let (host, port) = split.map_or((name, None), |(host, port)| (host, Some(port)));
     let secure = server.address.starts_with("tls://");
     let metadata = Metadata::from_backend(server);
     json(&Instance {
@@ -157,12 +157,6 @@ pub(super) fn write_instance(service: &str, server: &Backend) -> String {
 fn json(value: &impl Serialize) -> String {
     // Texts and numbers can always be written.
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// The last part of a server's key.
-pub(super) fn name(backend: &Backend) -> &str {
-    let address = &backend.address;
-    address.split_once("://").map_or(address, |(_, rest)| rest)
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use ureq::{Agent, Body, Error};
 /// The time of a request that asks for no change.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The time after a failure.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
 /// An API, with the header that says who asks.
 pub(super) struct Api {
     agent: Agent,

@@ -1,7 +1,7 @@
 //! Endpoints of a service of Kubernetes: <https://kubernetes.io/docs/reference/kubernetes-api/service-resources/endpoint-slice-v1/>.
 
-use super::http::{Api, TIMEOUT, json, quoted};
-use super::{Resolution, Resolver, Updates};
+use super::http::{Api, PAUSE, TIMEOUT, json, quoted};
+use super::{Resolution, Resolver, Updates, joined};
 use dovetail_balance::Backend;
 use serde::Deserialize;
 use std::env;
@@ -13,9 +13,6 @@ use std::time::Duration;
 
 /// The time after which a watch begins anew. A thread whose channel is gone waits no longer.
 const WATCHED: u64 = 30;
-
-/// The time after a failure.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Files of a pod's service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -131,7 +128,7 @@ impl Kubernetes {
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
         };
         let credentials = ("Authorization", format!("Bearer {}", file("token")?.trim()));
-        let base = format!("https://{}", super::joined(&host, port));
+        let base = format!("https://{}", joined(&host, port));
         Ok(Api::new(
             base,
             Some(credentials),
@@ -171,7 +168,7 @@ impl Kubernetes {
         let ready = endpoints.filter(|one| one.conditions.ready != Some(false));
         ready.filter_map(move |one| {
             // All addresses of an endpoint are of one pod.
-            let address = super::joined(one.addresses.first()?, port?);
+            let address = joined(one.addresses.first()?, port?);
             let mut made = Backend::new(format!("tcp://{address}"));
             made.zone.clone_from(&one.zone);
             Some(made)

@@ -221,6 +221,13 @@ const NO_ZOOKEEPER: &str =
 #[cfg(not(feature = "consul"))]
 const NO_CONSUL: &str = "names of Consul need the feature `consul` of the crate `dovetail-rpc`";
 
+/// Returns host and port of a server, by which registries know it.
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+fn place(server: &Backend) -> &str {
+    let address = &server.address;
+    address.split_once("://").map_or(address, |(_, rest)| rest)
+}
+
 /// A host, which may be an address of IPv6, with a port.
 #[cfg(any(
     feature = "consul",

@@ -54,7 +54,7 @@ const TTL: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The time that a registry gets to take a registration back.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The time between two looks whether that is done.
 const LOOK: Duration = Duration::from_millis(5);
@@ -317,7 +317,7 @@ impl Registered {
                 one.thread
             })
             .collect();
-        // A registry that does not answer forgets the server by itself.
+        // A registry that does not answer forgets the server by itself. Threads cannot be joined for a time.
         while Instant::now() < until && threads.iter().any(|thread| !thread.is_finished()) {
             thread::sleep(LOOK);
         }

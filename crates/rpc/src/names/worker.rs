@@ -1,5 +1,6 @@
 //! The work of a resolver or registrar that is written with async functions, on a thread of its own.
 
+use super::registration::FAREWELL;
 use super::wishes::Wishes;
 use std::future::{Future, poll_fn};
 use std::time::Duration;
@@ -8,9 +9,6 @@ use tokio::time::{sleep, timeout};
 
 /// The time after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// The time that a farewell may take.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Works until the owner is gone, and begins again after each failure. The farewell comes last.
 pub(super) fn run<W, F>(

@@ -1,7 +1,7 @@
 //! Servers that are registered in ZooKeeper: <https://zookeeper.apache.org/doc/r3.9.5/zookeeperProgrammers.html>.
 
 use super::registration::{Registrar, Term};
-use super::{Resolution, Resolver, Updates, entry, worker};
+use super::{Resolution, Resolver, Updates, entry, place, worker};
 use dovetail_balance::Backend;
 use std::cell::RefCell;
 use std::fmt;
@@ -137,7 +137,7 @@ impl ZooKeeper {
     }
 
     fn node(&self, server: &Backend) -> String {
-        format!("{}/{}", self.path, entry::name(server))
+        format!("{}/{}", self.path, place(server))
     }
 
     /// Takes the registration back.

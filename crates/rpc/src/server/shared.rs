@@ -64,7 +64,7 @@ pub(super) struct Shared {
     pub(super) handshakes: AtomicUsize,
     pub(super) handshake_sources: Sources,
     pub(super) proxies: Option<Arc<Proxies>>,
-    /// Where clients find the server.
+    /// Registrations, by which clients find the server.
     pub(super) registered: Mutex<Vec<Registered>>,
     /// Notified when a connection has ended.
     pub(super) left: Condvar,

@@ -19,7 +19,6 @@ pub use snapshot::{MethodStatistics, Snapshot};
 pub(crate) use prometheus::CONTENT_TYPE;
 
 use crate::names;
-
 use crate::server::Observer;
 use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,

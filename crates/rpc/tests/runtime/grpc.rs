@@ -741,7 +741,7 @@ fn a_client_that_answers_no_ping_is_given_up() {
     assert!(said.windows(5).any(|part| part == ping), "{said:?}");
 }
 
-/// What stock clients have sent: grpcio to `unix:/tmp/run/sock`, grpc-go to `etcd:///services/fleet`.
+/// Requests of stock clients: grpcio to `unix:/tmp/run/sock`, grpc-go to `etcd:///services/fleet`.
 #[test]
 fn authorities_that_are_no_hosts_are_taken() {
     let running = Server::new().listen("tcp://127.0.0.1:0").unwrap();

@@ -213,7 +213,7 @@ fn services_of_consul() {
     });
     assert_eq!(known(&channel).len(), 2);
     echo(&channel, 1).unwrap();
-    // What Consul has forgotten is registered anew.
+    // A service that Consul has forgotten is registered anew.
     registry.change(|state| {
         state.down = false;
         state.documents.clear();

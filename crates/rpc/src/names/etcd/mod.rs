@@ -3,7 +3,7 @@
 mod messages;
 
 use super::registration::{Registrar, Term};
-use super::{Resolution, Resolver, Updates, entry, worker};
+use super::{Resolution, Resolver, Updates, entry, place, worker};
 use crate::{
     Answer, Channel, ChannelBuilder, Code, Keepalive, Method, Receiver, Sender, Status, Wire,
 };
@@ -110,7 +110,7 @@ impl Etcd {
             start_revision: revision + 1,
         };
         let create = Some(create);
-        // Where this fails, the answer says why.
+        // The answer says why this fails.
         let _ = sender.send(&WatchRequest { create }).await;
         let mut changes = answer.await?;
         while let Some(change) = changes.next().await {
@@ -158,7 +158,7 @@ impl Etcd {
         kept.set(Some(lease.id));
         for server in servers {
             let put = PutRequest {
-                key: format!("{}{}", self.prefix, entry::name(server)).into(),
+                key: format!("{}{}", self.prefix, place(server)).into(),
                 value: entry::write_endpoint(server).into(),
                 lease: lease.id,
             };
