@@ -90,9 +90,9 @@ mod pipes;
 mod proxies;
 #[cfg(feature = "grpc")]
 mod reflection;
-#[cfg(feature = "grpc")]
 #[cfg(all(feature = "consul", feature = "kubernetes"))]
 mod registries;
+#[cfg(feature = "grpc")]
 mod restarts;
 #[cfg(all(
     feature = "grpc",
