@@ -5,6 +5,7 @@ use crate::zoo::{Optionals, Presence, Tree};
 use dovetail_idl::proto::plugin::Request;
 use dovetail_idl::proto::{self, DescriptorError};
 use dovetail_idl::{MemoryLoader, compile};
+use dovetail_schema::{Schema, TypeId};
 use dovetail_wire::description::{self, FieldType, Signature};
 use dovetail_wire::{Field, Kind};
 use std::sync::LazyLock;
@@ -17,6 +18,16 @@ pub(crate) fn thrift(data: &[u8]) {
 /// The same as a `.proto` file.
 pub(crate) fn proto(data: &[u8]) {
     check("fuzz.proto", data);
+}
+
+/// The same as a `.capnp` file, and what the places of its fields are.
+pub(crate) fn capnp(data: &[u8]) {
+    let Some(schema) = check("fuzz.capnp", data) else {
+        return;
+    };
+    for index in 0..schema.types.len() {
+        let _ = dovetail_schema::capnp::layout(&schema, TypeId(index as u32));
+    }
 }
 
 /// A set of our own.
@@ -63,7 +74,7 @@ fn check_refusal<T>(read: Result<T, DescriptorError>) {
     }
 }
 
-fn check(name: &str, data: &[u8]) {
+fn check(name: &str, data: &[u8]) -> Option<Schema> {
     let text = String::from_utf8_lossy(data);
     let compiled = compile(name, &MemoryLoader::from_iter([(name, &*text)]));
     let shown = compiled.render(false);
@@ -71,6 +82,7 @@ fn check(name: &str, data: &[u8]) {
         compiled.schema.is_some() || !shown.is_empty(),
         "refused without a word"
     );
+    compiled.schema
 }
 
 /// The bytes as a peer's description, and as changes of our own: which end compares makes no difference.

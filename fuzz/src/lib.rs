@@ -54,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     ("thrift-idl", contracts::thrift),
     ("text-format", text::messages),
     ("proto-idl", contracts::proto),
+    ("capnp-idl", contracts::capnp),
     ("descriptors", contracts::descriptors),
     ("plugin", contracts::plugin),
     #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! Fetches the `.thrift` and `.proto` files that other projects ship, and protobuf's own compiler, for the tests
-//! `shipped` and `proto_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`; and buf's linter, for `export` of
+//! Fetches the `.thrift`, `.proto` and `.capnp` files that other projects ship, and the compilers of protobuf and of Cap'n Proto, for
+//! the tests `shipped`, `proto_oracle` and `capnp_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`; and buf's linter, for `export` of
 //! `dovetail-codegen`.
 //!
 //! They are other people's files: they stay below `target/` and are never committed. Each comes from the
@@ -7,11 +7,12 @@
 
 use crate::stage::{self, Outcome};
 use crate::steps::output;
+use crate::tools::{self, CAPNP, LIBCAPNP};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A package with `.thrift` or `.proto` files in it.
+/// A package with contracts in it.
 struct Package {
     name: &'static str,
     version: &'static str,
@@ -93,7 +94,26 @@ const PACKAGES: &[Package] = &[
         version: "",
         registry: Registry::Debian,
     },
+    // The contracts that Cap'n Proto brings, and those of its libraries for Go and Python.
+    Package {
+        name: "libcapnp-dev",
+        version: "",
+        registry: Registry::Debian,
+    },
+    Package {
+        name: "capnproto.org/go/capnp/v3",
+        version: "v3.1.0-alpha.1",
+        registry: Registry::Go,
+    },
+    Package {
+        name: "pycapnp",
+        version: "2.2.4",
+        registry: Registry::PyPi,
+    },
 ];
+
+/// The endings of contracts.
+const CONTRACTS: &[&str] = &["thrift", "proto", "capnp"];
 
 /// Protobuf's own compiler, as a Python package, and files of Google's services.
 const COMPILER: &[&str] = &["grpcio-tools==1.85.1", "googleapis-common-protos==1.76.0"];
@@ -110,7 +130,14 @@ pub(crate) fn run() -> Result<(), String> {
 /// export in its style.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
-    let tests = ["shipped", "proto_oracle", "plugin", "export"].map(|test| ["--test", test]);
+    let tests = [
+        "shipped",
+        "proto_oracle",
+        "capnp_oracle",
+        "plugin",
+        "export",
+    ]
+    .map(|test| ["--test", test]);
     match (stage::built_tests(tests.as_flattened()), fetched) {
         (Outcome::Passed, Err(missing)) => Outcome::Skipped(missing),
         (outcome, _) => outcome,
@@ -123,6 +150,9 @@ fn fetch(dir: &Path) -> Result<(), String> {
     let scratch = dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(|problem| format!("{}: {problem}", scratch.display()))?;
     let mut problems = Vec::new();
+    if let Err(problem) = tools::install(&[CAPNP, LIBCAPNP]) {
+        problems.push(format!("Cap'n Proto's compiler: {problem}"));
+    }
     for package in PACKAGES {
         let label = format!("{} {}", package.name, package.version);
         let target = dir.join(label.trim().replace(['/', ' ', ':'], "-"));
@@ -245,11 +275,11 @@ fn source(package: &Package, scratch: &Path) -> Result<PathBuf, String> {
         }
         Registry::Debian => {
             let said = output(Command::new("dpkg").args(["-L", package.name]), scratch)?;
-            let file = said.lines().find(|line| line.ends_with(".thrift"));
+            let file = said.lines().find(|line| is_contract(Path::new(line)));
             let directory = file.and_then(|file| Path::new(file).parent());
             directory
                 .map(Path::to_owned)
-                .ok_or_else(|| "no .thrift files in it".to_owned())
+                .ok_or_else(|| "no contracts in it".to_owned())
         }
     }
 }
@@ -265,10 +295,7 @@ fn copy(source: &Path, target: &Path) -> Result<usize, String> {
             let path = entry.path();
             if path.is_dir() {
                 directories.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "thrift" || extension == "proto")
-            {
+            } else if is_contract(&path) {
                 let place = target.join(path.strip_prefix(source).unwrap_or(&path));
                 let parent = place.parent().unwrap_or(target);
                 // Bytes, not a copy: files of the Go cache cannot be overwritten.
@@ -281,4 +308,9 @@ fn copy(source: &Path, target: &Path) -> Result<usize, String> {
         }
     }
     Ok(count)
+}
+
+fn is_contract(path: &Path) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|extension| CONTRACTS.iter().any(|known| extension == *known))
 }

@@ -15,7 +15,7 @@ macro_rules! golden {
 }
 
 golden! {
-    compact containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names objects protobuf recursion rich scalars streams unions
+    capnp compact containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names objects protobuf recursion rich scalars streams unions
 }
 
 use defaults::defaults as def;

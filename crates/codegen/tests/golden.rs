@@ -19,15 +19,16 @@ fn golden_dirs() -> Vec<PathBuf> {
     dirs
 }
 
-/// Compiles `input.thrift` or `input.proto` among these files.
+/// The languages of contracts, by the endings of their files.
+const LANGUAGES: [&str; 3] = ["thrift", "proto", "capnp"];
+
+/// Compiles the file `input` among these files.
 fn schema(files: impl IntoIterator<Item = (String, String)>) -> Schema {
     let files: Vec<(String, String)> = files.into_iter().collect();
-    let root = match files.iter().any(|(name, _)| name == "input.proto") {
-        true => "input.proto",
-        false => "input.thrift",
-    };
+    let root = files.iter().find(|(name, _)| name.starts_with("input."));
+    let root = root.unwrap().0.clone();
     let loader: MemoryLoader = files.into_iter().collect();
-    let compiled = dovetail_idl::compile(root, &loader);
+    let compiled = dovetail_idl::compile(&root, &loader);
     let messages = compiled.render(false);
     compiled.schema.unwrap_or_else(|| panic!("{messages}"))
 }
@@ -41,8 +42,8 @@ fn schema_in(dir: &Path) -> Schema {
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let contracts = files.filter(|path| {
-        path.extension()
-            .is_some_and(|e| e == "thrift" || e == "proto")
+        let extension = path.extension();
+        extension.is_some_and(|e| LANGUAGES.iter().any(|known| e == *known))
     });
     schema(contracts.map(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();

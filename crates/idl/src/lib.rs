@@ -1,7 +1,8 @@
-//! The front ends: from `.thrift` or `.proto` text to a [`Schema`], or to messages that say what to change.
+//! The front ends: from `.thrift`, `.proto` or `.capnp` text to a [`Schema`], or to messages that say what to change.
 //!
 //! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md` describes
-//! both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`. The crate is pure: it reads files only through the [`Loader`] that it is given.
+//! both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`;
+//! of Cap'n Proto's what the tools of its version 1 read, see `docs/capnproto.md`. The crate is pure: it reads files only through the [`Loader`] that it is given.
 //!
 //! ```
 //! let files = dovetail_idl::MemoryLoader::from_iter([("hello.thrift", "struct Hello { 1: string name }")]);
@@ -12,6 +13,7 @@
 //! Reading order: what all languages share is here (places in files, diagnostics); each language is a module.
 #![forbid(unsafe_code)]
 
+mod capnp;
 mod diagnostic;
 mod graph;
 pub mod proto;
@@ -46,12 +48,13 @@ impl Compiled {
 }
 
 /// Compiles the file that `loader` knows as `path`, with everything it includes. A name that ends in `.proto` is
-/// read as protobuf's language, every other one as Thrift's.
+/// read as protobuf's language, one that ends in `.capnp` as Cap'n Proto's, every other one as Thrift's.
 ///
 /// Never panics, whatever the files contain; time and memory grow with their size.
 pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {
-    match path.ends_with(".proto") {
-        true => proto::compile(path, loader),
-        false => thrift::compile(path, loader),
+    match path.rsplit_once('.') {
+        Some((_, "proto")) => proto::compile(path, loader),
+        Some((_, "capnp")) => capnp::compile(path, loader),
+        _ => thrift::compile(path, loader),
     }
 }

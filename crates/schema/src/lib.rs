@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod annotation;
+pub mod capnp;
 mod service;
 pub mod text;
 mod types;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 Examples:
   dovetail check api.thrift
   dovetail check api.proto                    protobuf's language, by the ending
-  dovetail check contracts/                   all .thrift and .proto files of a folder
+  dovetail check api.capnp                    Cap'n Proto's
+  dovetail check contracts/                   all contracts of a folder
   dovetail check -I shared api.thrift         included files are in shared/
   dovetail check --deny-warnings api.thrift   for CI
   dovetail check api.thrift --against 10.0.0.7:9090
@@ -20,7 +21,7 @@ Examples:
 
 Exit code: 0 without errors, 1 with errors or contradictions, 4 where the server cannot be asked.")]
 pub(crate) struct Check {
-    /// The contracts; a folder stands for all .thrift and .proto files in it
+    /// The contracts; a folder stands for all .thrift, .proto and .capnp files in it
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -38,14 +39,14 @@ impl Check {
         for file in &self.files {
             add(file, &mut files)?;
         }
-        // Imports of protobuf begin at a folder of all contracts, which a named one is.
+        // Imports of protobuf, and absolute ones of Cap'n Proto, begin at a folder of all contracts, which a named one is.
         let folders = self.files.iter().filter(|path| path.is_dir());
-        let of_protobuf = self.includes.and(folders);
+        let with_folders = self.includes.and(folders);
         let mut findings = Findings::default();
         let mut schemas = Vec::new();
         for file in &files {
             let includes = match file.extension() {
-                Some(extension) if extension == "proto" => &of_protobuf,
+                Some(extension) if extension == "proto" || extension == "capnp" => &with_folders,
                 _ => &self.includes,
             };
             let compiled = idl::compile(file, includes);
@@ -70,6 +71,9 @@ impl Check {
     }
 }
 
+/// The endings of contracts.
+const CONTRACTS: &[&str] = &["thrift", "proto", "capnp"];
+
 /// Adds a file, or all contracts of a folder in the order of their names.
 fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result {
     if !path.is_dir() {
@@ -88,7 +92,7 @@ fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result {
         true => Ok(()),
         false => Err(Failure::new(
             Exit::Failed,
-            format!("no .thrift or .proto file in `{}`", path.display()),
+            format!("no .thrift, .proto or .capnp file in `{}`", path.display()),
         )
         .help("name the folder that has the contracts")),
     }
@@ -103,7 +107,7 @@ fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
             walk(&path, files)?;
         } else if path
             .extension()
-            .is_some_and(|extension| extension == "thrift" || extension == "proto")
+            .is_some_and(|extension| CONTRACTS.iter().any(|known| extension == *known))
         {
             files.push(path);
         }

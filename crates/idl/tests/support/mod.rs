@@ -1,6 +1,7 @@
 //! What the tests share: files of this machine, and golden files.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+pub mod capnp_text;
 pub mod mutation;
 
 use dovetail_idl::{LoadError, Loader, Source, beside};
