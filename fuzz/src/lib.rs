@@ -3,6 +3,7 @@
 //!
 //! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
 
+mod capnp;
 mod codecs;
 mod connect;
 mod contracts;
@@ -55,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     ("text-format", text::messages),
     ("proto-idl", contracts::proto),
     ("capnp-idl", contracts::capnp),
+    ("capnp", capnp::messages),
     ("descriptors", contracts::descriptors),
     ("plugin", contracts::plugin),
     #[cfg(target_os = "linux")]

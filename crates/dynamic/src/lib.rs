@@ -16,6 +16,7 @@ mod absent;
 mod any;
 mod array;
 mod call;
+pub mod capnp;
 mod codec;
 mod constant;
 mod contract;

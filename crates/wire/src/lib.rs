@@ -56,6 +56,7 @@ mod varint;
 mod visible;
 mod writer;
 
+pub mod capnp;
 pub mod description;
 pub mod json;
 pub mod layout;

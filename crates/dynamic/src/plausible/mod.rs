@@ -266,6 +266,10 @@ impl<'a> Plausible<'a> {
         let mut value = Struct::new();
         for field in &table.fields {
             let optional = field.presence == Presence::Optional;
+            let oneof = field.protobuf.oneof.as_deref();
+            if oneof.is_some_and(|oneof| has_member(&value, &table.fields, oneof)) {
+                continue;
+            }
             // Three of four optional fields are there.
             if optional && (self.sparing(depth) || self.random.within(0, 3) == 0) {
                 continue;
@@ -298,6 +302,14 @@ impl<'a> Plausible<'a> {
             Some(Struct::from_iter([(field.id, value)]))
         })
     }
+}
+
+/// Returns whether a member of this oneof has a value.
+fn has_member(value: &Struct, fields: &[&Field], oneof: &str) -> bool {
+    let mut members = fields
+        .iter()
+        .filter(|field| field.protobuf.oneof.as_deref() == Some(oneof));
+    members.any(|field| value.get(field.id).is_some())
 }
 
 fn distinct(items: Vec<Value>) -> Vec<Value> {

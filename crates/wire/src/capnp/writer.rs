@@ -1,0 +1,542 @@
+use super::WORD;
+use super::copy::copy;
+use super::layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
+use super::pointer::{ElementSize, MOST, Pointer};
+use super::segments::{Segments, Spot};
+use crate::depth::Depth;
+use crate::{EncodeError, Field, Kind, Limits, Names, UnknownValue};
+use bytes::Bytes;
+use std::any::Any;
+
+type Result<T = ()> = std::result::Result<T, EncodeError>;
+
+/// Appends a message of one segment, without the table of segments.
+///
+/// The value is a struct. Fields and elements that are written have a place already: what begins a struct or a list makes it, zeroed.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where the segment begins.
+    base: usize,
+    layouts: &'a Layouts,
+    /// The place of the value that comes next.
+    next: Slot<'a>,
+    frames: Vec<Frame<'a>>,
+    depth: Depth,
+}
+
+/// The place of a value, and its shape.
+#[derive(Clone, Copy, Debug)]
+struct Slot<'a> {
+    shape: &'a Shape,
+    room: Room,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    None,
+    /// Bits of data: the byte, the bit in it, and the bits of the default.
+    Data {
+        byte: usize,
+        bit: u8,
+        default: u64,
+    },
+    /// The byte of a pointer.
+    Pointer(usize),
+    /// A struct whose words are there: its data and its pointers, as bytes.
+    Words {
+        data: usize,
+        pointers: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Frame<'a> {
+    Struct {
+        layout: &'a StructLayout,
+        /// The place in the layout to look at first.
+        next: usize,
+        data: usize,
+        pointers: usize,
+        /// True once a member of its union has been written.
+        has_member: bool,
+    },
+    /// A struct that takes no room.
+    Void,
+    List {
+        element: &'a Shape,
+        start: usize,
+        index: usize,
+        /// Bits from one element to the next, and how many of them are data.
+        step: usize,
+        data: usize,
+    },
+    /// Entries are structs with two fields; key and value take turns.
+    Map {
+        entry: &'a StructLayout,
+        start: usize,
+        index: usize,
+        is_value: bool,
+    },
+}
+
+const NO_PLACE: EncodeError = EncodeError::Unsupported {
+    what: "a value that has no place in its struct of Cap'n Proto",
+};
+
+const TWO_MEMBERS: EncodeError = EncodeError::Unsupported {
+    what: "two members of one union in Cap'n Proto",
+};
+
+const TOO_LARGE: EncodeError = EncodeError::Unsupported {
+    what: "values of more than 4 GiB in Cap'n Proto",
+};
+
+impl<'a> Writer<'a> {
+    /// Begins a message.
+    pub fn new(out: &'a mut Vec<u8>, layouts: &'a Layouts, limits: Limits) -> Self {
+        let base = out.len();
+        out.extend_from_slice(&[0; WORD]);
+        Writer {
+            out,
+            base,
+            layouts,
+            next: Slot {
+                shape: &layouts.root,
+                room: Room::Pointer(base),
+            },
+            frames: Vec::new(),
+            depth: Depth::new(limits),
+        }
+    }
+
+    /// Makes room for so many words at the end; returns the first byte.
+    fn room(&mut self, words: usize) -> Result<usize> {
+        let start = self.out.len();
+        let len = words.checked_mul(WORD).ok_or(TOO_LARGE)?;
+        if (start - self.base) / WORD + words > MOST {
+            return Err(TOO_LARGE);
+        }
+        self.out.resize(start + len, 0);
+        Ok(start)
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) -> Result {
+        let place = self.out.get_mut(at..at + bytes.len()).ok_or(NO_PLACE)?;
+        place.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn point(&mut self, at: usize, pointer: Pointer) -> Result {
+        self.put(at, &pointer.encode().to_le_bytes())
+    }
+
+    /// The distance from the word behind the pointer at `at` to `target`, in words.
+    fn distance(at: usize, target: usize) -> i32 {
+        // Both are in a segment of at most 2^29 words.
+        (target as i64 / WORD as i64 - at as i64 / WORD as i64 - 1) as i32
+    }
+
+    /// Makes a struct that the pointer at `at` leads to.
+    fn structure(&mut self, at: usize, layout: &StructLayout) -> Result<Room> {
+        let (data, pointers) = (usize::from(layout.data), usize::from(layout.pointers));
+        let start = self.room(data + pointers)?;
+        let offset = match data + pointers {
+            // A pointer to nothing must differ from null.
+            0 => -1,
+            _ => Self::distance(at - self.base, start - self.base),
+        };
+        self.point(
+            at,
+            Pointer::Struct {
+                offset,
+                data: layout.data,
+                pointers: layout.pointers,
+            },
+        )?;
+        Ok(Room::Words {
+            data: start,
+            pointers: start + data * WORD,
+        })
+    }
+
+    /// Makes a list that the pointer at `at` leads to; returns its first byte.
+    fn list(&mut self, at: usize, size: ElementSize, count: usize, words: usize) -> Result<usize> {
+        if count > MOST {
+            return Err(TOO_LARGE);
+        }
+        let start = self.room(words)?;
+        let offset = Self::distance(at - self.base, start - self.base);
+        self.point(
+            at,
+            Pointer::List {
+                offset,
+                size,
+                count: count as u32,
+            },
+        )?;
+        Ok(start)
+    }
+
+    /// Makes a list of structs: the word that says their size and count, and their words.
+    fn structs(&mut self, at: usize, layout: &StructLayout, count: usize) -> Result<usize> {
+        let each = usize::from(layout.data) + usize::from(layout.pointers);
+        let words = each.checked_mul(count).ok_or(TOO_LARGE)?;
+        if words > MOST || count > MOST {
+            return Err(TOO_LARGE);
+        }
+        let start = self.list(at, ElementSize::Composite, words, words + 1)?;
+        let tag = Pointer::Struct {
+            offset: count as i32,
+            data: layout.data,
+            pointers: layout.pointers,
+        };
+        self.point(start, tag)?;
+        Ok(start + WORD)
+    }
+
+    fn bits(&mut self, value: u64, bytes: usize) -> Result {
+        let Room::Data { byte, bit, default } = self.next.room else {
+            return Err(NO_PLACE);
+        };
+        match (self.next.shape, bytes) {
+            (Shape::Bit, 0) => {
+                let place = self.out.get_mut(byte).ok_or(NO_PLACE)?;
+                let value = (value ^ default) & 1;
+                *place = *place & !(1 << bit) | (value as u8) << bit;
+            }
+            (Shape::Number { bytes: own }, _) if usize::from(*own) == bytes => {
+                let value = (value ^ default).to_le_bytes();
+                self.put(byte, value.get(..bytes).ok_or(NO_PLACE)?)?;
+            }
+            _ => return Err(NO_PLACE),
+        }
+        self.done();
+        Ok(())
+    }
+
+    fn blob(&mut self, bytes: &[u8], is_text: bool) -> Result {
+        let Room::Pointer(at) = self.next.room else {
+            return Err(NO_PLACE);
+        };
+        let len = bytes.len() + usize::from(is_text);
+        let start = self.list(at, ElementSize::Byte, len, len.div_ceil(WORD))?;
+        self.put(start, bytes)?;
+        self.done();
+        Ok(())
+    }
+
+    /// Goes on from a value to the next element, where it is one.
+    fn done(&mut self) {
+        match self.frames.last_mut() {
+            Some(Frame::List { index, .. }) => *index += 1,
+            Some(Frame::Map {
+                index, is_value, ..
+            }) => {
+                *index += usize::from(*is_value);
+                *is_value = !*is_value;
+            }
+            _ => return,
+        }
+        self.element();
+    }
+
+    /// Finds the place of the next element.
+    fn element(&mut self) {
+        self.next = match self.frames.last() {
+            Some(Frame::List {
+                element,
+                start,
+                index,
+                step,
+                data,
+            }) => {
+                let bit = index * step;
+                let at = start + bit / 8;
+                let room = match element {
+                    Shape::Void => Room::None,
+                    Shape::Bit | Shape::Number { .. } => Room::Data {
+                        byte: at,
+                        bit: (bit % 8) as u8,
+                        default: 0,
+                    },
+                    Shape::Struct(_) | Shape::Group(_) => Room::Words {
+                        data: at,
+                        pointers: at + data,
+                    },
+                    _ => Room::Pointer(at),
+                };
+                Slot {
+                    shape: element,
+                    room,
+                }
+            }
+            Some(Frame::Map {
+                entry,
+                start,
+                index,
+                is_value,
+            }) => {
+                let words = usize::from(entry.data) + usize::from(entry.pointers);
+                let data = start + index * words * WORD;
+                let pointers = data + usize::from(entry.data) * WORD;
+                let id = if *is_value { 2 } else { 1 };
+                match entry.field(id, usize::from(*is_value)) {
+                    Some((_, field)) => slot(field, data, pointers),
+                    None => NOWHERE,
+                }
+            }
+            _ => NOWHERE,
+        };
+    }
+
+    /// Copies a value that is a pointer to anything.
+    fn any(&mut self, message: &Bytes) -> Result {
+        let Room::Pointer(at) = self.next.room else {
+            return Err(NO_PLACE);
+        };
+        let wrong = EncodeError::Unsupported {
+            what: "bytes that are no message of Cap'n Proto, for a pointer to anything",
+        };
+        if !message.is_empty() {
+            let message = Segments::single(message.clone()).map_err(|_| wrong.clone())?;
+            let root = Spot {
+                segment: 0,
+                word: 0,
+            };
+            copy(&message, root, self.out, self.base, at).map_err(|_| wrong)?;
+        }
+        self.done();
+        Ok(())
+    }
+}
+
+const NOWHERE: Slot<'static> = Slot {
+    shape: &Shape::Void,
+    room: Room::None,
+};
+
+/// The place of a field in a struct.
+fn slot(field: &FieldLayout, data: usize, pointers: usize) -> Slot<'_> {
+    let room = match &field.place {
+        Place::Inline => Room::Words { data, pointers },
+        Place::Pointer { index } => Room::Pointer(pointers + *index as usize * WORD),
+        Place::Data { offset, default } => {
+            let offset = *offset as usize;
+            let (byte, bit) = match field.shape {
+                Shape::Number { bytes } => (offset * usize::from(bytes), 0),
+                _ => (offset / 8, (offset % 8) as u8),
+            };
+            Room::Data {
+                byte: data + byte,
+                bit,
+                default: *default,
+            }
+        }
+    };
+    Slot {
+        shape: &field.shape,
+        room,
+    }
+}
+
+impl crate::Writer for Writer<'_> {
+    fn bool(&mut self, value: bool) -> Result {
+        self.bits(value.into(), 0)
+    }
+
+    fn i8(&mut self, value: i8) -> Result {
+        self.bits(value.cast_unsigned().into(), 1)
+    }
+
+    fn i16(&mut self, value: i16) -> Result {
+        self.bits(value.cast_unsigned().into(), 2)
+    }
+
+    fn i32(&mut self, value: i32) -> Result {
+        self.bits(value.cast_unsigned().into(), 4)
+    }
+
+    fn i64(&mut self, value: i64) -> Result {
+        self.bits(value.cast_unsigned(), 8)
+    }
+
+    fn f32(&mut self, value: f32) -> Result {
+        self.bits(value.to_bits().into(), 4)
+    }
+
+    fn f64(&mut self, value: f64) -> Result {
+        self.bits(value.to_bits(), 8)
+    }
+
+    fn enumeration(&mut self, value: i32, _: &dyn Names) -> Result {
+        let Ok(number) = u16::try_from(value) else {
+            return Err(EncodeError::Unsupported {
+                what: "values of enums beyond 65535 in Cap'n Proto",
+            });
+        };
+        self.bits(number.into(), 2)
+    }
+
+    fn string(&mut self, value: &str) -> Result {
+        match self.next.shape {
+            Shape::Text => self.blob(value.as_bytes(), true),
+            _ => Err(NO_PLACE),
+        }
+    }
+
+    fn bytes(&mut self, value: &Bytes) -> Result {
+        match self.next.shape {
+            Shape::Data => self.blob(value, false),
+            Shape::Any => self.any(value),
+            _ => Err(NO_PLACE),
+        }
+    }
+
+    fn uuid(&mut self, value: &[u8; 16]) -> Result {
+        match self.next.shape {
+            Shape::Data => self.blob(value, false),
+            _ => Err(NO_PLACE),
+        }
+    }
+
+    fn begin_list(&mut self, _: Kind, len: usize) -> Result {
+        let (Shape::List(element), Room::Pointer(at)) = (self.next.shape, self.next.room) else {
+            return Err(NO_PLACE);
+        };
+        self.depth.enter()?;
+        let (start, step, data) = match &**element {
+            Shape::Struct(number) | Shape::Group(number) => {
+                let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
+                let data = usize::from(layout.data) * WORD;
+                let step = data + usize::from(layout.pointers) * WORD;
+                (self.structs(at, layout, len)?, step * 8, data)
+            }
+            element => {
+                let size = ElementSize::of(element);
+                let bits = len.checked_mul(size.bits()).ok_or(TOO_LARGE)?;
+                let start = self.list(at, size, len, bits.div_ceil(64))?;
+                (start, size.bits(), 0)
+            }
+        };
+        self.frames.push(Frame::List {
+            element,
+            start,
+            index: 0,
+            step,
+            data,
+        });
+        self.element();
+        Ok(())
+    }
+
+    fn end_list(&mut self) -> Result {
+        self.frames.pop();
+        self.depth.leave();
+        self.done();
+        Ok(())
+    }
+
+    fn begin_map(&mut self, _: Kind, _: Kind, len: usize) -> Result {
+        let (Shape::Map(number), Room::Pointer(at)) = (self.next.shape, self.next.room) else {
+            return Err(NO_PLACE);
+        };
+        self.depth.enter()?;
+        let entry = self.layouts.get(*number).ok_or(NO_PLACE)?;
+        let start = self.structs(at, entry, len)?;
+        self.frames.push(Frame::Map {
+            entry,
+            start,
+            index: 0,
+            is_value: false,
+        });
+        self.element();
+        Ok(())
+    }
+
+    fn end_map(&mut self) -> Result {
+        self.end_list()
+    }
+
+    fn begin_struct(&mut self) -> Result {
+        self.depth.enter()?;
+        let (number, room) = match (self.next.shape, self.next.room) {
+            (Shape::Void, _) => {
+                self.frames.push(Frame::Void);
+                return Ok(());
+            }
+            (Shape::Struct(number), Room::Pointer(at)) => {
+                let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
+                (number, self.structure(at, layout)?)
+            }
+            (Shape::Struct(number) | Shape::Group(number), room @ Room::Words { .. }) => {
+                (number, room)
+            }
+            _ => return Err(NO_PLACE),
+        };
+        let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
+        if let Room::Words { data, pointers } = room {
+            self.frames.push(Frame::Struct {
+                layout,
+                next: 0,
+                data,
+                pointers,
+                has_member: false,
+            });
+        }
+        Ok(())
+    }
+
+    fn begin_field(&mut self, field: &Field<'_>) -> Result {
+        let Some(Frame::Struct {
+            layout,
+            next,
+            data,
+            pointers,
+            has_member,
+        }) = self.frames.last_mut()
+        else {
+            return Err(NO_PLACE);
+        };
+        let (index, found) = layout.field(field.id, *next).ok_or(NO_PLACE)?;
+        *next = index + 1;
+        // Members share their room: the first one's would be left in the second one.
+        if found.tag.is_some() && std::mem::replace(has_member, true) {
+            return Err(TWO_MEMBERS);
+        }
+        let (place, data) = (slot(found, *data, *pointers), *data);
+        if let (Some(tag), Some(at)) = (found.tag, layout.tag) {
+            self.put(data + at as usize * 2, &tag.to_le_bytes())?;
+        }
+        self.next = place;
+        Ok(())
+    }
+
+    fn end_field(&mut self) -> Result {
+        Ok(())
+    }
+
+    fn end_struct(&mut self) -> Result {
+        self.frames.pop();
+        self.depth.leave();
+        self.done();
+        Ok(())
+    }
+
+    /// Leaves the field out: it has no place that this end knows.
+    fn unknown_field(&mut self, _: i32, _: &UnknownValue) -> Result {
+        Ok(())
+    }
+
+    fn is_deep(&self) -> bool {
+        self.depth.is_deep()
+    }
+
+    fn object(&mut self, _: &dyn Any) -> Result {
+        Err(EncodeError::NoObjects)
+    }
+
+    fn as_dyn(&mut self) -> &mut dyn crate::Writer {
+        self
+    }
+}
