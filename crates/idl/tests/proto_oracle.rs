@@ -8,6 +8,7 @@ use dovetail_idl::proto::describe;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use support::{Below, files, report, tests};
 
 /// The Python environment that has the compiler.
@@ -20,8 +21,26 @@ fn environment() -> Option<PathBuf> {
     found.then_some(path)
 }
 
+/// How many files one run of the compiler gets: few enough that all cores have something to do.
+const BATCH: usize = 32;
+
 /// Compares what we make of these files with what the compiler makes of them. Names are relative to `root`.
 fn check(root: &Path, include: &[String], names: &[String]) {
+    let batches = Mutex::new(names.chunks(BATCH));
+    let next = || batches.lock().unwrap().next();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(batch) = next() {
+                    check_batch(root, include, batch);
+                }
+            });
+        }
+    });
+}
+
+fn check_batch(root: &Path, include: &[String], names: &[String]) {
     let Some(environment) = environment() else {
         return;
     };
