@@ -4,7 +4,7 @@
 //!   Schema ─ facts ──┐
 //!            case ───┼── rust ──────────┬── Vec<File> | Vec<Unsupported>
 //!            scope ──┤                  │
-//!            export ─┴── thrift, proto ─┘
+//!            export ─┴── thrift, proto, capnp ─┘
 //! ```
 //!
 //! Pure: nothing here reads or writes a file, so a test needs no disk, and a build script, the command line
@@ -17,6 +17,7 @@ mod export;
 mod facts;
 mod scope;
 
+pub mod capnp;
 pub mod openapi;
 pub mod proto;
 pub mod rust;

@@ -2,10 +2,8 @@
 
 use crate::type_name;
 use dovetail_schema::capnp::{self, GroupLayout, Slot};
-use dovetail_schema::{
-    Field, Presence, Schema, Sharing, Struct, Type, TypeId, TypeKind, Value as Constant,
-};
-use dovetail_wire::capnp::{FieldLayout, Layouts, Place, Shape, StructLayout};
+use dovetail_schema::{Field, Schema, Sharing, Struct, Type, TypeId, TypeKind, Value as Constant};
+use dovetail_wire::capnp::{FieldLayout, Layouts, Place, Shape, StructLayout, Tag};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -33,8 +31,8 @@ impl std::error::Error for Unplaced {}
 ///
 /// # Errors
 ///
-/// The first field that has no form in the encoding: an optional number outside a union, a reference that keeps identity, a
-/// type that is more than numbers, texts, data, lists, maps, enums and structs.
+/// The first field that has no form in the encoding: a reference that keeps identity, an object, an array, a struct that extends
+/// another one, a value of any type.
 pub fn layouts(schema: &Schema, root: TypeId) -> Result<Layouts, Unplaced> {
     let mut plan = Plan {
         schema,
@@ -109,14 +107,13 @@ impl<'a> Plan<'a> {
                 field: field.name.clone(),
                 what,
             };
-            let is_number = matches!(place.slot, Slot::Data { .. });
-            match (field.sharing, field.presence) {
-                (Sharing::Ref, _) => return Err(unplaced("references".to_owned())),
-                (_, Presence::Optional) if is_number && place.tag.is_none() => {
-                    return Err(unplaced("optional numbers".to_owned()));
-                }
-                _ => {}
+            if field.sharing == Sharing::Ref {
+                return Err(unplaced("references".to_owned()));
             }
+            let tag = place.tag.map(|tag| Tag {
+                value: tag.value,
+                offset: tag.offset,
+            });
             let (place, shape) = match &place.slot {
                 Slot::Group(inside) => (Place::Inline, self.inside(&field.ty, inside)?),
                 slot => {
@@ -126,12 +123,16 @@ impl<'a> Plan<'a> {
                         field: field.name.clone(),
                         what: type_name(self.schema, ty),
                     })?;
+                    let shape = match slot {
+                        Slot::Pointer(_) => self.boxed(shape),
+                        _ => shape,
+                    };
                     (of(slot, field), shape)
                 }
             };
             fields.push(FieldLayout {
                 id: field.id,
-                tag: layout.fields.get(fields.len()).and_then(|it| it.tag),
+                tag,
                 place,
                 shape,
             });
@@ -139,7 +140,6 @@ impl<'a> Plan<'a> {
         Ok(StructLayout {
             data: 0,
             pointers: 0,
-            tag: layout.tag,
             fields,
         })
     }
@@ -166,9 +166,11 @@ impl<'a> Plan<'a> {
             Type::Bool => Shape::Bit,
             Type::I8 | Type::U8 => number(1),
             Type::I16 | Type::U16 => number(2),
-            Type::I32 | Type::U32 | Type::F32 => number(4),
+            Type::I32 | Type::U32 | Type::F32 | Type::Date => number(4),
             Type::I64 | Type::U64 | Type::F64 => number(8),
-            Type::String => Shape::Text,
+            Type::String | Type::Decimal => Shape::Text,
+            Type::Timestamp { offset } => self.carrier(*offset),
+            Type::Duration => self.carrier(false),
             Type::Bytes if field.annotations.get(capnp::ANY).is_some() => Shape::Any,
             Type::Bytes | Type::Uuid => Shape::Data,
             Type::List(element) | Type::Set(element) => {
@@ -184,6 +186,59 @@ impl<'a> Plan<'a> {
             },
             _ => return Err(ty),
         })
+    }
+
+    /// The shape of a field with a pointer: a number has a struct of its own.
+    fn boxed(&mut self, shape: Shape) -> Shape {
+        if !matches!(shape, Shape::Bit | Shape::Number { .. }) {
+            return shape;
+        }
+        let number = self.add();
+        self.put(
+            number,
+            StructLayout {
+                data: 1,
+                pointers: 0,
+                fields: vec![FieldLayout {
+                    id: 1,
+                    tag: None,
+                    place: Place::Data {
+                        offset: 0,
+                        default: 0,
+                    },
+                    shape,
+                }],
+            },
+        );
+        Shape::Boxed(number)
+    }
+
+    /// The struct that an instant or a span of time travels as.
+    fn carrier(&mut self, has_offset: bool) -> Shape {
+        let i32 = || Type::I32;
+        let mut fields = vec![
+            Field::new(1, "seconds", Type::I64),
+            Field::new(2, "nanoseconds", i32()),
+        ];
+        fields.extend(has_offset.then(|| Field::new(3, "offset", i32())));
+        let layout = capnp::parameters(self.schema, &fields);
+        let places = fields.iter().zip(&layout.fields.fields);
+        let fields = places.map(|(field, place)| FieldLayout {
+            id: field.id,
+            tag: None,
+            place: of(&place.slot, field),
+            shape: Shape::Number {
+                bytes: if field.id == 1 { 8 } else { 4 },
+            },
+        });
+        let carrier = StructLayout {
+            data: layout.data_words,
+            pointers: 0,
+            fields: fields.collect(),
+        };
+        let number = self.add();
+        self.put(number, carrier);
+        Shape::Struct(number)
     }
 
     /// A list of entries, structs with a key and a value.
@@ -204,7 +259,6 @@ impl<'a> Plan<'a> {
         let entry = StructLayout {
             data: layout.data_words,
             pointers: layout.pointers,
-            tag: None,
             fields: fields.collect(),
         };
         let number = self.add();

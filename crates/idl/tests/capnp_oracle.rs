@@ -241,8 +241,9 @@ impl Compare<'_> {
         let theirs = &node["struct"];
         let count = theirs["discriminantCount"].as_u64().unwrap_or(0);
         let tag = theirs["discriminantOffset"].as_u64().unwrap_or(0);
+        let own_tag = layout.fields.iter().find_map(|field| field.tag);
         let tag = (count > 0).then_some(tag as u32);
-        expect(place, "tag", tag, layout.tag, problems);
+        expect(place, "tag", tag, own_tag.map(|tag| tag.offset), problems);
         let none = Vec::new();
         let fields = theirs["fields"].as_array().unwrap_or(&none);
         expect(place, "fields", fields.len(), own.len(), problems);
@@ -266,7 +267,7 @@ impl Compare<'_> {
     ) {
         let tag = theirs["discriminantValue"].as_u64().unwrap_or(65535);
         let tag = (tag != 65535).then_some(tag as u16);
-        expect(place, "tag", tag, layout.tag, problems);
+        expect(place, "tag", tag, layout.tag.map(|tag| tag.value), problems);
         if let Slot::Group(inside) = &layout.slot {
             let node = &self.nodes[&number(&theirs["group"]["typeId"])];
             self.group(place, &self.inside(&own.ty).fields, inside, node, problems);

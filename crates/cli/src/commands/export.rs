@@ -2,7 +2,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::{self, count, save};
 use clap::{Args, ValueEnum};
-use dovetail_codegen::{File, openapi, proto, thrift};
+use dovetail_codegen::{File, capnp, openapi, proto, thrift};
 use dovetail_idl::MemoryLoader;
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ Examples:
   dovetail export api.proto                       as .thrift, on standard output
   dovetail export api.thrift --to proto -o idl    as .proto with all that it includes, into a folder
   dovetail export api.thrift --to proto --style buf -o idl    the same with names as `buf lint` wants them
+  dovetail export api.thrift --to capnp -o idl    as .capnp
   dovetail export api.proto --to openapi          for tools that call it with JSON over HTTP
 
 A program whose contract is in Rust writes it out itself: docs/code-first.md")]
@@ -38,6 +39,8 @@ enum To {
     Thrift,
     /// `.proto`, with which gRPC's libraries call services of any contract
     Proto,
+    /// `.capnp`, with which Cap'n Proto's tools read and write values of any contract
+    Capnp,
     /// An OpenAPI 3.1 document of what can be called with JSON over HTTP
     Openapi,
 }
@@ -70,11 +73,12 @@ impl Export {
         let files = match self.to {
             To::Thrift => thrift::write(&schema),
             To::Proto => proto::write_in(&schema, self.style.into()),
+            To::Capnp => capnp::write(&schema),
             To::Openapi => openapi::write(&schema).map(|file| vec![file]),
         };
         let files =
             files.map_err(|places| Failure::unsupported(&places, "be written in this language"))?;
-        if self.to == To::Thrift {
+        if matches!(self.to, To::Thrift | To::Capnp) {
             check(&files)?;
         }
         match (&self.output, files.as_slice()) {

@@ -1,6 +1,7 @@
 //! Contracts written out for others; those in another IDL are read again, and are the same contracts.
 #![allow(clippy::unwrap_used)]
 
+mod capnp;
 mod openapi;
 mod proto;
 mod thrift;

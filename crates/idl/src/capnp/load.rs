@@ -5,6 +5,7 @@ use super::{lexer, parser};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::graph::{self, Edges};
 use crate::source::{BUILT_IN, FileId, LoadError, Loader, Source};
+use dovetail_schema::capnp::TYPES_CAPNP;
 use std::collections::HashMap;
 
 /// The files that every compiler brings with it, in the words of this one.
@@ -16,7 +17,11 @@ const WELL_KNOWN: &[(&str, &str)] = &[
     ),
     (OPTIONS, include_str!("built_in/dovetail/options.capnp")),
     (LANGUAGE, include_str!("built_in/dovetail/capnp.capnp")),
+    (TYPES, TYPES_CAPNP),
 ];
+
+/// The file with types of other languages.
+pub(super) const TYPES: &str = "/dovetail/types.capnp";
 
 /// The file with the types of the language that become structs.
 const LANGUAGE: &str = "/dovetail/capnp.capnp";

@@ -1,8 +1,8 @@
 //! The places of fields.
 
 use super::space::{SpaceId, Spaces, TOP};
-use super::{TAG, is_group, is_void};
-use crate::{Field, Schema, Struct, StructKind, Type, TypeDef, TypeId, TypeKind};
+use super::{TAG, UNION, is_group, is_void};
+use crate::{Field, Presence, Schema, Struct, StructKind, Type, TypeDef, TypeId, TypeKind};
 
 /// The places of the fields of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,17 +20,24 @@ pub struct StructLayout {
 pub struct GroupLayout {
     /// One for each field, in the order of the schema.
     pub fields: Vec<FieldLayout>,
-    /// The place of the union's tag, in units of 16 bits; `None` without a union.
-    pub tag: Option<u32>,
 }
 
 /// The place of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldLayout {
-    /// The value of the union's tag that says the field is there; `None` for a field that is no member of a union.
-    pub tag: Option<u16>,
+    /// The tag that says the field is there; `None` for a field that is no member of a union.
+    pub tag: Option<Tag>,
     /// Its room.
     pub slot: Slot,
+}
+
+/// The tag of a union, when it has a certain member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Its value.
+    pub value: u16,
+    /// Its place in the data section, in units of 16 bits.
+    pub offset: u32,
 }
 
 /// The room of a field.
@@ -113,12 +120,11 @@ enum Room {
 
 struct Group {
     members: Vec<Member>,
-    union: Option<SpaceId>,
 }
 
 struct Member {
-    /// The space of a union's member.
-    space: Option<SpaceId>,
+    /// The union that it is a member of, and its space there.
+    union: Option<(SpaceId, SpaceId)>,
     content: Content,
 }
 
@@ -135,34 +141,64 @@ impl Plan<'_> {
         fields: &[Field],
         kind: StructKind,
     ) -> Group {
-        let in_union = |field: &Field| kind == StructKind::Union || field.protobuf.oneof.is_some();
-        let union = fields
-            .iter()
-            .any(in_union)
-            .then(|| self.spaces.add_union(space));
+        let unions = self.unions(space, fields, kind);
         let tag = owner.and_then(|owner| owner.annotations.get(TAG)?.parse::<i32>().ok());
-        if let (Some(union), Some(ordinal)) = (union, tag) {
-            self.leaf(ordinal + 1, union, Room::Tag);
+        // Only the language of Cap'n Proto has such tags, and there is one union then.
+        if let (Some((_, union)), Some(ordinal)) = (unions.first(), tag) {
+            self.leaf(ordinal.saturating_add(1), *union, Room::Tag);
         }
         let mut members = Vec::new();
         for field in fields {
-            let own = union.filter(|_| in_union(field));
-            let own = own.map(|union| self.spaces.add_member(union));
+            let found = unions
+                .iter()
+                .find(|(name, _)| *name == union_of(field, kind));
+            let union = found.map(|(_, union)| (*union, self.spaces.add_member(*union)));
+            let space = union.map_or(space, |(_, space)| space);
             members.push(Member {
-                space: own,
-                content: self.content(own.unwrap_or(space), field),
+                union,
+                content: self.content(space, field, union.is_some()),
             });
         }
-        Group { members, union }
+        Group { members }
     }
 
-    fn content(&mut self, space: SpaceId, field: &Field) -> Content {
+    /// The unions of a struct, by their names. One with a single member gets another one: each has a tag.
+    fn unions<'f>(
+        &mut self,
+        space: SpaceId,
+        fields: &'f [Field],
+        kind: StructKind,
+    ) -> Vec<(Option<&'f str>, SpaceId)> {
+        let mut unions: Vec<(Option<&str>, SpaceId)> = Vec::new();
+        let members = |name| {
+            let of = |field: &&Field| union_of(field, kind) == name;
+            fields.iter().filter(of).count()
+        };
+        for name in fields.iter().map(|field| union_of(field, kind)) {
+            if name.is_some() && unions.iter().all(|(known, _)| *known != name) {
+                let union = self.spaces.add_union(space);
+                if members(name) == 1 {
+                    let other = self.spaces.add_member(union);
+                    self.leaf(i32::MAX, other, Room::Void);
+                }
+                unions.push((name, union));
+            }
+        }
+        unions
+    }
+
+    fn content(&mut self, space: SpaceId, field: &Field, is_member: bool) -> Content {
         let schema = self.schema;
         if let Some((def, inside)) = group_of(schema, &field.ty) {
             let group = self.group(space, Some(def), &inside.fields, inside.kind);
             return Content::Group(group);
         }
-        Content::Leaf(self.leaf(field.id, space, room(schema, &field.ty)))
+        let room = match room(schema, &field.ty) {
+            // A number is always there: an optional one is in a struct of its own, whose pointer can be null.
+            Room::Data(_) if field.presence == Presence::Optional && !is_member => Room::Pointer,
+            room => room,
+        };
+        Content::Leaf(self.leaf(field.id, space, room))
     }
 
     fn leaf(&mut self, id: i32, space: SpaceId, room: Room) -> usize {
@@ -207,7 +243,12 @@ impl Plan<'_> {
 
     fn finish(&self, group: &Group) -> GroupLayout {
         let field = |member: &Member| FieldLayout {
-            tag: member.space.and_then(|space| self.spaces.tag_of(space)),
+            tag: member.union.and_then(|(union, space)| {
+                Some(Tag {
+                    value: self.spaces.tag_of(space)?,
+                    offset: self.spaces.tag_place(union)?,
+                })
+            }),
             slot: match &member.content {
                 Content::Leaf(number) => self.slots.get(*number).cloned().unwrap_or(Slot::Void),
                 Content::Group(group) => Slot::Group(self.finish(group)),
@@ -215,8 +256,15 @@ impl Plan<'_> {
         };
         GroupLayout {
             fields: group.members.iter().map(field).collect(),
-            tag: group.union.and_then(|union| self.spaces.tag_place(union)),
         }
+    }
+}
+
+/// The name of the union that a field is a member of.
+fn union_of(field: &Field, kind: StructKind) -> Option<&str> {
+    match kind {
+        StructKind::Union => Some(UNION),
+        _ => field.protobuf.oneof.as_deref(),
     }
 }
 
@@ -235,7 +283,7 @@ fn room(schema: &Schema, ty: &Type) -> Room {
         Type::Bool => Room::Data(0),
         Type::I8 | Type::U8 => Room::Data(3),
         Type::I16 | Type::U16 => Room::Data(4),
-        Type::I32 | Type::U32 | Type::F32 => Room::Data(5),
+        Type::I32 | Type::U32 | Type::F32 | Type::Date => Room::Data(5),
         Type::I64 | Type::U64 | Type::F64 => Room::Data(6),
         Type::Named(id) => match &schema[*id].kind {
             TypeKind::Enum(_) => Room::Data(4),

@@ -5,11 +5,11 @@ mod holes;
 mod layout;
 mod space;
 
-pub use layout::{FieldLayout, GroupLayout, Slot, StructLayout, layout, parameters};
+pub use layout::{FieldLayout, GroupLayout, Slot, StructLayout, Tag, layout, parameters};
 
 use crate::TypeDef;
 
-/// Of types and services: their id, as `0x…`.
+/// Of packages, types and services: their id, as `0x…`.
 pub const ID: &str = "capnp.id";
 
 /// Of types: the struct is a group. It has no pointer of its own; its fields stand among those of the struct around it.
@@ -36,6 +36,12 @@ pub const STREAM: &str = "capnp.stream";
 /// Of methods: the interface that the method comes from, and its ordinal there, as `0x….3`. A service extends one other service;
 /// the methods of further ones are its own.
 pub const INHERITED: &str = "capnp.inherited";
+
+/// The text of `dovetail/types.capnp`, which defines types of other languages. A contract that uses it needs the file beside it.
+pub const TYPES_CAPNP: &str = include_str!("types.capnp");
+
+/// The path of that file.
+pub const TYPES_PATH: &str = "dovetail/types.capnp";
 
 /// The oneof of a struct's unnamed union.
 pub const UNION: &str = "which";

@@ -16,8 +16,6 @@ pub struct StructLayout {
     pub data: u16,
     /// Pointers behind the data. 0 for a group.
     pub pointers: u16,
-    /// The place of the union's tag, in units of 16 bits; `None` without a union.
-    pub tag: Option<u32>,
     /// The fields.
     pub fields: Vec<FieldLayout>,
 }
@@ -27,12 +25,21 @@ pub struct StructLayout {
 pub struct FieldLayout {
     /// Its id in the table of fields.
     pub id: i32,
-    /// The value of the union's tag that says it is there; `None` for one that is no member of a union.
-    pub tag: Option<u16>,
+    /// The tag that says it is there; `None` for one that is no member of a union.
+    pub tag: Option<Tag>,
     /// Its place.
     pub place: Place,
     /// Its shape.
     pub shape: Shape,
+}
+
+/// The tag of a union, when it has a certain member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Its value.
+    pub value: u16,
+    /// Its place in the data of the struct, in units of 16 bits.
+    pub offset: u32,
 }
 
 /// The place of a field in its struct.
@@ -78,6 +85,8 @@ pub enum Shape {
     Struct(u32),
     /// The group of this number.
     Group(u32),
+    /// A number that may be absent: the field 1 of a struct of this number.
+    Boxed(u32),
     /// A pointer to anything, held as the first segment of a message.
     Any,
 }

@@ -16,7 +16,7 @@ mod reader;
 mod segments;
 mod writer;
 
-pub use layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
+pub use layouts::{FieldLayout, Layouts, Place, Shape, StructLayout, Tag};
 pub use packed::{pack, unpack};
 pub use reader::Reader;
 pub use segments::{Segments, frame};

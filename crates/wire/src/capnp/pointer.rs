@@ -82,9 +82,12 @@ impl ElementSize {
             Shape::Number { bytes: 4 } => ElementSize::Four,
             Shape::Number { .. } => ElementSize::Eight,
             Shape::Struct(_) | Shape::Group(_) => ElementSize::Composite,
-            Shape::Text | Shape::Data | Shape::List(_) | Shape::Map(_) | Shape::Any => {
-                ElementSize::Pointer
-            }
+            Shape::Text
+            | Shape::Data
+            | Shape::List(_)
+            | Shape::Map(_)
+            | Shape::Boxed(_)
+            | Shape::Any => ElementSize::Pointer,
         }
     }
 }

@@ -212,6 +212,25 @@ impl<'de> Reader<'de> {
         }
     }
 
+    /// Goes to the number itself, where it has a struct of its own.
+    fn unbox(&mut self) -> Result<()> {
+        let Shape::Boxed(number) = self.next.shape else {
+            return Ok(());
+        };
+        let layout = self.layouts.get(*number).ok_or_else(no_place)?;
+        let field = layout.fields.first().ok_or_else(no_place)?;
+        self.next = match self.target()? {
+            Target::Struct(at) => slot(field, &at),
+            // The member of a union that its tag names, without a number.
+            Target::Null => Slot {
+                shape: &field.shape,
+                room: Room::None,
+            },
+            _ => return Err(mistaken()),
+        };
+        Ok(())
+    }
+
     /// The list that comes next.
     fn list(&mut self) -> Result<Option<ListAt>> {
         match self.target()? {
@@ -539,8 +558,8 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 break;
             };
             cursor.last += 1;
-            if let (Some(tag), Some(place)) = (field.tag, layout.tag)
-                && tag != self.tag(&at, place)
+            if let Some(tag) = field.tag
+                && tag.value != self.tag(&at, tag.offset)
             {
                 continue;
             }
@@ -558,6 +577,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             if let Some(index) = find(fields, cursor.index, field.id) {
                 cursor.index = index + 1;
                 self.next = slot;
+                self.unbox()?;
                 return Ok(NextField::Known(index));
             }
         }

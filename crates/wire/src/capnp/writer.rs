@@ -50,7 +50,7 @@ enum Room {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Frame<'a> {
     Struct {
         layout: &'a StructLayout,
@@ -58,8 +58,8 @@ enum Frame<'a> {
         next: usize,
         data: usize,
         pointers: usize,
-        /// True once a member of its union has been written.
-        has_member: bool,
+        /// The unions that have a member, by the places of their tags.
+        unions: Vec<u32>,
     },
     /// A struct that takes no room.
     Void,
@@ -193,6 +193,19 @@ impl<'a> Writer<'a> {
         };
         self.point(start, tag)?;
         Ok(start + WORD)
+    }
+
+    /// The place of the number itself, where it has a struct of its own.
+    fn unboxed(&mut self, slot: Slot<'a>) -> Result<Slot<'a>> {
+        let (Shape::Boxed(number), Room::Pointer(at)) = (slot.shape, slot.room) else {
+            return Ok(slot);
+        };
+        let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
+        let Room::Words { data, pointers } = self.structure(at, layout)? else {
+            return Err(NO_PLACE);
+        };
+        let field = layout.fields.first().ok_or(NO_PLACE)?;
+        Ok(self::slot(field, data, pointers))
     }
 
     fn bits(&mut self, value: u64, bytes: usize) -> Result {
@@ -481,7 +494,7 @@ impl crate::Writer for Writer<'_> {
                 next: 0,
                 data,
                 pointers,
-                has_member: false,
+                unions: Vec::new(),
             });
         }
         Ok(())
@@ -493,7 +506,7 @@ impl crate::Writer for Writer<'_> {
             next,
             data,
             pointers,
-            has_member,
+            unions,
         }) = self.frames.last_mut()
         else {
             return Err(NO_PLACE);
@@ -501,14 +514,17 @@ impl crate::Writer for Writer<'_> {
         let (index, found) = layout.field(field.id, *next).ok_or(NO_PLACE)?;
         *next = index + 1;
         // Members share their room: the first one's would be left in the second one.
-        if found.tag.is_some() && std::mem::replace(has_member, true) {
-            return Err(TWO_MEMBERS);
+        if let Some(tag) = found.tag {
+            if unions.contains(&tag.offset) {
+                return Err(TWO_MEMBERS);
+            }
+            unions.push(tag.offset);
         }
         let (place, data) = (slot(found, *data, *pointers), *data);
-        if let (Some(tag), Some(at)) = (found.tag, layout.tag) {
-            self.put(data + at as usize * 2, &tag.to_le_bytes())?;
+        if let Some(tag) = found.tag {
+            self.put(data + tag.offset as usize * 2, &tag.value.to_le_bytes())?;
         }
-        self.next = place;
+        self.next = self.unboxed(place)?;
         Ok(())
     }
 

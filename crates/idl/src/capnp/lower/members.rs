@@ -65,9 +65,15 @@ impl<'a> Lower<'a, '_> {
         let Some(name) = &member.name else {
             return;
         };
+        let mut is_optional = role != Role::Field;
         let (id, ty) = match &member.kind {
             MemberKind::Field { ty, default } => {
-                let ty = self.ty(place.scope, place.bindings, ty);
+                let optional = self.optional(place.scope, ty);
+                is_optional |= optional.is_some();
+                let ty = match optional {
+                    Some(number) => number,
+                    None => self.ty(place.scope, place.bindings, ty),
+                };
                 let at = Place::Field(place.owner, fields.len());
                 self.default(place.scope, &ty, default.as_ref(), at);
                 (id(member), ty)
@@ -75,7 +81,7 @@ impl<'a> Lower<'a, '_> {
             MemberKind::Group(_) | MemberKind::Union(_) => self.group(place, name, member),
         };
         let mut field = self.field(place.scope, member, name, id, ty);
-        if role != Role::Field {
+        if is_optional {
             field.presence = Presence::Optional;
         }
         if role == Role::OneOf {
@@ -114,9 +120,18 @@ impl<'a> Lower<'a, '_> {
         let mut fields = Vec::new();
         for member in members {
             if let (Some(name), MemberKind::Field { ty, default }) = (&member.name, &member.kind) {
-                let ty = self.ty(scope, bindings, ty);
+                let optional = self.optional(scope, ty);
+                let is_optional = optional.is_some();
+                let ty = match optional {
+                    Some(number) => number,
+                    None => self.ty(scope, bindings, ty),
+                };
                 self.default(scope, &ty, default.as_ref(), place(fields.len()));
-                fields.push(self.field(scope, member, name, id(member), ty));
+                let mut field = self.field(scope, member, name, id(member), ty);
+                if is_optional {
+                    field.presence = Presence::Optional;
+                }
+                fields.push(field);
             }
         }
         fields
@@ -125,7 +140,7 @@ impl<'a> Lower<'a, '_> {
     /// A pointer to a struct, an object or anything can be null; a null text or list is an empty one.
     fn presence(&self, ty: &Type, any: bool) -> Presence {
         match ty {
-            Type::Object(_) => Presence::Optional,
+            Type::Object(_) | Type::Timestamp { .. } | Type::Duration => Presence::Optional,
             Type::Bytes if any => Presence::Optional,
             Type::Named(id) => {
                 let def = &self.schema[*id];

@@ -303,7 +303,16 @@ impl<'a> Lower<'a, '_> {
             includes.sort();
             includes.dedup();
             let namespaces = self.namespaces(file);
+            let node = &self.names.nodes[self.names.files[file]];
+            let annotations = Annotations {
+                untyped: vec![Annotation {
+                    key: schema::capnp::ID.to_owned(),
+                    value: format!("{:#x}", node.id),
+                }],
+                typed: Vec::new(),
+            };
             self.schema.packages.push(schema::Package {
+                annotations,
                 name: package_name(&source.name),
                 path: source.name.clone(),
                 includes,

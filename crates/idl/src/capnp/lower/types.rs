@@ -6,6 +6,9 @@ use crate::capnp::syntax::{DeclarationKind, Expression};
 use crate::spelling::spell;
 use dovetail_schema::{Type, TypeKind, capnp};
 
+/// The id of the file with types of other languages.
+const TYPES_ID: u64 = 0xa7603d72ec771dd4;
+
 /// The types that generic definitions are applied to, in the order of the definitions. A definition without an entry
 /// is applied to pointers to anything.
 pub(super) type Bindings = Vec<(NodeId, Vec<Ty>)>;
@@ -57,6 +60,9 @@ impl<'a> Lower<'a, '_> {
             }
             Entity::BuiltIn(name) => self.built_in(name),
             Entity::List(applied) => self.list(&applied, bindings, expression),
+            Entity::Node(node, _) if self.other_type(node).is_some() => {
+                Ty::of(self.other_type(node).unwrap_or(Type::Bool))
+            }
             Entity::Node(node, applied) => {
                 let bindings = self.bind(scope, node, &applied, bindings);
                 let declaration = self.names.nodes[node].declaration;
@@ -115,6 +121,47 @@ impl<'a> Lower<'a, '_> {
             "Data" => Type::Bytes,
             _ => return Ty::any(),
         })
+    }
+
+    /// The name of a definition in the file with types of other languages.
+    fn name_in_types(&self, node: NodeId) -> Option<&'a str> {
+        let found = &self.names.nodes[node];
+        let file = &self.names.program.files[found.file];
+        let is_types = file.id.is_some_and(|id| id.value == TYPES_ID);
+        found
+            .declaration
+            .filter(|_| is_types)
+            .map(|it| it.name.text.as_str())
+    }
+
+    /// The type of another language that a struct stands for.
+    fn other_type(&self, node: NodeId) -> Option<Type> {
+        match self.name_in_types(node)? {
+            "Timestamp" => Some(Type::Timestamp { offset: false }),
+            "TimestampTz" => Some(Type::Timestamp { offset: true }),
+            "Duration" => Some(Type::Duration),
+            _ => None,
+        }
+    }
+
+    /// The number that a field may have, where its type is a struct around one.
+    pub(super) fn optional(&self, scope: Scope<'a>, expression: &'a Expression) -> Option<Ty> {
+        let node = self.names.node_of(scope, expression)?;
+        let number = self.name_in_types(node)?.strip_prefix("Optional")?;
+        Some(Ty::of(match number {
+            "Bool" => Type::Bool,
+            "Int8" => Type::I8,
+            "Int16" => Type::I16,
+            "Int32" => Type::I32,
+            "Int64" => Type::I64,
+            "UInt8" => Type::U8,
+            "UInt16" => Type::U16,
+            "UInt32" => Type::U32,
+            "UInt64" => Type::U64,
+            "Float32" => Type::F32,
+            "Float64" => Type::F64,
+            _ => return None,
+        }))
     }
 
     /// The struct that stands for `Void`.
