@@ -54,6 +54,14 @@ fn bad_files() {
     assert!(missing.is_empty(), "no golden file shows {missing:?}");
 }
 
+#[test]
+fn all_codes_are_documented() {
+    let page = std::fs::read_to_string(tests("../../../docs/capnproto.md")).unwrap();
+    let mut all = codes_in(&tests("../src/capnp"));
+    all.retain(|code| !page.contains(&format!("| {code} |")));
+    assert!(all.is_empty(), "docs/capnproto.md does not explain {all:?}");
+}
+
 /// Constants that name one another twice each become no more values than the limit.
 #[test]
 fn values_without_an_end() {
