@@ -134,6 +134,7 @@ pub(crate) fn stage() -> Outcome {
         "shipped",
         "proto_oracle",
         "capnp_oracle",
+        "capnp",
         "plugin",
         "export",
     ]
