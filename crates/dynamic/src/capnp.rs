@@ -14,7 +14,7 @@ pub struct Unplaced {
     pub owner: String,
     /// The field.
     pub field: String,
-    /// What there is no form for.
+    /// The type or the property without a form.
     pub what: String,
 }
 
@@ -100,10 +100,11 @@ impl<'a> Plan<'a> {
         def: &'a Struct,
         layout: &GroupLayout,
     ) -> Result<StructLayout, Unplaced> {
+        let schema = self.schema;
         let mut fields = Vec::new();
         for (field, place) in def.fields.iter().zip(&layout.fields) {
             let unplaced = |what: String| Unplaced {
-                owner: self.schema[owner].name.clone(),
+                owner: schema[owner].name.clone(),
                 field: field.name.clone(),
                 what,
             };
@@ -118,11 +119,7 @@ impl<'a> Plan<'a> {
                 Slot::Group(inside) => (Place::Inline, self.inside(&field.ty, inside)?),
                 slot => {
                     let shape = self.shape(field, &field.ty);
-                    let shape = shape.map_err(|ty| Unplaced {
-                        owner: self.schema[owner].name.clone(),
-                        field: field.name.clone(),
-                        what: type_name(self.schema, ty),
-                    })?;
+                    let shape = shape.map_err(|ty| unplaced(type_name(schema, ty)))?;
                     let shape = match slot {
                         Slot::Pointer(_) => self.boxed(shape),
                         _ => shape,

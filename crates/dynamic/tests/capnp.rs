@@ -1,6 +1,6 @@
 //! Cap'n Proto's encoding, against messages that its own tool has made: each row of `capnp/rows.txt`, which is in the text form
 //! of that tool, has its bytes in `capnp/rows.hex` and what we read in `capnp/rows.json`. `UPDATE_GOLDEN=1` asks the tool anew.
-//! Where it is installed, it also reads what we write.
+//! The tool also reads what we write, if it is installed.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, Value, capnp, to_json};
@@ -341,7 +341,7 @@ fn hostile_pointers() {
     );
 }
 
-/// What an older or a newer contract writes: fewer words, more words, elements of another width.
+/// Messages of older and newer contracts: fewer words, more words, elements of another width.
 #[test]
 fn other_versions() {
     let id = |value: &Value| match value {

@@ -62,7 +62,7 @@ struct Writer<'a> {
     package: &'a Package,
     /// The packages to which it refers.
     used: RefCell<BTreeSet<PackageId>>,
-    /// True where it refers to the file with types of other languages.
+    /// Set once it refers to the file with types of other languages.
     uses_types: Cell<bool>,
     /// Structs that types of other languages need: their names and their texts.
     helpers: RefCell<Vec<(String, String)>>,

@@ -2,6 +2,7 @@
 
 use super::Writer;
 use super::names::member;
+use crate::export::quoted;
 use dovetail_schema::capnp::is_void;
 use dovetail_schema::{Annotations, Type, TypeId, TypeKind, Value};
 
@@ -18,7 +19,7 @@ impl Writer<'_> {
             Value::Bool(truth) => truth.to_string(),
             Value::Int(number) => number.to_string(),
             Value::Double(number) => double(*number),
-            Value::String(text) => text_of(text.as_bytes()),
+            Value::String(text) => text_of(text),
             Value::Bytes(bytes) => data(bytes),
             Value::Uuid(bytes) => data(bytes),
             Value::Enum(id, number) => self.enumerant(*id, *number, at),
@@ -96,17 +97,14 @@ fn data(bytes: &[u8]) -> String {
     format!("0x\"{}\"", bytes.collect::<Vec<_>>().join(" "))
 }
 
-fn text_of(bytes: &[u8]) -> String {
-    let mut text = String::from('"');
-    for c in String::from_utf8_lossy(bytes).chars() {
-        match c {
-            '\n' => text += "\\n",
-            '\r' => text += "\\r",
-            '\t' => text += "\\t",
-            '"' | '\\' => text.extend(['\\', c]),
-            c if c.is_control() && c.is_ascii() => text += &format!("\\x{:02x}", c as u32),
-            c => text.push(c),
+/// Text as a literal, in which control characters have their codes.
+fn text_of(text: &str) -> String {
+    let mut literal = String::new();
+    for c in quoted(text).chars() {
+        match c.is_ascii_control() {
+            true => literal += &format!("\\x{:02x}", c as u32),
+            false => literal.push(c),
         }
     }
-    text + "\""
+    literal
 }

@@ -21,7 +21,7 @@ const WELL_KNOWN: &[(&str, &str)] = &[
 ];
 
 /// The file with types of other languages.
-pub(super) const TYPES: &str = "/dovetail/types.capnp";
+const TYPES: &str = "/dovetail/types.capnp";
 
 /// The file with the types of the language that become structs.
 const LANGUAGE: &str = "/dovetail/capnp.capnp";

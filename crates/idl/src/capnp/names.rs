@@ -58,7 +58,7 @@ pub(super) struct Applied<'a> {
     pub(super) scope: Scope<'a>,
 }
 
-/// Where an expression stands.
+/// The place of an expression: names are looked for from here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope<'a> {
     pub(super) node: NodeId,
@@ -188,7 +188,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Where a definition stands.
+    /// The file and the span of a definition's name.
     fn place(&self, node: NodeId) -> (FileId, Span) {
         let node = &self.nodes[node];
         let id = self.program.files[node.file].id;

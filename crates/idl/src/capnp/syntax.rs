@@ -23,7 +23,7 @@ pub(super) struct File {
     pub(super) declarations: Vec<Declaration>,
     /// The paths of all imports, wherever they stand in the file.
     pub(super) imports: Vec<Name>,
-    /// True where definitions may be missing, so that an unknown name proves nothing.
+    /// Set if definitions may be missing, so that an unknown name proves nothing.
     pub(super) damaged: bool,
 }
 

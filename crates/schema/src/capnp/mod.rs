@@ -9,31 +9,31 @@ pub use layout::{FieldLayout, GroupLayout, Slot, StructLayout, Tag, layout, para
 
 use crate::TypeDef;
 
-/// Of packages, types and services: their id, as `0x…`.
+/// Holds the id of a package, a type or a service, as `0x…`.
 pub const ID: &str = "capnp.id";
 
-/// Of types: the struct is a group. It has no pointer of its own; its fields stand among those of the struct around it.
+/// Marks a struct that is a group. It has no pointer of its own; its fields stand among those of the struct around it.
 pub const GROUP: &str = "capnp.group";
 
-/// Of types: the ordinal of the union's tag, which unions had in early versions of the language.
+/// Holds the ordinal of a union's tag, which unions had in early versions of the language.
 pub const TAG: &str = "capnp.tag";
 
-/// Of fields and methods: the bytes are a pointer to anything (`AnyPointer`).
+/// Marks a field, or a method's result, whose bytes are a pointer to anything (`AnyPointer`).
 pub const ANY: &str = "capnp.any";
 
-/// Of methods: the one parameter is the struct of parameters.
+/// Marks a method whose one parameter is the struct of parameters.
 pub const PARAMS: &str = "capnp.params";
 
-/// Of methods: the result is the struct of results.
+/// Marks a method whose result is the struct of results.
 pub const RESULTS: &str = "capnp.results";
 
-/// Of methods: the name of the one result.
+/// Holds the name of a method's one result.
 pub const RESULT: &str = "capnp.result";
 
-/// Of methods: a caller may have several calls under way, and is told when to wait (`-> stream`).
+/// Marks a method of which a caller may have several calls under way, and is told when to wait (`-> stream`).
 pub const STREAM: &str = "capnp.stream";
 
-/// Of methods: the interface that the method comes from, and its ordinal there, as `0x….3`. A service extends one other service;
+/// Holds the interface that a method comes from, and its ordinal there, as `0x….3`. A service extends one other service;
 /// the methods of further ones are its own.
 pub const INHERITED: &str = "capnp.inherited";
 

@@ -68,12 +68,8 @@ impl<'a> Lower<'a, '_> {
         let mut is_optional = role != Role::Field;
         let (id, ty) = match &member.kind {
             MemberKind::Field { ty, default } => {
-                let optional = self.optional(place.scope, ty);
-                is_optional |= optional.is_some();
-                let ty = match optional {
-                    Some(number) => number,
-                    None => self.ty(place.scope, place.bindings, ty),
-                };
+                let (ty, is_boxed) = self.field_type(place.scope, place.bindings, ty);
+                is_optional |= is_boxed;
                 let at = Place::Field(place.owner, fields.len());
                 self.default(place.scope, &ty, default.as_ref(), at);
                 (id(member), ty)
@@ -120,12 +116,7 @@ impl<'a> Lower<'a, '_> {
         let mut fields = Vec::new();
         for member in members {
             if let (Some(name), MemberKind::Field { ty, default }) = (&member.name, &member.kind) {
-                let optional = self.optional(scope, ty);
-                let is_optional = optional.is_some();
-                let ty = match optional {
-                    Some(number) => number,
-                    None => self.ty(scope, bindings, ty),
-                };
+                let (ty, is_optional) = self.field_type(scope, bindings, ty);
                 self.default(scope, &ty, default.as_ref(), place(fields.len()));
                 let mut field = self.field(scope, member, name, id(member), ty);
                 if is_optional {
@@ -201,9 +192,7 @@ impl<'a> Lower<'a, '_> {
 
     /// The name of a group's struct: `Person.Employment` for the group `employment` of `Person`.
     fn group_name(&self, place: &Owner<'_, 'a>, name: &str) -> String {
-        let mut letters = name.chars();
-        let first = letters.next().into_iter().flat_map(char::to_uppercase);
-        let camel: String = first.chain(letters).collect();
+        let camel = capitalized(name);
         match self.names.has_child(place.scope.node, &camel) {
             true => format!("{}.{camel}Group", place.name),
             false => format!("{}.{camel}", place.name),
@@ -258,4 +247,11 @@ pub(super) fn flag(key: &str) -> Annotation {
         key: key.to_owned(),
         value: "1".to_owned(),
     }
+}
+
+/// A name with a capital letter in front.
+pub(super) fn capitalized(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }

@@ -200,7 +200,7 @@ impl<'a> Lower<'a, '_> {
         });
         if let Some(declaration) = declaration {
             if let DeclarationKind::Enum(_) = declaration.kind {
-                // Whoever names it needs to know that, before it is filled in.
+                // A field that names it needs to know that, before it is filled in.
                 def.kind = TypeKind::Enum(schema::Enum::default());
             }
             def.doc.clone_from(&declaration.attributes.doc);

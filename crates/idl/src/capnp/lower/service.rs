@@ -1,6 +1,6 @@
 //! Interfaces.
 
-use super::members::flag;
+use super::members::{capitalized, flag};
 use super::types::{Bindings, Ty};
 use super::{Lower, Open, Place};
 use crate::capnp::identity;
@@ -90,7 +90,7 @@ impl<'a> Lower<'a, '_> {
         for base in extends {
             match self.ty(scope, bindings, base).ty {
                 Type::Object(base) => bases.push(base),
-                // What is no type at all has been reported.
+                // An expression that is no type has been reported.
                 Type::Bool => {}
                 _ => {
                     let message = "an interface extends only interfaces".to_owned();
@@ -265,9 +265,7 @@ impl<'a> Lower<'a, '_> {
         method: &'a Method,
         members: &'a [Member],
     ) -> Type {
-        let mut letters = method.name.text.chars();
-        let first = letters.next().into_iter().flat_map(char::to_uppercase);
-        let camel: String = first.chain(letters).collect();
+        let camel = capitalized(&method.name.text);
         let name = format!("{}{camel}Results", self.schema[service].name);
         let id = self.add_type(scope.node, name);
         let interface = self.names.nodes[scope.node].id;

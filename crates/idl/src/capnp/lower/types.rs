@@ -1,4 +1,4 @@
-//! What the expression of a type stands for.
+//! Expressions of types, resolved.
 
 use super::Lower;
 use crate::capnp::names::{Applied, Entity, NodeId, Scope};
@@ -60,10 +60,10 @@ impl<'a> Lower<'a, '_> {
             }
             Entity::BuiltIn(name) => self.built_in(name),
             Entity::List(applied) => self.list(&applied, bindings, expression),
-            Entity::Node(node, _) if self.other_type(node).is_some() => {
-                Ty::of(self.other_type(node).unwrap_or(Type::Bool))
-            }
             Entity::Node(node, applied) => {
+                if let Some(other) = self.other_type(node) {
+                    return Ty::of(other);
+                }
                 let bindings = self.bind(scope, node, &applied, bindings);
                 let declaration = self.names.nodes[node].declaration;
                 match declaration.map(|declaration| &declaration.kind) {
@@ -106,20 +106,9 @@ impl<'a> Lower<'a, '_> {
     fn built_in(&mut self, name: &str) -> Ty {
         Ty::of(match name {
             "Void" => Type::Named(self.void()),
-            "Bool" => Type::Bool,
-            "Int8" => Type::I8,
-            "Int16" => Type::I16,
-            "Int32" => Type::I32,
-            "Int64" => Type::I64,
-            "UInt8" => Type::U8,
-            "UInt16" => Type::U16,
-            "UInt32" => Type::U32,
-            "UInt64" => Type::U64,
-            "Float32" => Type::F32,
-            "Float64" => Type::F64,
             "Text" => Type::String,
             "Data" => Type::Bytes,
-            _ => return Ty::any(),
+            name => return number(name).map_or(Ty::any(), Ty::of),
         })
     }
 
@@ -144,24 +133,20 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// The number that a field may have, where its type is a struct around one.
-    pub(super) fn optional(&self, scope: Scope<'a>, expression: &'a Expression) -> Option<Ty> {
-        let node = self.names.node_of(scope, expression)?;
-        let number = self.name_in_types(node)?.strip_prefix("Optional")?;
-        Some(Ty::of(match number {
-            "Bool" => Type::Bool,
-            "Int8" => Type::I8,
-            "Int16" => Type::I16,
-            "Int32" => Type::I32,
-            "Int64" => Type::I64,
-            "UInt8" => Type::U8,
-            "UInt16" => Type::U16,
-            "UInt32" => Type::U32,
-            "UInt64" => Type::U64,
-            "Float32" => Type::F32,
-            "Float64" => Type::F64,
-            _ => return None,
-        }))
+    /// The type of a field, and whether it is a number that may be absent: a struct around one says so.
+    pub(super) fn field_type(
+        &mut self,
+        scope: Scope<'a>,
+        bindings: &Bindings,
+        expression: &'a Expression,
+    ) -> (Ty, bool) {
+        let node = self.names.node_of(scope, expression);
+        let name = node.and_then(|node| self.name_in_types(node));
+        let boxed = name.and_then(|name| number(name.strip_prefix("Optional")?));
+        match boxed {
+            Some(number) => (Ty::of(number), true),
+            None => (self.ty(scope, bindings, expression), false),
+        }
     }
 
     /// The struct that stands for `Void`.
@@ -261,4 +246,22 @@ impl<'a> Lower<'a, '_> {
         name.map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
             .collect()
     }
+}
+
+/// The number type of this name.
+fn number(name: &str) -> Option<Type> {
+    Some(match name {
+        "Bool" => Type::Bool,
+        "Int8" => Type::I8,
+        "Int16" => Type::I16,
+        "Int32" => Type::I32,
+        "Int64" => Type::I64,
+        "UInt8" => Type::U8,
+        "UInt16" => Type::U16,
+        "UInt32" => Type::U32,
+        "UInt64" => Type::U64,
+        "Float32" => Type::F32,
+        "Float64" => Type::F64,
+        _ => return None,
+    })
 }

@@ -9,7 +9,7 @@ impl Parser<'_, '_> {
     pub(super) fn expression(&mut self) -> Parsed<Expression> {
         self.deeper(|parser| {
             let mut whole = parser.primary()?;
-            // What follows makes the tree deeper, too.
+            // Members and arguments make the tree deeper, too.
             for _ in 0..super::DEEPEST {
                 let kind = match parser.peek() {
                     Tok::Dot => {

@@ -1,4 +1,4 @@
-//! What the tokens of numbers, texts and data stand for.
+//! The values of numbers, texts and data.
 
 use super::{GivenUp, Parsed, Parser};
 use crate::capnp::syntax::{Argument, Expression, ExpressionKind};

@@ -1,4 +1,4 @@
-//! What a struct is made of.
+//! Fields, groups and unions.
 
 use super::{Parsed, Parser};
 use crate::capnp::lexer::Tok;
