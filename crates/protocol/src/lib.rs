@@ -20,6 +20,7 @@ mod status;
 mod terms;
 mod wire;
 
+pub mod capnp;
 pub mod connect;
 pub mod dovetail;
 pub mod envelope;

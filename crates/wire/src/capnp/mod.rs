@@ -8,18 +8,22 @@
 //! A reader trusts no pointer. What a pointer leads to is within its segment; words are counted as often as they are
 //! reached, so that pointers to the same place cannot make a small message a large value; depth is limited.
 
+mod builder;
 mod copy;
 mod layouts;
 mod packed;
 mod pointer;
 mod reader;
 mod segments;
+mod view;
 mod writer;
 
+pub use builder::{Builder, Words};
 pub use layouts::{FieldLayout, Layouts, Place, Shape, StructLayout, Tag};
 pub use packed::{pack, unpack};
 pub use reader::Reader;
 pub use segments::{Segments, frame};
+pub use view::{Object, PointerAt, View};
 pub use writer::Writer;
 
 use crate::{Decode, DecodeError, Encode, EncodeError, Limits};

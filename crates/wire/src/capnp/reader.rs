@@ -3,6 +3,7 @@ use super::copy::copy;
 use super::layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
 use super::pointer::ElementSize;
 use super::segments::{ListAt, Segments, Spot, StructAt, Target};
+use super::view::PointerAt;
 use crate::field::find;
 use crate::input::SHARE_FROM;
 use crate::text;
@@ -74,10 +75,16 @@ enum Frame<'de> {
 impl<'de> Reader<'de> {
     /// Reads the root of a message.
     pub fn new(message: &'de Segments, layouts: &'de Layouts, limits: Limits) -> Self {
-        let root = Spot {
-            segment: 0,
-            word: 0,
-        };
+        Self::at(message, PointerAt::ROOT, layouts, limits)
+    }
+
+    /// Reads the value that a pointer leads to.
+    pub fn at(
+        message: &'de Segments,
+        pointer: PointerAt,
+        layouts: &'de Layouts,
+        limits: Limits,
+    ) -> Self {
         Reader {
             message,
             layouts,
@@ -85,7 +92,7 @@ impl<'de> Reader<'de> {
             words: limits.allocation / WORD,
             next: Slot {
                 shape: &layouts.root,
-                room: Room::Pointer(root),
+                room: Room::Pointer(pointer.0),
             },
             frames: Vec::new(),
         }
@@ -320,7 +327,7 @@ fn slot<'de>(field: &'de FieldLayout, at: &StructAt) -> Slot<'de> {
 }
 
 /// An element of a list as a struct. One of a list of numbers or pointers is the first field of a struct.
-fn structure_of(list: &ListAt, index: usize) -> Option<StructAt> {
+pub(super) fn structure_of(list: &ListAt, index: usize) -> Option<StructAt> {
     let bits = list.size.bits();
     let byte = list.word * WORD + index * bits / 8;
     let (data, data_len, pointer, pointers) = match list.size {
@@ -539,13 +546,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 _ => return Err(mistaken()),
             },
         };
-        let at = at.unwrap_or(StructAt {
-            segment: 0,
-            data: 0,
-            data_len: 0,
-            pointer: 0,
-            pointers: 0,
-        });
+        let at = at.unwrap_or(StructAt::EMPTY);
         self.frames.push(Frame::Struct { layout, at });
         Ok(())
     }

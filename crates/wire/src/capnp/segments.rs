@@ -40,6 +40,17 @@ pub(super) struct StructAt {
     pub(super) pointers: usize,
 }
 
+impl StructAt {
+    /// A struct without words.
+    pub(super) const EMPTY: Self = StructAt {
+        segment: 0,
+        data: 0,
+        data_len: 0,
+        pointer: 0,
+        pointers: 0,
+    };
+}
+
 /// A list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ListAt {

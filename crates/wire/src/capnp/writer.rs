@@ -1,7 +1,8 @@
 use super::WORD;
+use super::builder::{Builder, TOO_LARGE, Words};
 use super::copy::copy;
 use super::layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
-use super::pointer::{ElementSize, MOST, Pointer};
+use super::pointer::ElementSize;
 use super::segments::{Segments, Spot};
 use crate::depth::Depth;
 use crate::{EncodeError, Field, Kind, Limits, Names, UnknownValue};
@@ -15,9 +16,7 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 /// The value is a struct. Fields and elements that are written have a place already: what begins a struct or a list makes it, zeroed.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    out: &'a mut Vec<u8>,
-    /// Where the segment begins.
-    base: usize,
+    builder: Builder<'a>,
     layouts: &'a Layouts,
     /// The place of the value that comes next.
     next: Slot<'a>,
@@ -43,11 +42,8 @@ enum Room {
     },
     /// The byte of a pointer.
     Pointer(usize),
-    /// A struct whose words are there: its data and its pointers, as bytes.
-    Words {
-        data: usize,
-        pointers: usize,
-    },
+    /// A struct whose words are there.
+    Words(Words),
 }
 
 #[derive(Clone, Debug)]
@@ -56,8 +52,7 @@ enum Frame<'a> {
         layout: &'a StructLayout,
         /// The place in the layout to look at first.
         next: usize,
-        data: usize,
-        pointers: usize,
+        words: Words,
         /// The unions that have a member, by the places of their tags.
         unions: Vec<u32>,
     },
@@ -88,111 +83,29 @@ const TWO_MEMBERS: EncodeError = EncodeError::Unsupported {
     what: "two members of one union in Cap'n Proto",
 };
 
-const TOO_LARGE: EncodeError = EncodeError::Unsupported {
-    what: "values of more than 4 GiB in Cap'n Proto",
-};
-
 impl<'a> Writer<'a> {
     /// Begins a message.
     pub fn new(out: &'a mut Vec<u8>, layouts: &'a Layouts, limits: Limits) -> Self {
-        let base = out.len();
-        out.extend_from_slice(&[0; WORD]);
+        let (builder, root) = Builder::new(out);
+        Self::at(builder, root, layouts, limits)
+    }
+
+    /// Writes a value that the pointer at this byte leads to.
+    pub fn at(builder: Builder<'a>, pointer: usize, layouts: &'a Layouts, limits: Limits) -> Self {
         Writer {
-            out,
-            base,
+            builder,
             layouts,
             next: Slot {
                 shape: &layouts.root,
-                room: Room::Pointer(base),
+                room: Room::Pointer(pointer),
             },
             frames: Vec::new(),
             depth: Depth::new(limits),
         }
     }
 
-    /// Makes room for so many words at the end; returns the first byte.
-    fn room(&mut self, words: usize) -> Result<usize> {
-        let start = self.out.len();
-        let len = words.checked_mul(WORD).ok_or(TOO_LARGE)?;
-        if (start - self.base) / WORD + words > MOST {
-            return Err(TOO_LARGE);
-        }
-        self.out.resize(start + len, 0);
-        Ok(start)
-    }
-
-    fn put(&mut self, at: usize, bytes: &[u8]) -> Result {
-        let place = self.out.get_mut(at..at + bytes.len()).ok_or(NO_PLACE)?;
-        place.copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn point(&mut self, at: usize, pointer: Pointer) -> Result {
-        self.put(at, &pointer.encode().to_le_bytes())
-    }
-
-    /// The distance from the word behind the pointer at `at` to `target`, in words.
-    fn distance(at: usize, target: usize) -> i32 {
-        // Both are in a segment of at most 2^29 words.
-        (target as i64 / WORD as i64 - at as i64 / WORD as i64 - 1) as i32
-    }
-
-    /// Makes a struct that the pointer at `at` leads to.
-    fn structure(&mut self, at: usize, layout: &StructLayout) -> Result<Room> {
-        let (data, pointers) = (usize::from(layout.data), usize::from(layout.pointers));
-        let start = self.room(data + pointers)?;
-        let offset = match data + pointers {
-            // A pointer to nothing must differ from null.
-            0 => -1,
-            _ => Self::distance(at - self.base, start - self.base),
-        };
-        self.point(
-            at,
-            Pointer::Struct {
-                offset,
-                data: layout.data,
-                pointers: layout.pointers,
-            },
-        )?;
-        Ok(Room::Words {
-            data: start,
-            pointers: start + data * WORD,
-        })
-    }
-
-    /// Makes a list that the pointer at `at` leads to; returns its first byte.
-    fn list(&mut self, at: usize, size: ElementSize, count: usize, words: usize) -> Result<usize> {
-        if count > MOST {
-            return Err(TOO_LARGE);
-        }
-        let start = self.room(words)?;
-        let offset = Self::distance(at - self.base, start - self.base);
-        self.point(
-            at,
-            Pointer::List {
-                offset,
-                size,
-                count: count as u32,
-            },
-        )?;
-        Ok(start)
-    }
-
-    /// Makes a list of structs: the word that says their size and count, and their words.
-    fn structs(&mut self, at: usize, layout: &StructLayout, count: usize) -> Result<usize> {
-        let each = usize::from(layout.data) + usize::from(layout.pointers);
-        let words = each.checked_mul(count).ok_or(TOO_LARGE)?;
-        if words > MOST || count > MOST {
-            return Err(TOO_LARGE);
-        }
-        let start = self.list(at, ElementSize::Composite, words, words + 1)?;
-        let tag = Pointer::Struct {
-            offset: count as i32,
-            data: layout.data,
-            pointers: layout.pointers,
-        };
-        self.point(start, tag)?;
-        Ok(start + WORD)
+    fn structure(&mut self, at: usize, layout: &StructLayout) -> Result<Words> {
+        self.builder.structure(at, layout.data, layout.pointers)
     }
 
     /// The place of the number itself, where it has a struct of its own.
@@ -201,11 +114,9 @@ impl<'a> Writer<'a> {
             return Ok(slot);
         };
         let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
-        let Room::Words { data, pointers } = self.structure(at, layout)? else {
-            return Err(NO_PLACE);
-        };
+        let words = self.structure(at, layout)?;
         let field = layout.fields.first().ok_or(NO_PLACE)?;
-        Ok(self::slot(field, data, pointers))
+        Ok(self::slot(field, words))
     }
 
     fn bits(&mut self, value: u64, bytes: usize) -> Result {
@@ -213,14 +124,10 @@ impl<'a> Writer<'a> {
             return Err(NO_PLACE);
         };
         match (self.next.shape, bytes) {
-            (Shape::Bit, 0) => {
-                let place = self.out.get_mut(byte).ok_or(NO_PLACE)?;
-                let value = (value ^ default) & 1;
-                *place = *place & !(1 << bit) | (value as u8) << bit;
-            }
+            (Shape::Bit, 0) => self.builder.put_bit(byte, bit, (value ^ default) & 1 == 1),
             (Shape::Number { bytes: own }, _) if usize::from(*own) == bytes => {
                 let value = (value ^ default).to_le_bytes();
-                self.put(byte, value.get(..bytes).ok_or(NO_PLACE)?)?;
+                self.builder.put(byte, value.get(..bytes).ok_or(NO_PLACE)?);
             }
             _ => return Err(NO_PLACE),
         }
@@ -232,9 +139,7 @@ impl<'a> Writer<'a> {
         let Room::Pointer(at) = self.next.room else {
             return Err(NO_PLACE);
         };
-        let len = bytes.len() + usize::from(is_text);
-        let start = self.list(at, ElementSize::Byte, len, len.div_ceil(WORD))?;
-        self.put(start, bytes)?;
+        self.builder.blob(at, bytes, is_text)?;
         self.done();
         Ok(())
     }
@@ -273,10 +178,10 @@ impl<'a> Writer<'a> {
                         bit: (bit % 8) as u8,
                         default: 0,
                     },
-                    Shape::Struct(_) | Shape::Group(_) => Room::Words {
+                    Shape::Struct(_) | Shape::Group(_) => Room::Words(Words {
                         data: at,
                         pointers: at + data,
-                    },
+                    }),
                     _ => Room::Pointer(at),
                 };
                 Slot {
@@ -292,10 +197,13 @@ impl<'a> Writer<'a> {
             }) => {
                 let words = usize::from(entry.data) + usize::from(entry.pointers);
                 let data = start + index * words * WORD;
-                let pointers = data + usize::from(entry.data) * WORD;
+                let words = Words {
+                    data,
+                    pointers: data + usize::from(entry.data) * WORD,
+                };
                 let id = if *is_value { 2 } else { 1 };
                 match entry.field(id, usize::from(*is_value)) {
-                    Some((_, field)) => slot(field, data, pointers),
+                    Some((_, field)) => slot(field, words),
                     None => NOWHERE,
                 }
             }
@@ -317,7 +225,11 @@ impl<'a> Writer<'a> {
                 segment: 0,
                 word: 0,
             };
-            copy(&message, root, self.out, self.base, at).map_err(|_| wrong)?;
+            {
+                let (out, base) = self.builder.parts();
+                copy(&message, root, out, base, at)
+            }
+            .map_err(|_| wrong)?;
         }
         self.done();
         Ok(())
@@ -330,10 +242,10 @@ const NOWHERE: Slot<'static> = Slot {
 };
 
 /// The place of a field in a struct.
-fn slot(field: &FieldLayout, data: usize, pointers: usize) -> Slot<'_> {
+fn slot(field: &FieldLayout, words: Words) -> Slot<'_> {
     let room = match &field.place {
-        Place::Inline => Room::Words { data, pointers },
-        Place::Pointer { index } => Room::Pointer(pointers + *index as usize * WORD),
+        Place::Inline => Room::Words(words),
+        Place::Pointer { index } => Room::Pointer(words.pointer(*index as usize)),
         Place::Data { offset, default } => {
             let offset = *offset as usize;
             let (byte, bit) = match field.shape {
@@ -341,7 +253,7 @@ fn slot(field: &FieldLayout, data: usize, pointers: usize) -> Slot<'_> {
                 _ => (offset / 8, (offset % 8) as u8),
             };
             Room::Data {
-                byte: data + byte,
+                byte: words.data + byte,
                 bit,
                 default: *default,
             }
@@ -423,12 +335,15 @@ impl crate::Writer for Writer<'_> {
                 let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
                 let data = usize::from(layout.data) * WORD;
                 let step = data + usize::from(layout.pointers) * WORD;
-                (self.structs(at, layout, len)?, step * 8, data)
+                let first = self
+                    .builder
+                    .structs(at, len, layout.data, layout.pointers)?;
+                (first.data, step * 8, data)
             }
             element => {
                 let size = ElementSize::of(element);
                 let bits = len.checked_mul(size.bits()).ok_or(TOO_LARGE)?;
-                let start = self.list(at, size, len, bits.div_ceil(64))?;
+                let start = self.builder.list(at, size, len, bits.div_ceil(64))?;
                 (start, size.bits(), 0)
             }
         };
@@ -456,10 +371,10 @@ impl crate::Writer for Writer<'_> {
         };
         self.depth.enter()?;
         let entry = self.layouts.get(*number).ok_or(NO_PLACE)?;
-        let start = self.structs(at, entry, len)?;
+        let first = self.builder.structs(at, len, entry.data, entry.pointers)?;
         self.frames.push(Frame::Map {
             entry,
-            start,
+            start: first.data,
             index: 0,
             is_value: false,
         });
@@ -473,7 +388,7 @@ impl crate::Writer for Writer<'_> {
 
     fn begin_struct(&mut self) -> Result {
         self.depth.enter()?;
-        let (number, room) = match (self.next.shape, self.next.room) {
+        let (number, words) = match (self.next.shape, self.next.room) {
             (Shape::Void, _) => {
                 self.frames.push(Frame::Void);
                 return Ok(());
@@ -482,21 +397,16 @@ impl crate::Writer for Writer<'_> {
                 let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
                 (number, self.structure(at, layout)?)
             }
-            (Shape::Struct(number) | Shape::Group(number), room @ Room::Words { .. }) => {
-                (number, room)
-            }
+            (Shape::Struct(number) | Shape::Group(number), Room::Words(words)) => (number, words),
             _ => return Err(NO_PLACE),
         };
         let layout = self.layouts.get(*number).ok_or(NO_PLACE)?;
-        if let Room::Words { data, pointers } = room {
-            self.frames.push(Frame::Struct {
-                layout,
-                next: 0,
-                data,
-                pointers,
-                unions: Vec::new(),
-            });
-        }
+        self.frames.push(Frame::Struct {
+            layout,
+            next: 0,
+            words,
+            unions: Vec::new(),
+        });
         Ok(())
     }
 
@@ -504,8 +414,7 @@ impl crate::Writer for Writer<'_> {
         let Some(Frame::Struct {
             layout,
             next,
-            data,
-            pointers,
+            words,
             unions,
         }) = self.frames.last_mut()
         else {
@@ -520,9 +429,9 @@ impl crate::Writer for Writer<'_> {
             }
             unions.push(tag.offset);
         }
-        let (place, data) = (slot(found, *data, *pointers), *data);
+        let (place, words) = (slot(found, *words), *words);
         if let Some(tag) = found.tag {
-            self.put(data + tag.offset as usize * 2, &tag.value.to_le_bytes())?;
+            self.builder.put_u16(words, tag.offset as usize, tag.value);
         }
         self.next = self.unboxed(place)?;
         Ok(())

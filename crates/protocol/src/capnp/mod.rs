@@ -1,0 +1,15 @@
+//! Cap'n Proto's protocol, level 1 (<https://capnproto.org/rpc.html>): calls of objects, and of the results of calls that are not
+//! there yet.
+
+mod connection;
+mod message;
+mod tables;
+mod write;
+
+pub use connection::{
+    Connection, Event, IncomingCall, Limits, Object, Payload, ProtocolError, Results,
+};
+pub use message::{
+    Answer, Call, Cap, Context, Disembargo, Exception, ExceptionKind, Message, Promised, Target,
+};
+pub use write::Outgoing;

@@ -1,0 +1,274 @@
+//! Two machines of Cap'n Proto's protocol that talk to each other: the order of calls, objects that come and go, and what is refused.
+//! Stock peers are in `interop`.
+#![allow(clippy::unwrap_used)]
+
+use bytes::BytesMut;
+use dovetail_protocol::capnp::{
+    Connection, Event, Exception, ExceptionKind, Limits, Object, Promised, Target,
+};
+
+struct Pair {
+    client: Connection,
+    server: Connection,
+    to_client: BytesMut,
+    to_server: BytesMut,
+}
+
+const MAIN: u64 = 1;
+
+impl Pair {
+    fn new() -> Self {
+        Pair {
+            client: Connection::new(Limits::default()),
+            server: Connection::new(Limits::default()),
+            to_client: BytesMut::new(),
+            to_server: BytesMut::new(),
+        }
+    }
+
+    fn exchange(&mut self) {
+        let mut out = Vec::new();
+        self.client.transmit(&mut out);
+        self.to_server.extend_from_slice(&out);
+        out.clear();
+        self.server.transmit(&mut out);
+        self.to_client.extend_from_slice(&out);
+    }
+
+    fn at_server(&mut self) -> Vec<Event> {
+        self.exchange();
+        let mut events = Vec::new();
+        while let Some(event) = self.server.receive(&mut self.to_server).unwrap() {
+            events.push(event);
+        }
+        events
+    }
+
+    fn at_client(&mut self) -> Vec<Event> {
+        self.exchange();
+        let mut events = Vec::new();
+        while let Some(event) = self.client.receive(&mut self.to_client).unwrap() {
+            events.push(event);
+        }
+        events
+    }
+}
+
+fn promised(question: u32) -> Target {
+    Target::Promised(Promised {
+        question,
+        path: Vec::new(),
+    })
+}
+
+#[test]
+fn ten_calls_in_one_round_trip() {
+    let mut pair = Pair::new();
+    // Each call is addressed to the result of the one before it.
+    let mut last = pair.client.bootstrap();
+    let mut questions = vec![last];
+    for method in 0..10 {
+        last = pair
+            .client
+            .call(&promised(last), (7, method), &[], |_, _| Ok(()))
+            .unwrap();
+        questions.push(last);
+    }
+    let mut methods = Vec::new();
+    let mut events = pair.at_server();
+    while let Some(event) = (!events.is_empty()).then(|| events.remove(0)) {
+        match event {
+            Event::Bootstrap { question } => pair.server.bootstrapped(question, MAIN),
+            Event::Call(call) => {
+                assert_eq!(call.object, MAIN + u64::from(call.method));
+                methods.push(call.method);
+                let next = Object::Own(MAIN + u64::from(call.method) + 1);
+                pair.server
+                    .reply(call.question, &[next], |message, at| {
+                        message.segment().capability(at, 0);
+                        Ok(())
+                    })
+                    .unwrap();
+            }
+            other => panic!("{other:?}"),
+        }
+        while let Some(event) = pair.server.receive(&mut pair.to_server).unwrap() {
+            events.push(event);
+        }
+    }
+    assert_eq!(methods, (0..10).collect::<Vec<u16>>());
+    let answered: Vec<u32> = pair
+        .at_client()
+        .into_iter()
+        .map(|event| match event {
+            Event::Answered {
+                question,
+                result: Ok(results),
+            } => {
+                assert!(matches!(results.payload.objects[..], [Object::Peer(_)]));
+                question
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(answered, questions);
+    // All objects go when the client lets them go.
+    for question in questions {
+        pair.client.finish(question);
+    }
+    for object in 0..11 {
+        pair.client.release(object);
+    }
+    let dropped = pair
+        .at_server()
+        .into_iter()
+        .filter(|event| matches!(event, Event::Dropped(_)));
+    assert_eq!(dropped.count(), 11);
+    assert!(pair.server.end().is_empty());
+}
+
+#[test]
+fn calls_through_the_peer_come_before_direct_ones() {
+    let mut pair = Pair::new();
+    let main = pair.client.bootstrap();
+    let own = Object::Own(42);
+    let echo = pair
+        .client
+        .call(&promised(main), (1, 0), &[own], |_, _| Ok(()))
+        .unwrap();
+    // To what comes back, which is the client's own object.
+    pair.client
+        .call(&promised(echo), (1, 1), &[], |_, _| Ok(()))
+        .unwrap();
+    let mut events = pair.at_server();
+    assert!(matches!(events.remove(0), Event::Bootstrap { question: 0 }));
+    pair.server.bootstrapped(0, MAIN);
+    let Some(Event::Call(call)) = pair.server.receive(&mut pair.to_server).unwrap() else {
+        panic!("no call");
+    };
+    let passed = call.params.objects[0].clone();
+    assert!(matches!(passed, Object::Peer(_)));
+    pair.server
+        .reply(call.question, &[passed], |message, at| {
+            message.segment().capability(at, 0);
+            Ok(())
+        })
+        .unwrap();
+    let events = pair.at_client();
+    let Some(Event::Answered {
+        result: Ok(results),
+        ..
+    }) = events
+        .into_iter()
+        .find(|event| matches!(event, Event::Answered { question: 1, .. }))
+    else {
+        panic!("no answer");
+    };
+    assert_eq!(results.payload.objects, [Object::Own(42)]);
+    assert_eq!(results.embargoes, [(0, 0)]);
+    pair.at_server();
+    let events = pair.at_client();
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Disembargoed(0))),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn failures_and_cancellation() {
+    let mut pair = Pair::new();
+    let main = pair.client.bootstrap();
+    let call = pair
+        .client
+        .call(&promised(main), (1, 0), &[], |_, _| Ok(()))
+        .unwrap();
+    let next = pair
+        .client
+        .call(&promised(call), (1, 1), &[], |_, _| Ok(()))
+        .unwrap();
+    pair.at_server();
+    pair.server.bootstrapped(0, MAIN);
+    pair.at_server();
+    let exception = Exception {
+        reason: "no".to_owned(),
+        kind: ExceptionKind::Overloaded,
+    };
+    pair.server.fail_call(call, exception.clone());
+    let failed: Vec<u32> = pair
+        .at_client()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Answered {
+                question,
+                result: Err(why),
+            } => {
+                assert_eq!(why, exception);
+                Some(question)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(failed, [call, next]);
+    let late = pair
+        .client
+        .call(&promised(main), (1, 2), &[], |_, _| Ok(()))
+        .unwrap();
+    pair.client.finish(late);
+    let events = pair.at_server();
+    assert!(
+        matches!(events[..], [Event::Call(_), Event::Canceled { .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn peers_that_break_the_rules() {
+    type Make<'a> = &'a dyn Fn(&mut Connection);
+    let rows: &[(&str, Make<'_>)] = &[
+        ("there is no object 9", &|client| {
+            client
+                .call(&Target::Hosted(9), (1, 0), &[], |_, _| Ok(()))
+                .unwrap();
+        }),
+        ("there is no question 9", &|client| {
+            client
+                .call(&promised(9), (1, 0), &[], |_, _| Ok(()))
+                .unwrap();
+        }),
+        ("waits for itself", &|client| {
+            client
+                .call(&promised(0), (1, 0), &[], |_, _| Ok(()))
+                .unwrap();
+        }),
+        ("there is no object 5", &|client| {
+            client.bootstrap();
+            client
+                .call(&promised(0), (1, 0), &[Object::Peer(5)], |_, _| Ok(()))
+                .unwrap();
+        }),
+    ];
+    for (expected, make) in rows {
+        let mut pair = Pair::new();
+        make(&mut pair.client);
+        pair.exchange();
+        let problem = loop {
+            match pair.server.receive(&mut pair.to_server) {
+                Ok(Some(Event::Bootstrap { question })) => pair.server.bootstrapped(question, MAIN),
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("{expected}: nothing is wrong"),
+                Err(problem) => break problem,
+            }
+        };
+        assert!(problem.0.contains(expected), "{problem:?}");
+        // The peer hears of it.
+        pair.exchange();
+        let heard = pair.client.receive(&mut pair.to_client);
+        let heard = std::iter::successors(Some(heard), |last| {
+            last.is_ok()
+                .then(|| pair.client.receive(&mut pair.to_client))
+        });
+        assert!(heard.last().unwrap().unwrap_err().0.contains(expected));
+    }
+}
