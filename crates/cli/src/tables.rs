@@ -32,7 +32,9 @@ impl Table {
 /// The table of a service.
 pub(crate) fn table(contract: &'static Contract<'static>, service: ServiceId) -> Table {
     let schema = contract.schema();
-    let methods: Vec<_> = schema.methods(service).into_iter().collect();
+    let methods = schema.methods(service);
+    let (capnp, _) = dovetail_codegen::capnp::interface(schema, &methods);
+    let capnp: &'static [u8] = capnp.leak();
     let methods: Vec<&'static schema::Method> = methods.into_iter().map(|(_, m)| m).collect();
     let package = &schema[schema[service].package];
     let mut descriptor = ServiceDescriptor {
@@ -45,7 +47,7 @@ pub(crate) fn table(contract: &'static Contract<'static>, service: ServiceId) ->
     };
     let full: &'static str = descriptor.full_name().into_owned().leak();
     let rows = schema.methods(service).into_iter().map(|(owner, method)| {
-        let mut row = row(contract, method).of(full);
+        let mut row = row(contract, method).of(full).placed(Some(capnp));
         row.permission = schema[owner].permission(method);
         row.messages = package.messages;
         row

@@ -13,6 +13,9 @@ pub(crate) struct Target {
     /// What to generate besides the types, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Server, Side::Client, Side::Blocking])]
     sides: Vec<Side>,
+    /// Let services be called over Cap'n Proto's protocol; those of .capnp files can be in any case
+    #[arg(long)]
+    capnp: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,6 +48,7 @@ impl Target {
             server: self.sides.contains(&Side::Server),
             async_client: self.sides.contains(&Side::Client),
             blocking_client: self.sides.contains(&Side::Blocking),
+            capnp: self.capnp,
             ..rust::Options::default()
         }
     }

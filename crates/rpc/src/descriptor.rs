@@ -4,7 +4,7 @@
 /// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
 /// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
 /// caller and of the server. `in "hello.v1"` behind the name is the service's package. `[objects]` marks methods that pass references to objects, and `passes` names the services of
-/// those; see [`object!`](crate::object). `[permission("orders.write")]` names the permission that a method takes. `[messages]` marks methods whose one parameter and result are messages of
+/// those; see [`object!`](crate::object). `capnp b"…"` is [`Method::capnp`](crate::Method::capnp). `[permission("orders.write")]` names the permission that a method takes. `[messages]` marks methods whose one parameter and result are messages of
 /// protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
 /// [`MethodTypes::fresh`](crate::MethodTypes::fresh) are for contracts that are written out.
 ///
@@ -29,7 +29,8 @@
 #[macro_export]
 macro_rules! descriptor {
     ($(#[$meta:meta])* $vis:vis static $name:ident = $contract:literal $(in $package:literal)? $(extends $base:path)?
-        $(, docs [$($service_doc:expr),*])? $(, passes [$($passed:path),*])? {
+        $(, docs [$($service_doc:expr),*])? $(, passes [$($passed:path),*])?
+        $(, capnp $capnp:literal)? {
         $($(#[doc = $doc:expr])* $method:ident(
             $($id:literal $param:ident: $ty:ty $([$($attribute:ident),*])?),*
         ) $(-> $result:ty $(| $error:ty)?)?
@@ -45,12 +46,15 @@ macro_rules! descriptor {
             methods: {
                 const __DOVETAIL_SERVICE: &::core::primitive::str =
                     $crate::descriptor!(@full $contract $(, $package)?);
+                const __DOVETAIL_CAPNP: ::core::option::Option<&'static [::core::primitive::u8]> =
+                    $crate::descriptor!(@capnp $($capnp)?);
                 &[$(
                     $crate::Method::new(
                         ::core::stringify!($method),
                         &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
                     )
                     .of(__DOVETAIL_SERVICE)
+                    .placed(__DOVETAIL_CAPNP)
                     .typed(|| $crate::descriptor!(@types $($result $(, $error)?)?)(
                         $crate::wire::description::fields([$(
                             $crate::wire::description::FieldType::of::<$ty>(
@@ -73,6 +77,8 @@ macro_rules! descriptor {
     (@full $contract:literal, $package:literal) => {
         ::core::concat!($package, ".", $contract)
     };
+    (@capnp) => { ::core::option::Option::None };
+    (@capnp $table:literal) => { ::core::option::Option::Some($table) };
     (@package) => { "" };
     (@package $package:literal) => { $package };
     (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };

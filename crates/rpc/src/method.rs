@@ -29,6 +29,9 @@ pub struct Method {
     pub docs: &'static [&'static str],
     /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is not known.
     pub service: &'static str,
+    /// The methods of its service for Cap'n Proto's protocol, where a generator has made the table: of a `.capnp` contract, or by
+    /// `Options::capnp`.
+    pub capnp: Option<&'static [u8]>,
     /// The permission that it takes, where its contract names one; see [`Permissions`](crate::identity::Permissions).
     pub permission: Option<&'static str>,
     describe: Describe,
@@ -150,6 +153,7 @@ impl Method {
             docs: &[],
             service: "",
             permission: None,
+            capnp: None,
             describe: Describe::Nothing,
         }
     }
@@ -232,6 +236,12 @@ impl Method {
     /// The same method, of this service.
     pub const fn of(mut self, service: &'static str) -> Self {
         self.service = service;
+        self
+    }
+
+    /// The same method, which this table has a row of, perhaps: see [`capnp`](Self::capnp).
+    pub const fn placed(mut self, table: Option<&'static [u8]>) -> Self {
+        self.capnp = table;
         self
     }
 

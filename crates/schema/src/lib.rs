@@ -13,11 +13,13 @@ mod annotation;
 pub mod capnp;
 mod service;
 pub mod text;
+mod type_name;
 mod types;
 mod value;
 
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
 pub use service::{Idempotency, Method, OPTIONS_PROTO, PERMISSION, Service, Stream};
+pub use type_name::type_name;
 pub use types::{
     ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, IntFormat,
     JsonForm, Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef,

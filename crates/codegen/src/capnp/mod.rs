@@ -16,6 +16,7 @@ use dovetail_schema::{
 };
 use md5::{Digest, Md5};
 use names::{member, upper};
+pub use services::interface;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
@@ -137,16 +138,7 @@ impl<'a> Writer<'a> {
 
     /// ` @0x…`, where the contract has an id that no other definition has.
     fn id_of(&self, annotations: &Annotations) -> String {
-        let Some(id) = annotations.get(ID) else {
-            return String::new();
-        };
-        let types = self.schema.types.iter().map(|def| &def.annotations);
-        let services = self.schema.services.iter().map(|def| &def.annotations);
-        let same = types.chain(services).filter(|it| it.get(ID) == Some(id));
-        match same.count() {
-            1 => format!(" @{id}"),
-            _ => String::new(),
-        }
+        own_id(self.schema, annotations).map_or_else(String::new, |id| format!(" @{id}"))
     }
 
     fn definition(&self, def: &TypeDef) -> Option<String> {
@@ -208,9 +200,18 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// An id for a file that has none: the same for the same names.
-fn made_up(package: &str, file: &str) -> u64 {
-    let bytes: [u8; 16] = Md5::digest(format!("{package}/{file}")).into();
+/// The id that the contract gives a definition, unless another one has it, too: those of a generic type.
+fn own_id<'a>(schema: &'a Schema, annotations: &'a Annotations) -> Option<&'a str> {
+    let id = annotations.get(ID)?;
+    let types = schema.types.iter().map(|def| &def.annotations);
+    let services = schema.services.iter().map(|def| &def.annotations);
+    let same = types.chain(services).filter(|it| it.get(ID) == Some(id));
+    (same.count() == 1).then_some(id)
+}
+
+/// An id for a file or an interface that has none: the same for the same names.
+fn made_up(package: &str, name: &str) -> u64 {
+    let bytes: [u8; 16] = Md5::digest(format!("{package}/{name}")).into();
     let first = bytes.first_chunk().copied().unwrap_or_default();
     u64::from_be_bytes(first) | 1 << 63
 }

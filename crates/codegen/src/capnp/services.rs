@@ -1,14 +1,32 @@
 //! Interfaces.
 
 use super::names::member;
-use super::{Writer, doc};
-use dovetail_schema::capnp::{ID, INHERITED, PARAMS, RESULT, RESULTS, STREAM};
-use dovetail_schema::{Annotations, Method, Service, ServiceId, Type};
+use super::{Writer, doc, made_up, own_id};
+use dovetail_schema::capnp::{ID, INHERITED, PARAMS, RESULT, RESULTS, STREAM, Unplaced};
+use dovetail_schema::{Annotations, Method, Schema, Service, ServiceId, Type};
+
+/// Methods of a service for Cap'n Proto's protocol, in the bytes that the descriptor of the service takes, and the reasons why some are
+/// left out, which have no form in it.
+pub fn interface(schema: &Schema, methods: &[(ServiceId, &Method)]) -> (Vec<u8>, Vec<Unplaced>) {
+    let id = |owner: ServiceId| interface_id(schema, &schema[owner]);
+    let methods: Vec<_> = methods
+        .iter()
+        .map(|(owner, it)| (id(*owner), *it))
+        .collect();
+    dovetail_schema::capnp::interface(schema, &methods)
+}
+
+/// The id of an interface: that of the contract, unless another definition has it, too; else one that the same name always has.
+fn interface_id(schema: &Schema, service: &Service) -> u64 {
+    own_id(schema, &service.annotations)
+        .and_then(|id| u64::from_str_radix(id.strip_prefix("0x")?, 16).ok())
+        .unwrap_or_else(|| made_up(&schema[service.package].name, &service.name))
+}
 
 impl Writer<'_> {
     pub(super) fn service(&self, service: &Service) -> String {
         let name = super::upper(&service.name);
-        let id = self.id_of(&service.annotations);
+        let id = interface_id(self.schema, service);
         let bases = self.bases(service);
         let extends = match bases.is_empty() {
             true => String::new(),
@@ -23,7 +41,7 @@ impl Writer<'_> {
             .map(|(ordinal, method)| self.method(&service.name, ordinal, method))
             .collect();
         let doc = doc(service.doc.as_deref(), "  ");
-        format!("interface {name}{id}{extends} {{\n{doc}{methods}}}\n")
+        format!("interface {name} @{id:#x}{extends} {{\n{doc}{methods}}}\n")
     }
 
     /// The interface that it extends, and those whose methods became its own.

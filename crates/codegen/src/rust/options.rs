@@ -7,6 +7,8 @@ pub struct Options {
     pub async_client: bool,
     /// The client for threads.
     pub blocking_client: bool,
+    /// Tables for Cap'n Proto's protocol in the descriptors of services, which a `.capnp` contract has in any case.
+    pub capnp: bool,
     /// What sets and maps become.
     pub maps: Maps,
     /// What text becomes.
@@ -44,6 +46,7 @@ impl Default for Options {
             server: true,
             async_client: true,
             blocking_client: true,
+            capnp: false,
             maps: Maps::default(),
             strings: Strings::default(),
             derives: Vec::new(),

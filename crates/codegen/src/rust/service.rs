@@ -9,8 +9,19 @@ use super::names::{
 };
 use super::streams::{CallShape, sink_param};
 use super::text::Text;
-use dovetail_schema::{Field, Idempotency, Method, Presence, Service, Sharing, Type, TypeId};
+use dovetail_schema::capnp::ID;
+use dovetail_schema::{
+    Field, Idempotency, Method, Presence, Service, ServiceId, Sharing, Type, TypeId,
+};
 use std::collections::HashSet;
+
+/// Bytes of a table on one line, where each may take four characters.
+const TABLE_LINE: usize = 20;
+
+/// Bytes inside a literal. A space at the beginning of a line would be skipped.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string().replace(' ', "\\x20")
+}
 
 /// What the parts of one service share.
 pub(super) struct Parts<'a> {
@@ -35,7 +46,7 @@ impl Module<'_> {
             self.print_trait(text, &parts);
         }
         self.print_errors(text, &parts);
-        self.print_descriptor(text, &parts);
+        self.print_descriptor(text, &parts, ServiceId(index as u32));
         if options.server {
             self.print_server(text, &parts);
         }
@@ -243,7 +254,7 @@ impl Module<'_> {
         }
     }
 
-    fn print_descriptor(&self, text: &mut Text, parts: &Parts<'_>) {
+    fn print_descriptor(&self, text: &mut Text, parts: &Parts<'_>, id: ServiceId) {
         let name = &parts.names.descriptor;
         let base = self
             .base(parts, |base| &base.descriptor)
@@ -257,7 +268,9 @@ impl Module<'_> {
         };
         text.gap();
         let passes = self.passes(parts.service);
-        let head = format!("{table}!(pub static {name} = {contract:?}{package}{base}{passes} {{");
+        let capnp = self.capnp(parts.service, id);
+        let head = format!("pub static {name} = {contract:?}{package}{base}{passes}{capnp} {{");
+        let head = format!("{table}!({head}");
         if parts.service.methods.is_empty() {
             return text.line(&format!("{head}}});"));
         }
@@ -266,6 +279,19 @@ impl Module<'_> {
             self.print_row(text, parts.service, method, errors);
         }
         text.close("});");
+    }
+
+    /// `, capnp b"…"`: the methods for Cap'n Proto's protocol.
+    fn capnp(&self, service: &Service, id: ServiceId) -> String {
+        let schema = self.cx.schema;
+        let is_capnp = schema[service.package].annotations.get(ID).is_some();
+        if !is_capnp && !self.cx.options.capnp {
+            return String::new();
+        }
+        let methods: Vec<_> = service.methods.iter().map(|method| (id, method)).collect();
+        let (table, _) = crate::capnp::interface(schema, &methods);
+        let lines: Vec<String> = table.chunks(TABLE_LINE).map(escaped).collect();
+        format!(", capnp b\"\\\n    {}\"", lines.join("\\\n    "))
     }
 
     fn print_row(&self, text: &mut Text, service: &Service, method: &Method, errors: &ErrorNames) {

@@ -2,14 +2,14 @@
 //! where it is installed.
 
 use crate::{contracts, read, texts};
-use dovetail_codegen::capnp::write;
+use dovetail_codegen::capnp::{interface, write};
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, capnp as dynamic, to_json};
 use dovetail_idl::{MemoryLoader, compile};
 use dovetail_schema::capnp::{GroupLayout, Slot, StructLayout, is_group, is_void, layout};
-use dovetail_schema::{Schema, Type, TypeId, TypeKind};
+use dovetail_schema::{Schema, ServiceId, Type, TypeId, TypeKind};
 use dovetail_wire::{Bytes, Limits, capnp as wire};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -31,6 +31,27 @@ fn layouts(schema: &Schema) -> BTreeMap<String, StructLayout> {
             (name, layout)
         })
         .collect()
+}
+
+/// The places of all methods: the interface and the ordinal.
+fn places(schema: &Schema) -> BTreeSet<(u64, u16)> {
+    let root = schema.root().unwrap();
+    let mut all = BTreeSet::new();
+    for (index, service) in schema.services.iter().enumerate() {
+        let id = ServiceId(index as u32);
+        let own: Vec<_> = service.methods.iter().map(|method| (id, method)).collect();
+        // Services of the files that it includes are written beside it.
+        if service.package == root {
+            let (table, _) = interface(schema, &own);
+            let methods = wire::InterfaceMethod::parse(&table).unwrap();
+            all.extend(
+                methods
+                    .iter()
+                    .map(|method| (method.interface, method.ordinal)),
+            );
+        }
+    }
+    all
 }
 
 /// Puts fields in the order of their places: groups and unions of the file change the one of the schema.
@@ -181,7 +202,12 @@ fn every_contract() {
                 failures.push(format!("{folder} {name}: {error}\n{text}"));
                 continue;
             }
-            let (before, after) = (layouts(&schema), layouts(&read(&files)));
+            let written = read(&files);
+            let (before, after) = (places(&schema), places(&written));
+            if before != after {
+                failures.push(format!("{folder} {name}: {before:?}\n{after:?}"));
+            }
+            let (before, after) = (layouts(&schema), layouts(&written));
             for (name_of, before) in before {
                 // Structs that no method reaches as they are: applied generic types have other names.
                 if let Some(after) = after.get(&name_of)

@@ -2,10 +2,14 @@
 //! in a schema, and [the places](layout) of fields in a struct of its encoding.
 
 mod holes;
+mod interface;
 mod layout;
+mod places;
 mod space;
 
+pub use interface::interface;
 pub use layout::{FieldLayout, GroupLayout, Slot, StructLayout, Tag, layout, parameters};
+pub use places::{Places, Unplaced};
 
 use crate::TypeDef;
 

@@ -62,14 +62,20 @@ impl<'a> Builder<'a> {
         (self.out, self.base)
     }
 
-    /// Makes zeroed room for so many words at the end; returns the first byte.
-    fn room(&mut self, words: usize) -> Result<usize> {
+    /// The end of the buffer with so many words more.
+    fn end_behind(&self, words: usize) -> Result<usize> {
         let start = self.out.len();
         let len = words.checked_mul(WORD).ok_or(TOO_LARGE)?;
-        if (start - self.base) / WORD + words > MOST {
-            return Err(TOO_LARGE);
+        match (start - self.base) / WORD + words > MOST {
+            true => Err(TOO_LARGE),
+            false => Ok(start + len),
         }
-        self.out.resize(start + len, 0);
+    }
+
+    /// Makes zeroed room for so many words at the end; returns the first byte.
+    fn room(&mut self, words: usize) -> Result<usize> {
+        let (start, end) = (self.out.len(), self.end_behind(words)?);
+        self.out.resize(end, 0);
         Ok(start)
     }
 
@@ -149,20 +155,28 @@ impl<'a> Builder<'a> {
         count: usize,
         words: usize,
     ) -> Result<usize> {
+        let start = self.room(words)?;
+        self.point_to_list(at, size, count, start)?;
+        Ok(start)
+    }
+
+    fn point_to_list(
+        &mut self,
+        at: usize,
+        size: ElementSize,
+        count: usize,
+        start: usize,
+    ) -> Result {
         if count > MOST {
             return Err(TOO_LARGE);
         }
-        let start = self.room(words)?;
-        let offset = self.distance(at, start);
-        self.point(
-            at,
-            Pointer::List {
-                offset,
-                size,
-                count: count as u32,
-            },
-        );
-        Ok(start)
+        let pointer = Pointer::List {
+            offset: self.distance(at, start),
+            size,
+            count: count as u32,
+        };
+        self.point(at, pointer);
+        Ok(())
     }
 
     /// Makes a list of structs; returns the place of the first one. They follow one another.
@@ -187,10 +201,14 @@ impl<'a> Builder<'a> {
 
     /// Makes bytes that the pointer at `at` leads to; a text has a zero byte behind it.
     pub(super) fn blob(&mut self, at: usize, bytes: &[u8], is_text: bool) -> Result {
-        let len = bytes.len() + usize::from(is_text);
-        let start = self.list(at, ElementSize::Byte, len, len.div_ceil(WORD))?;
-        self.put(start, bytes);
-        Ok(())
+        let count = bytes.len() + usize::from(is_text);
+        let end = self.end_behind(count.div_ceil(WORD))?;
+        let start = self.out.len();
+        // Not zeroed first: data may be large.
+        self.out.reserve(end - start);
+        self.out.extend_from_slice(bytes);
+        self.out.resize(end, 0);
+        self.point_to_list(at, ElementSize::Byte, count, start)
     }
 
     /// Copies what a pointer of another message leads to, without the objects in it.

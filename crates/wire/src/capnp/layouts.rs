@@ -1,50 +1,59 @@
-//! The places of fields. Who knows a contract makes them: `dovetail-dynamic` of a schema.
+//! The places of fields. `dovetail-schema` makes them of a contract, in bytes.
+
+use crate::DecodeError;
+use crate::input::{Input, truncated};
+use crate::varint;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// The layouts of structs, and of the groups in them, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structs(Arc<[StructLayout]>);
 
 /// The shape of a value, and the layouts of the structs that it can reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layouts {
-    /// The shape of the value: a struct.
-    pub root: Shape,
-    /// The structs, and the groups in them, by number.
-    pub structs: Vec<StructLayout>,
+    pub(super) root: Shape,
+    structs: Structs,
 }
 
 /// The layout of a struct, or of a group in one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StructLayout {
+pub(super) struct StructLayout {
     /// Words of data. 0 for a group, which stands in the words of its struct.
-    pub data: u16,
+    pub(super) data: u16,
     /// Pointers behind the data. 0 for a group.
-    pub pointers: u16,
+    pub(super) pointers: u16,
     /// The fields.
-    pub fields: Vec<FieldLayout>,
+    pub(super) fields: Vec<FieldLayout>,
 }
 
 /// The place and the shape of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldLayout {
+pub(super) struct FieldLayout {
     /// Its id in the table of fields.
-    pub id: i32,
+    pub(super) id: i32,
     /// The tag that says it is there; `None` for one that is no member of a union.
-    pub tag: Option<Tag>,
+    pub(super) tag: Option<Tag>,
     /// Its place.
-    pub place: Place,
+    pub(super) place: Place,
     /// Its shape.
-    pub shape: Shape,
+    pub(super) shape: Shape,
 }
 
 /// The tag of a union, when it has a certain member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub(super) struct Tag {
     /// Its value.
-    pub value: u16,
+    pub(super) value: u16,
     /// Its place in the data of the struct, in units of 16 bits.
-    pub offset: u32,
+    pub(super) offset: u32,
 }
 
 /// The place of a field in its struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(super) enum Place {
     /// None: the field is a group, or takes no room.
     Inline,
     /// Bits of the data.
@@ -63,7 +72,7 @@ pub enum Place {
 
 /// The form of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// Nothing.
     Void,
     /// One bit.
@@ -91,10 +100,45 @@ pub enum Shape {
     Any,
 }
 
+impl Structs {
+    /// Reads the bytes that `dovetail_schema::capnp::Places` makes.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that nothing of the kind has made.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        Self::read(&mut Input::new(bytes))
+    }
+
+    pub(super) fn read(input: &mut Input<'_>) -> Result<Self> {
+        Ok(Structs(many(input, structure)?.into()))
+    }
+
+    /// Values that are the struct of this number.
+    pub fn layouts(&self, number: u32) -> Layouts {
+        Layouts {
+            root: Shape::Struct(number),
+            structs: self.clone(),
+        }
+    }
+}
+
 impl Layouts {
     pub(super) fn get(&self, number: u32) -> Option<&StructLayout> {
-        self.structs.get(number as usize)
+        self.structs.0.get(number as usize)
     }
+}
+
+pub(super) fn many<T>(
+    input: &mut Input<'_>,
+    read: impl Fn(&mut Input<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let count = varint::read(input)?;
+    // Each takes a byte at least.
+    if count > input.rest().len() as u64 {
+        return Err(truncated());
+    }
+    (0..count).map(|_| read(input)).collect()
 }
 
 impl StructLayout {
@@ -108,4 +152,71 @@ impl StructLayout {
             }
         }
     }
+}
+
+/// Lists inside one another.
+const DEEPEST: usize = 64;
+
+fn structure(input: &mut Input<'_>) -> Result<StructLayout> {
+    Ok(StructLayout {
+        data: number(input)?,
+        pointers: number(input)?,
+        fields: many(input, field)?,
+    })
+}
+
+fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
+    let id = varint::unzigzag(varint::read(input)?);
+    Ok(FieldLayout {
+        id: id.try_into().map_err(|_| unreadable())?,
+        tag: match number::<u32>(input)? {
+            0 => None,
+            value => Some(Tag {
+                value: (value - 1).try_into().map_err(|_| unreadable())?,
+                offset: number(input)?,
+            }),
+        },
+        place: match number::<u8>(input)? {
+            0 => Place::Inline,
+            1 => Place::Data {
+                offset: number(input)?,
+                default: number(input)?,
+            },
+            2 => Place::Pointer {
+                index: number(input)?,
+            },
+            _ => return Err(unreadable()),
+        },
+        shape: shape(input, DEEPEST)?,
+    })
+}
+
+fn shape(input: &mut Input<'_>, depth: usize) -> Result<Shape> {
+    Ok(match number::<u8>(input)? {
+        0 => Shape::Void,
+        1 => Shape::Bit,
+        2 => Shape::Number {
+            bytes: number(input)?,
+        },
+        3 => Shape::Text,
+        4 => Shape::Data,
+        5 => {
+            let depth = depth.checked_sub(1).ok_or_else(unreadable)?;
+            Shape::List(Box::new(shape(input, depth)?))
+        }
+        6 => Shape::Map(number(input)?),
+        7 => Shape::Struct(number(input)?),
+        8 => Shape::Group(number(input)?),
+        9 => Shape::Boxed(number(input)?),
+        10 => Shape::Any,
+        _ => return Err(unreadable()),
+    })
+}
+
+pub(super) fn number<T: TryFrom<u64>>(input: &mut Input<'_>) -> Result<T> {
+    varint::read(input)?.try_into().map_err(|_| unreadable())
+}
+
+fn unreadable() -> DecodeError {
+    DecodeError::malformed("no layouts of Cap'n Proto")
 }

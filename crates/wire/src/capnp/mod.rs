@@ -10,6 +10,7 @@
 
 mod builder;
 mod copy;
+mod interface;
 mod layouts;
 mod packed;
 mod pointer;
@@ -19,7 +20,8 @@ mod view;
 mod writer;
 
 pub use builder::{Builder, Words};
-pub use layouts::{FieldLayout, Layouts, Place, Shape, StructLayout, Tag};
+pub use interface::InterfaceMethod;
+pub use layouts::{Layouts, Structs};
 pub use packed::{pack, unpack};
 pub use reader::Reader;
 pub use segments::{Segments, frame};

@@ -76,6 +76,43 @@ impl ListAt {
     }
 }
 
+/// The bytes of the table of so many segments.
+fn table(segments: usize) -> usize {
+    (4 + 4 * segments).next_multiple_of(WORD)
+}
+
+/// The bytes of each segment of a message, which are within `most` together; `None` where the table is not there as a whole.
+fn sizes(input: &[u8], most: usize) -> Result<Option<Vec<usize>>, DecodeError> {
+    let word = |at: usize| {
+        let bytes = input.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
+    };
+    let Some(count) = word(0) else {
+        return Ok(None);
+    };
+    let count = count.saturating_add(1);
+    if count > MOST_SEGMENTS {
+        return Err(DecodeError::malformed(
+            "a message of more than 512 segments",
+        ));
+    }
+    let mut sizes = Vec::with_capacity(count);
+    let mut len = table(count);
+    for segment in 0..count {
+        let Some(words) = word(4 + 4 * segment) else {
+            return Ok(None);
+        };
+        len += words * WORD;
+        if len > most {
+            return Err(DecodeError::malformed(
+                "a message that is larger than the limit",
+            ));
+        }
+        sizes.push(words * WORD);
+    }
+    Ok(Some(sizes))
+}
+
 impl Segments {
     /// A message of one segment, of whole words.
     pub fn single(segment: Bytes) -> Result<Self, DecodeError> {
@@ -90,40 +127,26 @@ impl Segments {
     /// Splits a message off the front of a stream: the table of segments, and the segments. `None` where it is not there
     /// as a whole; the second value is how many bytes it takes. A message of more than `most` bytes is an error.
     pub fn split(input: &Bytes, most: usize) -> Result<Option<(Self, usize)>, DecodeError> {
-        let word = |at: usize| {
-            let bytes = input.get(at..at + 4)?;
-            Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
-        };
-        let Some(count) = word(0) else {
+        let Some(sizes) = sizes(input, most)? else {
             return Ok(None);
         };
-        let count = count.saturating_add(1);
-        if count > MOST_SEGMENTS {
-            return Err(DecodeError::malformed(
-                "a message of more than 512 segments",
-            ));
-        }
-        let mut at = (4 + 4 * count).next_multiple_of(WORD);
-        let mut segments = Vec::with_capacity(count);
-        for segment in 0..count {
-            let Some(words) = word(4 + 4 * segment) else {
+        let mut at = table(sizes.len());
+        let mut segments = Vec::with_capacity(sizes.len());
+        for size in sizes {
+            if at + size > input.len() {
                 return Ok(None);
-            };
-            let end = at + words * WORD;
-            if end > most {
-                return Err(DecodeError::malformed(
-                    "a message that is larger than the limit",
-                ));
             }
-            if end <= input.len() {
-                segments.push(input.slice(at..end));
-            }
-            at = end;
+            segments.push(input.slice(at..at + size));
+            at += size;
         }
-        match segments.len() == count {
-            true => Ok(Some((Segments(segments), at))),
-            false => Ok(None),
-        }
+        Ok(Some((Segments(segments), at)))
+    }
+
+    /// The bytes of the message at the front of a stream, with its table of segments; `None` where the table is not there as a whole.
+    /// More than `most` bytes are an error.
+    pub fn len_of(input: &[u8], most: usize) -> Result<Option<usize>, DecodeError> {
+        let sizes = sizes(input, most)?;
+        Ok(sizes.map(|sizes| table(sizes.len()) + sizes.iter().sum::<usize>()))
     }
 
     /// The segments.

@@ -283,7 +283,8 @@ pub mod input {
         ) -> impl Future<Output = Result<(), Status>> + Send;
     }
 
-    descriptor!(pub static WATCHER = "Watcher" in "input", passes [WATCHER] {
+    descriptor!(pub static WATCHER = "Watcher" in "input", passes [WATCHER], capnp b"\
+    \x00\x00" {
         changed(1 person: Option<Person>) [objects];
     });
 
@@ -423,7 +424,15 @@ pub mod input {
         ) -> impl Future<Output = Result<Person, Status>> + Send;
     }
 
-    descriptor!(pub static DIRECTORY = "Directory" in "input" extends BASE, passes [WATCHER] {
+    descriptor!(pub static DIRECTORY = "Directory" in "input" extends BASE, passes [WATCHER], capnp b"\
+    \x08\x02\x01\x01\x02\x00\x00\x08\x01\x00\x00\x04\x02\x01\x04\x01\x00\x00\x02\x08\
+    \x04\x02\x04\x01\x00\x00\x02\x08\x06\x03\x04\x00\x00\x08\x04\x04\x00\x08\x02\x00\
+    \x00\x02\x08\x00\x02\x00\x03\n\x00\x01\x00\x03\x02\x01\x02\x01\x01\x00\x00\x00\
+    \x08\x04\x00\x00\x04\x02\x01\x04\x01\x00\x00\x02\x08\x04\x02\x04\x01\x00\x00\x02\
+    \x08\x06\x03\x04\x00\x00\x08\x04\x04\x00\x08\x05\x00\x00\x02\x08\x00\x02\x00\x03\
+    \n\x00\x01\x00\x03\x02\x01\x00\x01\x01\x02\x00\x02\x00\x04\x00\x00\x00\x02\x05\
+    shape\xe10\xe7\x80\x81\xa1i\x9b\x02\x00\x03\x04sen\
+    d\xe10\xe7\x80\x81\xa1i\x9b\x03\x06\x07" {
         find(1 name: String, 2 limit: u32) -> Person [objects];
         all() -> DirectoryAllResults [objects];
         shape(1 params: Option<Shape>) -> Shape;
@@ -612,7 +621,9 @@ pub mod input {
         fn ping(&self, cx: Context) -> impl Future<Output = Result<(), Status>> + Send;
     }
 
-    descriptor!(pub static BASE = "Base" in "input" {
+    descriptor!(pub static BASE = "Base" in "input", capnp b"\
+    \x02\x00\x00\x00\x00\x00\x00\x01\x04ping\xce\xc00\xd9&\xa5U\
+    \xc1\x00\x00\x01" {
         ping();
     });
 
@@ -697,7 +708,8 @@ pub mod input {
         ) -> impl Future<Output = Result<Person, Status>> + Send;
     }
 
-    descriptor!(pub static STORE_PERSON = "Store_Person" in "input", passes [WATCHER] {
+    descriptor!(pub static STORE_PERSON = "Store_Person" in "input", passes [WATCHER], capnp b"\
+    \x00\x00" {
         put(1 value: Option<Person>) -> Person [objects];
     });
 
