@@ -4,6 +4,7 @@
 //! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
 
 mod capnp;
+mod capnp_rpc;
 mod codecs;
 mod connect;
 mod contracts;
@@ -57,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     ("proto-idl", contracts::proto),
     ("capnp-idl", contracts::capnp),
     ("capnp", capnp::messages),
+    ("capnp-rpc", capnp_rpc::connection),
     ("descriptors", contracts::descriptors),
     ("plugin", contracts::plugin),
     #[cfg(target_os = "linux")]

@@ -31,8 +31,9 @@ const GOLDENS: &[(&str, &[&str])] = &[
 /// How many types such a target has a seed for.
 const FIRST_BYTES: u8 = 16;
 
-/// The conversations of stock clients, which are whole inputs of this target.
-const CONVERSATIONS: (&str, &str) = ("conversation", "fuzz/conversations");
+/// The conversations of stock clients, and the targets whose inputs they are, behind these first bytes.
+const CONVERSATIONS: &str = "fuzz/conversations";
+const CONVERSING: &[(&str, &[u8])] = &[("conversation", &[]), ("capnp-rpc", &[0xff])];
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -153,8 +154,8 @@ fn seed(name: &str, corpus: &Path) -> Result<(), String> {
         let firsts: Vec<Vec<u8>> = (0..FIRST_BYTES).map(|first| vec![first]).collect();
         seed_from(&format!("interop/golden/{folder}"), &firsts, corpus)?;
     }
-    if name == CONVERSATIONS.0 {
-        seed_from(CONVERSATIONS.1, &[Vec::new()], corpus)?;
+    for (_, first) in CONVERSING.iter().filter(|(target, _)| *target == name) {
+        seed_from(CONVERSATIONS, &[first.to_vec()], corpus)?;
     }
     seed_from(&format!("fuzz/findings/{name}"), &[Vec::new()], corpus)
 }

@@ -6,15 +6,18 @@ use dovetail::wire::Limits;
 use dovetail_dynamic::{
     Contract, JsonError, Struct, arguments_from_json, arguments_to_json, from_text,
 };
+use dovetail_schema::capnp;
 use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// What servers of a contract speak unless somebody says otherwise: gRPC where it is protobuf's.
+/// The wire that servers of a contract speak unless somebody says otherwise: that of the contract's language.
 pub(crate) fn usual_wire(schema: &Schema) -> Wire {
-    match schema.root().is_some_and(|root| schema[root].messages) {
-        true => Wire::Grpc,
-        false => DEFAULT_WIRE,
+    let root = schema.root().map(|root| &schema[root]);
+    match root {
+        Some(root) if root.messages => Wire::Grpc,
+        Some(root) if root.annotations.get(capnp::ID).is_some() => Wire::Capnp,
+        _ => DEFAULT_WIRE,
     }
 }
 

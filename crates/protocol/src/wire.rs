@@ -22,6 +22,8 @@ pub enum Wire {
     Dovetail,
     /// msgpack-rpc.
     MsgpackRpc,
+    /// Cap'n Proto's.
+    Capnp,
     /// gRPC.
     Grpc,
     /// gRPC-Web, gRPC for browsers, in JSON or protobuf.
@@ -50,14 +52,14 @@ impl Wire {
     pub const fn has_headers(self) -> bool {
         use thrift::Transport;
         match self {
-            Wire::MsgpackRpc => false,
+            Wire::MsgpackRpc | Wire::Capnp => false,
             Wire::Thrift(wire) => matches!(wire.transport, Transport::Header | Transport::Http),
             _ => true,
         }
     }
 }
 
-/// What clients can speak: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, or protocol and
+/// What clients can speak: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, `capnp`, or protocol and
 /// transport of Thrift, as in `binary+framed`. Connect and gRPC-Web are in protobuf unless the name says otherwise.
 impl FromStr for Wire {
     type Err = ParseWireError;
@@ -66,6 +68,7 @@ impl FromStr for Wire {
         match text {
             "dovetail" => Ok(Wire::Dovetail),
             "msgpack-rpc" => Ok(Wire::MsgpackRpc),
+            "capnp" => Ok(Wire::Capnp),
             "grpc" => Ok(Wire::Grpc),
             "grpc-web" | "grpc-web+proto" => Ok(Wire::GrpcWeb(Codec::Proto)),
             "grpc-web+json" => Ok(Wire::GrpcWeb(Codec::Json)),
@@ -85,6 +88,7 @@ impl fmt::Display for Wire {
             Wire::GrpcWeb(codec) => write!(f, "grpc-web+{}", codec.name()),
             Wire::Connect(codec) => write!(f, "connect+{}", codec.name()),
             Wire::WebSocket => f.write_str("websocket"),
+            Wire::Capnp => f.write_str("capnp"),
             Wire::Thrift(wire) => fmt::Display::fmt(wire, f),
         }
     }

@@ -1,6 +1,7 @@
 //! A call that has arrived, whatever the wire.
 
 use crate::cancellation::Cancellation;
+use crate::capnp;
 use crate::client::Called;
 use crate::context::Caller;
 use crate::link::Link;
@@ -69,6 +70,7 @@ pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
     MsgpackRpc(msgpack_rpc::ReplyTo),
     Web(web::ReplyTo),
+    Capnp(capnp::ReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
@@ -217,6 +219,7 @@ impl ReplyTo {
             ReplyTo::Thrift(reply) => reply.reply(out, body, limits),
             ReplyTo::MsgpackRpc(reply) => reply.reply(out.buffer, body, limits),
             ReplyTo::Web(reply) => reply.reply(out.buffer, body, limits),
+            ReplyTo::Capnp(reply) => reply.reply(out.buffer, body, limits),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -367,6 +370,7 @@ impl ReplyTo {
             ReplyTo::Thrift(reply) => reply.exception(out, status),
             ReplyTo::MsgpackRpc(reply) => reply.exception(out, status),
             ReplyTo::Web(reply) => reply.fail(out, status),
+            ReplyTo::Capnp(reply) => reply.fail(out, status),
             ReplyTo::Dovetail {
                 kind: MethodKind::OneWay,
                 ..
@@ -390,6 +394,7 @@ impl ReplyTo {
             ReplyTo::Thrift(reply) => reply.accepted(out),
             ReplyTo::MsgpackRpc(reply) => reply.accepted(out),
             ReplyTo::Web(reply) => reply.accepted(out),
+            ReplyTo::Capnp(reply) => reply.accepted(out),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => {}
         }
     }
@@ -417,6 +422,7 @@ impl ReplyTo {
     pub(crate) fn cancelled_as(&self) -> Option<u32> {
         match self {
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
+            ReplyTo::Capnp(reply) => Some(reply.question()),
             _ => None,
         }
     }
@@ -425,6 +431,7 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.wire().into(),
             ReplyTo::MsgpackRpc(_) => Wire::MsgpackRpc,
+            ReplyTo::Capnp(_) => Wire::Capnp,
             ReplyTo::Web(reply) => reply.style().wire(),
             ReplyTo::Dovetail { .. } | ReplyTo::Local(_) => Wire::Dovetail,
         }

@@ -9,6 +9,7 @@ mod block_on;
 mod buffers;
 mod call;
 mod cancellation;
+mod capnp;
 mod clock;
 #[cfg(feature = "config")]
 pub mod config;

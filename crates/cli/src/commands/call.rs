@@ -59,7 +59,7 @@ pub(crate) struct Call {
     /// The contract; without it the server is asked
     #[arg(long, value_name = "FILE")]
     idl: Option<PathBuf>,
-    /// What the server speaks: dovetail, grpc, grpc-web or connect (both also with `+json`), msgpack-rpc, or Thrift's
+    /// What the server speaks: dovetail, grpc, grpc-web or connect (both also with `+json`), msgpack-rpc, capnp, or Thrift's
     /// `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json; unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,

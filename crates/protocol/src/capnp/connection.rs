@@ -8,8 +8,11 @@ use super::tables::{Exports, Imports, Numbered};
 use super::write::Outgoing;
 use bytes::BytesMut;
 use dovetail_wire::capnp::{Object as Pointee, PointerAt, Segments, View, Words};
-use dovetail_wire::{Bytes, EncodeError};
+use dovetail_wire::{Bytes, DecodeError, EncodeError};
 use std::collections::{HashMap, VecDeque};
+
+/// The most ends of questions that wait for a message to leave with.
+const MOST_LATE: usize = 16;
 
 /// What the peer may cost.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +97,8 @@ pub struct IncomingCall {
 /// Parameters or results: where they are in their message, and the objects that they pass.
 #[derive(Debug)]
 pub struct Payload {
+    /// The message with its table of segments, of a peer.
+    pub frame: Bytes,
     /// The message.
     pub message: Segments,
     /// The value; `None` for null.
@@ -136,7 +141,12 @@ pub struct Connection {
     events: VecDeque<Event>,
     /// Bytes of the calls that wait.
     waiting: usize,
+    /// Bytes that a message lacks of which there is a part.
+    needs: usize,
     out: Vec<u8>,
+    /// The ends of questions, which leave with the next message, and how many they are.
+    late: Vec<u8>,
+    late_count: usize,
     failed: Option<ProtocolError>,
 }
 
@@ -175,6 +185,14 @@ enum State {
 #[derive(Debug)]
 struct Held {
     call: Call,
+    frame: Frame,
+}
+
+/// A message that has come.
+#[derive(Debug)]
+struct Frame {
+    /// All of it.
+    bytes: Bytes,
     message: Segments,
 }
 
@@ -196,30 +214,55 @@ impl Connection {
             if let Some(failed) = &self.failed {
                 return Err(failed.clone());
             }
-            // Splitting copies nothing: the bytes are shared.
-            let whole: Bytes = std::mem::take(input).freeze();
-            let split = Segments::split(&whole, self.limits.message);
-            let (message, len) = match split {
-                Ok(Some(found)) => found,
-                other => {
-                    *input = whole
-                        .try_into_mut()
-                        .unwrap_or_else(|bytes| BytesMut::from(&*bytes));
-                    if let Err(problem) = other {
-                        self.fail(problem.to_string());
-                        continue;
-                    }
-                    return Ok(None);
-                }
+            let message = match self.split(input) {
+                Ok(Some(frame)) => self.message(frame),
+                Ok(None) => return Ok(None),
+                Err(problem) => Err(problem.to_string()),
             };
-            let rest = whole.slice(len..);
-            *input = rest
-                .try_into_mut()
-                .unwrap_or_else(|bytes| BytesMut::from(&*bytes));
-            if let Err(problem) = self.message(message) {
+            if let Err(problem) = message {
                 self.fail(problem);
             }
         }
+    }
+
+    /// Takes a message off the input.
+    fn split(&mut self, input: &mut BytesMut) -> Result<Option<Frame>, DecodeError> {
+        let len = Segments::len_of(input, self.limits.message)?;
+        let missing = len.map_or(1, |len| len.saturating_sub(input.len()));
+        self.needs = missing.max(1);
+        let Some(len) = len.filter(|_| missing == 0) else {
+            return Ok(None);
+        };
+        let bytes = input.split_to(len).freeze();
+        let split = Segments::split(&bytes, self.limits.message)?;
+        Ok(split.map(|(message, _)| Frame { bytes, message }))
+    }
+
+    /// The bytes that are kept of the peer's questions, until it finishes them.
+    pub fn held(&self) -> usize {
+        self.answers.len() * size_of::<(u32, Answer)>() + self.waiting
+    }
+
+    /// How many bytes to receive next, at least.
+    pub fn needs(&self) -> usize {
+        self.needs.max(1)
+    }
+
+    /// True where a stream that begins with these bytes is one of this protocol; `None` where more have to be received first.
+    ///
+    /// A client begins with a message of one segment, whose table begins with a zero of 32 bits: the length of an empty frame on
+    /// any other wire.
+    pub fn detects(input: &[u8]) -> Option<bool> {
+        let start = input.get(..4).unwrap_or(input);
+        match start.iter().any(|byte| *byte != 0) {
+            true => Some(false),
+            false => (start.len() == 4).then_some(true),
+        }
+    }
+
+    /// Ends the connection, for this reason, which the peer is told.
+    pub fn abort(&mut self, why: &str) {
+        self.fail(why.to_owned());
     }
 
     fn fail(&mut self, problem: String) {
@@ -235,7 +278,17 @@ impl Connection {
 
     /// Moves what is to be sent behind these bytes.
     pub fn transmit(&mut self, out: &mut Vec<u8>) {
-        out.append(&mut self.out);
+        if self.out.is_empty() {
+            return;
+        }
+        if self.late_count > 0 {
+            self.late_count = 0;
+            out.append(&mut self.late);
+        }
+        match out.is_empty() {
+            true => std::mem::swap(out, &mut self.out),
+            false => out.append(&mut self.out),
+        }
     }
 
     fn send(&mut self, write: impl FnOnce(&mut Outgoing<'_>) -> Result<(), EncodeError>) {
@@ -248,15 +301,15 @@ impl Connection {
         }
     }
 
-    fn message(&mut self, message: Segments) -> Result<(), String> {
-        match Message::read(&message).map_err(|problem| problem.to_string())? {
+    fn message(&mut self, frame: Frame) -> Result<(), String> {
+        match Message::read(&frame.message).map_err(|problem| problem.to_string())? {
             Message::Abort(exception) => Err(format!(
                 "the peer ended the connection: {}",
                 exception.reason
             )),
             Message::Unimplemented { .. } => Ok(()),
             Message::Unknown { .. } => {
-                self.send(|out| out.unimplemented(&message));
+                self.send(|out| out.unimplemented(&frame.message));
                 Ok(())
             }
             Message::Bootstrap { question } => {
@@ -266,13 +319,13 @@ impl Connection {
             }
             Message::Call(call) => {
                 self.open(call.question)?;
-                self.called(Held { call, message })
+                self.called(Held { call, frame })
             }
             Message::Return {
                 question,
                 release_params,
                 answer,
-            } => self.returned(question, release_params, answer, message),
+            } => self.returned(question, release_params, answer, frame),
             Message::Finish {
                 question,
                 release_results,
@@ -310,7 +363,7 @@ impl Connection {
 
     fn called_on_answer(&mut self, promised: &Promised, call: Held) -> Result<(), String> {
         let question = call.call.question;
-        let size: usize = call.message.parts().iter().map(Bytes::len).sum();
+        let size = call.frame.bytes.len();
         let Some(answer) = self.answers.get_mut(&promised.question) else {
             return Err(format!("there is no question {}", promised.question));
         };
@@ -361,7 +414,7 @@ impl Connection {
     }
 
     fn run(&mut self, object: u64, call: Held) -> Result<(), String> {
-        let Held { call, message } = call;
+        let Held { call, frame } = call;
         let objects = self.receive_objects(&call.caps)?;
         self.events.push_back(Event::Call(IncomingCall {
             question: call.question,
@@ -369,7 +422,8 @@ impl Connection {
             interface: call.interface,
             method: call.method,
             params: Payload {
-                message,
+                frame: frame.bytes,
+                message: frame.message,
                 content: call.params,
                 objects,
             },
@@ -427,17 +481,20 @@ impl Connection {
         (caps.collect(), exported)
     }
 
-    /// Answers a question of the peer's: with results, whose value `write` makes, or why there are none.
+    /// Answers a question of the peer's with results, whose value `write` makes. A question that has been answered stays so.
     ///
     /// # Errors
     ///
-    /// The error of `write`; the question is answered with it.
+    /// The error of `write`; the question is not answered then.
     pub fn reply(
         &mut self,
         question: u32,
         objects: &[Object],
         write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
+        if !self.is_open(question) {
+            return Ok(());
+        }
         let start = self.out.len();
         let mut message = Outgoing::new(&mut self.out);
         let payload = message.results(question);
@@ -449,7 +506,6 @@ impl Connection {
             Ok(payload) => payload,
             Err(problem) => {
                 self.out.truncate(start);
-                self.refuse(question, &problem.to_string());
                 return Err(problem);
             }
         };
@@ -465,11 +521,13 @@ impl Connection {
         // Calls may be addressed to the objects in it, as long as the peer does not finish the question.
         let results = match objects.is_empty() {
             true => Payload {
+                frame: Bytes::new(),
                 message: Segments::default(),
                 content: None,
                 objects: Vec::new(),
             },
             false => Payload {
+                frame: Bytes::new(),
                 message: Segments::single(Bytes::copy_from_slice(segment)).unwrap_or_default(),
                 content: Some(PointerAt::in_first_segment(content)),
                 objects: objects.to_vec(),
@@ -493,7 +551,15 @@ impl Connection {
         });
     }
 
+    fn is_open(&self, question: u32) -> bool {
+        let answer = self.answers.get(&question);
+        answer.is_some_and(|answer| matches!(answer.state, State::Open(_)))
+    }
+
     fn answer(&mut self, question: u32, result: Result<Payload, Exception>) {
+        if !self.is_open(question) {
+            return;
+        }
         if let Err(exception) = &result {
             self.send(|out| out.failure(question, exception));
         }
@@ -510,8 +576,7 @@ impl Connection {
             return;
         };
         for call in waiting {
-            let size: usize = call.message.parts().iter().map(Bytes::len).sum();
-            self.waiting = self.waiting.saturating_sub(size);
+            self.waiting = self.waiting.saturating_sub(call.frame.bytes.len());
             let Target::Promised(promised) = call.call.target.clone() else {
                 continue;
             };
@@ -687,7 +752,7 @@ impl Connection {
         question: u32,
         release_params: bool,
         answer: Returned,
-        message: Segments,
+        frame: Frame,
     ) -> Result<(), String> {
         let Some(own) = self.questions.get_mut(question) else {
             return Err(format!("there is no question {question}"));
@@ -706,7 +771,8 @@ impl Connection {
         let result = match answer {
             Returned::Results { content, caps } => {
                 let payload = Payload {
-                    message,
+                    frame: frame.bytes,
+                    message: frame.message,
                     content,
                     objects: self.receive_objects(&caps)?,
                 };
@@ -756,6 +822,17 @@ impl Connection {
             }
         }
         Results { payload, embargoes }
+    }
+
+    /// The same as [`finish`](Self::finish), for a question whose answer has come and holds nothing: the peer is told with the next
+    /// message, or after some further ones.
+    pub fn finish_late(&mut self, question: u32) {
+        let start = self.out.len();
+        self.finish(question);
+        if start == 0 && self.late_count < MOST_LATE {
+            self.late.append(&mut self.out);
+            self.late_count += 1;
+        }
     }
 
     /// Nobody waits for the answer to a question any longer, or it has been used: no further calls are addressed to it. The objects that

@@ -228,6 +228,18 @@ impl Message {
     }
 }
 
+/// The place of the parameters in a call, or of the results in its answer; `None` where there are none.
+pub fn content(message: &Segments) -> Result<Option<PointerAt>> {
+    let root = View::root(message)?;
+    let body = root.structure(0)?.ok_or_else(empty)?;
+    let payload = match root.u16(0) {
+        2 => body.structure(1)?,
+        3 if body.u16(3) == 0 => body.structure(0)?,
+        _ => return Err(DecodeError::malformed("a message without a value")),
+    };
+    Ok(payload.and_then(|payload| payload.pointer(0)))
+}
+
 fn call(body: &View<'_>) -> Result<Call> {
     let (params, caps) = payload(body.structure(1)?)?;
     Ok(Call {

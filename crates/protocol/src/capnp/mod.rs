@@ -11,5 +11,6 @@ pub use connection::{
 };
 pub use message::{
     Answer, Call, Cap, Context, Disembargo, Exception, ExceptionKind, Message, Promised, Target,
+    content,
 };
 pub use write::Outgoing;

@@ -2,6 +2,7 @@
 
 use super::options::Options;
 use super::outgoing::Outgoing;
+use crate::capnp::Dialed;
 use crate::objects::Transfer;
 use crate::{Code, Status, Wire};
 use bytes::BytesMut;
@@ -81,6 +82,7 @@ impl From<Event> for Arrival {
 pub(crate) enum Machine {
     Thrift(Box<ClientConnection>),
     MsgpackRpc(Box<msgpack_rpc::Connection>),
+    Capnp(Box<Dialed>),
     Dovetail {
         machine: Box<Connection>,
         /// The service that is called.
@@ -119,6 +121,10 @@ impl Machine {
                 structs: options.msgpack_structs,
             })
             .into(),
+            Wire::Capnp => {
+                let machine = Dialed::new(options.client.limits, options.client.encoding);
+                Machine::Capnp(Box::new(machine))
+            }
             // Channels over HTTP/2 and WebSocket make no machine.
             Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
                 let own = dovetail::Options {
@@ -141,6 +147,7 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.wire().into(),
             Machine::MsgpackRpc(_) => Wire::MsgpackRpc,
+            Machine::Capnp(_) => Wire::Capnp,
             Machine::Dovetail { .. } => Wire::Dovetail,
         }
     }
@@ -154,10 +161,12 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Status> {
         match self {
-            Machine::Thrift(_) | Machine::MsgpackRpc(_) if call.promise.is_some() => {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_)
+                if call.promise.is_some() =>
+            {
                 Err(no_pipelining(call.name))
             }
-            Machine::Thrift(_) | Machine::MsgpackRpc(_)
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_)
                 if call.method.is_some_and(|method| method.kind.streams()) =>
             {
                 Err(no_streams(call.name))
@@ -179,6 +188,12 @@ impl Machine {
                 .call_with((call.service, call.name), call.oneway, call.params, out)
                 .map(|id| id.map(u64::from))
                 .map_err(|error| unencodable(call.name, &error)),
+            Machine::Capnp(machine) => {
+                let method = machine.method(call.name, call.method)?;
+                machine
+                    .call(method, call.oneway, call.params, out)
+                    .map_err(|error| unencodable(call.name, &error))
+            }
             Machine::Dovetail { machine, service } => {
                 let key = call.key(service);
                 let outgoing = OutgoingCall {
@@ -224,6 +239,10 @@ impl Machine {
                     }),
                 }))
             }
+            Machine::Capnp(machine) => match machine.receive(input) {
+                Ok(reply) => Ok(reply.map(|(call, result)| Arrival::Reply(Reply { call, result }))),
+                Err(error) => Err(error.0.into()),
+            },
             Machine::Dovetail { machine, .. } => {
                 Ok(machine.receive(input, directory)?.map(Arrival::from))
             }
@@ -238,7 +257,7 @@ impl Machine {
     /// The machine of Dovetail's own wire, which alone has streams.
     pub(super) fn own(&mut self) -> Option<&mut Connection> {
         match self {
-            Machine::Thrift(_) | Machine::MsgpackRpc(_) => None,
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_) => None,
             Machine::Dovetail { machine, .. } => Some(machine),
         }
     }
@@ -265,6 +284,7 @@ impl Machine {
                 machine.end(input)?;
                 Ok(None)
             }
+            Machine::Capnp(_) => Ok(None),
             Machine::Dovetail { machine, .. } => {
                 machine.closed(input)?;
                 Ok(None)
@@ -277,6 +297,7 @@ impl Machine {
         match self {
             Machine::Thrift(_) => {}
             Machine::MsgpackRpc(machine) => machine.transmit(out),
+            Machine::Capnp(machine) => machine.transmit(out),
             Machine::Dovetail { machine, .. } => machine.transmit(out),
         }
     }
@@ -286,6 +307,7 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.needs(),
             Machine::MsgpackRpc(machine) => machine.needs(),
+            Machine::Capnp(machine) => machine.needs(),
             Machine::Dovetail { machine, .. } => machine.needs(),
         }
     }
@@ -295,6 +317,7 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.abandon(CallId(call)),
             Machine::MsgpackRpc(machine) => machine.abandon(call as u32),
+            Machine::Capnp(machine) => machine.abandon(call),
             Machine::Dovetail { machine, .. } => {
                 // It was a number of 32 bits when it was given.
                 machine.abandon(call as u32);
@@ -306,7 +329,7 @@ impl Machine {
     pub(super) fn exclusive(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.exclusive(),
-            Machine::MsgpackRpc(_) | Machine::Dovetail { .. } => false,
+            Machine::MsgpackRpc(_) | Machine::Capnp(_) | Machine::Dovetail { .. } => false,
         }
     }
 
@@ -314,7 +337,7 @@ impl Machine {
     pub(super) fn closing(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.closing(),
-            Machine::MsgpackRpc(_) => false,
+            Machine::MsgpackRpc(_) | Machine::Capnp(_) => false,
             Machine::Dovetail { machine, .. } => machine.closing(),
         }
     }

@@ -5,6 +5,7 @@ use super::counters::add;
 use super::http::{Http, Socket};
 use super::pace::Parts;
 use super::{HalfClosed, Shared};
+use crate::capnp::Accepted;
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
@@ -18,7 +19,7 @@ use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 #[cfg(feature = "grpc")]
 use dovetail_protocol::grpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
-use dovetail_protocol::{http, msgpack_rpc, websocket};
+use dovetail_protocol::{capnp, http, msgpack_rpc, websocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub(super) enum Machine {
     Http(Box<Http>),
     MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
+    Capnp(Arc<Accepted>),
     /// HTTP/2, which drivers have a library for; it begins with what has been received.
     #[cfg(feature = "grpc")]
     Http2,
@@ -100,10 +102,11 @@ impl Machine {
                     return self.check_agreed(caller, input).map(|()| None);
                 }
             }
-            *self = match http::detects(input) {
-                None => return Ok(None),
-                Some(true) => Machine::Http(Box::new(Http::new(shared, caller))),
-                Some(false) => Self::detect(*first, shared, caller, driver),
+            *self = match (http::detects(input), capnp::Connection::detects(input)) {
+                (None, _) | (_, None) => return Ok(None),
+                (Some(true), _) => Machine::Http(Box::new(Http::new(shared, caller))),
+                (_, Some(true)) => Machine::Capnp(Accepted::new(shared.limits.connection)),
+                _ => Self::detect(*first, shared, caller, driver),
             };
             self.check_agreed(caller, input)?;
         }
@@ -119,6 +122,11 @@ impl Machine {
                 let call = machine.receive(input, shared);
                 machine.transmit_at_once(out);
                 Ok(call?.map(Arrival::Call))
+            }
+            Machine::Capnp(connection) => {
+                let find = |place| shared.router.placed(place);
+                let arrival = connection.receive(input, find, out);
+                arrival.map_err(|_| Fault::Known)
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
                 let directory = ObjectDirectory {
@@ -226,6 +234,7 @@ impl Machine {
             Machine::Thrift(machine) => machine.needs(),
             Machine::Http(machine) => machine.needs(),
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.lock().needs(),
+            Machine::Capnp(connection) => connection.needs(),
             _ => 1,
         }
     }
@@ -247,12 +256,15 @@ impl Machine {
 
     /// True where the peer tells answers apart, and waits for none before it sends what a handler may wait for.
     pub(super) fn tells_apart(&self) -> bool {
-        matches!(self, Machine::MsgpackRpc(_) | Machine::Dovetail(_))
+        matches!(
+            self,
+            Machine::MsgpackRpc(_) | Machine::Dovetail(_) | Machine::Capnp(_)
+        )
     }
 
     /// True where the peer tells answers apart and may cancel calls, so that it is listened to at all times.
     pub(super) fn is_multiplexed(&self) -> bool {
-        matches!(self, Machine::Dovetail(_))
+        matches!(self, Machine::Dovetail(_) | Machine::Capnp(_))
     }
 
     /// The messages of which a part has been taken off the input, where that is not always whole messages.
@@ -347,6 +359,7 @@ impl Machine {
             (Machine::MsgpackRpc(link), _) => {
                 rpc(link, |machine| machine.goodbye(out));
             }
+            (Machine::Capnp(connection), _) => connection.transmit(out),
             #[cfg(feature = "grpc")]
             (Machine::Http2, Fault::Thrift(error)) => grpc::refuse(&error.to_string(), out),
             #[cfg(feature = "grpc")]
@@ -358,7 +371,7 @@ impl Machine {
     /// The peer has closed its side.
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
         match self {
-            Machine::Detecting => Ok(()),
+            Machine::Detecting | Machine::Capnp(_) => Ok(()),
             #[cfg(feature = "grpc")]
             Machine::Http2 => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
@@ -416,6 +429,10 @@ impl Machine {
                 own(link, |machine| machine.fail(code, &error.to_string()));
                 return Fault::Known;
             }
+            Machine::Capnp(connection) => {
+                connection.abort(&error.to_string());
+                return Fault::Known;
+            }
             _ => {}
         }
         Fault::Thrift(error)
@@ -426,6 +443,14 @@ impl Machine {
         match self {
             Machine::Http(machine) => machine.held(),
             Machine::Dovetail(link) => own(link, |machine| machine.held()).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The bytes that are kept of calls which the peer has not finished, where peers do that.
+    pub(super) fn kept(&self) -> usize {
+        match self {
+            Machine::Capnp(connection) => connection.held(),
             _ => 0,
         }
     }
@@ -443,6 +468,10 @@ impl Machine {
                 Fault::Thrift(error)
             }
             Machine::Http(machine) => machine.too_much(size, limit),
+            Machine::Capnp(connection) => {
+                connection.abort(&over.to_string());
+                Fault::Known
+            }
             Machine::MsgpackRpc(link) => {
                 let error = msgpack_rpc::ProtocolError::MessageTooLarge { size, limit };
                 rpc(link, |machine| machine.fail(error, input));

@@ -103,7 +103,7 @@ impl Proxies {
 /// True for wires whose headers proxies of HTTP write.
 fn is_http(wire: Wire) -> bool {
     match wire {
-        Wire::Dovetail | Wire::MsgpackRpc => false,
+        Wire::Dovetail | Wire::MsgpackRpc | Wire::Capnp => false,
         Wire::Thrift(wire) => wire.transport == thrift::Transport::Http,
         _ => true,
     }

@@ -1,3 +1,4 @@
+use crate::capnp;
 use crate::incoming::Target;
 use crate::intercept::{Chain, Interceptors};
 use crate::objects::{ObjectMethod, reach};
@@ -18,6 +19,8 @@ pub(crate) struct Router {
     named: HashMap<Cow<'static, str>, HashMap<Cow<'static, str>, Place>>,
     /// By method name alone, for callers that name no service; the first service that has it.
     unnamed: HashMap<&'static str, usize>,
+    /// By interface and ordinal of Cap'n Proto; the first service that has it.
+    placed: HashMap<capnp::Place, capnp::Found>,
     /// The services of the objects that methods pass.
     objects: Vec<&'static ServiceDescriptor>,
     interceptors: Interceptors,
@@ -74,7 +77,7 @@ impl Router {
     pub(super) fn new(services: Vec<Box<dyn Service>>, interceptors: Interceptors) -> Self {
         let (mut entries, mut unnamed) = (Vec::new(), HashMap::new());
         let mut named: HashMap<_, HashMap<_, _>> = HashMap::new();
-        let mut objects = Vec::new();
+        let (mut objects, mut placed) = (Vec::new(), HashMap::new());
         for (service, handler) in services.iter().enumerate() {
             let descriptor = handler.descriptor();
             if !descriptor.objects.is_empty() || descriptor.base.is_some() {
@@ -101,6 +104,9 @@ impl Router {
                     let place = (entries.len(), Spelling::Contract);
                     methods.entry(method.name.into()).or_insert(place);
                 }
+                if let Some(found) = capnp::Method::of(method) {
+                    placed.entry(found.place).or_insert((entries.len(), found));
+                }
                 unnamed.entry(method.name).or_insert(entries.len());
                 let route = Route {
                     entry: entries.len(),
@@ -123,6 +129,7 @@ impl Router {
             entries,
             named,
             unnamed,
+            placed,
             objects,
             interceptors,
             around_objects: Mutex::default(),
@@ -131,6 +138,11 @@ impl Router {
 
     pub(super) fn objects(&self) -> &[&'static ServiceDescriptor] {
         &self.objects
+    }
+
+    /// Returns the method at a place of Cap'n Proto's.
+    pub(super) fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+        self.placed.get(&place).copied()
     }
 
     pub(super) fn find(&self, target: &Target) -> Result<Route, Status> {

@@ -183,13 +183,14 @@ impl<'a> Session<'a> {
             || self.share().is_none_or(|share| share.room() >= weight)
     }
 
-    /// Charges the peer for what is held of messages of which there is a part.
+    /// Charges the peer for what is held of messages of which there is a part, and of calls that it has not finished.
     fn count_received(&mut self) {
         let parts = match self.parts {
             Some(_) => self.machine.held(),
             None => 0,
         };
-        let grown = self.received.follow(self.input.len() + parts);
+        let size = self.input.len() + parts + self.machine.kept();
+        let grown = self.received.follow(size);
         let still = self.over.and(self.share()).and_then(|share| share.over());
         self.over = grown.err().or(still);
     }

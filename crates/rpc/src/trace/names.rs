@@ -20,6 +20,7 @@ fn system(wire: Wire) -> &'static str {
     match wire {
         Wire::Dovetail | Wire::WebSocket => "dovetail",
         Wire::MsgpackRpc => "msgpack_rpc",
+        Wire::Capnp => "capnp",
         Wire::Thrift(_) => "thrift",
         Wire::Grpc | Wire::GrpcWeb(_) => "grpc",
         Wire::Connect(_) => "connectrpc",

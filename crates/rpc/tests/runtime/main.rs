@@ -17,6 +17,7 @@ mod admin;
 mod async_streams;
 #[cfg(feature = "async")]
 mod callbacks;
+mod capnp;
 #[cfg(feature = "tls")]
 mod certificates;
 #[cfg(all(feature = "grpc", feature = "lz4", feature = "zstd"))]

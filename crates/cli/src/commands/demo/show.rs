@@ -65,6 +65,7 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
             Wire::Grpc => "HTTP/2",
             Wire::Dovetail
             | Wire::MsgpackRpc
+            | Wire::Capnp
             | Wire::GrpcWeb(_)
             | Wire::Connect(_)
             | Wire::WebSocket => "",
