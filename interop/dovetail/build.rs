@@ -9,6 +9,7 @@ fn main() -> Result<(), dovetail_build::Error> {
     dovetail_build::compile("../contract/mapped.thrift")?;
     dovetail_build::compile("../contract/neovim.thrift")?;
     dovetail_build::compile("../contract/objects.thrift")?;
+    dovetail_build::compile("../contract/places.capnp")?;
     dovetail_build::compile("../contract/streams.thrift")?;
     dovetail_build::compile("../contract/testing.proto")?;
     dovetail_build::compile("../contract/uuid.thrift").map(drop)

@@ -9,7 +9,7 @@ use crate::stage::{self, Outcome};
 use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
-const OURS: [(&str, &str, Contract, &str); 7] = [
+const OURS: [(&str, &str, Contract, &str); 8] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
         "dovetail-uuid",
@@ -46,6 +46,12 @@ const OURS: [(&str, &str, Contract, &str); 7] = [
         "Dovetail itself (HTTP)",
         Contract::Http,
         "http",
+    ),
+    (
+        "dovetail-capnp",
+        "Dovetail itself (Cap'n Proto)",
+        Contract::Capnp,
+        "capnp",
     ),
 ];
 

@@ -76,6 +76,8 @@ pub(crate) enum Contract {
     Http2,
     /// Those of `Grpc` and `second.proto`, over HTTP/1.1.
     Http,
+    /// `places.capnp`.
+    Capnp,
 }
 
 /// Whether a peer can be started.

@@ -32,7 +32,12 @@ pub(crate) fn check<T: Debug>(got: &T, want: &T) -> Result<(), Failure> {
     if got == want {
         return Ok(());
     }
-    let short = |text: &str| text.chars().take(120).collect::<String>();
+    let same = got
+        .chars()
+        .zip(want.chars())
+        .take_while(|(got, want)| got == want);
+    let from = same.count().saturating_sub(20);
+    let short = |text: &str| text.chars().skip(from).take(120).collect::<String>();
     Err(Failure::Fail(format!(
         "got {}, want {}",
         short(&got),

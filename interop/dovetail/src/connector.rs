@@ -5,6 +5,7 @@ use crate::interop::{
     SecondClient,
 };
 use crate::neovim::{EditorBlockingClient, EditorClient};
+use crate::places::{PlacesBlockingClient, PlacesClient};
 use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
 use dovetail::protocol::ConnectionLimits;
 use dovetail::wire::Limits;
@@ -136,6 +137,17 @@ impl Connector {
         service: &str,
     ) -> Result<Client<SecondBlockingClient, SecondClient>, Status> {
         self.open(service)
+    }
+
+    pub(crate) fn places(&self) -> Result<Client<PlacesBlockingClient, PlacesClient>, Status> {
+        self.open("Places")
+    }
+
+    /// The same for calls that are given up after 300 ms.
+    pub(crate) fn impatient_places(
+        &self,
+    ) -> Result<Client<PlacesBlockingClient, PlacesClient>, Status> {
+        self.open_within("Places", Duration::from_millis(300))
     }
 
     pub(crate) fn editor(&self) -> Result<Client<EditorBlockingClient, EditorClient>, Status> {

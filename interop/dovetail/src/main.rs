@@ -14,6 +14,7 @@ mod grpc;
 mod handler;
 mod hostile;
 mod objects;
+mod placed;
 mod streams;
 mod testing;
 mod tls;
@@ -27,6 +28,7 @@ dovetail::include_contract!("interop");
 dovetail::include_contract!("mapped");
 dovetail::include_contract!("neovim");
 dovetail::include_contract!("objects");
+dovetail::include_contract!("places");
 dovetail::include_contract!("streams");
 dovetail::include_contract!("uuid");
 
@@ -48,12 +50,13 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
        dovetail-peer conformance server [--model M] | client, for Connect's conformance suite
-CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | streams | objects | hostile; streams and objects have cases for capture alone, hostile none
+CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | capnp | streams | objects | hostile; streams and objects have cases for capture alone, hostile none
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const MSGPACK_RPC: &str = "msgpack-rpc";
 const GRPC: &str = "grpc";
+const CAPNP: &str = "capnp";
 /// Protocols of HTTP, which our server answers, and why no case of ours calls by them.
 const HTTP: [(&str, &str); 3] = [
     (
@@ -98,7 +101,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 10] = [
+const CONTRACTS: [Contract; 11] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -182,6 +185,12 @@ const CONTRACTS: [Contract; 10] = [
         services: &[&things::COUNTERS, &things::COUNTER, &things::LISTENER],
         cases: objects::all,
         serve: |server| server.service(things::CountersServer::new(objects::Handler)),
+    },
+    Contract {
+        name: "capnp",
+        services: &[&places::PLACES],
+        cases: placed::all,
+        serve: |server| server.service(places::PlacesServer::new(placed::Handler::default())),
     },
     Contract {
         name: "hostile",
@@ -282,6 +291,7 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
     match options.protocol.as_str() {
         MSGPACK_RPC => return Ok(Wire::MsgpackRpc),
         GRPC => return Ok(Wire::Grpc),
+        CAPNP => return Ok(Wire::Capnp),
         _ => {}
     }
     let transport = match options.transport.as_str() {
@@ -301,6 +311,7 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
     match contract.name {
         "neovim" => return vec![alone(MSGPACK_RPC, false)],
         "grpc" | "testing" => return vec![alone(GRPC, false), over_tls(GRPC)],
+        "capnp" => return vec![alone(CAPNP, false), over_tls(CAPNP)],
         "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
         "http" => {
             let ways = HTTP.map(|(protocol, why)| {

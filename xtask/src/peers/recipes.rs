@@ -6,7 +6,8 @@ use crate::steps::{
     script, side_by_side,
 };
 use crate::tools::{
-    BOOST, CARGO, CURL, CXX, GO, JAVAC, LIBEVENT, LIBTHRIFT, MAVEN, NEOVIM, PYTHON, THRIFT,
+    BOOST, CAPNP, CARGO, CURL, CXX, GO, JAVAC, LIBCAPNP, LIBEVENT, LIBTHRIFT, MAVEN, NEOVIM,
+    PYTHON, THRIFT,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,7 +168,25 @@ pub(super) const ALL: &[Recipe] = &[
         version: "17.4 and 3.14.5",
         contract: Contract::Http,
         tools: &[PYTHON],
-        build: websocket,
+        build: script_in_environment,
+    },
+    Recipe {
+        name: "capnp-cpp",
+        title: "Cap'n Proto in C++",
+        library: "libcapnp",
+        version: "of Debian",
+        contract: Contract::Capnp,
+        tools: &[CXX, CAPNP, LIBCAPNP],
+        build: capnp_cpp,
+    },
+    Recipe {
+        name: "capnp-python",
+        title: "Cap'n Proto in Python",
+        library: "pycapnp",
+        version: "2.2.4",
+        contract: Contract::Capnp,
+        tools: &[PYTHON],
+        build: script_in_environment,
     },
 ];
 
@@ -227,6 +246,27 @@ fn cpp(site: &Site) -> Result<(), String> {
     )
 }
 
+fn capnp_cpp(site: &Site) -> Result<(), String> {
+    let prefix = format!("--src-prefix={}", site.contract.display());
+    execute(
+        Command::new("capnp")
+            .arg("compile")
+            .arg(format!("-oc++:{}", site.build.display()))
+            .arg(prefix)
+            .arg(site.contract.join("places.capnp")),
+    )?;
+    execute(
+        Command::new("nice")
+            .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
+            .arg(&site.build)
+            .arg(site.source.join("main.cpp"))
+            .arg(site.build.join("places.capnp.c++"))
+            .args(["-lcapnp-rpc", "-lcapnp", "-lkj-async", "-lkj", "-pthread"])
+            .arg("-o")
+            .arg(&site.peer),
+    )
+}
+
 fn go(site: &Site) -> Result<(), String> {
     let generated = site.build.join("gen");
     copy(&site.source, &site.build)?;
@@ -273,7 +313,8 @@ fn http(site: &Site) -> Result<(), String> {
     python_script(site, Path::new("python3"), None)
 }
 
-fn websocket(site: &Site) -> Result<(), String> {
+/// A Python program with its own libraries.
+fn script_in_environment(site: &Site) -> Result<(), String> {
     let python = virtual_environment(site)?;
     python_script(site, &python, None)
 }
