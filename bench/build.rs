@@ -6,6 +6,7 @@ fn main() -> Result<(), dovetail_build::Error> {
     // As in C++'s and pilota's types, short texts stay in the structs of what is measured.
     let compact = Options {
         strings: Strings::Compact,
+        capnp: true,
         ..Options::default()
     };
     Config::new()

@@ -110,6 +110,16 @@ fn entries() -> Vec<Entry> {
             thrift("grpc", Driver::Tasks),
         ),
         entry(
+            "dovetail-capnp",
+            "Cap'n Proto's protocol; event loops; blocking client, a thread for each caller",
+            thrift("capnp", Driver::Loops),
+        ),
+        entry(
+            "dovetail-capnp-async",
+            "Cap'n Proto's protocol; event loops; async client, a task for each caller",
+            thrift("capnp", Driver::Tasks),
+        ),
+        entry(
             "dovetail-overload",
             "every wire; a pool of 64 threads; a quota that adapts between 2 and 200 calls",
             Box::new(Dovetail {

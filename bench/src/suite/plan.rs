@@ -129,7 +129,7 @@ type Line = (
 );
 
 /// One configuration of each library, and what has a target.
-const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc)|thrift-cpp-64k|\
+const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc|capnp)|thrift-cpp-64k|\
                     thrift-go-framed|grpc-cpp|grpc-cpp-callback|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
 /// What the article on Glue and Thrift is about, and what is best at it.
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
