@@ -86,6 +86,16 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Writes the low bytes of a number into a place that is there.
+    #[inline]
+    pub(super) fn put_number<const BYTES: usize>(&mut self, at: usize, value: u64) {
+        let place = self.out.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        let place: Option<&mut [u8; BYTES]> = place;
+        if let (Some(place), Some(bytes)) = (place, value.to_le_bytes().first_chunk()) {
+            *place = *bytes;
+        }
+    }
+
     /// Writes a bit.
     pub(super) fn put_bit(&mut self, byte: usize, bit: u8, value: bool) {
         if let Some(place) = self.out.get_mut(byte) {
@@ -95,21 +105,21 @@ impl<'a> Builder<'a> {
 
     /// Writes a number of 16 bits of a struct; the offset counts such numbers.
     pub fn put_u16(&mut self, words: Words, offset: usize, value: u16) {
-        self.put(words.data + offset * 2, &value.to_le_bytes());
+        self.put_number::<2>(words.data + offset * 2, value.into());
     }
 
     /// Writes a number of 32 bits of a struct.
     pub fn put_u32(&mut self, words: Words, offset: usize, value: u32) {
-        self.put(words.data + offset * 4, &value.to_le_bytes());
+        self.put_number::<4>(words.data + offset * 4, value.into());
     }
 
     /// Writes a number of 64 bits of a struct.
     pub fn put_u64(&mut self, words: Words, offset: usize, value: u64) {
-        self.put(words.data + offset * 8, &value.to_le_bytes());
+        self.put_number::<8>(words.data + offset * 8, value);
     }
 
     fn point(&mut self, at: usize, pointer: Pointer) {
-        self.put(at, &pointer.encode().to_le_bytes());
+        self.put_number::<8>(at, pointer.encode());
     }
 
     /// Makes a pointer the object with this number in the table of the message.

@@ -58,8 +58,12 @@ pub(super) enum Place {
     Inline,
     /// Bits of the data.
     Data {
-        /// Where, in units of the field's size.
-        offset: u32,
+        /// The first byte.
+        byte: u32,
+        /// The bit in it.
+        bit: u8,
+        /// How many bytes.
+        len: u8,
         /// The bits of the default, with which the value is combined by XOR.
         default: u64,
     },
@@ -167,7 +171,7 @@ fn structure(input: &mut Input<'_>) -> Result<StructLayout> {
 
 fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
     let id = varint::unzigzag(varint::read(input)?);
-    Ok(FieldLayout {
+    let mut field = FieldLayout {
         id: id.try_into().map_err(|_| unreadable())?,
         tag: match number::<u32>(input)? {
             0 => None,
@@ -179,7 +183,9 @@ fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
         place: match number::<u8>(input)? {
             0 => Place::Inline,
             1 => Place::Data {
-                offset: number(input)?,
+                byte: number(input)?,
+                bit: 0,
+                len: 0,
                 default: number(input)?,
             },
             2 => Place::Pointer {
@@ -188,7 +194,28 @@ fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
             _ => return Err(unreadable()),
         },
         shape: shape(input, DEEPEST)?,
-    })
+    };
+    in_bytes(&mut field)?;
+    Ok(field)
+}
+
+/// Turns the offset of a field, in units of its size, into bytes.
+fn in_bytes(field: &mut FieldLayout) -> Result<()> {
+    let Place::Data { byte, bit, len, .. } = &mut field.place else {
+        return Ok(());
+    };
+    match field.shape {
+        Shape::Number { bytes } => {
+            *len = bytes;
+            *byte = byte.checked_mul(bytes.into()).ok_or_else(unreadable)?;
+        }
+        _ => {
+            *len = 1;
+            *bit = (*byte % 8) as u8;
+            *byte /= 8;
+        }
+    }
+    Ok(())
 }
 
 fn shape(input: &mut Input<'_>, depth: usize) -> Result<Shape> {

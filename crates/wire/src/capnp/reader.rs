@@ -4,6 +4,7 @@ use super::layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
 use super::pointer::ElementSize;
 use super::segments::{ListAt, Segments, Spot, StructAt, Target};
 use super::view::PointerAt;
+use super::writer::FRAMES;
 use crate::field::find;
 use crate::input::SHARE_FROM;
 use crate::text;
@@ -94,7 +95,7 @@ impl<'de> Reader<'de> {
                 shape: &layouts.root,
                 room: Room::Pointer(pointer.0),
             },
-            frames: Vec::new(),
+            frames: Vec::with_capacity(FRAMES),
         }
     }
 
@@ -125,36 +126,33 @@ impl<'de> Reader<'de> {
         Ok(target)
     }
 
-    /// The bits of a number that comes next.
-    fn bits(&mut self, bytes: usize) -> Result<u64> {
-        let slot = self.next;
-        let fits = match slot.shape {
-            Shape::Bit => bytes == 0,
-            Shape::Number { bytes: own } => usize::from(*own) == bytes,
-            _ => false,
-        };
-        if !fits {
-            return Err(no_place());
+    /// The bytes at a place in a segment.
+    #[inline]
+    fn chunk<const BYTES: usize>(&self, segment: u32, byte: usize) -> Result<&'de [u8; BYTES]> {
+        let segment = self.message.segment(segment);
+        let chunk = segment.and_then(|segment| segment.get(byte..)?.first_chunk());
+        chunk.ok_or_else(no_place)
+    }
+
+    /// The bits of a number that comes next, of so many bytes.
+    #[inline]
+    fn number<const BYTES: usize>(&mut self) -> Result<u64> {
+        match self.next.shape {
+            Shape::Number { bytes } if usize::from(*bytes) == BYTES => {}
+            _ => return Err(no_place()),
         }
-        let value = match slot.room {
+        let value = match self.next.room {
             Room::Data {
                 segment,
                 byte,
-                bit,
                 default,
+                ..
             } => {
-                let found = self.message.segment(segment);
-                let found = found.and_then(|found| found.get(byte..byte + bytes.max(1)));
-                let found = found.ok_or_else(no_place)?;
                 let mut word = [0; WORD];
-                word.iter_mut()
-                    .zip(found)
-                    .for_each(|(to, from)| *to = *from);
-                let value = u64::from_le_bytes(word);
-                match bytes {
-                    0 => (value >> bit ^ default) & 1,
-                    _ => value ^ default,
+                if let Some(low) = word.first_chunk_mut::<BYTES>() {
+                    *low = *self.chunk(segment, byte)?;
                 }
+                u64::from_le_bytes(word) ^ default
             }
             _ => 0,
         };
@@ -300,20 +298,18 @@ fn slot<'de>(field: &'de FieldLayout, at: &StructAt) -> Slot<'de> {
                 false => Room::None,
             }
         }
-        Place::Data { offset, default } => {
-            let offset = *offset as usize;
-            let (byte, bit, len) = match field.shape {
-                Shape::Number { bytes } => {
-                    let bytes = usize::from(bytes);
-                    (offset * bytes, 0, bytes)
-                }
-                _ => (offset / 8, (offset % 8) as u8, 1),
-            };
-            match byte + len <= at.data_len {
+        Place::Data {
+            byte,
+            bit,
+            len,
+            default,
+        } => {
+            let byte = *byte as usize;
+            match byte + usize::from(*len) <= at.data_len {
                 true => Room::Data {
                     segment: at.segment,
                     byte: at.data + byte,
-                    bit,
+                    bit: *bit,
                     default: *default,
                 },
                 false => Room::None,
@@ -400,35 +396,52 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     }
 
     fn bool(&mut self) -> Result<bool> {
-        self.bits(0).map(|bits| bits == 1)
+        let value = match (self.next.shape, self.next.room) {
+            (
+                Shape::Bit,
+                Room::Data {
+                    segment,
+                    byte,
+                    bit,
+                    default,
+                },
+            ) => {
+                let [byte] = self.chunk(segment, byte)?;
+                (u64::from(byte >> bit) ^ default) & 1 == 1
+            }
+            (Shape::Bit, _) => false,
+            _ => return Err(no_place()),
+        };
+        self.done();
+        Ok(value)
     }
 
     fn i8(&mut self) -> Result<i8> {
-        self.bits(1).map(|bits| (bits as u8).cast_signed())
+        self.number::<1>().map(|bits| (bits as u8).cast_signed())
     }
 
     fn i16(&mut self) -> Result<i16> {
-        self.bits(2).map(|bits| (bits as u16).cast_signed())
+        self.number::<2>().map(|bits| (bits as u16).cast_signed())
     }
 
     fn i32(&mut self) -> Result<i32> {
-        self.bits(4).map(|bits| (bits as u32).cast_signed())
+        self.number::<4>().map(|bits| (bits as u32).cast_signed())
     }
 
     fn i64(&mut self) -> Result<i64> {
-        self.bits(8).map(u64::cast_signed)
+        self.number::<8>().map(u64::cast_signed)
     }
 
     fn f32(&mut self) -> Result<f32> {
-        self.bits(4).map(|bits| f32::from_bits(bits as u32))
+        self.number::<4>().map(|bits| f32::from_bits(bits as u32))
     }
 
     fn f64(&mut self) -> Result<f64> {
-        self.bits(8).map(f64::from_bits)
+        self.number::<8>().map(f64::from_bits)
     }
 
     fn enumeration(&mut self, _: &dyn Names) -> Result<i32> {
-        self.bits(2).map(|bits| i32::from(bits as u16))
+        self.number::<2>().map(|bits| i32::from(bits as u16))
     }
 
     fn string(&mut self) -> Result<Cow<'de, str>> {
@@ -578,7 +591,9 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
             if let Some(index) = find(fields, cursor.index, field.id) {
                 cursor.index = index + 1;
                 self.next = slot;
-                self.unbox()?;
+                if let Shape::Boxed(_) = slot.shape {
+                    self.unbox()?;
+                }
                 return Ok(NextField::Known(index));
             }
         }

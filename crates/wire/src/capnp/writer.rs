@@ -75,6 +75,9 @@ enum Frame<'a> {
     },
 }
 
+/// The room for structs and lists inside one another that most values need.
+pub(super) const FRAMES: usize = 8;
+
 const NO_PLACE: EncodeError = EncodeError::Unsupported {
     what: "a value that has no place in its struct of Cap'n Proto",
 };
@@ -99,7 +102,7 @@ impl<'a> Writer<'a> {
                 shape: &layouts.root,
                 room: Room::Pointer(pointer),
             },
-            frames: Vec::new(),
+            frames: Vec::with_capacity(FRAMES),
             depth: Depth::new(limits),
         }
     }
@@ -119,15 +122,14 @@ impl<'a> Writer<'a> {
         Ok(self::slot(field, words))
     }
 
-    fn bits(&mut self, value: u64, bytes: usize) -> Result {
-        let Room::Data { byte, bit, default } = self.next.room else {
-            return Err(NO_PLACE);
-        };
-        match (self.next.shape, bytes) {
-            (Shape::Bit, 0) => self.builder.put_bit(byte, bit, (value ^ default) & 1 == 1),
-            (Shape::Number { bytes: own }, _) if usize::from(*own) == bytes => {
-                let value = (value ^ default).to_le_bytes();
-                self.builder.put(byte, value.get(..bytes).ok_or(NO_PLACE)?);
+    /// Writes a number of so many bytes.
+    #[inline]
+    fn number<const BYTES: usize>(&mut self, value: u64) -> Result {
+        match (self.next.shape, self.next.room) {
+            (Shape::Number { bytes }, Room::Data { byte, default, .. })
+                if usize::from(*bytes) == BYTES =>
+            {
+                self.builder.put_number::<BYTES>(byte, value ^ default);
             }
             _ => return Err(NO_PLACE),
         }
@@ -246,18 +248,13 @@ fn slot(field: &FieldLayout, words: Words) -> Slot<'_> {
     let room = match &field.place {
         Place::Inline => Room::Words(words),
         Place::Pointer { index } => Room::Pointer(words.pointer(*index as usize)),
-        Place::Data { offset, default } => {
-            let offset = *offset as usize;
-            let (byte, bit) = match field.shape {
-                Shape::Number { bytes } => (offset * usize::from(bytes), 0),
-                _ => (offset / 8, (offset % 8) as u8),
-            };
-            Room::Data {
-                byte: words.data + byte,
-                bit,
-                default: *default,
-            }
-        }
+        Place::Data {
+            byte, bit, default, ..
+        } => Room::Data {
+            byte: words.data + *byte as usize,
+            bit: *bit,
+            default: *default,
+        },
     };
     Slot {
         shape: &field.shape,
@@ -267,31 +264,38 @@ fn slot(field: &FieldLayout, words: Words) -> Slot<'_> {
 
 impl crate::Writer for Writer<'_> {
     fn bool(&mut self, value: bool) -> Result {
-        self.bits(value.into(), 0)
+        match (self.next.shape, self.next.room) {
+            (Shape::Bit, Room::Data { byte, bit, default }) => {
+                self.builder.put_bit(byte, bit, value ^ (default & 1 == 1));
+            }
+            _ => return Err(NO_PLACE),
+        }
+        self.done();
+        Ok(())
     }
 
     fn i8(&mut self, value: i8) -> Result {
-        self.bits(value.cast_unsigned().into(), 1)
+        self.number::<1>(value.cast_unsigned().into())
     }
 
     fn i16(&mut self, value: i16) -> Result {
-        self.bits(value.cast_unsigned().into(), 2)
+        self.number::<2>(value.cast_unsigned().into())
     }
 
     fn i32(&mut self, value: i32) -> Result {
-        self.bits(value.cast_unsigned().into(), 4)
+        self.number::<4>(value.cast_unsigned().into())
     }
 
     fn i64(&mut self, value: i64) -> Result {
-        self.bits(value.cast_unsigned(), 8)
+        self.number::<8>(value.cast_unsigned())
     }
 
     fn f32(&mut self, value: f32) -> Result {
-        self.bits(value.to_bits().into(), 4)
+        self.number::<4>(value.to_bits().into())
     }
 
     fn f64(&mut self, value: f64) -> Result {
-        self.bits(value.to_bits(), 8)
+        self.number::<8>(value.to_bits())
     }
 
     fn enumeration(&mut self, value: i32, _: &dyn Names) -> Result {
@@ -300,7 +304,7 @@ impl crate::Writer for Writer<'_> {
                 what: "values of enums beyond 65535 in Cap'n Proto",
             });
         };
-        self.bits(number.into(), 2)
+        self.number::<2>(number.into())
     }
 
     fn string(&mut self, value: &str) -> Result {
@@ -433,7 +437,10 @@ impl crate::Writer for Writer<'_> {
         if let Some(tag) = found.tag {
             self.builder.put_u16(words, tag.offset as usize, tag.value);
         }
-        self.next = self.unboxed(place)?;
+        self.next = match place.shape {
+            Shape::Boxed(_) => self.unboxed(place)?,
+            _ => place,
+        };
         Ok(())
     }
 

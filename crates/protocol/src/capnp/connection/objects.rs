@@ -1,0 +1,181 @@
+//! The objects that the ends pass to each other.
+
+use super::{Answer, Connection, Event, Object, Payload, State};
+use crate::capnp::message::{Cap, Context, Disembargo, Exception, ExceptionKind, Target};
+use dovetail_wire::capnp::{Object as Pointee, View};
+
+impl Connection {
+    /// The objects that the peer passes, as this end knows them.
+    pub(super) fn receive_objects(&mut self, caps: &[Cap]) -> Result<Vec<Object>, String> {
+        let mut objects = Vec::new();
+        for cap in caps {
+            objects.push(match cap {
+                Cap::None => Object::None,
+                Cap::SenderHosted(number) | Cap::SenderPromise(number) => {
+                    if self.imports.len() >= self.limits.objects {
+                        return Err("too many objects".to_owned());
+                    }
+                    self.imports.receive(*number);
+                    Object::Peer(*number)
+                }
+                Cap::ReceiverHosted(number) => match self.exports.object(*number) {
+                    Some(object) => Object::Own(object),
+                    None => return Err(format!("there is no object {number}")),
+                },
+                Cap::ReceiverAnswer(promised) => match self.answers.get(&promised.question) {
+                    Some(Answer {
+                        state:
+                            State::Done {
+                                results: Ok(payload),
+                                ..
+                            },
+                        ..
+                    }) => object_at(payload, &promised.path).unwrap_or(Object::None),
+                    Some(_) => Object::None,
+                    None => return Err(format!("there is no question {}", promised.question)),
+                },
+            });
+        }
+        Ok(objects)
+    }
+
+    /// The objects that this end passes, as the peer knows them, and the numbers of those that it gets a reference to.
+    pub(super) fn pass_objects(&mut self, objects: &[Object]) -> (Vec<Cap>, Vec<u32>) {
+        let mut exported = Vec::new();
+        let caps = objects.iter().map(|object| match object {
+            Object::None => Cap::None,
+            Object::Own(object) => {
+                let number = self.exports.pass(*object);
+                exported.push(number);
+                Cap::SenderHosted(number)
+            }
+            Object::Peer(number) => Cap::ReceiverHosted(*number),
+            Object::Promised(promised) => Cap::ReceiverAnswer(promised.clone()),
+        });
+        (caps.collect(), exported)
+    }
+
+    pub(super) fn released(&mut self, id: u32, count: u32) -> Result<(), String> {
+        match self.exports.release(id, count) {
+            Ok(dropped) => {
+                self.events.extend(dropped.map(Event::Dropped));
+                Ok(())
+            }
+            Err(_) => Err(format!(
+                "the peer has not so many references to object {id}"
+            )),
+        }
+    }
+
+    pub(super) fn resolved(
+        &mut self,
+        promise: u32,
+        to: Result<Cap, Exception>,
+    ) -> Result<(), String> {
+        let to = match to {
+            Ok(cap) => Ok(self
+                .receive_objects(std::slice::from_ref(&cap))?
+                .pop()
+                .unwrap_or(Object::None)),
+            Err(exception) => Err(exception),
+        };
+        match self.imports.get_mut(promise) {
+            // Calls still go by way of the promise, which the peer forwards: no order is lost.
+            Some(import) => import.resolved = Some(to),
+            // It has been released meanwhile, and with it what it has become.
+            None => {
+                if let Ok(Object::Peer(number)) = to {
+                    self.release(number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn disembargo(&mut self, disembargo: Disembargo) -> Result<(), String> {
+        match disembargo.context {
+            // Calls run in the order in which they come: all that went before it have been delivered.
+            Context::Sender(id) => {
+                let target = match disembargo.target {
+                    Target::Hosted(number) => Target::Hosted(number),
+                    Target::Promised(promised) => match self.answers.get(&promised.question) {
+                        Some(Answer {
+                            state:
+                                State::Done {
+                                    results: Ok(payload),
+                                    ..
+                                },
+                            ..
+                        }) => match object_at(payload, &promised.path) {
+                            Ok(Object::Peer(number)) => Target::Hosted(number),
+                            _ => {
+                                return Err(
+                                    "a disembargo of an object that is not the peer's".to_owned()
+                                );
+                            }
+                        },
+                        _ => return Err(format!("there is no question {}", promised.question)),
+                    },
+                };
+                self.send(|out| out.disembargo(&target, Context::Receiver(id)));
+                Ok(())
+            }
+            Context::Receiver(id) => match self.embargoes.remove(id) {
+                Some(()) => {
+                    self.events.push_back(Event::Disembargoed(id));
+                    Ok(())
+                }
+                None => Err(format!("there is no embargo {id}")),
+            },
+            Context::Other => Err("a disembargo for a third party".to_owned()),
+        }
+    }
+
+    /// Lets an object of the peer's go.
+    pub fn release(&mut self, object: u32) {
+        if let Some(count) = self.imports.release(object) {
+            self.send(|out| out.release(object, count));
+        }
+    }
+
+    /// The connection is over: the objects that the peer had references to.
+    pub fn end(&mut self) -> Vec<u64> {
+        self.exports.drain()
+    }
+}
+
+/// The object that a path of pointers leads to in results.
+pub(super) fn object_at(payload: &Payload, path: &[u16]) -> Result<Object, Exception> {
+    let failed = |reason: &str| Exception {
+        reason: reason.to_owned(),
+        kind: ExceptionKind::Failed,
+    };
+    let malformed = |_| failed("the results cannot be read");
+    let Some(root) = payload.content else {
+        return Err(failed("the results have no object there"));
+    };
+    let found = match path.split_last() {
+        None => View::object_at(&payload.message, root).map_err(malformed)?,
+        Some((last, path)) => {
+            let mut view = View::at(&payload.message, root).map_err(malformed)?;
+            for pointer in path {
+                let next = view.map(|view| view.structure(usize::from(*pointer)));
+                view = next.transpose().map_err(malformed)?.flatten();
+            }
+            match view {
+                Some(view) => view.object(usize::from(*last)).map_err(malformed)?,
+                None => Pointee::Null,
+            }
+        }
+    };
+    match found {
+        Pointee::Capability(index) => match payload.objects.get(index as usize) {
+            Some(object) => Ok(object.clone()),
+            None => Err(failed("the results have no such object")),
+        },
+        Pointee::Null => Err(failed("the results have no object there")),
+        Pointee::Value => Err(failed(
+            "the results have something else than an object there",
+        )),
+    }
+}
