@@ -135,7 +135,7 @@ const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|u
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
 /// What the agent article is about, and what has a target there.
 const AGENT: &str =
-    "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*|tonic";
+    "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*|tonic|capnp-cpp";
 const SHARING: &str = "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic";
 const ALL: &str = ".*";
 const NONE: &str = "";

@@ -40,6 +40,8 @@ pub(super) struct FieldLayout {
     pub(super) place: Place,
     /// Its shape.
     pub(super) shape: Shape,
+    /// True for a field that is no member of a union, and whose value stands at its place.
+    pub(super) is_plain: bool,
 }
 
 /// The tag of a union, when it has a certain member.
@@ -49,6 +51,8 @@ pub(super) struct Tag {
     pub(super) value: u16,
     /// Its place in the data of the struct, in units of 16 bits.
     pub(super) offset: u32,
+    /// The number of the union in its struct or group.
+    pub(super) union: u8,
 }
 
 /// The place of a field in its struct.
@@ -162,11 +166,25 @@ impl StructLayout {
 const DEEPEST: usize = 64;
 
 fn structure(input: &mut Input<'_>) -> Result<StructLayout> {
-    Ok(StructLayout {
+    let mut layout = StructLayout {
         data: number(input)?,
         pointers: number(input)?,
         fields: many(input, field)?,
-    })
+    };
+    number_unions(&mut layout.fields);
+    Ok(layout)
+}
+
+fn number_unions(fields: &mut [FieldLayout]) {
+    let mut known = Vec::new();
+    for tag in fields.iter_mut().filter_map(|field| field.tag.as_mut()) {
+        let number = known.iter().position(|offset| *offset == tag.offset);
+        let number = number.unwrap_or_else(|| {
+            known.push(tag.offset);
+            known.len() - 1
+        });
+        tag.union = number.try_into().unwrap_or(u8::MAX);
+    }
 }
 
 fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
@@ -178,6 +196,7 @@ fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
             value => Some(Tag {
                 value: (value - 1).try_into().map_err(|_| unreadable())?,
                 offset: number(input)?,
+                union: 0,
             }),
         },
         place: match number::<u8>(input)? {
@@ -194,7 +213,9 @@ fn field(input: &mut Input<'_>) -> Result<FieldLayout> {
             _ => return Err(unreadable()),
         },
         shape: shape(input, DEEPEST)?,
+        is_plain: false,
     };
+    field.is_plain = field.tag.is_none() && !matches!(field.shape, Shape::Boxed(_));
     in_bytes(&mut field)?;
     Ok(field)
 }

@@ -99,6 +99,7 @@ impl<'de> Reader<'de> {
         }
     }
 
+    #[inline]
     fn spend(&mut self, words: usize) -> Result<()> {
         match self.words.checked_sub(words) {
             Some(left) => {
@@ -112,6 +113,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Follows the pointer that comes next.
+    #[inline]
     fn target(&mut self) -> Result<Target> {
         let Room::Pointer(spot) = self.next.room else {
             return Ok(Target::Null);
@@ -161,6 +163,7 @@ impl<'de> Reader<'de> {
     }
 
     /// The bytes of a text or of data.
+    #[inline]
     fn blob(&mut self) -> Result<Option<(u32, usize, usize)>> {
         match self.target()? {
             Target::Null => Ok(None),
@@ -173,6 +176,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Goes on from a value to the next element, where it is one.
+    #[inline]
     fn done(&mut self) {
         match self.frames.last_mut() {
             Some(Frame::List { index, .. }) => *index += 1,
@@ -188,6 +192,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Finds the place of the next element.
+    #[inline]
     fn element(&mut self) {
         match self.frames.last() {
             Some(Frame::List {
@@ -237,6 +242,7 @@ impl<'de> Reader<'de> {
     }
 
     /// The list that comes next.
+    #[inline]
     fn list(&mut self) -> Result<Option<ListAt>> {
         match self.target()? {
             Target::Null => Ok(None),
@@ -245,6 +251,7 @@ impl<'de> Reader<'de> {
         }
     }
 
+    #[inline]
     fn begin(
         &mut self,
         list: Option<ListAt>,
@@ -282,6 +289,7 @@ impl<'de> Reader<'de> {
 }
 
 /// The place of a field in a struct.
+#[inline]
 fn slot<'de>(field: &'de FieldLayout, at: &StructAt) -> Slot<'de> {
     let room = match &field.place {
         Place::Inline => Room::Words(*at),
@@ -391,10 +399,12 @@ fn mistaken() -> DecodeError {
 }
 
 impl<'de> crate::Reader<'de> for Reader<'de> {
+    #[inline]
     fn budget(&mut self) -> &mut Budget {
         &mut self.budget
     }
 
+    #[inline]
     fn bool(&mut self) -> Result<bool> {
         let value = match (self.next.shape, self.next.room) {
             (
@@ -416,34 +426,42 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         Ok(value)
     }
 
+    #[inline]
     fn i8(&mut self) -> Result<i8> {
         self.number::<1>().map(|bits| (bits as u8).cast_signed())
     }
 
+    #[inline]
     fn i16(&mut self) -> Result<i16> {
         self.number::<2>().map(|bits| (bits as u16).cast_signed())
     }
 
+    #[inline]
     fn i32(&mut self) -> Result<i32> {
         self.number::<4>().map(|bits| (bits as u32).cast_signed())
     }
 
+    #[inline]
     fn i64(&mut self) -> Result<i64> {
         self.number::<8>().map(u64::cast_signed)
     }
 
+    #[inline]
     fn f32(&mut self) -> Result<f32> {
         self.number::<4>().map(|bits| f32::from_bits(bits as u32))
     }
 
+    #[inline]
     fn f64(&mut self) -> Result<f64> {
         self.number::<8>().map(f64::from_bits)
     }
 
+    #[inline]
     fn enumeration(&mut self, _: &dyn Names) -> Result<i32> {
         self.number::<2>().map(|bits| i32::from(bits as u16))
     }
 
+    #[inline]
     fn string(&mut self) -> Result<Cow<'de, str>> {
         if *self.next.shape != Shape::Text {
             return Err(no_place());
@@ -469,6 +487,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         Ok(Cow::Borrowed(text))
     }
 
+    #[inline]
     fn bytes(&mut self) -> Result<Bytes> {
         match self.next.shape {
             Shape::Any => return self.any(),
@@ -503,6 +522,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }
     }
 
+    #[inline]
     fn begin_list(&mut self, _: Kind) -> Result<Sequence> {
         let Shape::List(element) = self.next.shape else {
             return Err(no_place());
@@ -531,6 +551,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         }))
     }
 
+    #[inline]
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool> {
         let more = sequence.next_counted(&mut self.budget);
         if !more {
@@ -540,6 +561,7 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         Ok(more)
     }
 
+    #[inline]
     fn begin_struct(&mut self) -> Result<()> {
         self.budget.enter()?;
         let number = match self.next.shape {
@@ -567,7 +589,6 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
     fn next_field(&mut self, fields: &[Field<'_>], cursor: &mut Cursor) -> Result<NextField> {
         while let Some(Frame::Struct { layout, at }) = self.frames.last() {
             let (layout, at) = (*layout, *at);
-            // The cursor counts the fields of the layout; `last` is not an id here.
             let Some(field) = layout.fields.get(cursor.last as usize) else {
                 break;
             };
@@ -601,6 +622,30 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         self.budget.leave();
         self.done();
         Ok(NextField::End)
+    }
+
+    #[inline]
+    fn is_next(&mut self, field: &Field<'_>, index: usize, cursor: &mut Cursor) -> bool {
+        let Some(Frame::Struct { layout, at }) = self.frames.last() else {
+            return false;
+        };
+        // The cursor counts the fields of the layout; `last` is not an id here.
+        let found = layout.fields.get(cursor.last as usize);
+        let Some(found) = found.filter(|found| found.id == field.id && found.is_plain) else {
+            return false;
+        };
+        let slot = slot(found, at);
+        let is_there = match slot.room {
+            Room::None => false,
+            Room::Pointer(spot) => self.message.word(spot).is_ok_and(|word| word != 0),
+            Room::Data { .. } | Room::Words(_) => true,
+        };
+        if is_there {
+            self.next = slot;
+            cursor.last += 1;
+            cursor.index = index + 1;
+        }
+        is_there
     }
 
     fn unknown_value(&mut self) -> Result<UnknownValue> {

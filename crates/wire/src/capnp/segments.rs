@@ -154,10 +154,12 @@ impl Segments {
         &self.0
     }
 
+    #[inline]
     pub(super) fn segment(&self, segment: u32) -> Option<&Bytes> {
         self.0.get(segment as usize)
     }
 
+    #[inline]
     pub(super) fn word(&self, spot: Spot) -> Result<u64, DecodeError> {
         let segment = self.segment(spot.segment);
         let at = spot.word.checked_mul(WORD);
@@ -170,6 +172,7 @@ impl Segments {
     }
 
     /// Finds what the pointer in this word leads to.
+    #[inline]
     pub(super) fn follow(&self, spot: Spot) -> Result<Target, DecodeError> {
         match Pointer::decode(self.word(spot)?) {
             Pointer::Far {

@@ -46,15 +46,15 @@ enum Room {
     Words(Words),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Frame<'a> {
     Struct {
         layout: &'a StructLayout,
         /// The place in the layout to look at first.
         next: usize,
         words: Words,
-        /// The unions that have a member, by the places of their tags.
-        unions: Vec<u32>,
+        /// The unions that have a member, a bit for each number.
+        unions: u64,
     },
     /// A struct that takes no room.
     Void,
@@ -147,6 +147,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Goes on from a value to the next element, where it is one.
+    #[inline]
     fn done(&mut self) {
         match self.frames.last_mut() {
             Some(Frame::List { index, .. }) => *index += 1,
@@ -162,6 +163,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Finds the place of the next element.
+    #[inline]
     fn element(&mut self) {
         self.next = match self.frames.last() {
             Some(Frame::List {
@@ -213,6 +215,33 @@ impl<'a> Writer<'a> {
         };
     }
 
+    /// Begins a field that is not the next one of the layout, or is a member of a union, or has a struct of its own.
+    fn other_field(&mut self, field: &Field<'_>) -> Result {
+        let Some(Frame::Struct {
+            layout,
+            next,
+            words,
+            unions,
+        }) = self.frames.last_mut()
+        else {
+            return Err(NO_PLACE);
+        };
+        let (index, found) = layout.field(field.id, *next).ok_or(NO_PLACE)?;
+        *next = index + 1;
+        let (place, words) = (slot(found, *words), *words);
+        if let Some(tag) = found.tag {
+            // Members share their room: the first one's would be left in the second one.
+            let union = 1u64.checked_shl(tag.union.into()).unwrap_or(0);
+            if *unions & union != 0 {
+                return Err(TWO_MEMBERS);
+            }
+            *unions |= union;
+            self.builder.put_u16(words, tag.offset as usize, tag.value);
+        }
+        self.next = self.unboxed(place)?;
+        Ok(())
+    }
+
     /// Copies a value that is a pointer to anything.
     fn any(&mut self, message: &Bytes) -> Result {
         let Room::Pointer(at) = self.next.room else {
@@ -244,6 +273,7 @@ const NOWHERE: Slot<'static> = Slot {
 };
 
 /// The place of a field in a struct.
+#[inline]
 fn slot(field: &FieldLayout, words: Words) -> Slot<'_> {
     let room = match &field.place {
         Place::Inline => Room::Words(words),
@@ -263,6 +293,7 @@ fn slot(field: &FieldLayout, words: Words) -> Slot<'_> {
 }
 
 impl crate::Writer for Writer<'_> {
+    #[inline]
     fn bool(&mut self, value: bool) -> Result {
         match (self.next.shape, self.next.room) {
             (Shape::Bit, Room::Data { byte, bit, default }) => {
@@ -274,26 +305,32 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
+    #[inline]
     fn i8(&mut self, value: i8) -> Result {
         self.number::<1>(value.cast_unsigned().into())
     }
 
+    #[inline]
     fn i16(&mut self, value: i16) -> Result {
         self.number::<2>(value.cast_unsigned().into())
     }
 
+    #[inline]
     fn i32(&mut self, value: i32) -> Result {
         self.number::<4>(value.cast_unsigned().into())
     }
 
+    #[inline]
     fn i64(&mut self, value: i64) -> Result {
         self.number::<8>(value.cast_unsigned())
     }
 
+    #[inline]
     fn f32(&mut self, value: f32) -> Result {
         self.number::<4>(value.to_bits().into())
     }
 
+    #[inline]
     fn f64(&mut self, value: f64) -> Result {
         self.number::<8>(value.to_bits())
     }
@@ -307,6 +344,7 @@ impl crate::Writer for Writer<'_> {
         self.number::<2>(number.into())
     }
 
+    #[inline]
     fn string(&mut self, value: &str) -> Result {
         match self.next.shape {
             Shape::Text => self.blob(value.as_bytes(), true),
@@ -314,6 +352,7 @@ impl crate::Writer for Writer<'_> {
         }
     }
 
+    #[inline]
     fn bytes(&mut self, value: &Bytes) -> Result {
         match self.next.shape {
             Shape::Data => self.blob(value, false),
@@ -329,6 +368,7 @@ impl crate::Writer for Writer<'_> {
         }
     }
 
+    #[inline]
     fn begin_list(&mut self, _: Kind, len: usize) -> Result {
         let (Shape::List(element), Room::Pointer(at)) = (self.next.shape, self.next.room) else {
             return Err(NO_PLACE);
@@ -362,6 +402,7 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
+    #[inline]
     fn end_list(&mut self) -> Result {
         self.frames.pop();
         self.depth.leave();
@@ -390,6 +431,7 @@ impl crate::Writer for Writer<'_> {
         self.end_list()
     }
 
+    #[inline]
     fn begin_struct(&mut self) -> Result {
         self.depth.enter()?;
         let (number, words) = match (self.next.shape, self.next.room) {
@@ -409,45 +451,36 @@ impl crate::Writer for Writer<'_> {
             layout,
             next: 0,
             words,
-            unions: Vec::new(),
+            unions: 0,
         });
         Ok(())
     }
 
+    #[inline]
     fn begin_field(&mut self, field: &Field<'_>) -> Result {
-        let Some(Frame::Struct {
+        if let Some(Frame::Struct {
             layout,
             next,
             words,
-            unions,
+            ..
         }) = self.frames.last_mut()
-        else {
-            return Err(NO_PLACE);
-        };
-        let (index, found) = layout.field(field.id, *next).ok_or(NO_PLACE)?;
-        *next = index + 1;
-        // Members share their room: the first one's would be left in the second one.
-        if let Some(tag) = found.tag {
-            if unions.contains(&tag.offset) {
-                return Err(TWO_MEMBERS);
-            }
-            unions.push(tag.offset);
+            && let Some(found) = layout.fields.get(*next)
+            && found.id == field.id
+            && found.is_plain
+        {
+            *next += 1;
+            self.next = slot(found, *words);
+            return Ok(());
         }
-        let (place, words) = (slot(found, *words), *words);
-        if let Some(tag) = found.tag {
-            self.builder.put_u16(words, tag.offset as usize, tag.value);
-        }
-        self.next = match place.shape {
-            Shape::Boxed(_) => self.unboxed(place)?,
-            _ => place,
-        };
-        Ok(())
+        self.other_field(field)
     }
 
+    #[inline]
     fn end_field(&mut self) -> Result {
         Ok(())
     }
 
+    #[inline]
     fn end_struct(&mut self) -> Result {
         self.frames.pop();
         self.depth.leave();

@@ -130,7 +130,7 @@ pub struct ProtocolError(pub String);
 /// - Send what [`transmit`](Self::transmit) gives.
 /// - Answer each call and each bootstrap that arrives once, in any order.
 /// - Finish each question once, when its answer has been used, or nobody waits for it.
-/// - After an error write [`goodbye`](Self::goodbye), and close.
+/// - After an error send what is left, and close: the peer is told why.
 #[derive(Debug, Default)]
 pub struct Connection {
     limits: Limits,
