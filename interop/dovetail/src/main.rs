@@ -379,9 +379,13 @@ fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {
     if options.model.as_deref() == Some("bare") {
         return bare::serve(&options.address);
     }
+    let mut limits = options.limits;
+    if contract.name == CAPNP {
+        limits.calls_per_connection = placed::IN_FLIGHT;
+    }
     let server = (contract.serve)(Server::new())
         .model(pick(&MODELS, options.model.as_deref())?)
-        .limits(options.limits);
+        .limits(limits);
     let server = match options.transport.as_str() {
         TLS => server.tls(&tls::server()?).listen(&options.secured())?,
         _ => server.listen(&options.address)?,

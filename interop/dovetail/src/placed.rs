@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 
+/// The calls that a peer has open at a time, in a case of its own.
+pub(crate) const IN_FLIGHT: usize = 100_000;
+
 /// The tokens of callers that have gone.
 type Gone = Arc<Mutex<HashSet<String>>>;
 

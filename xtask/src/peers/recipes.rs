@@ -180,6 +180,15 @@ pub(super) const ALL: &[Recipe] = &[
         build: capnp_cpp,
     },
     Recipe {
+        name: "capnp-rust",
+        title: "Cap'n Proto in Rust",
+        library: "capnp-rpc",
+        version: "0.27.3",
+        contract: Contract::Capnp,
+        tools: &[CARGO, CAPNP],
+        build: capnp_rust,
+    },
+    Recipe {
         name: "capnp-python",
         title: "Cap'n Proto in Python",
         library: "pycapnp",
@@ -450,6 +459,15 @@ fn rust(site: &Site) -> Result<(), String> {
 fn rust_uuid(site: &Site) -> Result<(), String> {
     copy(&site.source, &site.build)?;
     cargo_build(site, "rust-uuid-peer")
+}
+
+fn capnp_rust(site: &Site) -> Result<(), String> {
+    let (name, folder) = ("places.capnp", site.build.join("contract"));
+    copy(&site.source, &site.build)?;
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::copy(site.contract.join(name), folder.join(name)))
+        .map_err(|error| format!("cannot copy the contract: {error}"))?;
+    cargo_build(site, "capnp-rust-peer")
 }
 
 fn cargo_build(site: &Site, program: &str) -> Result<(), String> {
