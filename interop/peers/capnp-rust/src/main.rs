@@ -369,7 +369,7 @@ async fn one(case: &str, address: &str) -> Result<(), Error> {
         Some(path) => connected(UnixStream::connect(path).await?),
         None => connected(TcpStream::connect(address).await?),
     };
-    let limit = Duration::from_secs(30);
+    let limit = Duration::from_secs(120);
     let ran = tokio::time::timeout(limit, run(case, client)).await;
     ran.unwrap_or_else(|_| Err(Error::failed("it takes too long".to_owned())))
 }

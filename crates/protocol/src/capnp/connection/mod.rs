@@ -20,7 +20,7 @@ const MOST_LATE: usize = 16;
 pub struct Limits {
     /// Bytes of one message. Default 64 MiB.
     pub message: usize,
-    /// Questions of the peer that are not finished. Default 100,000.
+    /// Questions of the peer that are not finished. Default 200,000.
     pub answers: usize,
     /// Objects in each direction. Default 100,000.
     pub objects: usize,
@@ -32,7 +32,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             message: 64 << 20,
-            answers: 100_000,
+            answers: 200_000,
             objects: 100_000,
             waiting: 16 << 20,
         }
