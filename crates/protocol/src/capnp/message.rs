@@ -32,7 +32,7 @@ pub enum Message {
     Return {
         /// The number of the question.
         question: u32,
-        /// True where the answer gives back the objects that the question passed.
+        /// The answer gives back the objects that the question passed.
         release_params: bool,
         /// The answer.
         answer: Answer,
@@ -41,7 +41,7 @@ pub enum Message {
     Finish {
         /// The number of the question.
         question: u32,
-        /// True where that gives back the objects of the answer.
+        /// The end of the question gives back the objects of the answer.
         release_results: bool,
     },
     /// A promise of the peer's has become something.
@@ -82,7 +82,7 @@ pub struct Call {
     pub params: Option<PointerAt>,
     /// The objects that the parameters pass.
     pub caps: Vec<Cap>,
-    /// True where the results stay at the callee, until they are asked for.
+    /// The results stay at the callee, until they are asked for.
     pub keeps_results: bool,
 }
 
@@ -124,7 +124,7 @@ pub enum Cap {
 pub enum Answer {
     /// The results.
     Results {
-        /// Where they are, where there are any.
+        /// The place of the results; `None` for null.
         content: Option<PointerAt>,
         /// The objects that they pass.
         caps: Vec<Cap>,
@@ -148,7 +148,7 @@ pub struct Exception {
     pub kind: ExceptionKind,
 }
 
-/// What a caller can do about a failure.
+/// The kinds of failures, by the way in which a caller can react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExceptionKind {
     /// Nothing.
@@ -166,11 +166,11 @@ pub enum ExceptionKind {
 pub struct Disembargo {
     /// The object whose calls it follows.
     pub target: Target,
-    /// Whose it is.
+    /// The end that has sent it first.
     pub context: Context,
 }
 
-/// Whose a disembargo is, and its number.
+/// The end that has sent a disembargo first, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
     /// The sender's: the receiver sends it back.

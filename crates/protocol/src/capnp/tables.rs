@@ -1,4 +1,4 @@
-//! What the two ends of a connection have of each other: exports and imports, with their references.
+//! The objects that each end of a connection has passed to the other, with counted references.
 
 use super::message::Exception;
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ pub(super) struct Imports(HashMap<u32, Import>);
 #[derive(Debug, Default)]
 pub(super) struct Import {
     references: u32,
-    /// What a promise has become.
+    /// The object that a promise has become, or the failure.
     pub(super) resolved: Option<Result<super::Object, Exception>>,
 }
 

@@ -140,7 +140,7 @@ impl<'a> Outgoing<'a> {
         Ok(())
     }
 
-    /// What a promise of this end has become.
+    /// Tells the peer the object that a promise of this end has become, or the failure.
     pub fn resolve(&mut self, promise: u32, to: std::result::Result<&Cap, &Exception>) -> Result {
         let body = self.body(5, 1, 1)?;
         let mut segment = self.segment();

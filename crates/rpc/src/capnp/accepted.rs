@@ -9,10 +9,7 @@ use crate::incoming::{self, Arrival, Incoming, Target};
 use crate::{Code, Status};
 use bytes::BytesMut;
 use dovetail_protocol::ConnectionLimits;
-use dovetail_protocol::capnp::{
-    Connection, Event, IncomingCall, Limits, Object, Payload, ProtocolError,
-};
-use dovetail_wire::capnp::Writer;
+use dovetail_protocol::capnp::{Connection, Event, IncomingCall, ProtocolError};
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits as Encoded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,11 +24,7 @@ pub(crate) struct Accepted(Mutex<Connection>);
 
 impl Accepted {
     pub(crate) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        let machine = Connection::new(Limits {
-            message: limits.message_bytes,
-            objects: limits.objects,
-            ..Limits::default()
-        });
+        let machine = Connection::new(limits.into());
         Arc::new(Accepted(Mutex::new(machine)))
     }
 
@@ -70,7 +63,8 @@ impl Accepted {
         match event {
             Event::Bootstrap { question } => machine.bootstrapped(question, MAIN),
             Event::Call(call) => {
-                release(machine, &call.params);
+                // There is no handler that could use them.
+                machine.release_all(&call.params.objects);
                 match find((call.interface, call.method)) {
                     Some(found) => return Some(Arrival::Call(self.incoming(call, found))),
                     None => machine.fail_call(call.question, unknown(call.interface, call.method)),
@@ -115,15 +109,6 @@ impl Accepted {
     }
 }
 
-/// Lets the objects go that parameters pass: there is no handler that could use them.
-fn release(machine: &mut Connection, params: &Payload) {
-    for object in &params.objects {
-        if let Object::Peer(number) = object {
-            machine.release(*number);
-        }
-    }
-}
-
 /// How to answer a call.
 #[derive(Clone)]
 pub(crate) struct ReplyTo {
@@ -146,9 +131,7 @@ impl ReplyTo {
     ) -> Result<(), EncodeError> {
         let mut machine = self.connection.lock();
         let written = machine.reply(self.question, &[], |message, at| {
-            let layouts = self.results.layouts();
-            let mut writer = Writer::at(message.segment(), at, layouts, limits);
-            body.encode(&mut writer)
+            self.results.write(message, at, body, limits)
         });
         if let Err(problem) = written {
             let thrown = thrown(body, limits).ok_or(problem)?;

@@ -4,18 +4,17 @@ use super::exception::to_status;
 use super::methods::Method;
 use crate::{Code, Status};
 use bytes::BytesMut;
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::capnp::{
-    Connection, Event, Limits, Object, Promised, ProtocolError, Results, Target,
+    Connection, Event, Exception, ExceptionKind, Promised, ProtocolError, Results, Target,
 };
-use dovetail_protocol::{ConnectionLimits, capnp::Exception};
-use dovetail_wire::capnp::Writer;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits as Encoded};
 use std::collections::HashMap;
 
 /// An answer that a server may keep for a while: bytes.
 const SMALL: usize = 1024;
 
-/// What has come of a call: its number, and its results.
+/// The answer to a call: its number, and its results.
 pub(crate) type Reply = (u64, Result<(Encoding, Bytes), Status>);
 
 /// A connection that a client has made.
@@ -35,11 +34,7 @@ pub(crate) struct Dialed {
 
 impl Dialed {
     pub(crate) fn new(limits: ConnectionLimits, encoding: Encoded) -> Self {
-        let mut machine = Connection::new(Limits {
-            message: limits.message_bytes,
-            objects: limits.objects,
-            ..Limits::default()
-        });
+        let mut machine = Connection::new(limits.into());
         Dialed {
             main: machine.bootstrap(),
             machine,
@@ -81,9 +76,7 @@ impl Dialed {
         });
         let (place, limits) = (method.place, self.encoding);
         let question = self.machine.call(&target, place, &[], |message, at| {
-            let layouts = method.params.layouts();
-            let mut writer = Writer::at(message.segment(), at, layouts, limits);
-            params.encode(&mut writer)
+            method.params.write(message, at, params, limits)
         })?;
         let number = (!oneway).then_some(self.next);
         self.next += 1;
@@ -95,7 +88,7 @@ impl Dialed {
         Ok(number)
     }
 
-    /// What has come of a call; `None` where more must be received first.
+    /// The next answer; `None` where more must be received first.
     pub(crate) fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Reply>, ProtocolError> {
         while let Some(event) = self.machine.receive(input)? {
             match event {
@@ -128,11 +121,7 @@ impl Dialed {
         }
         let result = match result {
             Ok(results) => {
-                for object in &results.payload.objects {
-                    if let Object::Peer(number) = object {
-                        self.machine.release(*number);
-                    }
-                }
+                self.machine.release_all(&results.payload.objects);
                 let encoding = Encoding::Custom(&method.results);
                 Ok((encoding, results.payload.frame))
             }
@@ -173,6 +162,6 @@ fn unplaced(method: &str) -> Status {
 fn no_objects() -> Exception {
     Exception {
         reason: "this client has no objects".to_owned(),
-        kind: dovetail_protocol::capnp::ExceptionKind::Unimplemented,
+        kind: ExceptionKind::Unimplemented,
     }
 }

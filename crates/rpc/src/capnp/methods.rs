@@ -1,10 +1,12 @@
 //! The methods of services with their codecs.
 
-use dovetail_protocol::capnp::content;
+use dovetail_protocol::capnp::{Outgoing, content};
 use dovetail_wire::capnp::{
     InterfaceMethod, Layouts, PointerAt, Reader, Segments, Writer as Words,
 };
-use dovetail_wire::{Bytes, Codec, DecodeError, EncodeError, Limits, Reader as AnyReader, Writer};
+use dovetail_wire::{
+    Bytes, Codec, DecodeError, Encode, EncodeError, Limits, Reader as AnyReader, Writer,
+};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -62,8 +64,15 @@ impl From<InterfaceMethod> for Method {
 }
 
 impl Form {
-    pub(crate) fn layouts(&self) -> &Layouts {
-        &self.0
+    /// Writes a value into a message, behind the pointer at this byte.
+    pub(crate) fn write(
+        &self,
+        message: &mut Outgoing<'_>,
+        at: usize,
+        value: &impl Encode,
+        limits: Limits,
+    ) -> Result<(), EncodeError> {
+        value.encode(&mut Words::at(message.segment(), at, &self.0, limits))
     }
 }
 

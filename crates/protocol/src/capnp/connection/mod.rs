@@ -7,6 +7,7 @@ mod questions;
 use super::message::{Call, Exception, ExceptionKind, Message, Promised};
 use super::tables::{Exports, Imports, Numbered};
 use super::write::Outgoing;
+use crate::ConnectionLimits;
 use bytes::BytesMut;
 use dovetail_wire::capnp::{PointerAt, Segments};
 use dovetail_wire::{Bytes, DecodeError, EncodeError};
@@ -15,7 +16,7 @@ use std::collections::{HashMap, VecDeque};
 /// The most ends of questions that wait for a message to leave with.
 const MOST_LATE: usize = 16;
 
-/// What the peer may cost.
+/// Bounds on a connection, against its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of one message. Default 64 MiB.
@@ -35,6 +36,16 @@ impl Default for Limits {
             answers: 200_000,
             objects: 100_000,
             waiting: 16 << 20,
+        }
+    }
+}
+
+impl From<ConnectionLimits> for Limits {
+    fn from(limits: ConnectionLimits) -> Self {
+        Limits {
+            message: limits.message_bytes,
+            objects: limits.objects,
+            ..Limits::default()
         }
     }
 }
@@ -249,7 +260,7 @@ impl Connection {
         self.needs.max(1)
     }
 
-    /// True where a stream that begins with these bytes is one of this protocol; `None` where more have to be received first.
+    /// Returns whether a stream that begins with these bytes is one of this protocol; `None` where more have to be received first.
     ///
     /// A client begins with a message of one segment, whose table begins with a zero of 32 bits: the length of an empty frame on
     /// any other wire.

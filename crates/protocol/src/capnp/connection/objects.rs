@@ -131,6 +131,15 @@ impl Connection {
         }
     }
 
+    /// Lets those of these objects go that are the peer's.
+    pub fn release_all(&mut self, objects: &[Object]) {
+        for object in objects {
+            if let Object::Peer(number) = object {
+                self.release(*number);
+            }
+        }
+    }
+
     /// Lets an object of the peer's go.
     pub fn release(&mut self, object: u32) {
         if let Some(count) = self.imports.release(object) {

@@ -103,13 +103,7 @@ impl Connection {
         };
         match (finished, result) {
             // Nobody waits for it.
-            (true, Ok(results)) => {
-                for object in results.payload.objects {
-                    if let Object::Peer(number) = object {
-                        self.release(number);
-                    }
-                }
-            }
+            (true, Ok(results)) => self.release_all(&results.payload.objects),
             (true, Err(_)) => {}
             (false, result) => self.events.push_back(Event::Answered { question, result }),
         }
@@ -143,8 +137,7 @@ impl Connection {
         Results { payload, embargoes }
     }
 
-    /// The same as [`finish`](Self::finish), for a question whose answer has come and holds nothing: the peer is told with the next
-    /// message, or after some further ones.
+    /// Finishes a question whose answer has come without objects. The peer is told with the next message, or after 16 such questions.
     pub fn finish_late(&mut self, question: u32) {
         let start = self.out.len();
         self.finish(question);
