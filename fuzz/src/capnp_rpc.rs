@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use dovetail_protocol::capnp::{Connection, Event, Exception, ExceptionKind, Limits, Object};
-use dovetail_protocol::capnp::{Promised, Target};
+use dovetail_protocol::capnp::{Outgoing, Promised, Target};
 
 /// Small, so that a fuzzer reaches them.
 const LIMITS: Limits = Limits {
@@ -61,9 +61,10 @@ fn ask(end: &mut Connection) {
             path: path.to_vec(),
         })
     };
-    let own = [Object::Own(1), Object::None];
-    let first = end.call(&target(main, &[]), (7, 0), &own, |_, _| Ok(()));
-    let second = first.and_then(|first| end.call(&target(first, &[0]), (7, 1), &[], |_, _| Ok(())));
+    let own = vec![Object::Own(1), Object::None];
+    let first = end.call(&target(main, &[]), (7, 0), |_, _| Ok(own));
+    let nothing = |_: &mut Outgoing<'_>, _| Ok(Vec::new());
+    let second = first.and_then(|first| end.call(&target(first, &[0]), (7, 1), nothing));
     if let Ok(second) = second {
         end.finish(second);
     }
@@ -75,9 +76,9 @@ fn words(end: &mut Connection, event: Event) -> String {
         Event::Bootstrap { question } => end.bootstrapped(question, 0),
         Event::Call(call) if call.method.is_multiple_of(2) => {
             // An answer with what came, to which further calls may be addressed.
-            let _ = end.reply(call.question, &call.params.objects, |message, at| {
+            let _ = end.reply(call.question, |message, at| {
                 message.segment().capability(at, 0);
-                Ok(())
+                Ok(call.params.objects)
             });
         }
         Event::Call(call) => end.fail_call(
@@ -94,11 +95,11 @@ fn words(end: &mut Connection, event: Event) -> String {
                 .flat_map(|results| results.payload.objects)
             {
                 if let Object::Peer(number) = object {
-                    end.release(number);
+                    end.release(number, 1);
                 }
             }
         }
-        Event::Canceled { .. } | Event::Dropped(_) | Event::Disembargoed(_) => {}
+        Event::Canceled { .. } | Event::Released { .. } | Event::Disembargoed(_) => {}
     }
     said
 }

@@ -1,5 +1,5 @@
 @0xd2c7b45e8a91f360;
-# Calls over Cap'n Proto's protocol: every kind of field, parameters and results by name, failures, inheritance.
+# Calls over Cap'n Proto's protocol: every kind of field, parameters and results by name, failures, inheritance, objects.
 
 enum Colour {
   infrared @0;
@@ -65,7 +65,37 @@ interface Base {
   # The name of the library that answers.
 }
 
-interface Places extends(Base) {
+interface Counter {
+  # An object with a number.
+
+  add @0 (amount :Int64) -> (total :Int64);
+  child @1 (start :Int64) -> (counter :Counter);
+  # A new one.
+}
+
+struct Named {
+  name @0 :Text;
+  counter @1 :Counter;
+}
+
+interface Counters {
+  open @0 (start :Int64) -> (counter :Counter);
+  giveBack @1 (counter :Counter) -> (counter :Counter);
+  # The same.
+
+  sum @2 (first :Counter, others :List(Named)) -> (total :Int64);
+  # The sum of their numbers, for which each is asked with `add(0)`.
+
+  keep @3 (counter :Counter) -> ();
+  kept @4 () -> (counter :Counter);
+  # The one that was kept last.
+
+  forget @5 () -> ();
+  alive @6 () -> (count :UInt32);
+  # The counters of the server that have not been dropped.
+}
+
+interface Places extends(Base, Counters) {
   echo @0 (value :Everything) -> (value :Everything);
   known @1 () -> (values :List(Everything));
   # A value with nothing set, then the full one: `full` below.

@@ -4,8 +4,9 @@
 
 use bytes::BytesMut;
 use dovetail_protocol::capnp::{
-    Connection, Event, Exception, ExceptionKind, Limits, Object, Promised, Target,
+    Connection, Event, Exception, ExceptionKind, Limits, Object, Outgoing, Promised, Target,
 };
+use dovetail_wire::capnp::View;
 
 struct Pair {
     client: Connection,
@@ -70,7 +71,7 @@ fn ten_calls_in_one_round_trip() {
     for method in 0..10 {
         last = pair
             .client
-            .call(&promised(last), (7, method), &[], |_, _| Ok(()))
+            .call(&promised(last), (7, method), |_, _| Ok(Vec::new()))
             .unwrap();
         questions.push(last);
     }
@@ -84,9 +85,9 @@ fn ten_calls_in_one_round_trip() {
                 methods.push(call.method);
                 let next = Object::Own(MAIN + u64::from(call.method) + 1);
                 pair.server
-                    .reply(call.question, &[next], |message, at| {
+                    .reply(call.question, |message, at| {
                         message.segment().capability(at, 0);
-                        Ok(())
+                        Ok(vec![next])
                     })
                     .unwrap();
             }
@@ -117,12 +118,12 @@ fn ten_calls_in_one_round_trip() {
         pair.client.finish(question);
     }
     for object in 0..11 {
-        pair.client.release(object);
+        pair.client.release(object, 1);
     }
     let dropped = pair
         .at_server()
         .into_iter()
-        .filter(|event| matches!(event, Event::Dropped(_)));
+        .filter(|event| matches!(event, Event::Released { count: 1, .. }));
     assert_eq!(dropped.count(), 11);
     assert!(pair.server.end().is_empty());
 }
@@ -134,11 +135,11 @@ fn calls_through_the_peer_come_before_direct_ones() {
     let own = Object::Own(42);
     let echo = pair
         .client
-        .call(&promised(main), (1, 0), &[own], |_, _| Ok(()))
+        .call(&promised(main), (1, 0), |_, _| Ok(vec![own]))
         .unwrap();
     // To what comes back, which is the client's own object.
     pair.client
-        .call(&promised(echo), (1, 1), &[], |_, _| Ok(()))
+        .call(&promised(echo), (1, 1), |_, _| Ok(Vec::new()))
         .unwrap();
     let mut events = pair.at_server();
     assert!(matches!(events.remove(0), Event::Bootstrap { question: 0 }));
@@ -149,31 +150,188 @@ fn calls_through_the_peer_come_before_direct_ones() {
     let passed = call.params.objects[0].clone();
     assert!(matches!(passed, Object::Peer(_)));
     pair.server
-        .reply(call.question, &[passed], |message, at| {
+        .reply(call.question, |message, at| {
             message.segment().capability(at, 0);
-            Ok(())
+            Ok(vec![passed])
         })
         .unwrap();
+    // The call comes home, before what says that all have.
+    let events = pair.at_client();
+    let [
+        _,
+        Event::Answered {
+            question: 1,
+            result: Ok(results),
+        },
+        Event::Call(home),
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(results.payload.objects, [Object::Own(42)]);
+    assert_eq!(results.embargoes, [(0, 0)]);
+    assert_eq!((home.object, home.method), (42, 1));
+    pair.at_server();
+    let events = pair.at_client();
+    assert!(matches!(events[..], [Event::Disembargoed(0)]), "{events:?}");
+    let (asked, word) = (home.question, 0xabcd);
+    pair.client
+        .reply(asked, |message, at| {
+            let words = message.segment().structure(at, 1, 1)?;
+            message.segment().put_u64(words, 0, word);
+            message.segment().capability(words.pointer(0), 0);
+            Ok(vec![Object::Own(43)])
+        })
+        .unwrap();
+    pair.at_server();
+    let events = pair.at_client();
+    let Some(Event::Answered {
+        question,
+        result: Ok(results),
+    }) = events.first()
+    else {
+        panic!("{events:?}");
+    };
+    let payload = &results.payload;
+    let view = View::at(&payload.message, payload.content.unwrap()).unwrap();
+    assert_eq!((*question, view.unwrap().u64(0)), (2, word));
+    assert_eq!(payload.object(&[0]), Ok(Object::Own(43)));
+    // The server has forwarded it, and gives the reference back when the client does not ask for it any longer.
+    pair.client.finish(*question);
+    pair.at_server();
+    let released = pair.at_client();
+    assert!(
+        matches!(
+            released[..],
+            [Event::Released {
+                object: 43,
+                count: 1
+            }]
+        ),
+        "{released:?}"
+    );
+}
+
+#[test]
+fn parameters_wait_for_answers() {
+    let mut pair = Pair::new();
+    let main = pair.client.bootstrap();
+    let made = pair
+        .client
+        .call(&promised(main), (1, 0), |_, _| Ok(Vec::new()))
+        .unwrap();
+    let passed = Object::Promised(Promised {
+        question: made,
+        path: Vec::new(),
+    });
+    pair.client
+        .call(&promised(main), (1, 1), |message, at| {
+            message.segment().capability(at, 0);
+            Ok(vec![passed])
+        })
+        .unwrap();
+    pair.client.finish(main);
+    // Nobody waits for the answer but the second call.
+    pair.client.finish(made);
+    pair.at_server();
+    pair.server.bootstrapped(0, MAIN);
+    let events = pair.at_server();
+    let [Event::Call(first)] = &events[..] else {
+        panic!("{events:?}");
+    };
+    pair.server
+        .reply(first.question, |message, at| {
+            message.segment().capability(at, 0);
+            Ok(vec![Object::Own(7)])
+        })
+        .unwrap();
+    let Some(Event::Call(second)) = pair.server.ready() else {
+        panic!("it still waits");
+    };
+    assert_eq!(second.params.objects, [Object::Own(7)]);
+}
+
+/// A call waits for one object; the peer lets another one go meanwhile that it has passed with the call.
+#[test]
+fn calls_that_wait_hold_their_objects() {
+    let mut pair = Pair::new();
+    let main = pair.client.bootstrap();
+    let nothing = |_: &mut Outgoing<'_>, _| Ok(Vec::new());
+    let first = pair.client.call(&promised(main), (1, 0), nothing).unwrap();
+    pair.at_server();
+    pair.server.bootstrapped(0, MAIN);
+    let answer = |pair: &mut Pair, question, object| {
+        pair.server
+            .reply(question, |message, at| {
+                message.segment().capability(at, 0);
+                Ok(vec![Object::Own(object)])
+            })
+            .unwrap();
+    };
+    pair.at_server();
+    answer(&mut pair, first, 7);
     let events = pair.at_client();
     let Some(Event::Answered {
         result: Ok(results),
         ..
-    }) = events
-        .into_iter()
-        .find(|event| matches!(event, Event::Answered { question: 1, .. }))
+    }) = events.last()
     else {
-        panic!("no answer");
+        panic!("{events:?}");
     };
-    assert_eq!(results.payload.objects, [Object::Own(42)]);
-    assert_eq!(results.embargoes, [(0, 0)]);
+    let Object::Peer(number) = results.payload.objects[0] else {
+        panic!("{events:?}");
+    };
+    pair.client.finish(first);
+    let second = pair.client.call(&promised(main), (1, 0), nothing).unwrap();
+    let passed = [
+        Object::Peer(number),
+        Object::Promised(Promised {
+            question: second,
+            path: Vec::new(),
+        }),
+    ];
+    pair.client
+        .call(&promised(main), (1, 1), |_, _| Ok(passed.to_vec()))
+        .unwrap();
+    pair.client.finish(second);
+    pair.client.release(number, 1);
+    let events = pair.at_server();
+    assert!(matches!(events[..], [Event::Call(_)]), "{events:?}");
+    answer(&mut pair, second, 8);
+    let events: Vec<Event> = std::iter::from_fn(|| pair.server.ready()).collect();
+    let [
+        Event::Call(call),
+        Event::Released {
+            object: 7,
+            count: 1,
+        },
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(call.params.objects, [Object::Own(7), Object::Own(8)]);
+}
+
+#[test]
+fn a_long_chain_of_failures() {
+    const LONG: u32 = 20_000;
+    let mut pair = Pair::new();
+    let mut last = pair.client.bootstrap();
+    for _ in 0..LONG {
+        last = pair
+            .client
+            .call(&promised(last), (1, 0), |_, _| Ok(Vec::new()))
+            .unwrap();
+    }
     pair.at_server();
-    let events = pair.at_client();
-    assert!(
-        events
-            .iter()
-            .any(|event| matches!(event, Event::Disembargoed(0))),
-        "{events:?}"
+    pair.server.fail_call(
+        0,
+        Exception {
+            reason: "no".to_owned(),
+            kind: ExceptionKind::Failed,
+        },
     );
+    assert_eq!(pair.at_client().len() as u32, LONG + 1);
 }
 
 #[test]
@@ -182,11 +340,11 @@ fn failures_and_cancellation() {
     let main = pair.client.bootstrap();
     let call = pair
         .client
-        .call(&promised(main), (1, 0), &[], |_, _| Ok(()))
+        .call(&promised(main), (1, 0), |_, _| Ok(Vec::new()))
         .unwrap();
     let next = pair
         .client
-        .call(&promised(call), (1, 1), &[], |_, _| Ok(()))
+        .call(&promised(call), (1, 1), |_, _| Ok(Vec::new()))
         .unwrap();
     pair.at_server();
     pair.server.bootstrapped(0, MAIN);
@@ -213,7 +371,7 @@ fn failures_and_cancellation() {
     assert_eq!(failed, [call, next]);
     let late = pair
         .client
-        .call(&promised(main), (1, 2), &[], |_, _| Ok(()))
+        .call(&promised(main), (1, 2), |_, _| Ok(Vec::new()))
         .unwrap();
     pair.client.finish(late);
     let events = pair.at_server();
@@ -229,23 +387,23 @@ fn peers_that_break_the_rules() {
     let rows: &[(&str, Make<'_>)] = &[
         ("there is no object 9", &|client| {
             client
-                .call(&Target::Hosted(9), (1, 0), &[], |_, _| Ok(()))
+                .call(&Target::Hosted(9), (1, 0), |_, _| Ok(Vec::new()))
                 .unwrap();
         }),
         ("there is no question 9", &|client| {
             client
-                .call(&promised(9), (1, 0), &[], |_, _| Ok(()))
+                .call(&promised(9), (1, 0), |_, _| Ok(Vec::new()))
                 .unwrap();
         }),
         ("waits for itself", &|client| {
             client
-                .call(&promised(0), (1, 0), &[], |_, _| Ok(()))
+                .call(&promised(0), (1, 0), |_, _| Ok(Vec::new()))
                 .unwrap();
         }),
         ("there is no object 5", &|client| {
             client.bootstrap();
             client
-                .call(&promised(0), (1, 0), &[Object::Peer(5)], |_, _| Ok(()))
+                .call(&promised(0), (1, 0), |_, _| Ok(vec![Object::Peer(5)]))
                 .unwrap();
         }),
     ];

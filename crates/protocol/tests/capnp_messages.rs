@@ -6,7 +6,7 @@ use dovetail_protocol::capnp::{
     Cap, Context, Exception, ExceptionKind, Message, Outgoing, Promised, Target,
 };
 use dovetail_wire::Bytes;
-use dovetail_wire::capnp::Segments;
+use dovetail_wire::capnp::{PointerAt, Segments};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -167,5 +167,27 @@ fn messages_of_ours() {
             return;
         };
         assert_eq!(plain(std::str::from_utf8(&text).unwrap()), plain(expected));
+    }
+}
+
+/// A value goes back to the peer that sent it. Pointers to one place would make it larger each time.
+#[test]
+fn copies_are_no_larger_than_messages() {
+    const DATA: u64 = 4096;
+    for (pointers, fits) in [(1, true), (16, false)] {
+        let mut words = vec![pointers << 48];
+        let lists =
+            (0..pointers).map(|place| 1 | (pointers - 1 - place) << 2 | 2 << 32 | DATA << 38);
+        words.extend(lists);
+        words.resize(words.len() + DATA as usize, 7);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let message = Segments::single(bytes.into()).unwrap();
+        let mut out = Vec::new();
+        let mut copy = Outgoing::new(&mut out);
+        let payload = copy.results(1).unwrap();
+        let copied = copy
+            .segment()
+            .copy(payload.pointer(0), &message, PointerAt::ROOT);
+        assert_eq!(copied.is_ok(), fits, "{pointers} pointers");
     }
 }

@@ -379,10 +379,14 @@ impl Call {
         })?;
         let lease = self.incoming.lease.take();
         let results = std::mem::take(&mut self.incoming.results);
-        let transfer = self
-            .transfer(results)
-            .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
-        let objects = transfer.or(self.incoming.objects.clone());
+        let caps = self.incoming.caps.take().filter(|_| self.method.objects);
+        let objects = match caps {
+            Some(caps) => Some(caps as Arc<dyn ObjectNumbers>),
+            None => self
+                .transfer(results)
+                .map(|transfer| transfer as Arc<dyn ObjectNumbers>)
+                .or(self.incoming.objects.clone()),
+        };
         let mut params = (&mut initial, self.method.params);
         let mut params = Counted {
             value: WithObjects::new(&mut params, objects.clone()),
@@ -485,9 +489,8 @@ impl Call {
         }
         self.choose();
         let transfer = self.transfer(Vec::new());
-        let objects = transfer
-            .clone()
-            .map(|transfer| transfer as Arc<dyn ObjectNumbers>);
+        let reply = &mut self.incoming.reply;
+        let objects = transfer.clone().map(|transfer| reply.numbers(transfer));
         let body = ReplyBody(result);
         let body = WithObjects::new(&body, objects.or(self.incoming.objects.clone()));
         let mut blobs = Blobs::default();
@@ -500,7 +503,8 @@ impl Call {
                     }
                     _ => Err(no_object()),
                 });
-                let exports = transfer.filter(|transfer| transfer.exports());
+                let sent = self.incoming.reply.is_sent();
+                let exports = transfer.filter(|transfer| !sent && transfer.exports());
                 Reply {
                     message: Gathered {
                         bytes: self.out,

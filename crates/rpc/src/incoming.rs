@@ -5,7 +5,7 @@ use crate::capnp;
 use crate::client::Called;
 use crate::context::Caller;
 use crate::link::Link;
-use crate::objects::{Lease, Owned, local};
+use crate::objects::{Lease, Owned, ReceivedCaps, Transfer, local};
 use crate::reply::ReplyBody;
 use crate::server::{Charge, Over, SMALL};
 use crate::streams::{OwnCall, StreamCall, unencodable};
@@ -38,6 +38,8 @@ pub(crate) struct Incoming {
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
     /// What earlier calls have returned to which the parameters refer: the call, and the object of this end's.
     pub(crate) results: Vec<(u32, u32)>,
+    /// The objects in the table of its message, on a wire that has one.
+    pub(crate) caps: Option<Arc<ReceivedCaps>>,
     /// Until the parameters are read.
     pub(crate) lease: Option<Lease>,
     /// Where its handler has a thread of its own.
@@ -119,6 +121,7 @@ impl Arrival {
         match called {
             Called::Call(call) => Arrival::Call(Incoming::over(call, link)),
             Called::Named(call) => Arrival::Call(call.into()),
+            Called::Placed(call) => Arrival::Call(Incoming::placed(call, link)),
             Called::Cancelled(call) => Arrival::Cancelled(call),
         }
     }
@@ -140,6 +143,7 @@ impl Incoming {
             reply,
             objects: None,
             results: Vec::new(),
+            caps: None,
             lease: None,
             cancellation: None,
             charge: Charge::default(),
@@ -200,6 +204,7 @@ impl Incoming {
             },
             objects: None,
             results,
+            caps: None,
             lease: link.objects.lease(),
             cancellation: None,
             charge: Charge::default(),
@@ -207,7 +212,37 @@ impl Incoming {
     }
 }
 
+impl Incoming {
+    /// A call over Cap'n Proto's protocol.
+    fn placed(call: capnp::IncomingCall, link: &Arc<Link>) -> Box<Self> {
+        let reply = capnp::ReplyTo::new(link.clone(), call.question, call.method);
+        let params = (Encoding::Custom(&call.method.params), call.params);
+        let caps = (!call.objects.is_empty()).then(|| {
+            let transfer = Transfer::new(link.objects.clone(), call.lease);
+            Arc::new(ReceivedCaps::new(transfer, call.objects))
+        });
+        Box::new(Incoming {
+            object: call.object,
+            caps,
+            ..Incoming::new(Target::Route(call.route), params, ReplyTo::Capnp(reply))
+        })
+    }
+}
+
 impl ReplyTo {
+    /// The numbers of objects in the answer.
+    pub(crate) fn numbers(&mut self, transfer: Arc<Transfer>) -> Arc<dyn ObjectNumbers> {
+        match self {
+            ReplyTo::Capnp(reply) => reply.table(transfer),
+            _ => transfer,
+        }
+    }
+
+    /// True where an answer counts as sent once it is encoded: the machine of the connection has made it.
+    pub(crate) fn is_sent(&self) -> bool {
+        matches!(self, ReplyTo::Capnp(_))
+    }
+
     /// Appends the answer: a result or a declared exception. After an error `out` is as it was.
     pub(crate) fn reply(
         &self,
@@ -264,6 +299,7 @@ impl ReplyTo {
     pub(crate) fn promised_to(&self) -> Option<&Arc<Link>> {
         match self {
             ReplyTo::Dovetail { promise, .. } => promise.as_ref(),
+            ReplyTo::Capnp(reply) => reply.promised_to(),
             _ => None,
         }
     }

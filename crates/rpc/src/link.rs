@@ -1,13 +1,12 @@
 //! A connection that several use at a time: callers, calls with streams, handlers that call back.
 
-use crate::Status;
 use crate::buffers::Gathered;
 use crate::client::{Called, Fault, Table, Woken, blocking};
 use crate::incoming::ReplyTo;
 use crate::intercept::Around;
 use crate::objects::{ObjectDirectory, Objects, Remote};
+use crate::{Status, capnp};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::Directory;
 use dovetail_wire::Limits;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -143,13 +142,10 @@ impl Link {
     pub(crate) fn receive(
         &self,
         input: &mut BytesMut,
-        services: &dyn Directory,
+        services: &dyn capnp::Directory,
         deadline: Option<Instant>,
     ) -> Received {
-        let directory = ObjectDirectory {
-            services,
-            objects: &self.objects,
-        };
+        let directory = self.directory(services);
         self.with_until(deadline, |table| {
             let (called, understood) = table.receive(input, &directory);
             let needs = table.needs();
@@ -162,15 +158,38 @@ impl Link {
     }
 
     /// Sends the answer to a call of the other end's. Gives the calls that have waited for it.
-    pub(crate) fn answer(&self, reply: &ReplyTo, answer: Gathered) -> Vec<Called> {
+    pub(crate) fn answer(
+        &self,
+        reply: &ReplyTo,
+        answer: Gathered,
+        services: &dyn capnp::Directory,
+    ) -> Vec<Called> {
+        let directory = self.directory(services);
         self.with(|table| {
             table.transmit();
             table.out.extend_from_slice(&answer.joined());
             match reply.promised_to() {
-                Some(_) => std::iter::from_fn(|| table.ready()).collect(),
+                Some(_) => std::iter::from_fn(|| table.ready(&directory)).collect(),
                 None => Vec::new(),
             }
         })
+    }
+
+    /// The next of the calls that have waited for an answer.
+    pub(crate) fn ready(&self, services: &dyn capnp::Directory) -> Option<Called> {
+        let directory = self.directory(services);
+        self.lock().ready(&directory)
+    }
+
+    /// Where the methods of these services are found, and those of the connection's objects.
+    pub(crate) fn directory<'a>(
+        &'a self,
+        services: &'a dyn capnp::Directory,
+    ) -> ObjectDirectory<'a> {
+        ObjectDirectory {
+            services,
+            objects: &self.objects,
+        }
     }
 
     /// For the driver, which knows what it has to send.

@@ -87,7 +87,7 @@ pub enum DecodeErrorKind {
         /// What is wrong with the node.
         problem: &'static str,
     },
-    /// A reference to an object, where the encoding has none: only Dovetail's own wire passes objects.
+    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's protocol pass objects.
     NoObjects,
     /// The connection has as many objects as it may have.
     TooManyObjects {
@@ -183,7 +183,9 @@ impl fmt::Display for DecodeErrorKind {
             Self::BadReference { number, problem } => {
                 write!(f, "a reference to node {number}, which {problem}")
             }
-            Self::NoObjects => f.write_str("references to objects need Dovetail's own wire"),
+            Self::NoObjects => f.write_str(
+                "references to objects need Dovetail's own wire, or Cap'n Proto's protocol",
+            ),
             Self::TooManyObjects { limit } => write!(
                 f,
                 "the connection has {limit} objects already; `ConnectionLimits::objects` allows more"
@@ -238,7 +240,7 @@ pub enum EncodeError {
     /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an
     /// encoding that says which fields come can carry it.
     NeedsTags,
-    /// A reference to an object, where the encoding has none: only Dovetail's own wire passes objects.
+    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's protocol pass objects.
     NoObjects,
     /// The connection has as many objects as it may have.
     TooManyObjects {
@@ -266,7 +268,7 @@ impl fmt::Display for EncodeError {
             Self::NeedsTags => f.write_str(
                 "the value has not just the fields of the contract: only an encoding with field ids can carry it",
             ),
-            Self::NoObjects => f.write_str("references to objects need Dovetail's own wire"),
+            Self::NoObjects => f.write_str("references to objects need Dovetail's own wire, or Cap'n Proto's protocol"),
             Self::TooManyObjects { limit } => write!(
                 f,
                 "the connection has {limit} objects already; `ConnectionLimits::objects` allows more"

@@ -55,12 +55,12 @@ pub(crate) use ask;
 impl Connector {
     /// A blocking channel, whatever kind of client was chosen.
     pub(crate) fn channel(&self) -> Result<blocking::Channel, Status> {
-        Ok(self.blocking()?.build())
+        Ok(self.blocking(&self.address)?.build())
     }
 
     /// The settings of a blocking channel.
-    fn blocking(&self) -> Result<blocking::ChannelBuilder, Status> {
-        let builder = blocking::Channel::builder(&self.address)?
+    fn blocking(&self, address: &str) -> Result<blocking::ChannelBuilder, Status> {
+        let builder = blocking::Channel::builder(address)?
             .wire(self.wire)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
@@ -71,7 +71,11 @@ impl Connector {
 
     /// The same of an async one.
     pub(crate) fn builder(&self) -> Result<ChannelBuilder, Status> {
-        let builder = Channel::builder(&self.address)?
+        self.builder_at(&self.address)
+    }
+
+    fn builder_at(&self, address: &str) -> Result<ChannelBuilder, Status> {
+        let builder = Channel::builder(address)?
             .wire(self.wire)
             .limits(self.limits, Limits::default());
         Ok(match &self.tls {
@@ -95,10 +99,23 @@ impl Connector {
         B: From<blocking::Channel>,
         A: From<Channel>,
     {
+        self.open_at(&self.address, service, limit)
+    }
+
+    fn open_at<B, A>(
+        &self,
+        address: &str,
+        service: &str,
+        limit: Duration,
+    ) -> Result<Client<B, A>, Status>
+    where
+        B: From<blocking::Channel>,
+        A: From<Channel>,
+    {
         let service = self.multiplexed.then_some(service);
         Ok(match &self.kind {
             Kind::Blocking => {
-                let builder = self.blocking()?.timeout(limit);
+                let builder = self.blocking(address)?.timeout(limit);
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,
@@ -106,7 +123,7 @@ impl Connector {
                 Client::Blocking(named.build().into())
             }
             Kind::Async(runtime) => {
-                let builder = self.builder()?.timeout(limit);
+                let builder = self.builder_at(address)?.timeout(limit);
                 let named = match service {
                     Some(service) => builder.service(service),
                     None => builder,
@@ -141,6 +158,14 @@ impl Connector {
 
     pub(crate) fn places(&self) -> Result<Client<PlacesBlockingClient, PlacesClient>, Status> {
         self.open("Places")
+    }
+
+    /// The same by way of a relay at this address.
+    pub(crate) fn places_by(
+        &self,
+        relay: &str,
+    ) -> Result<Client<PlacesBlockingClient, PlacesClient>, Status> {
+        self.open_at(relay, "Places", USUAL)
     }
 
     /// The same for calls that are given up after 300 ms.

@@ -6,6 +6,7 @@ mod case;
 mod cases;
 mod conformance;
 mod connector;
+mod counted;
 mod derived;
 #[cfg(test)]
 mod descriptions;
@@ -15,6 +16,7 @@ mod handler;
 mod hostile;
 mod objects;
 mod placed;
+mod relay;
 mod streams;
 mod testing;
 mod tls;

@@ -2,7 +2,11 @@
 
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, ask};
-use crate::places::{Base, Everything, EverythingShape, FULL, Places, PlacesDivideResults, Point};
+use crate::counted::{self, Counters};
+use crate::places::{
+    Base, CounterObject, Everything, EverythingShape, FULL, Named, Places, PlacesDivideResults,
+    Point,
+};
 use dovetail::{Bytes, Code, Context, Status};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +22,7 @@ type Gone = Arc<Mutex<HashSet<String>>>;
 #[derive(Default)]
 pub(crate) struct Handler {
     gone: Gone,
+    counters: Counters,
 }
 
 /// Notes a caller when its handler is dropped.
@@ -105,6 +110,45 @@ impl Places for Handler {
             sleep(Duration::from_millis(10)).await;
         }
         Ok(())
+    }
+
+    async fn open(&self, _cx: Context, start: i64) -> Result<CounterObject, Status> {
+        Ok(self.counters.new_counter(start))
+    }
+
+    async fn give_back(
+        &self,
+        _cx: Context,
+        counter: Option<CounterObject>,
+    ) -> Result<CounterObject, Status> {
+        Ok(counter.unwrap_or_default())
+    }
+
+    async fn sum(
+        &self,
+        _cx: Context,
+        first: Option<CounterObject>,
+        others: Vec<Named>,
+    ) -> Result<i64, Status> {
+        self.counters.sum(first, others).await
+    }
+
+    async fn keep(&self, _cx: Context, counter: Option<CounterObject>) -> Result<(), Status> {
+        self.counters.keep(counter);
+        Ok(())
+    }
+
+    async fn kept(&self, _cx: Context) -> Result<CounterObject, Status> {
+        Ok(self.counters.kept())
+    }
+
+    async fn forget(&self, _cx: Context) -> Result<(), Status> {
+        self.counters.keep(None);
+        Ok(())
+    }
+
+    async fn alive(&self, _cx: Context) -> Result<u32, Status> {
+        Ok(self.counters.alive())
     }
 
     async fn was_cancelled(&self, _cx: Context, token: String) -> Result<bool, Status> {
@@ -236,7 +280,7 @@ fn cancelled(connector: &Connector) -> Outcome {
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    vec![
+    let mut all = vec![
         case("whoami", whoami),
         case("known", known),
         case("echo_nothing", |connector| echo(connector, &nothing())),
@@ -247,5 +291,7 @@ pub(crate) fn all() -> Vec<Case> {
         case("bytes", bytes),
         case("concurrent", concurrent),
         case("cancelled", cancelled),
-    ]
+    ];
+    all.extend(counted::all());
+    all
 }

@@ -17,6 +17,32 @@ namespace {
 
 using Result = std::string;
 std::set<std::string> gone;
+uint32_t alive = 0;
+kj::Maybe<Counter::Client> kept;
+
+class CounterServer final : public Counter::Server {
+ public:
+  // `added` gets what has been added, in order.
+  explicit CounterServer(int64_t total, kj::Vector<int64_t>* added = nullptr) : total(total), added(added) { alive++; }
+  ~CounterServer() noexcept(false) { alive--; }
+
+ protected:
+  kj::Promise<void> add(AddContext context) override {
+    total += context.getParams().getAmount();
+    if (added != nullptr) added->add(context.getParams().getAmount());
+    context.getResults().setTotal(total);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> child(ChildContext context) override {
+    context.getResults().setCounter(kj::heap<CounterServer>(context.getParams().getStart()));
+    return kj::READY_NOW;
+  }
+
+ private:
+  int64_t total;
+  kj::Vector<int64_t>* added;
+};
 
 class Server final : public Places::Server {
  public:
@@ -25,6 +51,51 @@ class Server final : public Places::Server {
  protected:
   kj::Promise<void> whoami(WhoamiContext context) override {
     context.getResults().setName("cpp");
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> open(OpenContext context) override {
+    context.getResults().setCounter(kj::heap<CounterServer>(context.getParams().getStart()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> giveBack(GiveBackContext context) override {
+    context.getResults().setCounter(context.getParams().getCounter());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> sum(SumContext context) override {
+    auto params = context.getParams();
+    kj::Vector<kj::Promise<int64_t>> totals;
+    auto ask = [&](Counter::Client counter) {
+      totals.add(counter.addRequest().send().then([](auto answer) { return answer.getTotal(); }));
+    };
+    ask(params.getFirst());
+    for (auto other : params.getOthers()) ask(other.getCounter());
+    return kj::joinPromises(totals.releaseAsArray()).then([context](kj::Array<int64_t> all) mutable {
+      int64_t total = 0;
+      for (auto one : all) total += one;
+      context.getResults().setTotal(total);
+    });
+  }
+
+  kj::Promise<void> keep(KeepContext context) override {
+    ::kept = context.getParams().getCounter();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kept(KeptContext context) override {
+    KJ_IF_MAYBE(counter, ::kept) context.getResults().setCounter(*counter);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> forget(ForgetContext context) override {
+    ::kept = nullptr;
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> alive(AliveContext context) override {
+    context.getResults().setCount(::alive);
     return kj::READY_NOW;
   }
 
@@ -227,6 +298,108 @@ void cancelled(Session& session) {
   KJ_FAIL_ASSERT("the handler was not told");
 }
 
+Counter::Client open(Session& session, int64_t start) {
+  auto request = session.client.openRequest();
+  request.setStart(start);
+  return request.send().getCounter();
+}
+
+int64_t add(Session& session, Counter::Client counter, int64_t amount) {
+  auto request = counter.addRequest();
+  request.setAmount(amount);
+  return request.send().wait(session.scope).getTotal();
+}
+
+void objects(Session& session) {
+  auto request = session.client.openRequest();
+  request.setStart(5);
+  auto counter = request.send().wait(session.scope).getCounter();
+  KJ_ASSERT(add(session, counter, 2) == 7);
+  auto child = counter.childRequest();
+  child.setStart(-1);
+  auto made = child.send().wait(session.scope).getCounter();
+  KJ_ASSERT(add(session, made, 1) == 0);
+  KJ_ASSERT(add(session, counter, 0) == 7);
+}
+
+// Each is called on the answer to the one before it, which is not there yet.
+void pipelined(Session& session) {
+  auto last = open(session, 0);
+  for (int64_t start = 1; start <= 9; start++) {
+    auto request = last.childRequest();
+    request.setStart(start);
+    last = request.send().getCounter();
+  }
+  KJ_ASSERT(add(session, last, 1) == 10);
+}
+
+void callbacks(Session& session) {
+  auto request = session.client.sumRequest();
+  request.setFirst(kj::heap<CounterServer>(1));
+  auto others = request.initOthers(3);
+  others[0].setCounter(kj::heap<CounterServer>(20));
+  others[1].setCounter(open(session, 300));
+  auto opened = session.client.openRequest();
+  opened.setStart(4000);
+  others[2].setCounter(opened.send().wait(session.scope).getCounter());
+  KJ_ASSERT(request.send().wait(session.scope).getTotal() == 4321);
+}
+
+// Calls that go by way of the server come before those that go directly.
+void comes_home(Session& session) {
+  kj::Vector<int64_t> added;
+  auto request = session.client.giveBackRequest();
+  request.setCounter(kj::heap<CounterServer>(0, &added));
+  auto answer = request.send();
+  Counter::Client counter = answer.getCounter();
+  kj::Vector<kj::Promise<void>> calls;
+  auto call = [&](int64_t amount) {
+    auto one = counter.addRequest();
+    one.setAmount(amount);
+    calls.add(one.send().ignoreResult());
+  };
+  for (int64_t amount = 0; amount < 100; amount++) call(amount);
+  answer.wait(session.scope);
+  for (int64_t amount = 100; amount < 200; amount++) call(amount);
+  kj::joinPromises(calls.releaseAsArray()).wait(session.scope);
+  KJ_ASSERT(added.size() == 200);
+  for (auto i : kj::indices(added)) KJ_ASSERT(added[i] == static_cast<int64_t>(i), i);
+}
+
+uint32_t count(Session& session) { return session.client.aliveRequest().send().wait(session.scope).getCount(); }
+
+void until(Session& session, kj::StringPtr what, kj::Function<bool()> is) {
+  for (int i = 0; i < 200; i++) {
+    if (is()) return;
+    session.timer.afterDelay(10 * kj::MILLISECONDS).wait(session.scope);
+  }
+  KJ_FAIL_ASSERT("never", what);
+}
+
+void released(Session& session) {
+  uint32_t before = count(session);
+  {
+    kj::Vector<Counter::Client> counters;
+    for (int i = 0; i < 10; i++) counters.add(open(session, i));
+    for (auto& counter : counters) counter.whenResolved().wait(session.scope);
+    KJ_ASSERT(count(session) == before + 10);
+  }
+  until(session, "released there", [&]() { return count(session) <= before; });
+  uint32_t own = alive;
+  {
+    auto request = session.client.keepRequest();
+    request.setCounter(kj::heap<CounterServer>(7));
+    request.send().wait(session.scope);
+  }
+  {
+    auto kept = session.client.keptRequest().send().wait(session.scope).getCounter();
+    KJ_ASSERT(add(session, kept, 1) == 8);
+    KJ_ASSERT(alive == own + 1);
+  }
+  session.client.forgetRequest().send().wait(session.scope);
+  until(session, "released here", [&]() { return alive == own; });
+}
+
 const std::pair<const char*, void (*)(Session&)> CASES[] = {
     {"whoami", whoami},
     {"known", known},
@@ -238,6 +411,11 @@ const std::pair<const char*, void (*)(Session&)> CASES[] = {
     {"bytes_of_all_sizes", bytes_of_all_sizes},
     {"concurrent", concurrent},
     {"cancelled", cancelled},
+    {"objects", objects},
+    {"pipelined", pipelined},
+    {"callbacks", callbacks},
+    {"comes_home", comes_home},
+    {"released", released},
 };
 
 std::string quoted(kj::StringPtr text) {

@@ -13,11 +13,56 @@ capnp.remove_import_hook()
 CONTRACT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../contract/places.capnp")
 places = capnp.load(os.path.abspath(CONTRACT))
 CASES = {}
+OPTIONS = None
+
+
+class Counter(places.Counter.Server):
+    alive = 0
+
+    def __init__(self, total):
+        self.total, self.added = total, []
+        Counter.alive += 1
+
+    def __del__(self):
+        Counter.alive -= 1
+
+    async def add(self, amount, _context, **_):
+        self.total += amount
+        self.added.append(amount)
+        return self.total
+
+    async def child(self, start, _context, **_):
+        return Counter(start)
 
 
 class Server(places.Places.Server):
+    kept_counter = None
+
     def __init__(self, gone):
         self.gone = gone
+
+    async def open(self, start, _context, **_):
+        return Counter(start)
+
+    async def giveBack(self, counter, _context, **_):
+        return counter
+
+    async def sum(self, first, others, _context, **_):
+        counters = [first] + [other.counter for other in others]
+        answers = await asyncio.gather(*(counter.add(amount=0) for counter in counters))
+        return sum(answer.total for answer in answers)
+
+    async def keep(self, counter, _context, **_):
+        Server.kept_counter = counter
+
+    async def kept(self, _context):
+        return Server.kept_counter
+
+    async def forget(self, _context):
+        Server.kept_counter = None
+
+    async def alive(self, _context):
+        return Counter.alive
 
     async def whoami(self, _context):
         return "python"
@@ -163,6 +208,107 @@ async def cancelled(client):
     raise AssertionError("the handler was not told")
 
 
+@case
+async def objects(client):
+    counter = (await client.open(start=5)).counter
+    check((await counter.add(amount=2)).total, 7)
+    child = (await counter.child(start=-1)).counter
+    check((await child.add(amount=1)).total, 0)
+    check((await counter.add(amount=0)).total, 7)
+
+
+@case
+async def pipelined(client):
+    # Each is called on the answer to the one before it, which is not there yet.
+    last = client.open(start=0).counter
+    for start in range(1, 10):
+        last = last.child(start=start).counter
+    check((await last.add(amount=1)).total, 10)
+
+
+@case
+async def callbacks(client):
+    request = client.sum_request()
+    request.first = Counter(1)
+    others = request.init("others", 3)
+    others[0].counter = Counter(20)
+    others[1].counter = client.open(start=300).counter
+    others[2].counter = (await client.open(start=4000)).counter
+    check((await request.send()).total, 4321)
+
+
+@case
+async def comes_home(client):
+    # Calls that go by way of the server come before those that go directly.
+    own = Counter(0)
+    answer = client.giveBack(counter=own)
+    counter = answer.counter
+    calls = [counter.add(amount=amount) for amount in range(100)]
+    await answer
+    calls += [counter.add(amount=amount) for amount in range(100, 200)]
+    await asyncio.gather(*calls)
+    check(own.added, list(range(200)))
+
+
+async def until(what, holds):
+    for _ in range(200):
+        if await holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("never %s" % what)
+
+
+@case
+async def released(client):
+    before = (await client.alive()).count
+    counters = [(await client.open(start=start)).counter for start in range(10)]
+    check((await client.alive()).count, before + 10)
+    del counters
+
+    async def gone():
+        return (await client.alive()).count <= before
+
+    await until("released there", gone)
+    own = Counter.alive
+    await client.keep(counter=Counter(7))
+    kept = (await client.kept()).counter
+    check((await kept.add(amount=1)).total, 8)
+    check(Counter.alive, own + 1)
+    del kept
+    await client.forget()
+
+    async def dropped():
+        return Counter.alive == own
+
+    await until("released here", dropped)
+
+
+@case
+async def lost(client):
+    # A connection ends amid a pipeline: the server lets go of its objects.
+    before = (await client.alive()).count
+    stream = await connect(OPTIONS)
+    other = capnp.TwoPartyClient(stream).bootstrap().cast_as(places.Places)
+    counters = [(await other.open(start=start)).counter for start in range(5)]
+    last = counters[0].child(start=1).counter
+    for start in range(2, 10):
+        last = last.child(start=start).counter
+    waiting = asyncio.ensure_future(answer(other, "token that nobody asks for"))
+    check((await last.add(amount=0)).total, 9)
+    check((await client.alive()).count > before, True)
+    stream.close()
+
+    async def gone():
+        return (await client.alive()).count <= before
+
+    await until("released there", gone)
+    try:
+        await waiting
+    except capnp.KjException:
+        return
+    raise AssertionError("an answer on a connection that was lost")
+
+
 async def answer(client, token):
     await client.wait(token=token)
 
@@ -194,7 +340,8 @@ async def run_case(options, run):
 
 
 async def run_client(options):
-    failed = False
+    global OPTIONS
+    OPTIONS, failed = options, False
     for name, run in CASES.items():
         if options.case and name != options.case:
             continue

@@ -18,6 +18,8 @@ pub(crate) struct Method {
     pub(crate) place: Place,
     pub(crate) params: Form,
     pub(crate) results: Form,
+    /// The pointers that lead to the first object in the results; `None` where there can be none.
+    pub(crate) returns: Option<Vec<u16>>,
 }
 
 /// The codec of parameters or results: it reads them out of the message of a call or an answer.
@@ -57,6 +59,7 @@ impl From<InterfaceMethod> for Method {
     fn from(method: InterfaceMethod) -> Self {
         Method {
             place: (method.interface, method.ordinal),
+            returns: method.results.first_object(),
             params: Form(method.params),
             results: Form(method.results),
         }

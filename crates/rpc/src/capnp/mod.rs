@@ -1,10 +1,26 @@
-//! Cap'n Proto's protocol: the tables of methods, a connection of a server, and one of a client. The machine is `dovetail_protocol::capnp`.
+//! Cap'n Proto's protocol: the tables of methods, and the ends of connections. The machine is `dovetail_protocol::capnp`.
 
-mod accepted;
-mod dialed;
 mod exception;
 mod methods;
+mod peer;
+mod reply;
 
-pub(crate) use accepted::{Accepted, Found, ReplyTo};
-pub(crate) use dialed::Dialed;
 pub(crate) use methods::{Method, Place};
+pub(crate) use peer::{Arrival, IncomingCall, Peer};
+pub(crate) use reply::ReplyTo;
+
+use dovetail_protocol::dovetail::{self, NoMethods};
+
+/// The method at a place, and the number under which its handler is known.
+pub(crate) type Found = (usize, &'static Method);
+
+/// Where an end finds the methods that it answers, also by their places.
+pub(crate) trait Directory: dovetail::Directory {
+    fn placed(&self, place: Place) -> Option<Found>;
+}
+
+impl Directory for NoMethods {
+    fn placed(&self, _: Place) -> Option<Found> {
+        None
+    }
+}

@@ -2,13 +2,13 @@
 
 use super::options::Options;
 use super::outgoing::Outgoing;
-use crate::capnp::Dialed;
-use crate::objects::Transfer;
+use crate::capnp;
+use crate::objects::{ObjectDirectory, SentCaps, Transfer};
 use crate::{Code, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::Name;
 use dovetail_protocol::dovetail::{
-    self, Awaits, CallError, Connection, Directory, Event, IncomingCall, OutgoingCall, Role, Target,
+    self, Awaits, CallError, Connection, Event, IncomingCall, OutgoingCall, Role, Target,
 };
 use dovetail_protocol::msgpack_rpc;
 use dovetail_protocol::thrift::{self, CallId, ClientConnection};
@@ -23,6 +23,25 @@ pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 pub(super) struct Reply {
     pub(super) call: u64,
     pub(super) result: Result<(Encoding, Bytes), Status>,
+    /// The table of objects of its message, where the values name objects by their places in one.
+    pub(super) caps: Option<Caps>,
+}
+
+/// The objects of a message that has come.
+#[derive(Default)]
+pub(super) struct Caps {
+    pub(super) numbers: Vec<u64>,
+    /// The place of the object to which calls may have been addressed before it was there.
+    pub(super) promised: Option<usize>,
+}
+
+impl Caps {
+    /// The object that was promised first, and then the others.
+    pub(super) fn split(mut self) -> (Option<u64>, Vec<u64>) {
+        let first = self.promised.filter(|place| *place < self.numbers.len());
+        let first = first.map(|place| self.numbers.remove(place));
+        (first, self.numbers)
+    }
 }
 
 /// What has arrived.
@@ -46,6 +65,8 @@ pub(crate) enum Called {
     Call(IncomingCall),
     /// A call that names its method.
     Named(msgpack_rpc::IncomingCall),
+    /// A call that names the place of its method.
+    Placed(capnp::IncomingCall),
     /// The caller of this call has gone.
     Cancelled(u32),
 }
@@ -55,7 +76,26 @@ impl From<thrift::IncomingReply> for Arrival {
         Arrival::Reply(Reply {
             call: reply.call.0,
             result: reply.result,
+            caps: None,
         })
+    }
+}
+
+impl From<capnp::Arrival> for Arrival {
+    fn from(arrival: capnp::Arrival) -> Self {
+        match arrival {
+            capnp::Arrival::Reply(reply) => Arrival::Reply(Reply {
+                call: reply.call.into(),
+                result: reply.result,
+                caps: Some(Caps {
+                    numbers: reply.objects,
+                    promised: reply.promised,
+                }),
+            }),
+            capnp::Arrival::Call(call) => Arrival::Called(Called::Placed(call)),
+            capnp::Arrival::Cancelled(call) => Arrival::Called(Called::Cancelled(call)),
+            capnp::Arrival::Released { object, count } => Arrival::Released { object, count },
+        }
     }
 }
 
@@ -64,7 +104,11 @@ impl From<Event> for Arrival {
         match event {
             Event::Reply { call, result, .. } => {
                 let call = call.into();
-                Arrival::Reply(Reply { call, result })
+                Arrival::Reply(Reply {
+                    call,
+                    result,
+                    caps: None,
+                })
             }
             Event::Item { call, .. } | Event::End { call, .. } => Arrival::Stream {
                 call: Some(call),
@@ -82,7 +126,7 @@ impl From<Event> for Arrival {
 pub(crate) enum Machine {
     Thrift(Box<ClientConnection>),
     MsgpackRpc(Box<msgpack_rpc::Connection>),
-    Capnp(Box<Dialed>),
+    Capnp(Box<capnp::Peer>),
     Dovetail {
         machine: Box<Connection>,
         /// The service that is called.
@@ -106,6 +150,12 @@ impl From<msgpack_rpc::Connection> for Machine {
     }
 }
 
+impl From<capnp::Peer> for Machine {
+    fn from(machine: capnp::Peer) -> Self {
+        Machine::Capnp(Box::new(machine))
+    }
+}
+
 impl Machine {
     pub(super) fn new(options: &Options) -> Self {
         match options.wire {
@@ -121,10 +171,7 @@ impl Machine {
                 structs: options.msgpack_structs,
             })
             .into(),
-            Wire::Capnp => {
-                let machine = Dialed::new(options.client.limits, options.client.encoding);
-                Machine::Capnp(Box::new(machine))
-            }
+            Wire::Capnp => capnp::Peer::new(options.client.limits, options.client.encoding).into(),
             // Channels over HTTP/2 and WebSocket make no machine.
             Wire::Dovetail | Wire::Grpc | Wire::GrpcWeb(_) | Wire::Connect(_) | Wire::WebSocket => {
                 let own = dovetail::Options {
@@ -161,9 +208,7 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Status> {
         match self {
-            Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_)
-                if call.promise.is_some() =>
-            {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) if call.promise.is_some() => {
                 Err(no_pipelining(call.name))
             }
             Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_)
@@ -190,8 +235,12 @@ impl Machine {
                 .map_err(|error| unencodable(call.name, &error)),
             Machine::Capnp(machine) => {
                 let method = machine.method(call.name, call.method)?;
+                let caps = objects.map(|transfer| Arc::new(SentCaps::new(transfer)));
+                let numbers = caps.clone().map(|caps| caps as Arc<dyn ObjectNumbers>);
+                let params = WithObjects::new(call.params, numbers);
                 machine
-                    .call(method, call.oneway, call.params, out)
+                    .call(target, method, call.oneway, &params, caps.as_deref(), out)
+                    .map(|id| id.map(u64::from))
                     .map_err(|error| unencodable(call.name, &error))
             }
             Machine::Dovetail { machine, service } => {
@@ -225,7 +274,7 @@ impl Machine {
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
-        directory: &dyn Directory,
+        directory: &ObjectDirectory<'_>,
     ) -> Result<Option<Arrival>, Fault> {
         match self {
             Machine::Thrift(machine) => Ok(machine.receive(input)?.map(Arrival::from)),
@@ -236,11 +285,12 @@ impl Machine {
                     msgpack_rpc::Event::Reply(reply) => Arrival::Reply(Reply {
                         call: reply.call.into(),
                         result: reply.result,
+                        caps: None,
                     }),
                 }))
             }
-            Machine::Capnp(machine) => match machine.receive(input) {
-                Ok(reply) => Ok(reply.map(|(call, result)| Arrival::Reply(Reply { call, result }))),
+            Machine::Capnp(machine) => match machine.receive(input, directory) {
+                Ok(arrival) => Ok(arrival.map(Arrival::from)),
                 Err(error) => Err(error.0.into()),
             },
             Machine::Dovetail { machine, .. } => {
@@ -250,8 +300,21 @@ impl Machine {
     }
 
     /// What was kept back until now.
-    pub(super) fn ready(&mut self) -> Option<Arrival> {
-        self.own()?.ready().map(Arrival::from)
+    pub(super) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Arrival> {
+        match self {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) => None,
+            Machine::Capnp(machine) => machine.ready(directory).map(Arrival::from),
+            Machine::Dovetail { machine, .. } => machine.ready().map(Arrival::from),
+        }
+    }
+
+    /// Gives references to an object of the other end's back.
+    pub(super) fn release(&mut self, object: u32, count: u64) {
+        match self {
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) => {}
+            Machine::Capnp(machine) => machine.release(object, count),
+            Machine::Dovetail { machine, .. } => machine.release(object, count),
+        }
     }
 
     /// The machine of Dovetail's own wire, which alone has streams.
@@ -270,6 +333,14 @@ impl Machine {
         }
     }
 
+    /// The machine of Cap'n Proto's protocol.
+    pub(super) fn capnp(&mut self) -> Option<&mut capnp::Peer> {
+        match self {
+            Machine::Capnp(machine) => Some(machine),
+            _ => None,
+        }
+    }
+
     /// The server has closed the connection, which can be the end of a reply.
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<Option<Reply>, Fault> {
         match self {
@@ -278,6 +349,7 @@ impl Machine {
                 Ok(reply.map(|reply| Reply {
                     call: reply.call.0,
                     result: reply.result,
+                    caps: None,
                 }))
             }
             Machine::MsgpackRpc(machine) => {
@@ -317,7 +389,7 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.abandon(CallId(call)),
             Machine::MsgpackRpc(machine) => machine.abandon(call as u32),
-            Machine::Capnp(machine) => machine.abandon(call),
+            Machine::Capnp(machine) => machine.abandon(call as u32),
             Machine::Dovetail { machine, .. } => {
                 // It was a number of 32 bits when it was given.
                 machine.abandon(call as u32);

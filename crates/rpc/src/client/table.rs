@@ -2,18 +2,18 @@
 
 use super::Answered;
 use super::failures::crowded;
-use super::machine::{Arrival, Called, Fault, Machine, Reply};
+use super::machine::{Arrival, Called, Caps, Fault, Machine, Reply};
 use super::moving::Moving;
 use super::options::Options;
 use super::outgoing::{Outgoing, Queued};
 use super::places::Usable;
 use super::waiting::{Entry, IdHasher, Waiter};
 use super::woken::Woken;
-use crate::objects::{Collected, Objects, RemoteState, Transfer};
+use crate::objects::{Collected, ObjectDirectory, Objects, ReceivedCaps, RemoteState, Transfer};
 use crate::streams::{Inboxes, Next, ended, given_up};
-use crate::{Address, Code, Execution, Status, Wire};
+use crate::{Address, Code, Execution, Status, Wire, capnp};
 use bytes::BytesMut;
-use dovetail_protocol::dovetail::{Connection, Directory, Owner, owner};
+use dovetail_protocol::dovetail::{Connection, Owner, owner};
 use dovetail_protocol::msgpack_rpc;
 use dovetail_wire::{Encode, Limits, ObjectNumbers};
 use std::collections::{HashMap, hash_map};
@@ -194,7 +194,7 @@ impl Table {
     pub(crate) fn receive(
         &mut self,
         input: &mut BytesMut,
-        directory: &dyn Directory,
+        directory: &ObjectDirectory<'_>,
     ) -> (Vec<Called>, Result<(), Fault>) {
         let mut all = Vec::new();
         let received = loop {
@@ -212,7 +212,7 @@ impl Table {
     pub(crate) fn advance(
         &mut self,
         input: &mut BytesMut,
-        directory: &dyn Directory,
+        directory: &ObjectDirectory<'_>,
     ) -> Result<Option<Called>, Fault> {
         loop {
             match self.machine.receive(input, directory)? {
@@ -222,7 +222,7 @@ impl Table {
                         Called::Call(call) if call.kind.streams() => {
                             self.streams.open(call.reply.call());
                         }
-                        Called::Call(_) | Called::Named(_) => {}
+                        Called::Call(_) | Called::Named(_) | Called::Placed(_) => {}
                         Called::Cancelled(call) => self.streams.fail(*call, &ended()),
                     }
                     return Ok(Some(called));
@@ -233,9 +233,9 @@ impl Table {
     }
 
     /// The same for what the machine has kept back until now, without receiving anything.
-    pub(crate) fn ready(&mut self) -> Option<Called> {
+    pub(crate) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Called> {
         loop {
-            let arrival = self.machine.ready()?;
+            let arrival = self.machine.ready(directory)?;
             match arrival {
                 Arrival::Called(called) => return Some(called),
                 // Nothing that was kept back can be wrong.
@@ -251,7 +251,6 @@ impl Table {
     }
 
     /// The same behind what a driver has to send already.
-    #[cfg(feature = "async")]
     pub(crate) fn move_out(&mut self, to: &mut Vec<u8>) {
         self.taken += 1;
         to.append(&mut self.out);
@@ -308,11 +307,8 @@ impl Table {
 
     /// This end has no longer so many references to an object.
     pub(crate) fn release(&mut self, object: u32, count: u64) {
-        if count > 0
-            && self.broken.is_none()
-            && let Some(machine) = self.machine.own()
-        {
-            machine.release(object, count);
+        if count > 0 && self.broken.is_none() {
+            self.machine.release(object, count);
             self.transmit();
         }
     }
@@ -345,6 +341,22 @@ impl Table {
         };
         self.transmit();
         next
+    }
+
+    /// The machine of Cap'n Proto's protocol.
+    pub(crate) fn capnp(&mut self) -> Option<&mut capnp::Peer> {
+        self.machine.capnp()
+    }
+
+    /// Moves what the machine has to say behind these bytes, which leave on their own. Queues it where the order of messages counts:
+    /// once this end has called, or objects have been passed. Returns whether there is anything in the queue.
+    pub(crate) fn transmit_beside(&mut self, out: &mut Vec<u8>) -> bool {
+        let only_answers = self.capnp().is_some_and(|machine| machine.only_answers());
+        match only_answers && self.out.is_empty() && !self.objects.were_passed() {
+            true => self.machine.transmit(out),
+            false => self.transmit(),
+        }
+        !self.out.is_empty()
     }
 
     /// Queues what the machine has to say.
@@ -389,39 +401,59 @@ impl Table {
             passed.undo();
         }
         let Some(entry) = self.calls.get_mut(&reply.call) else {
-            return;
+            return self.release_all(reply.caps.unwrap_or_default().numbers);
         };
         if entry.reply.is_some() {
             return;
         }
         self.open -= 1;
         if let Waiter::Caller(_) = &entry.waiter {
-            let objects = entry.read.map(|_| {
-                let lease = self.objects.lease();
-                Arc::new(Transfer::new(self.objects.clone(), lease)) as _
-            });
+            let (mut unused, mut objects) = (Vec::new(), None);
+            match (entry.read, reply.caps) {
+                (None, caps) => unused = caps.unwrap_or_default().numbers,
+                (Some(_), caps) => {
+                    let lease = self.objects.lease();
+                    let transfer = Transfer::new(self.objects.clone(), lease);
+                    objects = Some(match caps {
+                        None => Arc::new(transfer) as Arc<dyn ObjectNumbers>,
+                        Some(caps) => Arc::new(ReceivedCaps::new(transfer, caps.numbers)),
+                    });
+                }
+            }
             let result = reply.result;
             entry.reply = Some(result.map(|body| Answered { body, objects }));
-            return entry.wake(&mut self.woken);
+            entry.wake(&mut self.woken);
+            return self.release_all(unused);
         }
         if let Some(entry) = self.calls.remove(&reply.call) {
             self.deliver_late(reply, &entry);
         }
     }
 
+    /// Gives back the references to those of these objects that are the other end's.
+    fn release_all(&mut self, numbers: Vec<u64>) {
+        for number in numbers {
+            if let Some(Owner::Sender(number)) = owner(number) {
+                self.release(number, 1);
+            }
+        }
+    }
+
     /// Takes in a reply of which nobody takes the value but the objects: the first one may be a promised one.
     fn deliver_late(&mut self, reply: Reply, entry: &Entry) {
-        let collected = Arc::new(Collected::default());
-        let outcome = match (reply.result, entry.read) {
-            (Ok(body), Some(read)) => {
+        let (outcome, (first, mut numbers)) = match (reply.result, entry.read, reply.caps) {
+            (result, _, Some(caps)) => (result.map(drop), caps.split()),
+            (Ok(body), Some(read), None) => {
+                let collected = Arc::new(Collected::default());
                 let objects = Some(collected.clone() as _);
-                read(entry.name, Answered { body, objects }, self.limits)
+                let outcome = read(entry.name, Answered { body, objects }, self.limits);
+                let numbers = collected.take();
+                let promised = (!numbers.is_empty()).then_some(0);
+                (outcome, Caps { numbers, promised }.split())
             }
-            (result, _) => result.map(drop),
+            (result, ..) => (result.map(drop), (None, Vec::new())),
         };
-        let mut numbers = collected.take();
         if let Waiter::Promise(slot) = &entry.waiter {
-            let first = (!numbers.is_empty()).then(|| numbers.remove(0));
             let object = outcome.and_then(|()| promised(entry.name, first));
             let mut state = slot.lock();
             match (&*state, object) {
@@ -439,12 +471,10 @@ impl Table {
                 // From now on it is called by its number.
                 machine.forget(reply.call as u32);
             }
+        } else {
+            numbers.extend(first);
         }
-        for number in numbers {
-            if let Some(Owner::Sender(number)) = owner(number) {
-                self.release(number, 1);
-            }
-        }
+        self.release_all(numbers);
         self.transmit();
     }
 
@@ -476,7 +506,9 @@ impl Table {
         match entry.reply.take() {
             Some(Ok(Answered { body, objects })) => {
                 let result = Ok(body);
-                self.deliver_late(Reply { call, result }, &entry);
+                // The table of objects gives back its own.
+                let caps = self.machine.capnp().map(|_| Caps::default());
+                self.deliver_late(Reply { call, result, caps }, &entry);
                 return objects;
             }
             Some(Err(_)) => return None,
@@ -526,7 +558,8 @@ impl Table {
             .collect();
         for call in unsent {
             let result = Err(why.clone().with_execution(Execution::NotSent));
-            self.deliver(Reply { call, result });
+            let caps = None;
+            self.deliver(Reply { call, result, caps });
         }
     }
 

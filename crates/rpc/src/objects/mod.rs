@@ -6,6 +6,7 @@
 //!                           Objects: what the other end has, and what this one has of the other's
 //! ```
 
+mod caps;
 pub(crate) mod local;
 mod macros;
 mod owned;
@@ -16,12 +17,14 @@ mod transfer;
 
 pub use reference::ObjectRef;
 
+pub(crate) use caps::{ReceivedCaps, SentCaps};
 pub(crate) use owned::Owned;
 pub(crate) use passage::Passage;
 pub(crate) use reference::ObjectPlace;
 pub(crate) use remote::{Remote, Slot, State as RemoteState};
 pub(crate) use transfer::{Collected, Transfer, Unsent};
 
+use crate::capnp;
 use crate::link::Link;
 use crate::{Code, Execution, Method, Service, ServiceDescriptor, Status};
 use dovetail_protocol::Name;
@@ -55,6 +58,8 @@ struct Table {
     /// The services of which there may be objects.
     services: Vec<&'static ServiceDescriptor>,
     methods: Vec<ObjectMethod>,
+    /// Those that were called by Cap'n Proto's protocol.
+    placed: HashMap<capnp::Place, capnp::Found>,
     ended: bool,
 }
 
@@ -81,6 +86,7 @@ impl Objects {
                 unused: Vec::new(),
                 services: Vec::new(),
                 methods: Vec::new(),
+                placed: HashMap::new(),
                 ended: false,
             }),
             exporting: AtomicBool::new(false),
@@ -223,13 +229,44 @@ impl Objects {
         let mut services = table.services.iter();
         let descriptor = *services.find(|known| known.name == service)?;
         let (number, method) = descriptor.iter().find(|(_, known)| known.name == method)?;
-        let route = ROUTES + table.methods.len();
-        table.methods.push(ObjectMethod {
+        let route = table.route(descriptor, number, method);
+        Some((route, Arc::new(method.contract(Name::default()))))
+    }
+
+    fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+        let mut table = self.lock();
+        if let Some(found) = table.placed.get(&place) {
+            return Some(*found);
+        }
+        let mut methods = table.services.iter().flat_map(|descriptor| {
+            let methods = descriptor.iter();
+            methods.map(|(number, method)| (*descriptor, number, method))
+        });
+        let (descriptor, number, method, placed) =
+            methods.find_map(|(service, number, method)| {
+                let placed = capnp::Method::of(method).filter(|placed| placed.place == place)?;
+                Some((service, number, method, placed))
+            })?;
+        let found = (table.route(descriptor, number, method), placed);
+        table.placed.insert(place, found);
+        Some(found)
+    }
+}
+
+impl Table {
+    /// Adds a method that is called on objects; returns its number.
+    fn route(
+        &mut self,
+        descriptor: &'static ServiceDescriptor,
+        number: usize,
+        method: &'static Method,
+    ) -> usize {
+        self.methods.push(ObjectMethod {
             descriptor,
             number,
             method,
         });
-        Some((route, Arc::new(method.contract(Name::default()))))
+        ROUTES + self.methods.len() - 1
     }
 }
 
@@ -260,14 +297,22 @@ impl Drop for Lease {
 
 /// Where an end finds the methods of its services, and of the objects that it may have passed.
 pub(crate) struct ObjectDirectory<'a> {
-    pub(crate) services: &'a dyn Directory,
-    pub(crate) objects: &'a Objects,
+    pub(crate) services: &'a dyn capnp::Directory,
+    pub(crate) objects: &'a Arc<Objects>,
 }
 
 impl Directory for ObjectDirectory<'_> {
     fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status> {
         let found = self.services.find(service, method);
         found.or_else(|why| self.objects.find(service, method).ok_or(why))
+    }
+}
+
+impl ObjectDirectory<'_> {
+    /// The method at a place of Cap'n Proto's protocol.
+    pub(crate) fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+        let found = self.services.placed(place);
+        found.or_else(|| self.objects.placed(place))
     }
 }
 

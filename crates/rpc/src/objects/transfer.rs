@@ -67,6 +67,15 @@ impl Transfer {
         Ok(of_result(call))
     }
 
+    /// The object for which a number stands. It counts, whatever becomes of the message.
+    pub(super) fn reference(&self, number: u64) -> Result<ObjectRef, DecodeError> {
+        match owner(number) {
+            Some(Owner::Sender(number)) => Ok(ObjectRef::there(self.objects.import(number)?)),
+            Some(Owner::Receiver(number)) => Ok(ObjectRef::here(self.own(number)?)),
+            Some(Owner::Result(_)) | None => Err(unknown()),
+        }
+    }
+
     /// An object of this end's to which the other end refers.
     fn own(&self, number: u32) -> Result<Arc<dyn Service>, DecodeError> {
         let object = self.objects.get(number);
@@ -131,20 +140,17 @@ impl ObjectNumbers for Transfer {
 
     fn object(&self, number: u64) -> Result<Box<dyn Any>, DecodeError> {
         let object = match owner(number) {
-            Some(Owner::Sender(number)) => {
-                let remote = self.objects.import(number)?;
-                self.moved().imported.push(remote.clone());
-                ObjectRef::there(remote)
-            }
-            Some(Owner::Receiver(number)) => ObjectRef::here(self.own(number)?),
             Some(Owner::Result(call)) => {
                 let mut results = self.results.iter();
                 let result = results.find(|(earlier, _)| *earlier == call);
                 let (_, number) = result.ok_or_else(unknown)?;
                 ObjectRef::here(self.own(*number)?)
             }
-            None => return Err(unknown()),
+            _ => self.reference(number)?,
         };
+        if let ObjectPlace::There(remote) = object.place() {
+            self.moved().imported.push(remote.clone());
+        }
         Ok(Box::new(object))
     }
 

@@ -3,10 +3,11 @@
 use super::running::crowded;
 use super::{Server, Shared};
 use crate::buffers::Gathered;
+use crate::capnp;
 use crate::context::Caller;
 use crate::incoming::Incoming;
 use crate::link::Link;
-use dovetail_protocol::dovetail::{Directory, NoMethods};
+use dovetail_protocol::dovetail::NoMethods;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -51,7 +52,7 @@ impl Calls {
     }
 
     /// Where the machine finds what the other end calls.
-    pub(crate) fn directory(&self) -> &dyn Directory {
+    pub(crate) fn directory(&self) -> &dyn capnp::Directory {
         match &self.local {
             Some(local) => &local.0.router,
             None => &NoMethods,

@@ -5,13 +5,13 @@ use super::counters::add;
 use super::http::{Http, Socket};
 use super::pace::Parts;
 use super::{HalfClosed, Shared};
-use crate::capnp::Accepted;
+use crate::capnp::Peer;
 use crate::client::Table;
 use crate::context::Caller;
 use crate::incoming::Arrival;
 use crate::intercept::Around;
 use crate::link::{Flush, Link};
-use crate::objects::{ObjectDirectory, Objects};
+use crate::objects::Objects;
 use crate::tls::TlsPeer;
 use crate::{Code, Execution, Status, Wire, web};
 use bytes::BytesMut;
@@ -45,7 +45,7 @@ pub(super) enum Machine {
     Http(Box<Http>),
     MsgpackRpc(Arc<Link>),
     Dovetail(Arc<Link>),
-    Capnp(Arc<Accepted>),
+    Capnp(Arc<Link>),
     /// HTTP/2, which drivers have a library for; it begins with what has been received.
     #[cfg(feature = "grpc")]
     Http2,
@@ -105,8 +105,10 @@ impl Machine {
             *self = match (http::detects(input), capnp::Connection::detects(input)) {
                 (None, _) | (_, None) => return Ok(None),
                 (Some(true), _) => Machine::Http(Box::new(Http::new(shared, caller))),
-                (_, Some(true)) => Machine::Capnp(Accepted::new(shared.limits.connection)),
-                _ => Self::detect(*first, shared, caller, driver),
+                (_, is_capnp) => {
+                    let is_capnp = is_capnp == Some(true);
+                    Self::detect((*first, is_capnp), shared, caller, driver)
+                }
             };
             self.check_agreed(caller, input)?;
         }
@@ -123,16 +125,8 @@ impl Machine {
                 machine.transmit_at_once(out);
                 Ok(call?.map(Arrival::Call))
             }
-            Machine::Capnp(connection) => {
-                let find = |place| shared.router.placed(place);
-                let arrival = connection.receive(input, find, out);
-                arrival.map_err(|_| Fault::Known)
-            }
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
-                let directory = ObjectDirectory {
-                    services: &shared.router,
-                    objects: &link.objects,
-                };
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
+                let directory = link.directory(&shared.router);
                 let mut table = link.lock();
                 let called = table.advance(input, &directory);
                 if let Some(machine) = table.machine() {
@@ -141,8 +135,12 @@ impl Machine {
                     add(&shared.counters.unknown_methods, refused.unknown);
                     add(&shared.counters.contradicting_calls, refused.contradicting);
                 }
+                let queued = table.capnp().is_some() && table.transmit_beside(out);
                 drop(table);
                 link.objects.tidy();
+                if queued {
+                    link.flush();
+                }
                 let called = called.map_err(|_| Fault::Known)?;
                 Ok(called.map(|called| Arrival::over(called, link)))
             }
@@ -171,10 +169,18 @@ impl Machine {
         }
     }
 
-    fn detect(first: u8, shared: &Shared, caller: &Caller, driver: &Arc<dyn Flush>) -> Self {
+    fn detect(
+        (first, is_capnp): (u8, bool),
+        shared: &Shared,
+        caller: &Caller,
+        driver: &Arc<dyn Flush>,
+    ) -> Self {
         let objects = Objects::new(shared.limits.connection.objects);
         let limits = shared.limits.message;
-        let table = if Connection::detects(first) {
+        let table = if is_capnp {
+            let machine = Peer::new(shared.limits.connection, limits);
+            Table::accepted(machine, objects, limits)
+        } else if Connection::detects(first) {
             objects.expect(shared.router.objects());
             Table::accepted(Self::own_machine(shared, caller), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
@@ -190,7 +196,7 @@ impl Machine {
             let machine = ServerConnection::new(shared.options.clone());
             return Machine::Thrift(Box::new(machine));
         };
-        let own = table.wire() == Wire::Dovetail;
+        let wire = table.wire();
         let link = Link::new(
             caller.peer.clone(),
             table,
@@ -199,9 +205,10 @@ impl Machine {
             Around::default(),
         );
         caller.called_over(&link);
-        match own {
-            true => Machine::Dovetail(link),
-            false => Machine::MsgpackRpc(link),
+        match wire {
+            Wire::Dovetail => Machine::Dovetail(link),
+            Wire::Capnp => Machine::Capnp(link),
+            _ => Machine::MsgpackRpc(link),
         }
     }
 
@@ -233,8 +240,9 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.needs(),
             Machine::Http(machine) => machine.needs(),
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.lock().needs(),
-            Machine::Capnp(connection) => connection.needs(),
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
+                link.lock().needs()
+            }
             _ => 1,
         }
     }
@@ -322,7 +330,7 @@ impl Machine {
 
     /// Sends what calls with streams and calls to the peer have queued.
     pub(super) fn flush(&self) {
-        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) = self {
+        if let Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) = self {
             link.flush();
         }
     }
@@ -331,7 +339,7 @@ impl Machine {
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         match self {
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
                 let mut table = link.lock();
                 table.transmit();
                 table.move_out(out);
@@ -359,7 +367,11 @@ impl Machine {
             (Machine::MsgpackRpc(link), _) => {
                 rpc(link, |machine| machine.goodbye(out));
             }
-            (Machine::Capnp(connection), _) => connection.transmit(out),
+            (Machine::Capnp(link), _) => {
+                let mut table = link.lock();
+                table.transmit();
+                table.move_out(out);
+            }
             #[cfg(feature = "grpc")]
             (Machine::Http2, Fault::Thrift(error)) => grpc::refuse(&error.to_string(), out),
             #[cfg(feature = "grpc")]
@@ -429,8 +441,8 @@ impl Machine {
                 own(link, |machine| machine.fail(code, &error.to_string()));
                 return Fault::Known;
             }
-            Machine::Capnp(connection) => {
-                connection.abort(&error.to_string());
+            Machine::Capnp(link) => {
+                capnp(link, |machine| machine.abort(&error.to_string()));
                 return Fault::Known;
             }
             _ => {}
@@ -450,7 +462,7 @@ impl Machine {
     /// The bytes that are kept of calls which the peer has not finished, where peers do that.
     pub(super) fn kept(&self) -> usize {
         match self {
-            Machine::Capnp(connection) => connection.held(),
+            Machine::Capnp(link) => capnp(link, |machine| machine.held()).unwrap_or(0),
             _ => 0,
         }
     }
@@ -468,8 +480,8 @@ impl Machine {
                 Fault::Thrift(error)
             }
             Machine::Http(machine) => machine.too_much(size, limit),
-            Machine::Capnp(connection) => {
-                connection.abort(&over.to_string());
+            Machine::Capnp(link) => {
+                capnp(link, |machine| machine.abort(&over.to_string()));
                 Fault::Known
             }
             Machine::MsgpackRpc(link) => {
@@ -488,7 +500,7 @@ impl Machine {
     /// The peer has gone: handlers that wait for it need not.
     pub(super) fn lost(&self) {
         match self {
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => {
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
                 let what = "the caller's connection has ended";
                 let why = Status::new(Code::Unavailable, what);
                 link.give_up(&why.with_execution(Execution::MayHaveRun));
@@ -501,7 +513,9 @@ impl Machine {
     /// True where references to objects were passed.
     pub(super) fn has_objects(&self) -> bool {
         match self {
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) => link.objects.were_passed(),
+            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
+                link.objects.were_passed()
+            }
             _ => false,
         }
     }
@@ -535,4 +549,9 @@ fn own<R>(link: &Link, work: impl FnOnce(&mut Connection) -> R) -> Option<R> {
 /// Runs this on the machine of msgpack-rpc.
 fn rpc<R>(link: &Link, work: impl FnOnce(&mut msgpack_rpc::Connection) -> R) -> Option<R> {
     link.lock().rpc().map(work)
+}
+
+/// Runs this on the machine of Cap'n Proto's protocol.
+fn capnp<R>(link: &Link, work: impl FnOnce(&mut Peer) -> R) -> Option<R> {
+    link.lock().capnp().map(work)
 }

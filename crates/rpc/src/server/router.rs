@@ -140,11 +140,6 @@ impl Router {
         &self.objects
     }
 
-    /// Returns the method at a place of Cap'n Proto's.
-    pub(super) fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
-        self.placed.get(&place).copied()
-    }
-
     pub(super) fn find(&self, target: &Target) -> Result<Route, Status> {
         let (number, spelling) = match target {
             Target::Named { service, method } => self.place(service.as_deref(), method)?,
@@ -206,6 +201,12 @@ impl Directory for Router {
         let service = (!service.is_empty()).then_some(service);
         let (number, _) = self.place(service, method)?;
         Ok((number, self.entries[number].contract().clone()))
+    }
+}
+
+impl capnp::Directory for Router {
+    fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+        self.placed.get(&place).copied()
     }
 }
 

@@ -637,7 +637,7 @@ impl<'a> Released<'a> {
     /// The next one, if there is any.
     pub(super) fn next(&self) -> Option<Box<Incoming>> {
         loop {
-            let called = self.link.lock().ready()?;
+            let called = self.link.ready(&self.shared.router)?;
             if let Arrival::Call(call) = Arrival::over(called, &self.link) {
                 return Some(call);
             }

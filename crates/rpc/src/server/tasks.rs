@@ -1,9 +1,9 @@
 use super::local::{Calls, Local};
 use super::running::{Waiting, outcome};
+use crate::capnp;
 use crate::client::Called;
 use crate::incoming::{Arrival, Incoming};
 use crate::link::Link;
-use dovetail_protocol::dovetail::Directory;
 use futures_util::future::{AbortHandle, abortable};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl CallTasks {
     }
 
     /// Where the machine finds what the other end calls.
-    pub(crate) fn directory(&self) -> &dyn Directory {
+    pub(crate) fn directory(&self) -> &dyn capnp::Directory {
         self.0.calls.directory()
     }
 
@@ -78,10 +78,11 @@ fn start(tasks: &Arc<Inner>, call: Box<Incoming>, link: &Arc<Link>) {
     let tasks = Arc::downgrade(tasks);
     tokio::spawn(async move {
         let answer = outcome(&shared, answer, waiting).await;
-        let released = link.answer(&reply, answer);
+        // Without the tasks the connection is gone.
         let Some(tasks) = tasks.upgrade() else {
             return;
         };
+        let released = link.answer(&reply, answer, tasks.calls.directory());
         tasks.running().remove(&number);
         for called in released {
             take_in(&tasks, called, &link);

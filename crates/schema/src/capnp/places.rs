@@ -10,6 +10,7 @@
 //! place  = 0 | 1, offset in units of the field's size, bits of the default | 2, number of the pointer
 //! shape  = 0 void | 1 bit | 2 bytes of the number | 3 text | 4 data | 5 shape of the elements
 //!        | 6 struct of the entries | 7 struct | 8 group | 9 struct around the number | 10 any pointer
+//!        | 11 object
 //! ```
 
 use super::{ANY, GroupLayout, Slot, StructLayout, is_void, layout, parameters};
@@ -61,6 +62,7 @@ enum Shape {
     Group(u32),
     Boxed(u32),
     Any,
+    Object,
 }
 
 impl<'a> Places<'a> {
@@ -119,8 +121,8 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     ///
-    /// The first field that has no form in the encoding: a reference that keeps identity, an object, an array, a struct that
-    /// extends another one, a value of any type.
+    /// The first field that has no form in the encoding: a reference that keeps identity, an array, a struct that extends
+    /// another one, a value of any type.
     pub fn finish(mut self) -> Result<Vec<u8>, Unplaced> {
         let schema = self.schema;
         while let Some((id, number)) = self.open.pop() {
@@ -231,6 +233,7 @@ impl<'a> Places<'a> {
             Type::List(element) | Type::Set(element) => {
                 Shape::List(Box::new(self.shape(field, element)?))
             }
+            Type::Object(_) => Shape::Object,
             Type::Map(key, value) => self.map(field, key, value)?,
             Type::Named(id) => match &schema[*id].kind {
                 TypeKind::Enum(_) => Shape::Number(2),
@@ -371,6 +374,7 @@ fn put_shape(bytes: &mut Vec<u8>, shape: &Shape) {
         Shape::Group(number) => (8, Some(*number)),
         Shape::Boxed(number) => (9, Some(*number)),
         Shape::Any => (10, None),
+        Shape::Object => (11, None),
     };
     put(bytes, code);
     if let Some(number) = number {

@@ -5,24 +5,32 @@ use super::pointer::{ElementSize, MOST, Pointer};
 use super::segments::{ListAt, Segments, Spot, StructAt, Target};
 use crate::{DecodeError, Limits};
 
-/// The deepest value that is copied, and how many words it may take. A value that is sent many times inside itself so has an end.
+/// The deepest value that is copied. A value that is sent many times inside itself so has an end.
 const DEEPEST: usize = 64;
 
+/// The words that a copy of a whole message may take beyond those of the message: elements without room count as a word each.
+const SLACK: usize = 1024;
+
 /// Copies what a pointer leads to behind the end of a segment, and makes the pointer at the byte `at` lead there. The segment begins
-/// at `base`.
+/// at `base`. Objects keep their places in the table of the message, or are refused.
 pub(super) fn copy(
     from: &Segments,
     pointer: Spot,
     out: &mut Vec<u8>,
-    base: usize,
-    at: usize,
+    (base, at): (usize, usize),
+    keeps_objects: bool,
 ) -> Result<(), DecodeError> {
-    let most = Limits::default().allocation / WORD;
+    let most = match keeps_objects {
+        // A peer's message that goes to a peer: pointers to one place must not make it larger.
+        true => from.words() + SLACK,
+        false => Limits::default().allocation / WORD,
+    };
     let mut copy = Copy {
         from,
         out,
         base,
         left: most.min(MOST),
+        keeps_objects,
     };
     copy.pointer(pointer, at, DEEPEST)
 }
@@ -32,6 +40,7 @@ struct Copy<'c> {
     out: &'c mut Vec<u8>,
     base: usize,
     left: usize,
+    keeps_objects: bool,
 }
 
 impl Copy<'_> {
@@ -41,6 +50,10 @@ impl Copy<'_> {
         };
         match self.from.follow(pointer)? {
             Target::Null => Ok(()),
+            Target::Capability(place) if self.keeps_objects => {
+                self.point(at, Pointer::Capability(place));
+                Ok(())
+            }
             Target::Capability(_) => Err(DecodeError::malformed(
                 "an object inside a pointer to anything",
             )),

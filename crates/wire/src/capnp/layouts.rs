@@ -106,6 +106,8 @@ pub(super) enum Shape {
     Boxed(u32),
     /// A pointer to anything, held as the first segment of a message.
     Any,
+    /// A reference to an object.
+    Object,
 }
 
 impl Structs {
@@ -132,6 +134,27 @@ impl Structs {
 }
 
 impl Layouts {
+    /// The pointers that lead from a value of this layout to the first object in it; `None` if there is none.
+    pub fn first_object(&self) -> Option<Vec<u16>> {
+        self.object_in(&self.root, &mut Vec::new())
+    }
+
+    fn object_in(&self, shape: &Shape, seen: &mut Vec<u32>) -> Option<Vec<u16>> {
+        let number = match shape {
+            Shape::Object => return Some(Vec::new()),
+            Shape::Struct(number) | Shape::Group(number) if !seen.contains(number) => *number,
+            _ => return None,
+        };
+        seen.push(number);
+        self.get(number)?.fields.iter().find_map(|field| {
+            let mut path = self.object_in(&field.shape, seen)?;
+            if let Place::Pointer { index } = field.place {
+                path.insert(0, index as u16);
+            }
+            Some(path)
+        })
+    }
+
     pub(super) fn get(&self, number: u32) -> Option<&StructLayout> {
         self.structs.0.get(number as usize)
     }
@@ -257,6 +280,7 @@ fn shape(input: &mut Input<'_>, depth: usize) -> Result<Shape> {
         8 => Shape::Group(number(input)?),
         9 => Shape::Boxed(number(input)?),
         10 => Shape::Any,
+        11 => Shape::Object,
         _ => return Err(unreadable()),
     })
 }

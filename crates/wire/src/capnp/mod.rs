@@ -23,7 +23,7 @@ pub use builder::{Builder, Words};
 pub use interface::InterfaceMethod;
 pub use layouts::{Layouts, Structs};
 pub use packed::{pack, unpack};
-pub use reader::Reader;
+pub use reader::{NO_OBJECT, Reader};
 pub use segments::{Segments, frame};
 pub use view::{Object, PointerAt, View};
 pub use writer::Writer;

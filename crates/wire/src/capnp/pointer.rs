@@ -87,7 +87,8 @@ impl ElementSize {
             | Shape::List(_)
             | Shape::Map(_)
             | Shape::Boxed(_)
-            | Shape::Any => ElementSize::Pointer,
+            | Shape::Any
+            | Shape::Object => ElementSize::Pointer,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::view::PointerAt;
 use super::writer::FRAMES;
 use crate::field::find;
 use crate::input::SHARE_FROM;
+use crate::object::Numbers;
 use crate::text;
 use crate::{
     Budget, Cursor, DecodeError, DecodeErrorKind, Field, Kind, Limits, Names, NextField, Sequence,
@@ -18,6 +19,9 @@ use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
+/// The place that stands for a null pointer where an object could be.
+pub const NO_OBJECT: u64 = u64::MAX;
+
 /// Reads a message. Texts are borrowed from it, and large data share its memory.
 pub struct Reader<'de> {
     message: &'de Segments,
@@ -28,6 +32,7 @@ pub struct Reader<'de> {
     /// The place of the value that comes next.
     next: Slot<'de>,
     frames: Vec<Frame<'de>>,
+    numbers: Numbers,
 }
 
 #[derive(Clone, Copy)]
@@ -96,6 +101,7 @@ impl<'de> Reader<'de> {
                 room: Room::Pointer(pointer.0),
             },
             frames: Vec::with_capacity(FRAMES),
+            numbers: Numbers::default(),
         }
     }
 
@@ -281,7 +287,7 @@ impl<'de> Reader<'de> {
             return Ok(Bytes::new());
         }
         let mut out = vec![0; WORD];
-        copy(self.message, spot, &mut out, 0, 0)?;
+        copy(self.message, spot, &mut out, (0, 0), false)?;
         self.budget.allocate(out.len())?;
         self.done();
         Ok(out.into())
@@ -375,9 +381,10 @@ fn element_room(list: &ListAt, index: usize, shape: &Shape) -> Room {
         (Shape::Number { bytes }, Some(at)) if usize::from(*bytes) <= at.data_len => {
             data(at.data, 0)
         }
-        (Shape::Text | Shape::Data | Shape::List(_) | Shape::Map(_) | Shape::Any, Some(at))
-            if at.pointers > 0 =>
-        {
+        (
+            Shape::Text | Shape::Data | Shape::List(_) | Shape::Map(_) | Shape::Any | Shape::Object,
+            Some(at),
+        ) if at.pointers > 0 => {
             let spot = Spot {
                 segment: at.segment,
                 word: at.pointer,
@@ -652,8 +659,20 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
         Err(no_place())
     }
 
+    /// Finds an object by its place in the table of the message.
     fn object(&mut self) -> Result<Box<dyn Any>> {
-        Err(DecodeErrorKind::NoObjects.into())
+        let place = match (self.next.shape, self.target()?) {
+            (Shape::Object, Target::Capability(place)) => place.into(),
+            (Shape::Object, Target::Null) => NO_OBJECT,
+            _ => return Err(mistaken()),
+        };
+        let object = self.numbers.object(place)?;
+        self.done();
+        Ok(object)
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
     }
 }
 

@@ -154,6 +154,11 @@ impl Segments {
         &self.0
     }
 
+    /// The words of all segments.
+    pub(super) fn words(&self) -> usize {
+        self.parts().iter().map(|part| part.len() / WORD).sum()
+    }
+
     #[inline]
     pub(super) fn segment(&self, segment: u32) -> Option<&Bytes> {
         self.0.get(segment as usize)

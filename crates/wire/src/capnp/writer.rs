@@ -5,6 +5,7 @@ use super::layouts::{FieldLayout, Layouts, Place, Shape, StructLayout};
 use super::pointer::ElementSize;
 use super::segments::{Segments, Spot};
 use crate::depth::Depth;
+use crate::object::Numbers;
 use crate::{EncodeError, Field, Kind, Limits, Names, UnknownValue};
 use bytes::Bytes;
 use std::any::Any;
@@ -22,6 +23,7 @@ pub struct Writer<'a> {
     next: Slot<'a>,
     frames: Vec<Frame<'a>>,
     depth: Depth,
+    numbers: Numbers,
 }
 
 /// The place of a value, and its shape.
@@ -104,6 +106,7 @@ impl<'a> Writer<'a> {
             },
             frames: Vec::with_capacity(FRAMES),
             depth: Depth::new(limits),
+            numbers: Numbers::default(),
         }
     }
 
@@ -258,7 +261,7 @@ impl<'a> Writer<'a> {
             };
             {
                 let (out, base) = self.builder.parts();
-                copy(&message, root, out, base, at)
+                copy(&message, root, out, (base, at), false)
             }
             .map_err(|_| wrong)?;
         }
@@ -497,8 +500,19 @@ impl crate::Writer for Writer<'_> {
         self.depth.is_deep()
     }
 
-    fn object(&mut self, _: &dyn Any) -> Result {
-        Err(EncodeError::NoObjects)
+    /// Writes the place of an object in the table of the message.
+    fn object(&mut self, object: &dyn Any) -> Result {
+        let (Shape::Object, Room::Pointer(at)) = (self.next.shape, self.next.room) else {
+            return Err(NO_PLACE);
+        };
+        let place = u32::try_from(self.numbers.number(object)?).map_err(|_| TOO_LARGE)?;
+        self.builder.capability(at, place);
+        self.done();
+        Ok(())
+    }
+
+    fn numbers(&mut self) -> Option<&mut Numbers> {
+        Some(&mut self.numbers)
     }
 
     fn as_dyn(&mut self) -> &mut dyn crate::Writer {

@@ -9,8 +9,8 @@ use capnp::{Error, ErrorKind};
 use capnp_rpc::{rpc_twoparty_capnp::Side, twoparty::VatNetwork, RpcSystem};
 use futures::future::try_join_all;
 use futures::AsyncReadExt;
-use places_capnp::{base, everything, places, FULL};
-use std::cell::RefCell;
+use places_capnp::{base, counter, counters, everything, places, FULL};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,6 +20,142 @@ use tokio::time::sleep;
 use tokio_util::compat::TokioAsyncReadCompatExt;
 
 type Gone = std::rc::Rc<RefCell<HashSet<String>>>;
+
+thread_local! {
+    /// The counters of this process that have not been dropped.
+    static ALIVE: Cell<u32> = const { Cell::new(0) };
+    static KEPT: RefCell<Option<counter::Client>> = const { RefCell::new(None) };
+}
+
+fn alive() -> u32 {
+    ALIVE.with(Cell::get)
+}
+
+#[derive(Clone, Default)]
+struct Counter {
+    total: std::rc::Rc<Cell<i64>>,
+    /// The amounts that have been added, in order.
+    added: std::rc::Rc<RefCell<Vec<i64>>>,
+    _here: std::rc::Rc<Here>,
+}
+
+struct Here;
+
+impl Default for Here {
+    fn default() -> Self {
+        ALIVE.with(|alive| alive.set(alive.get() + 1));
+        Here
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        ALIVE.with(|alive| alive.set(alive.get() - 1));
+    }
+}
+
+fn new_counter(total: i64) -> counter::Client {
+    let counter = Counter::default();
+    counter.total.set(total);
+    capnp_rpc::new_client(counter)
+}
+
+impl counter::Server for Counter {
+    async fn add(
+        self: Rc<Self>,
+        params: counter::AddParams,
+        mut results: counter::AddResults,
+    ) -> Result<(), Error> {
+        let amount = params.get()?.get_amount();
+        self.total.set(self.total.get() + amount);
+        self.added.borrow_mut().push(amount);
+        results.get().set_total(self.total.get());
+        Ok(())
+    }
+
+    async fn child(
+        self: Rc<Self>,
+        params: counter::ChildParams,
+        mut results: counter::ChildResults,
+    ) -> Result<(), Error> {
+        results.get().set_counter(new_counter(params.get()?.get_start()));
+        Ok(())
+    }
+}
+
+impl counters::Server for Server {
+    async fn open(
+        self: Rc<Self>,
+        params: counters::OpenParams,
+        mut results: counters::OpenResults,
+    ) -> Result<(), Error> {
+        results.get().set_counter(new_counter(params.get()?.get_start()));
+        Ok(())
+    }
+
+    async fn give_back(
+        self: Rc<Self>,
+        params: counters::GiveBackParams,
+        mut results: counters::GiveBackResults,
+    ) -> Result<(), Error> {
+        results.get().set_counter(params.get()?.get_counter()?);
+        Ok(())
+    }
+
+    async fn sum(
+        self: Rc<Self>,
+        params: counters::SumParams,
+        mut results: counters::SumResults,
+    ) -> Result<(), Error> {
+        let params = params.get()?;
+        let mut counters = vec![params.get_first()?];
+        for other in params.get_others()? {
+            counters.push(other.get_counter()?);
+        }
+        let all = try_join_all(counters.iter().map(|counter| add(counter, 0))).await?;
+        results.get().set_total(all.into_iter().sum());
+        Ok(())
+    }
+
+    async fn keep(
+        self: Rc<Self>,
+        params: counters::KeepParams,
+        _: counters::KeepResults,
+    ) -> Result<(), Error> {
+        let counter = params.get()?.get_counter()?;
+        KEPT.with(|kept| kept.replace(Some(counter)));
+        Ok(())
+    }
+
+    async fn kept(
+        self: Rc<Self>,
+        _: counters::KeptParams,
+        mut results: counters::KeptResults,
+    ) -> Result<(), Error> {
+        if let Some(counter) = KEPT.with(|kept| kept.borrow().clone()) {
+            results.get().set_counter(counter);
+        }
+        Ok(())
+    }
+
+    async fn forget(
+        self: Rc<Self>,
+        _: counters::ForgetParams,
+        _: counters::ForgetResults,
+    ) -> Result<(), Error> {
+        KEPT.with(|kept| kept.replace(None));
+        Ok(())
+    }
+
+    async fn alive(
+        self: Rc<Self>,
+        _: counters::AliveParams,
+        mut results: counters::AliveResults,
+    ) -> Result<(), Error> {
+        results.get().set_count(alive());
+        Ok(())
+    }
+}
 
 struct Server {
     gone: Gone,
@@ -316,6 +452,114 @@ async fn cancelled(client: places::Client) -> Result<(), Error> {
     Err(Error::failed("the handler was not told".to_owned()))
 }
 
+async fn add(counter: &counter::Client, amount: i64) -> Result<i64, Error> {
+    let mut request = counter.add_request();
+    request.get().set_amount(amount);
+    Ok(request.send().promise.await?.get()?.get_total())
+}
+
+/// A counter that is not there yet.
+fn open(client: &places::Client, start: i64) -> counter::Client {
+    let mut request = client.clone().cast_to::<counters::Client>().open_request();
+    request.get().set_start(start);
+    request.send().pipeline.get_counter()
+}
+
+async fn opened(client: &places::Client, start: i64) -> Result<counter::Client, Error> {
+    let mut request = client.clone().cast_to::<counters::Client>().open_request();
+    request.get().set_start(start);
+    request.send().promise.await?.get()?.get_counter()
+}
+
+async fn objects(client: places::Client) -> Result<(), Error> {
+    let counter = opened(&client, 5).await?;
+    check!(add(&counter, 2).await?, 7);
+    let mut request = counter.child_request();
+    request.get().set_start(-1);
+    let child = request.send().promise.await?.get()?.get_counter()?;
+    check!(add(&child, 1).await?, 0);
+    check!(add(&counter, 0).await?, 7);
+    Ok(())
+}
+
+/// Each is called on the answer to the one before it, which is not there yet.
+async fn pipelined(client: places::Client) -> Result<(), Error> {
+    let mut last = open(&client, 0);
+    for start in 1..10 {
+        let mut request = last.child_request();
+        request.get().set_start(start);
+        last = request.send().pipeline.get_counter();
+    }
+    check!(add(&last, 1).await?, 10);
+    Ok(())
+}
+
+async fn callbacks(client: places::Client) -> Result<(), Error> {
+    let mut request = client.clone().cast_to::<counters::Client>().sum_request();
+    request.get().set_first(new_counter(1));
+    let opened = opened(&client, 4000).await?;
+    let mut others = request.get().init_others(3);
+    others.reborrow().get(0).set_counter(new_counter(20));
+    others.reborrow().get(1).set_counter(open(&client, 300));
+    others.reborrow().get(2).set_counter(opened);
+    check!(request.send().promise.await?.get()?.get_total(), 4321);
+    Ok(())
+}
+
+/// Calls that go by way of the server come before those that go directly.
+async fn comes_home(client: places::Client) -> Result<(), Error> {
+    let own = Counter::default();
+    let mut request = client.cast_to::<counters::Client>().give_back_request();
+    request.get().set_counter(capnp_rpc::new_client(own.clone()));
+    let answer = request.send();
+    let counter = answer.pipeline.get_counter();
+    let call = |amount: i64| {
+        let mut request = counter.add_request();
+        request.get().set_amount(amount);
+        request.send().promise
+    };
+    let mut calls: Vec<_> = (0..100).map(call).collect();
+    answer.promise.await?;
+    calls.extend((100..200).map(call));
+    try_join_all(calls).await?;
+    check!(*own.added.borrow(), (0..200).collect::<Vec<i64>>());
+    Ok(())
+}
+
+async fn count(client: &counters::Client) -> Result<u32, Error> {
+    Ok(client.alive_request().send().promise.await?.get()?.get_count())
+}
+
+async fn released(client: places::Client) -> Result<(), Error> {
+    let counters: counters::Client = client.clone().cast_to();
+    let before = count(&counters).await?;
+    let all = try_join_all((0..10).map(|start| opened(&client, start))).await?;
+    check!(count(&counters).await?, before + 10);
+    drop(all);
+    let mut rounds = 0;
+    while count(&counters).await? > before {
+        rounds += 1;
+        check!(rounds < 200, true);
+        sleep(Duration::from_millis(10)).await;
+    }
+    let own = alive();
+    let mut request = counters.keep_request();
+    request.get().set_counter(new_counter(7));
+    request.send().promise.await?;
+    let kept = counters.kept_request().send().promise.await?.get()?.get_counter()?;
+    check!(add(&kept, 1).await?, 8);
+    check!(alive(), own + 1);
+    drop(kept);
+    counters.forget_request().send().promise.await?;
+    for _ in 0..200 {
+        if alive() == own {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    Err(Error::failed("the counter is kept".to_owned()))
+}
+
 /// Runs this on an object that the server's bootstrap gives.
 macro_rules! cases {
     ($($case:ident),*) => {
@@ -340,7 +584,12 @@ cases!(
     bytes_of_all_sizes,
     concurrent,
     in_flight,
-    cancelled
+    cancelled,
+    objects,
+    pipelined,
+    callbacks,
+    comes_home,
+    released
 );
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}

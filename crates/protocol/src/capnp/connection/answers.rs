@@ -1,8 +1,9 @@
 //! The questions of the peer, and their answers.
 
-use super::objects::object_at;
-use super::{Answer, Connection, Event, Held, IncomingCall, Object, Payload, State};
-use crate::capnp::message::{Exception, ExceptionKind, Promised, Target};
+use super::calls::Ready;
+use super::objects::hold;
+use super::{Answer, Connection, Event, Object, Payload, State};
+use crate::capnp::message::{Exception, ExceptionKind};
 use crate::capnp::write::Outgoing;
 use dovetail_wire::capnp::{PointerAt, Segments};
 use dovetail_wire::{Bytes, EncodeError};
@@ -14,74 +15,12 @@ impl Connection {
         }
         let answer = Answer {
             state: State::Open(Vec::new()),
+            forwarded: None,
             finished: None,
         };
         match self.answers.insert(question, answer) {
             None => Ok(()),
             Some(_) => Err(format!("question {question} is asked twice")),
-        }
-    }
-
-    /// Lets a call run, or wait for the answer that its object is in.
-    pub(super) fn called(&mut self, call: Held) -> Result<(), String> {
-        match call.call.target.clone() {
-            Target::Hosted(number) => match self.exports.object(number) {
-                Some(object) => self.run(object, call),
-                None => Err(format!("there is no object {number}")),
-            },
-            Target::Promised(promised) => self.called_on_answer(&promised, call),
-        }
-    }
-
-    pub(super) fn called_on_answer(
-        &mut self,
-        promised: &Promised,
-        call: Held,
-    ) -> Result<(), String> {
-        let question = call.call.question;
-        let size = call.frame.bytes.len();
-        let Some(answer) = self.answers.get_mut(&promised.question) else {
-            return Err(format!("there is no question {}", promised.question));
-        };
-        match &mut answer.state {
-            State::Open(_) if promised.question == question => {
-                Err(format!("question {question} waits for itself"))
-            }
-            State::Open(waiting) => {
-                if self.waiting + size > self.limits.waiting {
-                    self.refuse(question, "too many calls wait for others");
-                    return Ok(());
-                }
-                self.waiting += size;
-                waiting.push(call);
-                Ok(())
-            }
-            State::Done { results, .. } => {
-                let found = match results {
-                    Ok(payload) => object_at(payload, &promised.path),
-                    Err(exception) => Err(exception.clone()),
-                };
-                self.run_on(found, call)
-            }
-        }
-    }
-
-    pub(super) fn run_on(
-        &mut self,
-        found: Result<Object, Exception>,
-        call: Held,
-    ) -> Result<(), String> {
-        let question = call.call.question;
-        match found {
-            Ok(Object::Own(object)) => self.run(object, call),
-            Ok(_) => {
-                self.refuse(question, "the object is not one of this end");
-                Ok(())
-            }
-            Err(exception) => {
-                self.answer(question, Err(exception));
-                Ok(())
-            }
         }
     }
 
@@ -93,25 +32,8 @@ impl Connection {
         self.answer(question, Err(exception));
     }
 
-    pub(super) fn run(&mut self, object: u64, call: Held) -> Result<(), String> {
-        let Held { call, frame } = call;
-        let objects = self.receive_objects(&call.caps)?;
-        self.events.push_back(Event::Call(IncomingCall {
-            question: call.question,
-            object,
-            interface: call.interface,
-            method: call.method,
-            params: Payload {
-                frame: frame.bytes,
-                message: frame.message,
-                content: call.params,
-                objects,
-            },
-        }));
-        Ok(())
-    }
-
-    /// Answers a question of the peer's with results, whose value `write` makes. A question that has been answered stays so.
+    /// Answers a question of the peer's with results, whose value `write` makes; it returns the objects in the value. A question that
+    /// has been answered stays so.
     ///
     /// # Errors
     ///
@@ -119,8 +41,17 @@ impl Connection {
     pub fn reply(
         &mut self,
         question: u32,
-        objects: &[Object],
-        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<(), EncodeError>,
+        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<Vec<Object>, EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.answer_with(question, false, write)
+    }
+
+    /// The same for an answer that may be `forwarded`; see [`pass_objects`](Self::pass_objects).
+    pub(super) fn answer_with(
+        &mut self,
+        question: u32,
+        forwarded: bool,
+        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<Vec<Object>, EncodeError>,
     ) -> Result<(), EncodeError> {
         if !self.is_open(question) {
             return Ok(());
@@ -129,10 +60,10 @@ impl Connection {
         let mut message = Outgoing::new(&mut self.out);
         let payload = message.results(question);
         let written = payload.and_then(|payload| {
-            write(&mut message, payload.pointer(0))?;
-            Ok(payload)
+            let objects = write(&mut message, payload.pointer(0))?;
+            Ok((payload, objects))
         });
-        let payload = match written {
+        let (payload, objects) = match written {
             Ok(payload) => payload,
             Err(problem) => {
                 self.out.truncate(start);
@@ -140,7 +71,7 @@ impl Connection {
             }
         };
         message.finish();
-        let (caps, exported) = self.pass_objects(objects);
+        let (caps, exported) = self.pass_objects(&objects, forwarded);
         let mut message = Outgoing::resume(&mut self.out, start);
         message.caps(payload, &caps)?;
         message.finish();
@@ -160,7 +91,7 @@ impl Connection {
                 frame: Bytes::new(),
                 message: Segments::single(Bytes::copy_from_slice(segment)).unwrap_or_default(),
                 content: Some(PointerAt::in_first_segment(content)),
-                objects: objects.to_vec(),
+                objects,
             },
         };
         self.settle(question, Ok(results), exported);
@@ -175,9 +106,9 @@ impl Connection {
     /// Answers the question for the main object.
     pub fn bootstrapped(&mut self, question: u32, object: u64) {
         // Nothing is written but a pointer.
-        let _ = self.reply(question, &[Object::Own(object)], |message, at| {
+        let _ = self.reply(question, |message, at| {
             message.segment().capability(at, 0);
-            Ok(())
+            Ok(vec![Object::Own(object)])
         });
     }
 
@@ -206,27 +137,22 @@ impl Connection {
         let Some(answer) = self.answers.get_mut(&question) else {
             return;
         };
+        let objects = results.iter().flat_map(|payload| &payload.objects);
+        objects.for_each(|object| hold(&mut self.exports, &mut self.imports, object));
         let done = State::Done { results, exported };
         let State::Open(waiting) = std::mem::replace(&mut answer.state, done) else {
             return;
         };
-        for call in waiting {
-            self.waiting = self.waiting.saturating_sub(call.frame.bytes.len());
-            let Target::Promised(promised) = call.call.target.clone() else {
-                continue;
-            };
-            if let Err(problem) = self.called_on_answer(&promised, call) {
-                self.fail(problem);
-            }
-        }
+        self.answered(question, waiting);
         if let Some(Answer {
             finished: Some(release),
             ..
         }) = self.answers.get(&question)
         {
-            let release = *release;
-            self.forget(question, release);
+            // Behind the calls that have waited: they keep the objects of the answer.
+            self.ready.push_back(Ready::Forget(question, *release));
         }
+        self.run_ready();
     }
 
     pub(super) fn finished(&mut self, question: u32, release: bool) -> Result<(), String> {
@@ -236,26 +162,32 @@ impl Connection {
         if answer.finished.replace(release).is_some() {
             return Err(format!("question {question} is finished twice"));
         }
-        match answer.state {
-            State::Open(_) => self.events.push_back(Event::Canceled { question }),
-            State::Done { .. } => self.forget(question, release),
+        match (&answer.state, answer.forwarded) {
+            (State::Open(_), Some(forwarded)) => {
+                self.finish(forwarded);
+                self.refuse(question, "the call was cancelled");
+            }
+            // Calls wait for the answer, and so somebody does.
+            (State::Open(waiters), None) if !waiters.is_empty() => {}
+            (State::Open(_), None) => self.events.push_back(Event::Canceled { question }),
+            (State::Done { .. }, _) => self.forget(question, release),
         }
         Ok(())
     }
 
     pub(super) fn forget(&mut self, question: u32, release: bool) {
-        let answer = self.answers.remove(&question);
-        if let Some(Answer {
-            state: State::Done { exported, .. },
+        let Some(Answer {
+            state: State::Done { results, exported },
             ..
-        }) = answer
-            && release
-        {
-            for number in exported {
-                // The reference is there: the answer has passed it.
-                let dropped = self.exports.release(number, 1).ok().flatten();
-                self.events.extend(dropped.map(Event::Dropped));
-            }
+        }) = self.answers.remove(&question)
+        else {
+            return;
+        };
+        let objects = results.iter().flat_map(|payload| &payload.objects);
+        objects.for_each(|object| self.let_go(object));
+        for number in exported.into_iter().filter(|_| release) {
+            // The reference is there, unless the peer has given it back on its own.
+            let _ = self.released(number, 1);
         }
     }
 }

@@ -1,14 +1,17 @@
 //! One end of a connection.
 
 mod answers;
+mod calls;
+mod forward;
 mod objects;
 mod questions;
 
-use super::message::{Call, Exception, ExceptionKind, Message, Promised};
+use super::message::{Exception, ExceptionKind, Message, Promised};
 use super::tables::{Exports, Imports, Numbered};
 use super::write::Outgoing;
 use crate::ConnectionLimits;
 use bytes::BytesMut;
+use calls::{Held, Ready, Waiter};
 use dovetail_wire::capnp::{PointerAt, Segments};
 use dovetail_wire::{Bytes, DecodeError, EncodeError};
 use std::collections::{HashMap, VecDeque};
@@ -57,7 +60,7 @@ pub enum Object {
     None,
     /// One of this end's, by the number that its owner has given it.
     Own(u64),
-    /// One of the peer's. Whoever gets it releases it once.
+    /// One of the peer's. Each time that it comes is a reference, to be released.
     Peer(u32),
     /// One in the answer to a question of this end's.
     Promised(Promised),
@@ -85,8 +88,13 @@ pub enum Event {
         /// The results, or why there are none.
         result: Result<Results, Exception>,
     },
-    /// The peer has let go of the last reference to an object of this end's.
-    Dropped(u64),
+    /// The peer has given back references to an object of this end's: one for each time that it was passed.
+    Released {
+        /// The object.
+        object: u64,
+        /// How many references.
+        count: u32,
+    },
     /// The calls that went by way of the peer to an object of this end's have all arrived.
     Disembargoed(u32),
 }
@@ -151,6 +159,11 @@ pub struct Connection {
     imports: Imports,
     embargoes: Numbered<()>,
     events: VecDeque<Event>,
+    /// Calls that wait for answers.
+    held: Numbered<Held>,
+    /// Calls that do not wait any longer, and whether they are being run.
+    ready: VecDeque<Ready>,
+    runs: bool,
     /// Bytes of the calls that wait.
     waiting: usize,
     /// Bytes that a message lacks of which there is a part.
@@ -171,33 +184,30 @@ struct Question {
     pipelined: Vec<Vec<u16>>,
     answered: bool,
     finished: bool,
+    /// The question of the peer's that has been forwarded to the peer.
+    forwards: Option<u32>,
 }
 
 /// A question of the peer's.
 #[derive(Debug)]
 struct Answer {
     state: State,
+    /// The question of this end's that it has been forwarded with.
+    forwarded: Option<u32>,
     /// The peer has finished it, and whether that gives back the objects of the answer.
     finished: Option<bool>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// It runs, or waits; with the calls that are addressed to its answer.
-    Open(Vec<Held>),
+    /// It runs, or waits; with the calls that wait for its answer.
+    Open(Vec<Waiter>),
     /// It has been answered, with these objects.
     Done {
         results: Result<Payload, Exception>,
         /// Their numbers at the peer.
         exported: Vec<u32>,
     },
-}
-
-/// A call that waits, with its message.
-#[derive(Debug)]
-struct Held {
-    call: Call,
-    frame: Frame,
 }
 
 /// A message that has come.
@@ -235,6 +245,11 @@ impl Connection {
                 self.fail(problem);
             }
         }
+    }
+
+    /// The next thing that has arrived, among what has been received: answers let calls run that waited for them.
+    pub fn ready(&mut self) -> Option<Event> {
+        self.events.pop_front()
     }
 
     /// Takes a message off the input.
@@ -331,7 +346,7 @@ impl Connection {
             }
             Message::Call(call) => {
                 self.open(call.question)?;
-                self.called(Held { call, frame })
+                self.called(call, frame)
             }
             Message::Return {
                 question,

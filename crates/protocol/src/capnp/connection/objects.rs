@@ -2,50 +2,57 @@
 
 use super::{Answer, Connection, Event, Object, Payload, State};
 use crate::capnp::message::{Cap, Context, Disembargo, Exception, ExceptionKind, Target};
+use crate::capnp::tables::{Exports, Imports};
 use dovetail_wire::capnp::{Object as Pointee, View};
 
 impl Connection {
-    /// The objects that the peer passes, as this end knows them.
+    /// The objects in the answer to a question of this end's, as this end knows them.
     pub(super) fn receive_objects(&mut self, caps: &[Cap]) -> Result<Vec<Object>, String> {
-        let mut objects = Vec::new();
-        for cap in caps {
-            objects.push(match cap {
-                Cap::None => Object::None,
-                Cap::SenderHosted(number) | Cap::SenderPromise(number) => {
-                    if self.imports.len() >= self.limits.objects {
-                        return Err("too many objects".to_owned());
-                    }
-                    self.imports.receive(*number);
-                    Object::Peer(*number)
+        caps.iter().map(|cap| self.receive_object(cap)).collect()
+    }
+
+    /// An object that the peer passes, as this end knows it. None in an answer that is not there, which no answer can refer to.
+    pub(super) fn receive_object(&mut self, cap: &Cap) -> Result<Object, String> {
+        Ok(match cap {
+            Cap::None => Object::None,
+            Cap::SenderHosted(number) | Cap::SenderPromise(number) => {
+                if self.imports.len() >= self.limits.objects {
+                    return Err("too many objects".to_owned());
                 }
-                Cap::ReceiverHosted(number) => match self.exports.object(*number) {
-                    Some(object) => Object::Own(object),
-                    None => return Err(format!("there is no object {number}")),
-                },
-                Cap::ReceiverAnswer(promised) => match self.answers.get(&promised.question) {
-                    Some(Answer {
-                        state:
-                            State::Done {
-                                results: Ok(payload),
-                                ..
-                            },
-                        ..
-                    }) => object_at(payload, &promised.path).unwrap_or(Object::None),
-                    Some(_) => Object::None,
-                    None => return Err(format!("there is no question {}", promised.question)),
-                },
-            });
-        }
-        Ok(objects)
+                self.imports.receive(*number);
+                Object::Peer(*number)
+            }
+            Cap::ReceiverHosted(number) => match self.exports.object(*number) {
+                Some(object) => Object::Own(object),
+                None => return Err(format!("there is no object {number}")),
+            },
+            Cap::ReceiverAnswer(promised) => match self.answers.get(&promised.question) {
+                Some(Answer {
+                    state:
+                        State::Done {
+                            results: Ok(payload),
+                            ..
+                        },
+                    ..
+                }) => object_at(payload, &promised.path).unwrap_or(Object::None),
+                Some(_) => Object::None,
+                None => return Err(format!("there is no question {}", promised.question)),
+            },
+        })
     }
 
     /// The objects that this end passes, as the peer knows them, and the numbers of those that it gets a reference to.
-    pub(super) fn pass_objects(&mut self, objects: &[Object]) -> (Vec<Cap>, Vec<u32>) {
+    /// Those of a call that is `forwarded` are passed by this end, and not by the owners of the objects.
+    pub(super) fn pass_objects(
+        &mut self,
+        objects: &[Object],
+        forwarded: bool,
+    ) -> (Vec<Cap>, Vec<u32>) {
         let mut exported = Vec::new();
         let caps = objects.iter().map(|object| match object {
             Object::None => Cap::None,
             Object::Own(object) => {
-                let number = self.exports.pass(*object);
+                let number = self.exports.pass(*object, forwarded);
                 exported.push(number);
                 Cap::SenderHosted(number)
             }
@@ -57,8 +64,10 @@ impl Connection {
 
     pub(super) fn released(&mut self, id: u32, count: u32) -> Result<(), String> {
         match self.exports.release(id, count) {
-            Ok(dropped) => {
-                self.events.extend(dropped.map(Event::Dropped));
+            Ok((object, count)) => {
+                if count > 0 {
+                    self.events.push_back(Event::Released { object, count });
+                }
                 Ok(())
             }
             Err(_) => Err(format!(
@@ -73,10 +82,7 @@ impl Connection {
         to: Result<Cap, Exception>,
     ) -> Result<(), String> {
         let to = match to {
-            Ok(cap) => Ok(self
-                .receive_objects(std::slice::from_ref(&cap))?
-                .pop()
-                .unwrap_or(Object::None)),
+            Ok(cap) => Ok(self.receive_object(&cap)?),
             Err(exception) => Err(exception),
         };
         match self.imports.get_mut(promise) {
@@ -85,7 +91,7 @@ impl Connection {
             // It has been released meanwhile, and with it what it has become.
             None => {
                 if let Ok(Object::Peer(number)) = to {
-                    self.release(number);
+                    self.release(number, 1);
                 }
             }
         }
@@ -135,21 +141,62 @@ impl Connection {
     pub fn release_all(&mut self, objects: &[Object]) {
         for object in objects {
             if let Object::Peer(number) = object {
-                self.release(*number);
+                self.release(*number, 1);
             }
         }
     }
 
-    /// Lets an object of the peer's go.
-    pub fn release(&mut self, object: u32) {
-        if let Some(count) = self.imports.release(object) {
-            self.send(|out| out.release(object, count));
+    /// An answer or a waiting call does not lead to an object any longer.
+    pub(super) fn let_go(&mut self, object: &Object) {
+        match object {
+            Object::Own(object) => {
+                let (object, count) = (*object, self.exports.let_go(*object));
+                if count > 0 {
+                    self.events.push_back(Event::Released { object, count });
+                }
+            }
+            Object::Peer(number) => {
+                let count = self.imports.let_go(*number);
+                self.release(*number, count);
+            }
+            Object::None | Object::Promised(_) => {}
+        }
+    }
+
+    /// Gives back so many references to an object of the peer's: each message that passed it has brought one.
+    pub fn release(&mut self, object: u32, count: u32) {
+        let released = self.imports.release(object, count);
+        if released.count > 0 {
+            self.send(|out| out.release(object, released.count));
+        }
+        if let Some(Ok(Object::Peer(number))) = released.resolved {
+            self.release(number, 1);
         }
     }
 
     /// The connection is over: the objects that the peer had references to.
     pub fn end(&mut self) -> Vec<u64> {
         self.exports.drain()
+    }
+}
+
+/// An answer or a waiting call leads to an object, which stays until it is [let go](Connection::let_go).
+pub(super) fn hold(exports: &mut Exports, imports: &mut Imports, object: &Object) {
+    match object {
+        Object::Own(object) => exports.hold(*object),
+        Object::Peer(number) => imports.hold(*number),
+        Object::None | Object::Promised(_) => {}
+    }
+}
+
+impl Payload {
+    /// The object that a path of pointers leads to.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub fn object(&self, path: &[u16]) -> Result<Object, Exception> {
+        object_at(self, path)
     }
 }
 

@@ -18,7 +18,7 @@ impl Connection {
     }
 
     /// Calls an object of the peer's, or one in the answer to a question; returns the number of the question. `write` makes the
-    /// parameters.
+    /// parameters, and returns the objects in them.
     ///
     /// # Errors
     ///
@@ -26,19 +26,29 @@ impl Connection {
     pub fn call(
         &mut self,
         target: &Target,
+        place: (u64, u16),
+        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<Vec<Object>, EncodeError>,
+    ) -> Result<u32, EncodeError> {
+        self.ask(target, place, false, write)
+    }
+
+    /// The same for a call that may be `forwarded`; see [`pass_objects`](Self::pass_objects).
+    pub(super) fn ask(
+        &mut self,
+        target: &Target,
         (interface, method): (u64, u16),
-        objects: &[Object],
-        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<(), EncodeError>,
+        forwarded: bool,
+        write: impl FnOnce(&mut Outgoing<'_>, usize) -> Result<Vec<Object>, EncodeError>,
     ) -> Result<u32, EncodeError> {
         let question = self.questions.add(Question::default());
         let start = self.out.len();
         let mut message = Outgoing::new(&mut self.out);
         let made = message.call(question, target, interface, method);
         let written = made.and_then(|payload: Words| {
-            write(&mut message, payload.pointer(0))?;
-            Ok(payload)
+            let objects = write(&mut message, payload.pointer(0))?;
+            Ok((payload, objects))
         });
-        let payload = match written {
+        let (payload, objects) = match written {
             Ok(payload) => payload,
             Err(problem) => {
                 self.out.truncate(start);
@@ -46,7 +56,7 @@ impl Connection {
                 return Err(problem);
             }
         };
-        let (caps, exported) = self.pass_objects(objects);
+        let (caps, exported) = self.pass_objects(&objects, forwarded);
         let mut message = Outgoing::resume(&mut self.out, start);
         message.caps(payload, &caps)?;
         message.finish();
@@ -76,6 +86,7 @@ impl Connection {
         }
         let exported = std::mem::take(&mut own.exported);
         let (pipelined, finished) = (std::mem::take(&mut own.pipelined), own.finished);
+        let forwards = own.forwards;
         if finished {
             self.questions.remove(question);
         }
@@ -83,15 +94,12 @@ impl Connection {
             self.released(number, 1)?;
         }
         let result = match answer {
-            Returned::Results { content, caps } => {
-                let payload = Payload {
-                    frame: frame.bytes,
-                    message: frame.message,
-                    content,
-                    objects: self.receive_objects(&caps)?,
-                };
-                Ok(self.results(question, payload, &pipelined))
-            }
+            Returned::Results { content, caps } => Ok(Payload {
+                frame: frame.bytes,
+                message: frame.message,
+                content,
+                objects: self.receive_objects(&caps)?,
+            }),
             Returned::Exception(exception) => Err(exception),
             Returned::Canceled => Err(Exception {
                 reason: "the call was cancelled".to_owned(),
@@ -101,11 +109,18 @@ impl Connection {
                 return Err("an answer that was not asked for".to_owned());
             }
         };
-        match (finished, result) {
+        match (finished, forwards, result) {
             // Nobody waits for it.
-            (true, Ok(results)) => self.release_all(&results.payload.objects),
-            (true, Err(_)) => {}
-            (false, result) => self.events.push_back(Event::Answered { question, result }),
+            (true, _, Ok(payload)) => self.release_all(&payload.objects),
+            (true, _, Err(_)) => {}
+            (false, Some(asked), result) => {
+                self.answer_forwarded(asked, result);
+                self.finish(question);
+            }
+            (false, None, result) => {
+                let result = result.map(|payload| self.results(question, payload, &pipelined));
+                self.events.push_back(Event::Answered { question, result });
+            }
         }
         Ok(())
     }

@@ -129,7 +129,7 @@ fn named() -> Builder {
 
 impl Driver {
     fn answer(&self, link: &Link, reply: &ReplyTo, answer: Gathered) {
-        let released = link.answer(reply, answer);
+        let released = link.answer(reply, answer, self.calls.directory());
         if !released.is_empty() {
             self.roles().called.extend(released);
         }
