@@ -139,14 +139,18 @@ impl<'m> View<'m> {
         }
     }
 
-    /// The structs of a list behind a pointer, at most so many.
+    /// The structs of a list behind a pointer: at most so many, and no more than the message has words. Those without words could be
+    /// any number.
     pub fn structs(&self, number: usize, most: usize) -> Result<Vec<Self>> {
         let Some(pointer) = self.pointer(number) else {
             return Ok(Vec::new());
         };
         match self.message.follow(pointer.0)? {
             Target::Null => Ok(Vec::new()),
-            Target::List(list) if list.count <= most && list.size != ElementSize::Bit => {
+            Target::List(list)
+                if list.count <= most.min(self.message.words())
+                    && list.size != ElementSize::Bit =>
+            {
                 let message = self.message;
                 let all = (0..list.count).filter_map(|index| structure_of(&list, index));
                 Ok(all.map(|at| View { message, at }).collect())
