@@ -4,13 +4,16 @@
 use dovetail::blocking::Channel;
 use dovetail::protocol::thrift::{ClientConnection, ClientOptions};
 use dovetail::sessions::Sessions;
+use dovetail::statistics::Statistics;
+use dovetail::throttle::{Quota, Throttle};
 use dovetail::{
     Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, Service,
     ServiceDescriptor, Status, UnknownFields, descriptor, message,
 };
 use peak_alloc::PeakAlloc;
+use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 #[global_allocator]
@@ -245,6 +248,81 @@ fn compressed(wire: &str) -> Vec<u8> {
 fn peers_cost_little() {
     hostile_peers_cost_little();
     sessions_cost_little();
+    crowds_cost_little();
+}
+
+/// As many peers, each with an address of its own, that call a method of its own which is not there.
+const CROWD: u32 = 10_000;
+
+/// Most bytes of a peer that has been here, with the quota that it has for a while.
+const GUEST: usize = 400;
+
+fn crowds_cost_little() {
+    let statistics = Statistics::new();
+    let quota = Quota::new().rate(100, Duration::from_secs(1));
+    let server = Server::new()
+        .service(Target)
+        .statistics(&statistics)
+        .throttle(Throttle::new().each_caller(quota))
+        .model(Model::ThreadPerConnection);
+    let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+    let known = Channel::connect(&running.addresses()[0].to_string()).unwrap();
+    let ask = || -> Result<i32, Status> { known.call(&TARGET.methods[1], (&Bytes::new(),)) };
+    ask().unwrap();
+    let (mut before, mut series) = (0, 0);
+    for guest in 0..CROWD {
+        if guest == CROWD / 10 {
+            // Tables have room for the first ones.
+            before = MEMORY.current_usage();
+            series = statistics.prometheus().lines().count();
+        }
+        call_unknown(&running, guest);
+    }
+    let each = MEMORY.current_usage().saturating_sub(before) / CROWD as usize;
+    println!("\n{CROWD} peers with a method each take {each} bytes each");
+    assert!(each < GUEST, "{each}");
+    assert_eq!(statistics.prometheus().lines().count(), series);
+    assert_eq!(running.counters().unknown_methods, u64::from(CROWD));
+    ask().unwrap();
+    let snapshot = statistics.snapshot();
+    let calls: u64 = snapshot.methods.iter().map(|it| it.times.count()).sum();
+    assert_eq!(calls, u64::from(CROWD / 2 + 2));
+    drop(known);
+    assert!(running.shutdown(Duration::from_secs(10)));
+}
+
+/// Calls a method that only this guest knows, from an address that only this guest has.
+fn call_unknown(running: &Running, guest: u32) {
+    let Address::Tcp(place) = &running.addresses()[0] else {
+        panic!("the test listens on TCP");
+    };
+    let place: SocketAddr = place.parse().unwrap();
+    let own = Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + guest);
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((own, 0)).into()).unwrap();
+    socket.connect(&place.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
+    let name = format!("method_{guest:08}");
+    let call = match guest % 2 {
+        0 => [
+            b"\x80\x01\x00\x01\x00\x00\x00\x0f",
+            name.as_bytes(),
+            &[0, 0, 0, 1, 0],
+            // Behind it one that is there.
+            b"\x80\x01\x00\x01\x00\x00\x00\x04blob\x00\x00\x00\x02\x00",
+        ]
+        .concat(),
+        _ => {
+            let head = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 2";
+            format!("POST /Target/{name} HTTP/1.1\r\n{head}\r\n\r\n{{}}").into_bytes()
+        }
+    };
+    stream.write_all(&call).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut told = Vec::new();
+    stream.read_to_end(&mut told).unwrap();
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains(&name), "{told}");
 }
 
 /// Most bytes of a session with a state of 8.
