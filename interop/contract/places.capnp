@@ -68,10 +68,12 @@ interface Base {
 interface Counter {
   # An object with a number.
 
-  add @0 (amount :Int64) -> (total :Int64);
+  add @0 (amount :Int64) -> Total;
   child @1 (start :Int64) -> (counter :Counter);
   # A new one.
 }
+
+struct Total { total @0 :Int64; }
 
 struct Named {
   name @0 :Text;
@@ -93,6 +95,9 @@ interface Counters {
   forget @5 () -> ();
   alive @6 () -> (count :UInt32);
   # The counters of the server that have not been dropped.
+
+  addTo @7 (counter :Counter, amount :Int64) -> Total;
+  # Adds to the counter, and answers as it does: by a tail call, where the library has them.
 }
 
 interface Places extends(Base, Counters) {

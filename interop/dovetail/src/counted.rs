@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, Kind, ask};
-use crate::places::{Counter, CounterObject, Named};
+use crate::places::{Counter, CounterObject, Named, Total};
 use crate::relay::Relay;
 use dovetail::{Code, Context, Status};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -53,9 +53,18 @@ impl Counters {
         let mut total = 0;
         for counter in [first].into_iter().chain(others) {
             let counter = counter.ok_or_else(|| Status::new(Code::InvalidArgument, "nothing"))?;
-            total += counter.client().add(0).await?;
+            total += counter.client().add(0).await?.total;
         }
         Ok(total)
+    }
+
+    pub(crate) async fn add_to(
+        &self,
+        counter: Option<CounterObject>,
+        amount: i64,
+    ) -> Result<Total, Status> {
+        let counter = counter.ok_or_else(|| Status::new(Code::InvalidArgument, "nothing"))?;
+        counter.client().add(amount).await
     }
 
     pub(crate) fn keep(&self, counter: Option<CounterObject>) {
@@ -73,10 +82,13 @@ impl Counters {
 }
 
 impl Counter for Number {
-    async fn add(&self, _: Context, amount: i64) -> Result<i64, Status> {
+    async fn add(&self, _: Context, amount: i64) -> Result<Total, Status> {
         let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         added.push(amount);
-        Ok(self.total.fetch_add(amount, Ordering::SeqCst) + amount)
+        Ok(Total {
+            total: self.total.fetch_add(amount, Ordering::SeqCst) + amount,
+            ..Total::default()
+        })
     }
 
     async fn child(&self, _: Context, start: i64) -> Result<CounterObject, Status> {
@@ -99,10 +111,10 @@ macro_rules! tell {
 fn objects(connector: &Connector) -> Outcome {
     let client = connector.places()?;
     let counter = ask!(client.open(5))?;
-    check(&tell!(connector, counter.add(2))?, &7)?;
+    check(&tell!(connector, counter.add(2))?.total, &7)?;
     let child = tell!(connector, counter.child(-1))?;
-    check(&tell!(connector, child.add(1))?, &0)?;
-    check(&tell!(connector, counter.add(0))?, &7)?;
+    check(&tell!(connector, child.add(1))?.total, &0)?;
+    check(&tell!(connector, counter.add(0))?.total, &7)?;
     pass()
 }
 
@@ -113,7 +125,7 @@ fn pipelined(connector: &Connector) -> Outcome {
     for start in 1..10 {
         last = tell!(connector, last.child_pipelined(start))?;
     }
-    check(&tell!(connector, last.add(1))?, &10)?;
+    check(&tell!(connector, last.add(1))?.total, &10)?;
     pass()
 }
 
@@ -148,6 +160,21 @@ fn comes_home(connector: &Connector) -> Outcome {
     pass()
 }
 
+/// The server answers with the answer of our own object.
+fn tail_call(connector: &Connector) -> Outcome {
+    let (client, own) = (connector.places()?, Counters::default());
+    let counter = own.new_counter(40);
+    for total in [41, 42] {
+        check(
+            &ask!(client.add_to(&Some(counter.clone()), 1))?.total,
+            &total,
+        )?;
+    }
+    let opened = ask!(client.open(1))?;
+    check(&ask!(client.add_to(&Some(opened), 1))?.total, &2)?;
+    pass()
+}
+
 fn until(what: &str, mut is: impl FnMut() -> Result<bool, Status>) -> Result<(), Failure> {
     for _ in 0..200 {
         if is()? {
@@ -168,7 +195,7 @@ fn released(connector: &Connector) -> Outcome {
     until("released there", || Ok(ask!(client.alive())? <= before))?;
     ask!(client.keep(&Some(own.new_counter(7))))?;
     let kept = ask!(client.kept())?;
-    check(&tell!(connector, kept.add(1))?, &8)?;
+    check(&tell!(connector, kept.add(1))?.total, &8)?;
     drop(kept);
     check(&own.alive(), &1)?;
     ask!(client.forget())?;
@@ -186,7 +213,7 @@ fn one_round_trip(connector: &Connector) -> Outcome {
     for start in 1..10 {
         last = tell!(connector, last.child_pipelined(start))?;
     }
-    check(&tell!(connector, last.add(1))?, &10)?;
+    check(&tell!(connector, last.add(1))?.total, &10)?;
     check(&relay.rounds(), &1)?;
     pass()
 }
@@ -221,6 +248,7 @@ pub(crate) fn all() -> Vec<Case> {
         case("lost", lost),
         case("callbacks", callbacks),
         case("comes_home", comes_home),
+        case("tail_call", tail_call),
         case("released", released),
     ]
 }

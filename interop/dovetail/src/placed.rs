@@ -5,7 +5,7 @@ use crate::connector::{Connector, ask};
 use crate::counted::{self, Counters};
 use crate::places::{
     Base, CounterObject, Everything, EverythingShape, FULL, Named, Places, PlacesDivideResults,
-    Point,
+    Point, Total,
 };
 use dovetail::{Bytes, Code, Context, Status};
 use std::collections::HashSet;
@@ -131,6 +131,15 @@ impl Places for Handler {
         others: Vec<Named>,
     ) -> Result<i64, Status> {
         self.counters.sum(first, others).await
+    }
+
+    async fn add_to(
+        &self,
+        _cx: Context,
+        counter: Option<CounterObject>,
+        amount: i64,
+    ) -> Result<Total, Status> {
+        self.counters.add_to(counter, amount).await
     }
 
     async fn keep(&self, _cx: Context, counter: Option<CounterObject>) -> Result<(), Status> {

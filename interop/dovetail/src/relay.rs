@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -127,13 +128,19 @@ fn asks(mut client: impl Read, mut server: impl Write, watch: &Watch) -> io::Res
     }
 }
 
-/// Hands answers on once the client asks nothing more.
-fn answers(mut server: impl Read, mut client: impl Write, watch: &Watch) -> io::Result<()> {
-    let mut bytes = [0; 1 << 16];
+/// Hands answers on once the client asks nothing more: all that have come until then at a time.
+fn answers(
+    server: impl Read + Send + 'static,
+    mut client: impl Write,
+    watch: &Watch,
+) -> io::Result<()> {
+    let (sender, answers) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = receive(server, &sender);
+    });
     let mut answered = 0;
-    loop {
-        let count = server.read(&mut bytes)?;
-        if count == 0 || watch.cuts.swap(false, Ordering::SeqCst) {
+    while let Ok(mut bytes) = answers.recv() {
+        if watch.cuts.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
         if watch.asked.load(Ordering::SeqCst) > answered {
@@ -142,7 +149,19 @@ fn answers(mut server: impl Read, mut client: impl Write, watch: &Watch) -> io::
             }
             answered = watch.asked.load(Ordering::SeqCst);
             watch.rounds.fetch_add(1, Ordering::SeqCst);
+            bytes.extend(answers.try_iter().flatten());
         }
-        client.write_all(&bytes[..count])?;
+        client.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+fn receive(mut server: impl Read, answers: &Sender<Vec<u8>>) -> io::Result<()> {
+    let mut bytes = [0; 1 << 16];
+    loop {
+        let count = server.read(&mut bytes)?;
+        if count == 0 || answers.send(bytes[..count].to_vec()).is_err() {
+            return Ok(());
+        }
     }
 }

@@ -99,6 +99,13 @@ class Server final : public Places::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> addTo(AddToContext context) override {
+    auto request = context.getParams().getCounter().addRequest();
+    request.setAmount(context.getParams().getAmount());
+    context.releaseParams();
+    return context.tailCall(kj::mv(request));
+  }
+
   kj::Promise<void> echo(EchoContext context) override {
     context.getResults().setValue(context.getParams().getValue());
     return kj::READY_NOW;
@@ -376,6 +383,15 @@ void until(Session& session, kj::StringPtr what, kj::Function<bool()> is) {
   KJ_FAIL_ASSERT("never", what);
 }
 
+void tail_call(Session& session) {
+  for (int64_t amount : {1, 2}) {
+    auto request = session.client.addToRequest();
+    request.setCounter(kj::heap<CounterServer>(40));
+    request.setAmount(amount);
+    KJ_ASSERT(request.send().wait(session.scope).getTotal() == 40 + amount);
+  }
+}
+
 void released(Session& session) {
   uint32_t before = count(session);
   {
@@ -415,6 +431,7 @@ const std::pair<const char*, void (*)(Session&)> CASES[] = {
     {"pipelined", pipelined},
     {"callbacks", callbacks},
     {"comes_home", comes_home},
+    {"tail_call", tail_call},
     {"released", released},
 };
 

@@ -52,6 +52,9 @@ class Server(places.Places.Server):
         answers = await asyncio.gather(*(counter.add(amount=0) for counter in counters))
         return sum(answer.total for answer in answers)
 
+    async def addTo(self, counter, amount, _context, **_):
+        return (await counter.add(amount=amount)).total
+
     async def keep(self, counter, _context, **_):
         Server.kept_counter = counter
 
@@ -281,6 +284,11 @@ async def released(client):
         return Counter.alive == own
 
     await until("released here", dropped)
+
+
+@case
+async def tail_call(client):
+    check((await client.addTo(counter=Counter(40), amount=2)).total, 42)
 
 
 @case

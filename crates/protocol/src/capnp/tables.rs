@@ -172,6 +172,8 @@ pub(super) struct Imports(HashMap<u32, Import>);
 #[derive(Debug, Default)]
 pub(super) struct Import {
     references: u32,
+    /// References that came from this end itself: the first ones that are released are these.
+    lent: u32,
     /// The answers that lead to it.
     held: u32,
     /// References that are given back when no answer leads to it any longer.
@@ -189,6 +191,13 @@ impl Imports {
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Import> {
         self.0.get_mut(&number)
+    }
+
+    /// This end gives itself a reference.
+    pub(super) fn lend(&mut self, number: u32) {
+        if let Some(import) = self.0.get_mut(&number) {
+            import.lent += 1;
+        }
     }
 
     /// An answer leads to an object: until it is [let go](Self::let_go), no reference to it is given back.
@@ -219,7 +228,9 @@ impl Imports {
             import.late = import.late.saturating_add(count);
             return Given::default();
         }
-        let count = count.min(import.references);
+        let lent = import.lent.min(count);
+        import.lent -= lent;
+        let count = (count - lent).min(import.references);
         import.references -= count;
         let last = match import.references {
             0 => self.0.remove(&number),

@@ -18,7 +18,7 @@ pub struct Outgoing<'a> {
 }
 
 /// Bytes of the table of one segment.
-const TABLE: usize = 8;
+pub(super) const TABLE: usize = 8;
 
 impl<'a> Outgoing<'a> {
     /// Begins a message at the end of a buffer.

@@ -117,6 +117,16 @@ impl counters::Server for Server {
         Ok(())
     }
 
+    async fn add_to(
+        self: Rc<Self>,
+        params: counters::AddToParams,
+        mut results: counters::AddToResults,
+    ) -> Result<(), Error> {
+        let (counter, amount) = (params.get()?.get_counter()?, params.get()?.get_amount());
+        results.get().set_total(add(&counter, amount).await?);
+        Ok(())
+    }
+
     async fn keep(
         self: Rc<Self>,
         params: counters::KeepParams,

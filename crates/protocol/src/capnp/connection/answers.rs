@@ -4,18 +4,20 @@ use super::calls::Ready;
 use super::objects::hold;
 use super::{Answer, Connection, Event, Object, Payload, State};
 use crate::capnp::message::{Exception, ExceptionKind};
-use crate::capnp::write::Outgoing;
+use crate::capnp::write::{Outgoing, TABLE};
 use dovetail_wire::capnp::{PointerAt, Segments};
 use dovetail_wire::{Bytes, EncodeError};
 
 impl Connection {
-    pub(super) fn open(&mut self, question: u32) -> Result<(), String> {
+    pub(super) fn open(&mut self, question: u32, keeps: bool) -> Result<(), String> {
         if self.answers.len() >= self.limits.answers {
             return Err("too many questions that are not finished".to_owned());
         }
         let answer = Answer {
             state: State::Open(Vec::new()),
             forwarded: None,
+            keeps,
+            taken_by: None,
             finished: None,
         };
         match self.answers.insert(question, answer) {
@@ -71,26 +73,25 @@ impl Connection {
             }
         };
         message.finish();
+        // Behind the table of one segment.
+        let content = (payload.pointer(0) - start - TABLE) / 8;
+        let content = PointerAt::in_first_segment(content);
+        if self.keeps(question) {
+            self.keep(question, start, content, objects);
+            return Ok(());
+        }
         let (caps, exported) = self.pass_objects(&objects, forwarded);
         let mut message = Outgoing::resume(&mut self.out, start);
         message.caps(payload, &caps)?;
         message.finish();
-        // Behind the table of one segment.
-        let segment_start = start + 8;
-        let content = (payload.pointer(0) - segment_start) / 8;
-        let segment = self.out.get(segment_start..).unwrap_or_default();
+        let segment = self.out.get(start + TABLE..).unwrap_or_default();
         // Calls may be addressed to the objects in it, as long as the peer does not finish the question.
         let results = match objects.is_empty() {
-            true => Payload {
-                frame: Bytes::new(),
-                message: Segments::default(),
-                content: None,
-                objects: Vec::new(),
-            },
+            true => Payload::default(),
             false => Payload {
                 frame: Bytes::new(),
                 message: Segments::single(Bytes::copy_from_slice(segment)).unwrap_or_default(),
-                content: Some(PointerAt::in_first_segment(content)),
+                content: Some(content),
                 objects,
             },
         };
@@ -121,8 +122,10 @@ impl Connection {
         if !self.is_open(question) {
             return;
         }
-        if let Err(exception) = &result {
-            self.send(|out| out.failure(question, exception));
+        match &result {
+            Err(_) if self.keeps(question) => self.send(|out| out.sent_elsewhere(question)),
+            Err(exception) => self.send(|out| out.failure(question, exception)),
+            Ok(_) => {}
         }
         self.settle(question, result, Vec::new());
     }
@@ -139,11 +142,13 @@ impl Connection {
         };
         let objects = results.iter().flat_map(|payload| &payload.objects);
         objects.for_each(|object| hold(&mut self.exports, &mut self.imports, object));
+        self.kept += results.as_ref().map_or(0, Payload::size);
         let done = State::Done { results, exported };
         let State::Open(waiting) = std::mem::replace(&mut answer.state, done) else {
             return;
         };
         self.answered(question, waiting);
+        self.hand_on(question);
         if let Some(Answer {
             finished: Some(release),
             ..
@@ -178,13 +183,22 @@ impl Connection {
     pub(super) fn forget(&mut self, question: u32, release: bool) {
         let Some(Answer {
             state: State::Done { results, exported },
+            keeps,
             ..
         }) = self.answers.remove(&question)
         else {
             return;
         };
+        self.kept = (self.kept).saturating_sub(results.as_ref().map_or(0, Payload::size));
         let objects = results.iter().flat_map(|payload| &payload.objects);
-        objects.for_each(|object| self.let_go(object));
+        for object in objects {
+            self.let_go(object);
+            if let (Object::Own(object), true) = (object, keeps) {
+                // The peer was never sent the reference that its owner has passed.
+                let (object, count) = (*object, 1);
+                self.events.push_back(Event::Released { object, count });
+            }
+        }
         for number in exported.into_iter().filter(|_| release) {
             // The reference is there, unless the peer has given it back on its own.
             let _ = self.released(number, 1);

@@ -3,6 +3,7 @@
 mod answers;
 mod calls;
 mod forward;
+mod kept;
 mod objects;
 mod questions;
 
@@ -115,7 +116,7 @@ pub struct IncomingCall {
 }
 
 /// Parameters or results: where they are in their message, and the objects that they pass.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Payload {
     /// The message with its table of segments, of a peer.
     pub frame: Bytes,
@@ -166,6 +167,8 @@ pub struct Connection {
     runs: bool,
     /// Bytes of the calls that wait.
     waiting: usize,
+    /// Bytes of results that are kept until the peer finishes their questions.
+    kept: usize,
     /// Bytes that a message lacks of which there is a part.
     needs: usize,
     out: Vec<u8>,
@@ -182,7 +185,10 @@ struct Question {
     exported: Vec<u32>,
     /// The paths to which calls have been addressed before the answer was there.
     pipelined: Vec<Vec<u16>>,
+    /// The peer has sent the answer, or has said in which other answer it is.
     answered: bool,
+    /// The answer is there.
+    concluded: bool,
     finished: bool,
     /// The question of the peer's that has been forwarded to the peer.
     forwards: Option<u32>,
@@ -194,6 +200,9 @@ struct Answer {
     state: State,
     /// The question of this end's that it has been forwarded with.
     forwarded: Option<u32>,
+    /// The results stay at this end, for a question of this end's, which may be known already.
+    keeps: bool,
+    taken_by: Option<u32>,
     /// The peer has finished it, and whether that gives back the objects of the answer.
     finished: Option<bool>,
 }
@@ -267,7 +276,7 @@ impl Connection {
 
     /// The bytes that are kept of the peer's questions, until it finishes them.
     pub fn held(&self) -> usize {
-        self.answers.len() * size_of::<(u32, Answer)>() + self.waiting
+        self.answers.len() * size_of::<(u32, Answer)>() + self.waiting + self.kept
     }
 
     /// How many bytes to receive next, at least.
@@ -340,12 +349,12 @@ impl Connection {
                 Ok(())
             }
             Message::Bootstrap { question } => {
-                self.open(question)?;
+                self.open(question, false)?;
                 self.events.push_back(Event::Bootstrap { question });
                 Ok(())
             }
             Message::Call(call) => {
-                self.open(call.question)?;
+                self.open(call.question, call.keeps_results)?;
                 self.called(call, frame)
             }
             Message::Return {

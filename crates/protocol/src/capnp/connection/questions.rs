@@ -85,11 +85,6 @@ impl Connection {
             return Err(format!("question {question} is answered twice"));
         }
         let exported = std::mem::take(&mut own.exported);
-        let (pipelined, finished) = (std::mem::take(&mut own.pipelined), own.finished);
-        let forwards = own.forwards;
-        if finished {
-            self.questions.remove(question);
-        }
         for number in exported.into_iter().filter(|_| release_params) {
             self.released(number, 1)?;
         }
@@ -105,10 +100,30 @@ impl Connection {
                 reason: "the call was cancelled".to_owned(),
                 kind: ExceptionKind::Failed,
             }),
-            Returned::SentElsewhere | Returned::TakeFrom(_) => {
+            Returned::TakeFrom(kept) => match self.take_kept(kept, question)? {
+                Some(result) => result,
+                // It comes when that question has been answered.
+                None => return Ok(()),
+            },
+            Returned::SentElsewhere => {
                 return Err("an answer that was not asked for".to_owned());
             }
         };
+        self.conclude(question, result);
+        Ok(())
+    }
+
+    /// The answer to a question is there.
+    pub(super) fn conclude(&mut self, question: u32, result: Result<Payload, Exception>) {
+        let Some(own) = self.questions.get_mut(question) else {
+            return;
+        };
+        own.concluded = true;
+        let (pipelined, finished) = (std::mem::take(&mut own.pipelined), own.finished);
+        let forwards = own.forwards;
+        if finished {
+            self.questions.remove(question);
+        }
         match (finished, forwards, result) {
             // Nobody waits for it.
             (true, _, Ok(payload)) => self.release_all(&payload.objects),
@@ -122,7 +137,6 @@ impl Connection {
                 self.events.push_back(Event::Answered { question, result });
             }
         }
-        Ok(())
     }
 
     /// Results that have come. Calls that went to objects of this end by way of the peer come back to it: a disembargo goes behind
@@ -169,7 +183,7 @@ impl Connection {
             return;
         };
         own.finished = true;
-        if own.answered {
+        if own.concluded {
             self.questions.remove(question);
         }
         self.send(|out| out.finish_question(question, false));
