@@ -190,7 +190,8 @@ fn released(connector: &Connector) -> Outcome {
     let before = ask!(client.alive())?;
     let opened: Result<Vec<_>, _> = (0..10).map(|start| ask!(client.open(start))).collect();
     let opened = opened?;
-    check(&ask!(client.alive())?, &(before + 10))?;
+    // Those of another connection may go meanwhile.
+    check(&(10..=before + 10).contains(&ask!(client.alive())?), &true)?;
     drop(opened);
     until("released there", || Ok(ask!(client.alive())? <= before))?;
     ask!(client.keep(&Some(own.new_counter(7))))?;

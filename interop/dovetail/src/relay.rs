@@ -57,7 +57,7 @@ impl Relay {
         self.watch.rounds.swap(0, Ordering::SeqCst)
     }
 
-    /// Closes a connection instead of handing the next answer on.
+    /// Closes a connection instead of handing the next answers on.
     pub(crate) fn cut(&self) {
         self.watch.cuts.store(true, Ordering::SeqCst);
     }
@@ -140,9 +140,6 @@ fn answers(
     });
     let mut answered = 0;
     while let Ok(mut bytes) = answers.recv() {
-        if watch.cuts.swap(false, Ordering::SeqCst) {
-            return Ok(());
-        }
         if watch.asked.load(Ordering::SeqCst) > answered {
             while watch.now() < watch.asked.load(Ordering::SeqCst) + QUIET.as_millis() as u64 {
                 thread::sleep(QUIET / 10);
@@ -150,6 +147,9 @@ fn answers(
             answered = watch.asked.load(Ordering::SeqCst);
             watch.rounds.fetch_add(1, Ordering::SeqCst);
             bytes.extend(answers.try_iter().flatten());
+        }
+        if watch.cuts.swap(false, Ordering::SeqCst) {
+            return Ok(());
         }
         client.write_all(&bytes)?;
     }

@@ -265,7 +265,8 @@ async def until(what, holds):
 async def released(client):
     before = (await client.alive()).count
     counters = [(await client.open(start=start)).counter for start in range(10)]
-    check((await client.alive()).count, before + 10)
+    # Those of another connection may go meanwhile.
+    check((await client.alive()).count >= 10, True)
     del counters
 
     async def gone():
@@ -303,7 +304,7 @@ async def lost(client):
         last = last.child(start=start).counter
     waiting = asyncio.ensure_future(answer(other, "token that nobody asks for"))
     check((await last.add(amount=0)).total, 9)
-    check((await client.alive()).count > before, True)
+    check((await client.alive()).count >= 6, True)
     stream.close()
 
     async def gone():

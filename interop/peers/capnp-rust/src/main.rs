@@ -544,7 +544,8 @@ async fn released(client: places::Client) -> Result<(), Error> {
     let counters: counters::Client = client.clone().cast_to();
     let before = count(&counters).await?;
     let all = try_join_all((0..10).map(|start| opened(&client, start))).await?;
-    check!(count(&counters).await?, before + 10);
+    // Those of another connection may go meanwhile.
+    check!(count(&counters).await? >= 10, true);
     drop(all);
     let mut rounds = 0;
     while count(&counters).await? > before {
