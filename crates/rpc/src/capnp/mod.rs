@@ -14,7 +14,7 @@ use dovetail_protocol::dovetail::{self, NoMethods};
 /// The method at a place, and the number under which its handler is known.
 pub(crate) type Found = (usize, &'static Method);
 
-/// Where an end finds the methods that it answers, also by their places.
+/// Finds the methods that an end answers, also by their places.
 pub(crate) trait Directory: dovetail::Directory {
     fn placed(&self, place: Place) -> Option<Found>;
 }

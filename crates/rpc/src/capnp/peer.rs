@@ -40,7 +40,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Reply {
     pub(crate) call: u32,
     pub(crate) result: Result<(Encoding, Bytes), Status>,
-    /// The objects in the results: how the own wire has them.
+    /// The objects in the results, by the numbers that the own wire has for them.
     pub(crate) objects: Vec<u64>,
     /// The place of the object among them that others may have been called on before it was there.
     pub(crate) promised: Option<usize>,
@@ -55,7 +55,7 @@ pub(crate) struct IncomingCall {
     pub(crate) route: usize,
     pub(crate) method: &'static Method,
     pub(crate) params: Bytes,
-    /// The objects among the parameters: how the own wire has them.
+    /// The objects among the parameters, by the numbers that the own wire has for them.
     pub(crate) objects: Vec<u64>,
     /// Until they are read.
     pub(crate) lease: Option<Lease>,
@@ -122,12 +122,12 @@ impl Peer {
         caps: Option<&SentCaps>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, EncodeError> {
-        let target = self.target(target);
+        let target = self.target(target)?;
         let limits = self.encoding;
         let (asked, open) = (&self.questions, &self.open);
         let question = self.machine.call(&target, method.place, |message, at| {
             method.params.write(message, at, params, limits)?;
-            Ok(objects_of(caps, |call| promised(call, asked, open)))
+            objects_of(caps, |call| promised(call, asked, open))
         })?;
         let call = (!oneway).then_some(self.next);
         self.next = self.next.wrapping_add(1);
@@ -139,12 +139,11 @@ impl Peer {
         Ok(call)
     }
 
-    fn target(&mut self, target: Option<dovetail::Target>) -> Target {
-        match target {
+    fn target(&mut self, target: Option<dovetail::Target>) -> Result<Target, EncodeError> {
+        Ok(match target {
             Some(dovetail::Target::Object(number)) => Target::Hosted(number),
             Some(dovetail::Target::Result(call)) => {
-                let found = promised(call, &self.questions, &self.open);
-                Target::Promised(found)
+                Target::Promised(promised(call, &self.questions, &self.open)?)
             }
             None => {
                 let machine = &mut self.machine;
@@ -153,7 +152,7 @@ impl Peer {
                     path: Vec::new(),
                 })
             }
-        }
+        })
     }
 
     /// The next thing that has arrived; `None` where more must be received first.
@@ -170,7 +169,7 @@ impl Peer {
         Ok(None)
     }
 
-    /// The same among what has been received already.
+    /// Returns the next arrival among what has been received already.
     pub(crate) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Arrival> {
         loop {
             let event = self.machine.ready()?;
@@ -260,7 +259,7 @@ impl Peer {
         let (asked, open) = (&self.questions, &self.open);
         self.machine.reply(question, |message, at| {
             method.results.write(message, at, body, limits)?;
-            Ok(objects_of(caps, |call| promised(call, asked, open)))
+            objects_of(caps, |call| promised(call, asked, open))
         })
     }
 
@@ -344,27 +343,38 @@ fn number_of(object: &Object) -> u64 {
 }
 
 /// The objects of a message that has been written. `promised` knows those in answers that are not there yet.
-fn objects_of(caps: Option<&SentCaps>, promised: impl Fn(u32) -> Promised) -> Vec<Object> {
+fn objects_of(
+    caps: Option<&SentCaps>,
+    promised: impl Fn(u32) -> Result<Promised, EncodeError>,
+) -> Result<Vec<Object>, EncodeError> {
     let numbers = caps.map(SentCaps::take).unwrap_or_default();
-    let objects = numbers.into_iter().map(|number| match owner(number) {
-        Some(Owner::Sender(number)) => Object::Own(number.into()),
-        Some(Owner::Receiver(number)) => Object::Peer(number),
-        Some(Owner::Result(call)) => Object::Promised(promised(call)),
-        None => Object::None,
+    let objects = numbers.into_iter().map(|number| {
+        Ok(match owner(number) {
+            Some(Owner::Sender(number)) => Object::Own(number.into()),
+            Some(Owner::Receiver(number)) => Object::Peer(number),
+            Some(Owner::Result(call)) => Object::Promised(promised(call)?),
+            None => Object::None,
+        })
     });
     objects.collect()
 }
 
 /// The object that a call is to return.
-fn promised(call: u32, asked: &HashMap<u32, u32>, open: &HashMap<u32, Asked>) -> Promised {
-    // It is open as long as it is a promise.
-    let question = asked.get(&call).copied().unwrap_or(u32::MAX);
-    let method = open.get(&question).map(|asked| asked.method);
-    let path = method.and_then(|method| method.returns.clone());
-    Promised {
-        question,
-        path: path.unwrap_or_default(),
-    }
+fn promised(
+    call: u32,
+    asked: &HashMap<u32, u32>,
+    open: &HashMap<u32, Asked>,
+) -> Result<Promised, EncodeError> {
+    let found = asked.get(&call).and_then(|question| {
+        let method = open.get(question)?.method;
+        Some(Promised {
+            question: *question,
+            path: method.returns.clone()?,
+        })
+    });
+    found.ok_or(EncodeError::Unsupported {
+        what: "an object that no call is to return",
+    })
 }
 
 #[cold]
