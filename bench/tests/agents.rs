@@ -26,7 +26,7 @@ fn cases() {
         "--only",
         "^get_answer - (dovetail-tcp|dovetail-unix|direct|floor-tcp)$",
     ]);
-    // What needs one host is left out.
+    // Systems that need one host are left out.
     assert_eq!(names(&report, "system"), ["dovetail-tcp", "floor-tcp"]);
     assert_eq!(report["rows"][0]["rounds"], 3);
     assert!(report["rows"][0]["server_cpu_us"].as_f64() > Some(0.0));

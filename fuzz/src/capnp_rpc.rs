@@ -22,7 +22,7 @@ pub(crate) fn connection(data: &[u8]) {
     assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
 }
 
-/// What one end makes of the bytes, in words.
+/// Returns the events that one end makes of the bytes, in words.
 fn events(input: &[u8], piece: usize) -> Vec<String> {
     let mut end = Connection::new(LIMITS);
     ask(&mut end);

@@ -30,7 +30,7 @@ pub(crate) fn requests(data: &[u8]) {
     assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
 }
 
-/// What comes of the requests, and how the connection ends.
+/// Returns the answers to the requests, and the end of the connection.
 fn serve(input: &[u8], size: usize) -> Vec<String> {
     let mut connection = ServerConnection::new(LIMITS);
     let (mut buffer, mut said) = (BytesMut::new(), Vec::new());
@@ -75,7 +75,7 @@ fn answer(request: &Request) -> String {
     format!("{} {read:?} {streams:?} {web:?}", is_call(request))
 }
 
-/// What a server says of how a call ended, in a body, in the last message of a stream, and in gRPC-Web's.
+/// Reads the end of a call as a server sends it: in a body, in the last message of a stream, and in gRPC-Web's.
 pub(crate) fn ends(data: &[u8]) {
     let json = |name| (name == "content-type").then_some(&b"application/json"[..]);
     let failure = read_failure(503, json, data);

@@ -15,12 +15,12 @@ pub(crate) fn thrift(data: &[u8]) {
     check("fuzz.thrift", data);
 }
 
-/// The same as a `.proto` file.
+/// Reads a `.proto` file.
 pub(crate) fn proto(data: &[u8]) {
     check("fuzz.proto", data);
 }
 
-/// The same as a `.capnp` file, and what the places of its fields are.
+/// Reads a `.capnp` file, and finds the places of its fields.
 pub(crate) fn capnp(data: &[u8]) {
     let Some(schema) = check("fuzz.capnp", data) else {
         return;

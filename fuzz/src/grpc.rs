@@ -1,4 +1,4 @@
-//! What is gRPC's own on arbitrary bytes: messages in pieces, timeouts, metadata, and how a call ended.
+//! The parts of gRPC on arbitrary bytes: messages in pieces, timeouts, metadata, and the end of a call.
 
 use bytes::Bytes;
 use dovetail_protocol::grpc::{

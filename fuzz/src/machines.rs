@@ -136,7 +136,7 @@ fn compare(options: &ServerOptions, data: &[u8]) {
     assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
 }
 
-/// What a server makes of the bytes, in words.
+/// Returns the events that a server makes of the bytes, in words.
 fn serve(options: &Arc<ServerOptions>, input: &[u8], piece: usize) -> Vec<String> {
     let mut connection = ServerConnection::new(options.clone());
     let (mut events, mut out) = (Vec::new(), Vec::new());

@@ -44,7 +44,7 @@ pub(crate) fn client(data: &[u8]) {
     assert_eq!(whole, pieces, "in pieces of {}", usize::from(*cut) + 1);
 }
 
-/// What one end makes of the bytes, in words.
+/// Returns the events that one end makes of the bytes, in words.
 fn events(mut connection: Connection, input: &[u8], piece: usize) -> Vec<String> {
     let (mut said, mut out) = (Vec::new(), Vec::new());
     for index in 0..4 {

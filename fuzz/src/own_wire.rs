@@ -142,7 +142,7 @@ fn body_ends(body: &[u8]) -> bool {
     body.first().is_some_and(|first| first % 2 == 0)
 }
 
-/// What a server makes of the bytes, in words, and what it says.
+/// Returns the events that a server makes of the bytes, in words, and the bytes that it sends.
 fn serve(input: &[u8], piece: usize) -> (Vec<String>, Vec<u8>) {
     let mut connection = Connection::new(Role::Server, options());
     let (mut events, mut out, mut buffer) = (Vec::new(), Vec::new(), BytesMut::new());

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 const PAGE: usize = 4096;
 
-/// Of a segment with a ring of a page and two chunks of a page.
+/// The header of a segment with a ring of a page and two chunks of a page.
 const HEADER: [u32; 6] = [0x5354_5644, 0x0102_4D48, 1, 4096, 4096, 2];
 
 const SIZE: usize = 4 * PAGE;
@@ -123,7 +123,7 @@ fn drive(connection: Connection) {
     while let Ok(count) = sender.try_write(&[&buffer]) {
         written += count;
         assert!((1..=300).contains(&count));
-        // What the peer says that it has taken out does not change.
+        // The peer's count of bytes that it has taken out does not change.
         assert!(written < 2 * 4096, "more was written than the ring holds");
     }
     if let Some(chunk) = sender.try_chunk() {

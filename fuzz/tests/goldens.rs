@@ -43,7 +43,7 @@ fn goldens() {
 }
 
 fn take_all((name, target): &Target, files: &[Vec<u8>]) {
-    // What reads text chooses nothing by the first byte.
+    // Targets that read text choose nothing by the first byte.
     let firsts = if name.ends_with("-idl") { 1 } else { 20 };
     for (index, file) in files.iter().enumerate() {
         for first in 0..firsts {

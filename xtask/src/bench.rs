@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What `cargo xtask bench` takes.
+/// The options of `cargo xtask bench`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// A cut of less than three minutes; the default.
@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// Only systems and workloads for which `WORKLOAD CASE SYSTEM` matches this regular expression.
     #[arg(long)]
     only: Option<String>,
-    /// Where the report goes.
+    /// The folder for the report.
     #[arg(long, default_value = "target/bench/report")]
     out: PathBuf,
     /// Seconds after which a system that hangs on a case is killed, and named.
@@ -61,7 +61,7 @@ const BALANCERS: &[&str] = &["tonic, volo and tarpc", "Apache Thrift Go and gRPC
 /// A program of another project, and how it is built into a folder.
 struct Recipe {
     name: &'static str,
-    /// What it takes.
+    /// The tools that it needs.
     tools: &'static [Tool],
     build: fn(&Path) -> Result<PathBuf, String>,
 }
@@ -144,7 +144,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 impl Options {
-    /// What the suite takes.
+    /// Adds the arguments for the suite.
     fn suite(&self, suite: &mut Command, builds: &Path) {
         suite
             .arg("--out")

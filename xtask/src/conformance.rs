@@ -6,7 +6,7 @@ use crate::tools::{self, GO};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the suite is told to try, of what of ours.
+/// The runs of the suite: its configuration, and the part of ours that it tests.
 const RUNS: [Run; 3] = [
     Run {
         mode: "server",
@@ -26,7 +26,7 @@ const RUNS: [Run; 3] = [
 ];
 
 struct Run {
-    /// What is tested.
+    /// The tested part.
     mode: &'static str,
     /// Which cases: a file of `interop/conformance`.
     config: &'static str,

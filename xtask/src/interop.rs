@@ -132,7 +132,7 @@ impl Options {
     }
 }
 
-/// Where the results are published.
+/// The page with the results.
 const PAGE: &str = "docs/interop.md";
 
 /// Builds both sides and runs all pairs that Dovetail is in.

@@ -37,7 +37,7 @@ enum Command {
     Balancing,
     /// Run every test: style, units, interop with real peers, fuzzing, the README's commands.
     ///
-    /// What this machine lacks is named and skipped; under CI=true that is a failure.
+    /// Names and skips what this machine lacks; under CI=true that is a failure.
     Test(test::Options),
     /// Measure Dovetail beside its peers and the floors, and write a report.
     Bench(bench::Options),
@@ -55,7 +55,7 @@ enum Command {
     Interop(interop::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
     ///
-    /// What is missing is installed where that is possible, and named with its fix where not.
+    /// Installs missing tools where that is possible, and names them with their fix where not.
     Peers(peers::Options),
     /// Have a Prometheus server read the example shop.
     Prometheus,

@@ -19,7 +19,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What `cargo xtask peers` takes.
+/// The options of `cargo xtask peers`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these peers, by name, with commas between them.
@@ -41,9 +41,9 @@ pub(crate) struct Options {
 pub(crate) struct Peer {
     /// Its folder in `interop/peers`, and what it answers to `whoami`.
     pub(crate) name: &'static str,
-    /// What people call it.
+    /// The name for people.
     pub(crate) title: &'static str,
-    /// What it is made with.
+    /// The library inside.
     pub(crate) library: &'static str,
     /// The version of that.
     pub(crate) version: &'static str,
@@ -87,7 +87,7 @@ pub(crate) enum Status {
     Ready,
     /// It cannot, because of this, which also says what to do.
     Missing {
-        /// What is missing, and how to get it.
+        /// The missing tool, and how to get it.
         reason: String,
     },
 }
@@ -130,7 +130,7 @@ pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
     let _lock = lock(&target);
     let wanted = |recipe: &&Recipe| only.is_empty() || only.contains(&recipe.name);
     let wanted: Vec<&Recipe> = recipes::ALL.iter().filter(wanted).collect();
-    // Where one waits for a registry, another one compiles.
+    // One peer waits for a registry while another one compiles.
     side_by_side(cores(), &wanted, |recipe| recipe.prepare(&target))
 }
 
@@ -161,7 +161,7 @@ struct Recipe {
     build: fn(&Site) -> Result<(), String>,
 }
 
-/// Where one peer is built.
+/// The folders in which one peer is built.
 struct Site {
     /// `interop/peers/<name>`.
     source: PathBuf,

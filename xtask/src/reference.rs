@@ -9,7 +9,7 @@ use std::process::Command;
 /// The contracts whose cases are held on the own wire.
 const CONTRACTS: [&str; 4] = ["interop", "uuid", "streams", "objects"];
 
-/// What the conversations must have had in them: parts of one line that the decoder prints.
+/// Features that the conversations must have had: parts of one line that the decoder prints.
 const FEATURES: [&[&str]; 41] = [
     &[r#""kind": "BIND""#, r#""contract": "equal""#],
     &[r#""kind": "BOUND""#, r#""verdict": "compatible""#],
@@ -91,7 +91,7 @@ pub(crate) fn stage() -> Outcome {
 /// Lets our program hold the conversations of a contract, and decodes them.
 fn decode(peer: &Path, contract: &str) -> Result<String, String> {
     let folder = stage::root().join("target/wire").join(contract);
-    // Of an earlier run, and perhaps not there.
+    // It is there only after an earlier run.
     let _ = fs::remove_dir_all(&folder);
     let place = folder.display().to_string();
     match stage::command(&[&peer.to_string_lossy(), contract, "capture", &place]) {

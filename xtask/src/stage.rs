@@ -26,7 +26,7 @@ impl Outcome {
     }
 }
 
-/// What a stage is called, how it ended, and how long it took.
+/// The name of a stage, its end, and its time.
 pub(crate) struct Report {
     pub(crate) name: &'static str,
     pub(crate) outcome: Outcome,
@@ -93,7 +93,7 @@ pub(crate) fn our_peer() -> Result<PathBuf, String> {
     Ok(target().join("debug/dovetail-peer"))
 }
 
-/// Where cargo builds.
+/// Returns the folder in which cargo builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -36,7 +36,7 @@ const PURE: &[&str] = &[
     "balance", "schema", "wire", "idl", "codegen", "dynamic", "protocol",
 ];
 
-/// What a pure crate has no business with.
+/// Modules that a pure crate must not use.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::net",
@@ -75,8 +75,24 @@ const CODE_MAPS: &[&str] = &[
 /// The modules of `protocol` that are no call protocol: several stand on each.
 const BELOW_PROTOCOLS: &[&str] = &["http"];
 
-/// What one can read in a sitting; tests and tables are exempt.
+/// The most lines that one can read in a sitting; tests and tables are exempt.
 const MOST_LINES: usize = 800;
+
+/// The words that no line of a comment begins with: a noun or a verb stands there instead.
+const VAGUE: &[&str] = &[
+    "The same",
+    "What",
+    "Who",
+    "Whose",
+    "Where",
+    "Of",
+    "True where",
+    "False where",
+    "So many",
+];
+
+/// A file whose comments are those of a contract.
+const CONTRACTS: &[&str] = &["crates/codegen/tests/code_first.rs"];
 
 /// Runs all rules; the error lists every breach.
 pub(crate) fn run() -> Result<(), String> {
@@ -142,6 +158,10 @@ fn check_file(file: &str, text: &str, breaches: &mut Vec<String>) {
         let unfinished = ["TO", "DO"].concat();
         if line.contains(&unfinished) || line.contains(&["FIX", "ME"].concat()) {
             breach(index + 1, "unfinished work belongs into an issue");
+        }
+        if let Some(words) = vague(file, line) {
+            let what = format!("a comment begins with `{words}`: begin with a noun or a verb");
+            breach(index + 1, &what);
         }
     }
     if is_test(file) {
@@ -252,6 +272,19 @@ fn is_test(file: &str) -> bool {
         || file.ends_with("build.rs")
 }
 
+/// The words that a comment begins with and must not.
+fn vague(file: &str, line: &str) -> Option<&'static str> {
+    if CONTRACTS.contains(&file) {
+        return None;
+    }
+    let comment = line.trim_start().strip_prefix("//")?;
+    let comment = comment.trim_start_matches(['/', '!']).trim_start();
+    VAGUE.iter().copied().find(|words| {
+        let rest = comment.strip_prefix(words);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    })
+}
+
 fn is_golden(file: &str) -> bool {
     file.contains("/golden/")
 }
@@ -314,6 +347,12 @@ mod tests {
                 "Code::Internal\n",
                 "one module of that wire",
             ),
+            (
+                "crates/wire/src/a.rs",
+                "/// What it is.\n",
+                "begin with a noun",
+            ),
+            ("fuzz/src/a.rs", "//! The same.\n", "begin with a noun"),
             (
                 "README.md",
                 "see [this](no/such/file.md)\n",

@@ -1,4 +1,4 @@
-//! What has to be on the machine before a peer can be built, and how it gets there.
+//! The tools that a peer needs before it can be built, and how to get them.
 
 use crate::steps::execute;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) struct Tool {
     name: &'static str,
     /// Debian packages that bring it; none where Debian's are too old.
     packages: &'static [&'static str],
-    /// What to do where Debian cannot help.
+    /// Advice where Debian cannot help.
     fix: &'static str,
 }
 

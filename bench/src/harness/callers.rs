@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// What a caller is.
+/// The kind of callers: threads or tasks.
 pub(crate) enum Runner<'a> {
     Threads,
     Tasks(&'a Runtime),
 }
 
-/// What one caller does.
+/// The part of one caller.
 #[derive(Clone)]
 struct Part {
     request: Arc<Request>,
@@ -29,7 +29,7 @@ struct Part {
     done: mpsc::Sender<Result<Times, Failure>>,
 }
 
-/// Where callers wait for one another. Tasks wait by asking again, so that they do not hold up a thread.
+/// The barrier at which callers wait for one another. Tasks wait by asking again, so that they do not hold up a thread.
 enum Start {
     Threads(Barrier),
     Tasks(tokio::sync::Barrier),
@@ -44,9 +44,9 @@ impl Start {
     }
 }
 
-/// What one caller measured.
+/// The measurements of one caller.
 pub(super) struct Times {
-    /// Of each call, in nanoseconds. A histogram for each caller would be out of the cache at most calls.
+    /// The time of each call, in nanoseconds. A histogram for each caller would be out of the cache at most calls.
     pub(super) latencies: Vec<u64>,
     pub(super) began: Instant,
     pub(super) ended: Instant,

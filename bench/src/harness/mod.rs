@@ -1,4 +1,4 @@
-//! What every program in Rust under the contract of `bench/README.md` has in common: its options, the data, the
+//! The common part of every program in Rust under the contract of `bench/README.md`: its options, the data, the
 //! callers and their figures.
 //!
 //! Programs of other packages include this folder by its path. It finds the plain types of the contract in
@@ -66,7 +66,7 @@ enum Mode {
     Both,
 }
 
-/// What ends the program.
+/// The reason why the program ends.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It cannot do what is asked: exit code 2.
@@ -98,7 +98,7 @@ pub(crate) fn only(servers: &[String]) -> Result<&str, Failure> {
 
 /// A server, which ends with this.
 pub(crate) struct Server {
-    /// What clients connect to.
+    /// The address that clients connect to.
     address: String,
     _running: Box<dyn Any>,
 }
@@ -136,7 +136,7 @@ pub(crate) trait Client: Send + 'static {
     }
 }
 
-/// What is to be called, how often, and by how many.
+/// The calls to make, how often, and by how many callers.
 pub(crate) struct Load {
     pub(crate) request: Request,
     /// Workload and case.
@@ -165,7 +165,7 @@ impl Load {
         Ok(clients)
     }
 
-    /// The same for callers that call all servers at once: each has a connection to every one of them.
+    /// Runs callers that call all servers at once: each has a connection to every one of them.
     pub(crate) fn fan_out<C: Clone>(
         &self,
         servers: &[String],

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::fmt;
 use std::time::Duration;
 
-/// What a client prints at its end.
+/// The last line that a client prints.
 pub(crate) struct Report {
     before: Usage,
     line: String,

@@ -1,4 +1,4 @@
-//! What is called, with which data, and what must come back: `bench/README.md` in Rust.
+//! The calls, their data, and the expected answers: `bench/README.md` in Rust.
 
 // Some programs' records have more than the fields of the contract.
 #![allow(clippy::needless_update)]
@@ -17,7 +17,7 @@ pub(crate) enum Request {
     Process(Message),
 }
 
-/// What came back.
+/// An answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Response {
     Answer(i32),
@@ -175,7 +175,7 @@ fn message(payload: i32) -> Message {
 mod tests {
     use super::*;
 
-    /// What programs in other languages must come to as well.
+    /// Values that programs in other languages must come to as well.
     #[test]
     fn fixed_values() {
         assert_eq!(blob(16)[..4], [153, 160, 75, 27]);

@@ -73,7 +73,7 @@ impl Authenticator for Named {
     }
 }
 
-/// What client and server have between them.
+/// The medium between client and server.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Medium {
     Tcp,

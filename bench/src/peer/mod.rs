@@ -263,7 +263,7 @@ struct Direct(Response);
 impl Client for Direct {
     async fn call(&mut self, request: &Request) -> Result<Response, Failure> {
         Ok(match request {
-            // What comes in goes out: two copies, as in a call.
+            // The data that comes in goes out: two copies, as in a call.
             Request::Samples(samples) => Response::Samples(samples.clone()),
             Request::Blob(_) => match &self.0 {
                 Response::Blob(blob) => Response::Blob(blob.to_vec().into()),

@@ -1,4 +1,4 @@
-//! What has changed since an earlier report.
+//! The changes since an earlier report.
 
 use super::report::{Metric, Row};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is counted, not timed, in runs of their own with one caller: bytes on the wire, system calls.
+//! Figures that are counted, not timed, in runs of their own with one caller: bytes on the wire, system calls.
 
 use super::Result;
 use super::plan::Case;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Of one call.
+/// The counts of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) wire_bytes: Option<u64>,
@@ -60,7 +60,7 @@ impl Counter {
             None => syscalls(program, system, case, deadline()).ok(),
             Some(_) => None,
         };
-        // What a system cannot do, or fails at, it has no figure for.
+        // A system has no figure for a case that it does not have, or fails at.
         let counts = Counts {
             wire_bytes: wire_bytes(program, system, case, deadline()).ok(),
             client_syscalls: syscalls.map(|(client, _)| client),

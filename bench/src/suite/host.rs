@@ -1,4 +1,4 @@
-//! Where programs run: on this host, or on those of two agents.
+//! The hosts that programs run on: this one, or those of two agents.
 
 use super::local::Local;
 use super::process::Deadline;
@@ -99,7 +99,7 @@ impl Hosts {
         }
     }
 
-    /// Where the figures come from, and what could not be measured of it.
+    /// Returns the facts about the machine, and the figure that could not be measured of it.
     pub(crate) fn machine(&self) -> (Value, Option<Missing>) {
         match self {
             Hosts::Here(_) => machine::describe(),
@@ -117,7 +117,7 @@ pub(crate) fn token(file: &Path) -> Result<String> {
     }
 }
 
-/// What either host cannot start, or only one of them can.
+/// Returns the systems that either host cannot start, or only one of them can.
 fn lacking(server: &Remote, client: &Remote) -> Vec<Missing> {
     let mut missing = Vec::new();
     for (one, other) in [(server, client), (client, server)] {

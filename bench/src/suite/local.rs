@@ -25,7 +25,7 @@ pub(crate) struct Programs {
 #[derive(Default)]
 pub(crate) struct Local {
     programs: Vec<Program>,
-    /// Where servers listen; by default on loopback, or on a Unix socket.
+    /// The address that servers listen on; by default on loopback, or on a Unix socket.
     listen: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the figures come from, and what the machine itself can do.
+//! The machine that the figures come from, and its own speed.
 
 use super::process::{Deadline, Talking};
 use super::remote::Remote;
@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What it is.
+/// Returns the facts about it.
 pub(crate) fn facts() -> BTreeMap<String, String> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let facts = [

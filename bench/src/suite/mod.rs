@@ -65,7 +65,7 @@ pub(crate) struct Options {
     /// The folder that peers were built in, where the lines of generated code are counted.
     #[arg(long, default_value = "target/bench")]
     builds: PathBuf,
-    /// Where the report goes.
+    /// The folder for the report.
     #[arg(long)]
     out: PathBuf,
     /// Measure nothing: take this report.json.
@@ -95,7 +95,7 @@ fn work(options: &Options) -> Result<bool> {
     if let Some(seconds) = options.overload {
         return overload::run(options, seconds).map(|()| true);
     }
-    // What cannot be read is told before the long part.
+    // A report that cannot be read is an error before the long part.
     let old = options.compare.as_deref().map(Report::read).transpose()?;
     let targets = options.assert.as_deref().map(Targets::read).transpose()?;
     let mut report = match &options.from {

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The plan of a run.
 
 use super::counts::Counts;
 use super::report::{Missing, Row};
@@ -38,13 +38,13 @@ impl Case {
             _ if self.servers > 1 && !calls_at_once(system) => false,
             // A system call for each value: only to explain what one article measured.
             "thrift-cpp-unbuffered" => self.workload == "db_work" && !self.is_shared(),
-            // What the adaptive poll is measured against.
+            // The blocking poll is the baseline of the adaptive one.
             "dovetail-thrift-binary-blocking" => {
                 matches!(self.workload, "get_answer" | "db_work") && !self.is_shared()
             }
             _ if system.ends_with("-poll") => self.clients == 1,
             _ if raw && self.case.ends_with("ms") => false,
-            // Of the two the one that is made for it.
+            // The one of the two that is made for it.
             "volo-multiplex" => self.is_shared(),
             // An event loop of Cap'n Proto in C++ has one thread, and a caller is one.
             _ if raw || matches!(system, "volo" | "capnp-cpp") || system.starts_with("thrift-") => {
@@ -54,7 +54,7 @@ impl Case {
         }
     }
 
-    /// What a client is told.
+    /// Returns the load for a client.
     pub(crate) fn load(&self, servers: &[String]) -> Load {
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         Load {
@@ -71,7 +71,7 @@ impl Case {
         }
     }
 
-    /// The same call by one caller, to one server, as fast as it can.
+    /// Returns the case of one caller that makes the call to one server, as fast as it can.
     pub(crate) fn alone(&self) -> Case {
         Case {
             clients: 1,
@@ -107,8 +107,8 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
             .any(|part| matches!(part, "unix" | "shm" | "local" | "inproc"))
 }
 
-/// What is not warm before a round of a quick run would be over, as its compiler takes seconds; and what is nearly the same as
-/// `dovetail-local` and `dovetail-shm-async`.
+/// Systems that are not warm before a round of a quick run would be over, as their compiler takes seconds; and those that are nearly
+/// the same as `dovetail-local` and `dovetail-shm-async`.
 const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"];
 
 /// Whether a caller of a system can wait for several answers.
@@ -131,9 +131,9 @@ type Line = (
 /// One configuration of each library, and what has a target.
 const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc|capnp)|thrift-cpp-64k|\
                     thrift-go-framed|grpc-cpp|grpc-cpp-callback|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
-/// What the article on Glue and Thrift is about, and what is best at it.
+/// Systems of the article on Glue and Thrift, and the best ones at its workload.
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
-/// What the agent article is about, and what has a target there.
+/// Systems of the agent article, and those that have a target there.
 const AGENT: &str =
     "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*|tonic|capnp-cpp";
 const SHARING: &str = "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic";
@@ -175,7 +175,7 @@ const LINES: &[Line] = &[
 /// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of the largest blobs.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// The same for many callers: the kernel takes a while to find all of them a core, and a full run gives them longer still.
+/// The time for many callers: the kernel takes a while to find all of them a core, and a full run gives them longer still.
 const QUICK_MANY: Duration = Duration::from_millis(200);
 const MANY: usize = 64;
 
@@ -214,7 +214,7 @@ fn round(line: &Line) -> Duration {
     }
 }
 
-/// What a quick run leaves out, by name.
+/// Returns the systems that a quick run leaves out, by name.
 pub(super) fn left_out(options: &Options, systems: &[&str]) -> Result<Vec<Missing>> {
     if options.full || !options.profile.is_empty() {
         return Ok(Vec::new());

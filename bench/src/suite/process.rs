@@ -71,7 +71,7 @@ impl Talking {
         });
         let errors = thread::spawn(move || {
             let mut text = Vec::new();
-            // What cannot be read is not told.
+            // Text that cannot be read is left out.
             let _ = errors.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
@@ -129,7 +129,7 @@ impl Talking {
         format!("it hung: killed, since the run was not over after {limit:.1} s").into()
     }
 
-    /// What a process says on standard error at its end.
+    /// Makes an error of the text that a process leaves on standard error at its end.
     fn complaint(&mut self, line: &str) -> Box<dyn std::error::Error> {
         // One that is about to end says why first.
         let moment = self.deadline.left().min(Duration::from_secs(1));
@@ -141,7 +141,7 @@ impl Talking {
         format!("it failed: {last}").into()
     }
 
-    /// What it has used so far: threads that have ended count in its time, and not in its switches.
+    /// Returns its usage so far: threads that have ended count in its time, and not in its switches.
     pub(crate) fn usage(&self) -> Result<Usage> {
         let time = clock_gettime(clock_getcpuclockid(self.pid())?)?;
         Ok(Usage {

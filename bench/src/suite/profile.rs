@@ -22,7 +22,7 @@ pub(crate) enum Profile {
 /// Workload, case, callers, calls a second, and how many servers each call goes to.
 type Line = (&'static str, &'static str, usize, f64, usize);
 
-/// What runs side by side.
+/// Lines that run side by side.
 type Step = &'static [Line];
 
 const RAMP: &[Step] = &[

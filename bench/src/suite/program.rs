@@ -8,12 +8,12 @@ use std::process::Command;
 /// A program under the contract of `bench/README.md`.
 pub(crate) struct Program {
     path: PathBuf,
-    /// What goes before its options.
+    /// The arguments in front of its options.
     arguments: &'static [&'static str],
     pub(crate) systems: BTreeMap<String, About>,
 }
 
-/// What a program says of one of its systems.
+/// A program's description of one of its systems.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct About {
     pub(crate) version: String,

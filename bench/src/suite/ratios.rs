@@ -26,7 +26,7 @@ struct Target {
     metric: Metric,
     /// A group, or a regular expression for systems: the best of them on the same case is what rows are divided by.
     over: String,
-    /// Whose connections theirs are, where not as in `rows`.
+    /// The connections of their rows, where they differ from those of `rows`.
     over_connections: Option<Connections>,
     #[serde(flatten)]
     bound: Bound,

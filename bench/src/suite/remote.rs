@@ -22,7 +22,7 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn connect(address: &str, token: &str) -> Result<Self> {
-        // What measures must not burn the processor beside what is measured.
+        // The measuring side must not burn the processor beside the measured one.
         let channel = Channel::builder(address)?.polling(Polling::Never);
         let channel = channel.wire("dovetail".parse()?).build();
         let channel = channel.with_header(TOKEN, token.to_owned());
@@ -45,7 +45,7 @@ impl Remote {
             .collect()
     }
 
-    /// What it cannot start, and why.
+    /// Returns the systems that it cannot start, and why.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&String, &String)> {
         self.host.missing.iter()
     }
@@ -117,7 +117,7 @@ impl Process for RemoteProcess {
 impl Drop for RemoteProcess {
     fn drop(&mut self) {
         if !self.stopped {
-            // What cannot be reached now is killed by its agent in time.
+            // The agent kills in time a process that cannot be reached now.
             let _ = self.agent.stop(self.id);
         }
     }

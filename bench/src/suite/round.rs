@@ -10,14 +10,14 @@ use serde::Deserialize;
 use std::thread;
 use std::time::Instant;
 
-/// What one round gave for one case.
+/// The figures of one round for one case.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
     pub(crate) client: ClientFigures,
     pub(crate) server: ServerFigures,
 }
 
-/// What a client prints.
+/// The figures that a client prints.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ClientFigures {
     pub(crate) calls: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Latency {
     pub(crate) p999_ns: u64,
 }
 
-/// What is seen of servers from outside.
+/// The figures of servers as seen from outside.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerFigures {
     pub(crate) cpu_ns: f64,
@@ -137,7 +137,7 @@ impl Servers {
         step.iter().map(start).collect()
     }
 
-    /// Of all together.
+    /// Returns the usage of all together.
     fn usage(&self) -> Result<Usage> {
         let mut sum = Usage::default();
         for server in &self.processes {

@@ -3,7 +3,7 @@ use super::report::name;
 use regex::Regex;
 use std::time::Duration;
 
-/// What is measured in one go, by the same servers: a case, or a load that changes over time.
+/// A load that the same servers answer in one go: a case, or a load that changes over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     /// `WORKLOAD CASE`, or that of a profile.
@@ -39,7 +39,7 @@ impl Scenario {
         self.steps.iter().flatten()
     }
 
-    /// What each row of the report is called.
+    /// Returns the label of each row of the report.
     pub(crate) fn labels(&self) -> Vec<Label> {
         let label = |number: usize, case: &Case| match case.rate {
             Some(rate) => Label {

@@ -10,7 +10,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_dovetail-bench");
 
 type Result<T, E = String> = std::result::Result<T, E>;
 
-/// Where a process runs.
+/// The place where a process runs.
 pub(crate) enum Host {
     Loopback,
     Namespace(String),
@@ -124,7 +124,7 @@ pub(crate) struct Cable {
 const IPS: [&str; 2] = ["10.213.7.1", "10.213.7.2"];
 
 impl Cable {
-    /// What the kernel, the user or the machine lacks for it is an error.
+    /// Makes two network namespaces. An error says what the kernel, the user or the machine lacks.
     pub(crate) fn between_namespaces() -> Result<Self> {
         let id = std::process::id();
         let names = ["server", "client"].map(|end| format!("dovetail-{end}-{id}"));

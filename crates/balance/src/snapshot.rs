@@ -107,7 +107,7 @@ impl<T> Snapshot<T> {
     }
 }
 
-/// True where an endpoint can get calls, but for its ejection.
+/// Returns whether an endpoint can get calls, but for its ejection.
 fn is_ready<T>(endpoint: &Endpoint<T>) -> bool {
     endpoint.state() == State::Ready && endpoint.backend.weight > 0
 }
@@ -148,7 +148,7 @@ fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
     }
 }
 
-/// True where so many endpoints of a level are ejected that the others could not bear their load: then all get calls.
+/// Returns whether too few endpoints of a level are left to bear its load: then ejections do not count.
 fn panics<T>(settings: &Settings, level: &Endpoints<T>) -> bool {
     let ready = level.iter().filter(|endpoint| is_ready(endpoint)).count();
     let able = level.iter().filter(|endpoint| is_able(endpoint)).count();

@@ -51,11 +51,11 @@ pub fn descriptors(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
     Config::new().descriptors(contract)
 }
 
-/// The same of a contract that has been read already: the bytes of the set.
+/// Writes the descriptors of a contract that has been read already; returns the bytes of the set.
 ///
 /// # Errors
 ///
-/// What no `.proto` file can say.
+/// A contract that no `.proto` file can express.
 pub fn descriptors_of(schema: &Schema) -> Result<Vec<u8>, Error> {
     let files = dovetail_codegen::proto::write(schema).map_err(|all| Error::unsupported(&all))?;
     let Some(root) = files.last().map(|file| file.path.clone()) else {
@@ -90,7 +90,7 @@ impl Config {
         Config::default()
     }
 
-    /// What to generate, and how.
+    /// Sets the parts to generate, and their form.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;

@@ -22,7 +22,7 @@ impl FileLoader {
         self
     }
 
-    /// Where a file can be, in order of preference.
+    /// Returns the places where a file can be, in order of preference.
     fn candidates(&self, from: Option<&str>, include: &str) -> Vec<String> {
         let Some(from) = from else {
             return vec![include.to_owned()];

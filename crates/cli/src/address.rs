@@ -1,4 +1,4 @@
-//! Where a server is, as a person writes it.
+//! The address of a server, as a person writes it.
 
 use crate::failure::{Exit, Failure, Result};
 use dovetail::protocol::thrift::Transport;
@@ -41,7 +41,7 @@ impl FromStr for Target {
 }
 
 impl Target {
-    /// What connects to it.
+    /// Returns the connector for it.
     pub(crate) fn connector(&self) -> Arc<dyn Connector> {
         match (&self.address, &self.tls) {
             (Address::Tls(place), Some(tls)) => {
@@ -119,7 +119,7 @@ fn resolved(name: &str) -> Result<Address> {
     )
 }
 
-/// What a URL of HTTP says behind its scheme.
+/// Reads the part of an HTTP URL behind its scheme.
 fn with_path(text: &str, rest: &str, port: u16, address: fn(String) -> Address) -> Result<Target> {
     let (authority, path) = match rest.find('/') {
         Some(at) => rest.split_at(at),

@@ -78,7 +78,7 @@ fn methods(schema: &Schema) -> impl Iterator<Item = (String, &Method)> {
     })
 }
 
-/// What a server answers, by service and method.
+/// The methods that a server answers, by service and name.
 struct Methods<'a> {
     contract: Contract<'a>,
     methods: HashMap<String, HashMap<&'a str, &'a Method>>,

@@ -96,7 +96,7 @@ impl Way {
     }
 }
 
-/// What a reply said; an error where that is nothing that the contract knows.
+/// Returns the reply; an error if the contract does not have it.
 pub(crate) fn reply(slot: ReplySlot<'_>) -> std::result::Result<Reply, Status> {
     slot.into_reply().ok_or_else(|| {
         let message = "the reply has neither a result nor an exception that the contract declares";

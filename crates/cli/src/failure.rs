@@ -1,4 +1,4 @@
-//! What a command says when it fails, and the exit code.
+//! The failure of a command, and the exit code.
 
 use crate::output::{count, tell};
 use crate::paint::{Stream, Style};

@@ -10,7 +10,7 @@ use dovetail_schema::{Schema, ServiceId};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where included files are looked for besides the folder of the file that includes them.
+/// The folders for included files, besides the folder of the file that includes them.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Includes {
     /// Look for included files here too; can be repeated
@@ -19,7 +19,7 @@ pub(crate) struct Includes {
 }
 
 impl Includes {
-    /// The same, and more folders after them.
+    /// Adds folders at the end.
     pub(crate) fn and<'a>(&'a self, folders: impl Iterator<Item = &'a PathBuf>) -> Includes {
         Includes {
             dirs: self.dirs.iter().chain(folders).cloned().collect(),
@@ -27,7 +27,7 @@ impl Includes {
     }
 }
 
-/// What was found wrong, and shown, so far. A file that several others include is shown once.
+/// The problems found, and shown, so far. A file that several others include is shown once.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) errors: usize,

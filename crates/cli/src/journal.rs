@@ -26,7 +26,7 @@ impl Journal {
         }
     }
 
-    /// What was asked, what was answered, how long it took.
+    /// Returns the question, the answer, and the time.
     pub(crate) fn line(
         &self,
         context: &Context,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What a call costs.
+/// The cost of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
     sent: AtomicUsize,
@@ -46,7 +46,7 @@ impl Connector for Counting {
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>> {
         let start = Instant::now();
         let stream = self.connector.connect(deadline)?;
-        // Of several connections, the first is the one that a person waits for.
+        // A person waits for the first of several connections.
         let _ = self.cost.connecting.set(start.elapsed());
         let cost = self.cost.clone();
         Ok(Arc::new(Counted { stream, cost }))

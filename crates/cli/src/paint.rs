@@ -2,14 +2,14 @@
 
 use std::io::IsTerminal as _;
 
-/// Where text goes.
+/// The stream that text goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Stdout,
     Stderr,
 }
 
-/// What text means; the colour follows.
+/// The meaning of text; the colour follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Error,

@@ -22,7 +22,7 @@ Options are those of `dovetail generate`: lang, sides. Details: docs/proto.md"
 )]
 struct Program {}
 
-/// What `--dovetail_opt` says.
+/// The value of `--dovetail_opt`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct Parameter {
@@ -32,7 +32,7 @@ struct Parameter {
 
 /// Runs the plugin: a request on standard input, the response on standard output.
 ///
-/// What is wrong with contracts and options is in the response. The exit code is 1 for what is wrong with the request, or the
+/// Problems of contracts and options are in the response. The exit code is 1 for problems of the request, or of the
 /// streams.
 pub fn plugin() -> ExitCode {
     Program::parse();

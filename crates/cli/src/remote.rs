@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A contract, from a file or from a server.
 pub(crate) struct Known {
     pub(crate) schema: Schema,
-    /// What the server speaks unless somebody says otherwise.
+    /// The usual wire of the server.
     pub(crate) wire: Wire,
     /// Whether it has all default values: descriptions of methods have none.
     pub(crate) defaults: bool,
@@ -54,7 +54,7 @@ pub(crate) fn contract(
 /// How long a server may take to say anything on a wire that it may not speak.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// What every server has that answers such questions at all; of no interest where services are listed.
+/// Services of every server that answers such questions at all; of no interest where services are listed.
 const QUESTIONS: [&str; 3] = [
     "dovetail.reflection.v1.Reflection",
     "grpc.reflection.v1.ServerReflection",
@@ -129,7 +129,7 @@ async fn ask_over(
     }
 }
 
-/// What people see of a server's words.
+/// Returns the text of a server's status for people.
 fn said(status: Status) -> String {
     let printable = status.to_string().replace(char::is_control, " ");
     match status.code() {

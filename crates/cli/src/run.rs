@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long calls may take to finish after Ctrl-C.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Where a server of somebody's contract is reached.
+/// The address at which a server of somebody's contract is reached.
 #[derive(Debug, Args)]
 pub(crate) struct Entrance {
     /// tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH; port 0 is any that is free

@@ -16,7 +16,7 @@ pub(crate) struct Behavior {
     pub(crate) latency: Duration,
     /// How many of 1000 calls fail.
     pub(crate) fail: u32,
-    /// The same seed and the same calls: the same answers.
+    /// Equal seeds give equal answers to equal calls.
     pub(crate) seed: u64,
 }
 
@@ -67,7 +67,7 @@ impl Sample {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let mut plausible = Plausible::new(self.contract, self.behavior.seed.wrapping_add(number));
         if plausible.chance(self.behavior.fail) {
-            // Where the contract has exceptions, every second failure is one.
+            // Every second failure is an exception, if the contract has any.
             let exception = plausible
                 .chance(500)
                 .then(|| plausible.exception(method))

@@ -1,4 +1,4 @@
-//! Where a command has its contract from: a file, or a server that says what it has.
+//! The source of a command's contract: a file, or a server that describes itself.
 
 use crate::failure::{Exit, Failure, Result};
 use crate::headers::Headers;

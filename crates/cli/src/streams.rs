@@ -22,7 +22,7 @@ pub(crate) struct Streamed {
     received: Option<Items>,
 }
 
-/// What ended a call.
+/// The end of a call.
 pub(crate) enum End {
     /// Its reply, behind which all items have come.
     Reply(Reply),

@@ -2,7 +2,7 @@
 
 use crate::paint::{Paint, Style};
 
-/// Where the text of a column stands.
+/// The place of the text in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

@@ -16,12 +16,12 @@ pub(crate) fn forever(schema: Schema, defaults: bool) -> &'static Contract<'stat
 /// A service with its methods, inherited ones first.
 pub(crate) struct Table {
     pub(crate) descriptor: &'static ServiceDescriptor,
-    /// The same methods as the contract has them.
+    /// The methods as the contract has them.
     pub(crate) methods: Vec<&'static schema::Method>,
 }
 
 impl Table {
-    /// What the runtime knows of a method of the contract.
+    /// Returns the runtime's row for a method of the contract.
     pub(crate) fn row(&self, method: &schema::Method) -> Option<&'static Method> {
         let mut places = self.methods.iter();
         let place = places.position(|known| std::ptr::eq(*known, method))?;

@@ -1,4 +1,4 @@
-//! What is generated of a contract.
+//! The output of the generator for a contract.
 
 use clap::{Args, ValueEnum};
 use dovetail_codegen::{File, Unsupported, rust};
@@ -10,7 +10,7 @@ pub(crate) struct Target {
     /// The language
     #[arg(long, value_enum, default_value_t = Lang::Rust)]
     lang: Lang,
-    /// What to generate besides the types, separated by commas
+    /// The parts to generate besides the types, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Side::Server, Side::Client, Side::Blocking])]
     sides: Vec<Side>,
     /// Let services be called over Cap'n Proto's protocol; those of .capnp files can be in any case

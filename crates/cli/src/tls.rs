@@ -1,4 +1,4 @@
-//! What the commands share about TLS: the certificates of a server, and whom a call trusts.
+//! TLS options that the commands share: the certificates of a server, and those that a call trusts.
 
 use crate::address::Target;
 use crate::failure::{Exit, Failure, Result};
@@ -7,7 +7,7 @@ use dovetail::{Address, ClientCertificate, ClientTls, Server, ServerTls};
 use std::io;
 use std::path::PathBuf;
 
-/// What a server shows over TLS.
+/// The certificate that a server shows over TLS.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServerOptions {
     /// Take TLS as well, with this certificate in PEM; --listen tls://… takes nothing else
@@ -51,7 +51,7 @@ pub(crate) struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Where a person wants to call, with these settings.
+    /// Returns the target that a person names, with these settings.
     pub(crate) fn target(&self, text: &str) -> Result<Target> {
         let mut target: Target = text.parse()?;
         let address = &target.address;

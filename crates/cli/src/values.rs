@@ -1,4 +1,4 @@
-//! What the commands share about calls: durations, the usual wire, arguments.
+//! Options of calls that the commands share: durations, the usual wire, arguments.
 
 use dovetail::Wire;
 use dovetail::protocol::thrift::{self, Protocol, Transport};
@@ -21,7 +21,7 @@ pub(crate) fn usual_wire(schema: &Schema) -> Wire {
     }
 }
 
-/// What Apache Thrift's own examples speak. A server that expects frames refuses it at once, where an
+/// The wire of Apache Thrift's own examples. A server that expects frames refuses it at once, where an
 /// unframed one would wait for more of a frame.
 const DEFAULT_WIRE: Wire = Wire::Thrift(thrift::Wire::new(Protocol::Binary, Transport::Unframed));
 
@@ -54,7 +54,7 @@ pub(crate) fn arguments_in_text(
     Ok([(param.id, message)].into_iter().collect())
 }
 
-/// The same, to be shown.
+/// Returns the arguments in the form that is shown.
 pub(crate) fn shown_arguments(
     contract: &Contract<'_>,
     service: ServiceId,

@@ -58,7 +58,7 @@ fn command(program: &str) -> Command {
     command
 }
 
-/// What a line of a terminal prints, and how it ends.
+/// Returns the output of a line of a terminal, and its exit code.
 fn run(line: &str, dir: &Path) -> (String, Option<i32>) {
     let mut shell = command("sh");
     let output = shell.args(["-c", line]).current_dir(dir).output();

@@ -11,7 +11,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where a peer has been built.
+/// Returns the program of a peer that has been built.
 fn peer(name: &str) -> Option<PathBuf> {
     let path = repository().join("target/peers").join(name);
     let found = path.join("peer").exists();
@@ -78,7 +78,7 @@ fn dovetail() -> Command {
     command
 }
 
-/// What a command prints on both streams, without white space at the ends of lines.
+/// Returns the output of a command on both streams, without white space at the ends of lines.
 fn printed(command: &mut Command) -> String {
     let output = command.output().expect("the command");
     let text = [output.stdout, output.stderr].concat();
@@ -217,7 +217,7 @@ fn streams_of_a_stock_grpc_server_are_lines() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command");
-        // Where it says that an item is wrong, it reads no further.
+        // It reads no further after an item that is wrong.
         let mut lines = child.stdin.take().expect("its input");
         let _ = lines.write_all(input.as_bytes());
         drop(lines);
@@ -366,7 +366,7 @@ fn a_stock_grpc_server_is_called_by_thrift() {
         ],
         "{\n  \"result\": {\n    \"left\": 2,\n    \"right\": 1\n  }\n}",
     );
-    // What a call brings beside its message goes on.
+    // The headers of a call go on with its message.
     check(
         &[
             "call",

@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What the plugin says to a request.
+/// Returns the plugin's answer to a request.
 fn answer(request: &[u8]) -> Output {
     let mut child = Command::new(PLUGIN)
         .stdin(Stdio::piped())
@@ -43,7 +43,7 @@ fn answer(request: &[u8]) -> Output {
     child.wait_with_output().expect("its end")
 }
 
-/// What `dovetail generate` writes for a file of a folder, or says of it.
+/// Returns the files that `dovetail generate` writes for a file of a folder, or its complaint.
 fn generated(folder: &Path, words: &[&str]) -> Result<Vec<(String, String)>, String> {
     let out = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_dovetail"))
@@ -74,7 +74,7 @@ fn written(folder: &Path) -> Vec<(String, String)> {
     files
 }
 
-/// What `generate` writes for the recorded files.
+/// Returns the files that `generate` writes for the recorded ones.
 fn expected() -> Vec<(String, String)> {
     let sides = format!("--{SIDES}");
     let one = |file| generated(&folder(), &[file, &sides]).expect("code");
@@ -97,7 +97,7 @@ fn a_recorded_request() {
     );
 }
 
-/// What is wrong with the contract or an option is in the response.
+/// Problems of the contract or of an option are in the response.
 #[test]
 fn what_is_wrong_is_said() {
     let request = fs::read(folder().join("request.bin")).expect("the request");
@@ -122,7 +122,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// What is wrong with the request itself is for standard error, as protobuf's documentation of plugins has it.
+/// Problems of the request itself go to standard error, as protobuf's documentation of plugins has it.
 #[test]
 fn what_is_no_request() {
     for request in [
@@ -153,7 +153,7 @@ fn compiler() -> Option<PathBuf> {
     found.then_some(path)
 }
 
-/// What it writes, or says.
+/// Returns its files, or its complaint.
 fn compiled(
     compiler: &Path,
     folder: &Path,

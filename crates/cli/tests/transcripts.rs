@@ -1,4 +1,4 @@
-//! What a person sees: each file of `transcripts/` is a session with the command, run and compared.
+//! Sessions as a person sees them: each file of `transcripts/` is one with the command, run and compared.
 //!
 //! `$ dovetail …` is run in a fresh copy of `contracts/`; what follows is its output, both streams, and
 //! `[exit N]` where it is not 0. `# serve …` starts `dovetail serve …` on a free port, which stands in the
@@ -213,7 +213,7 @@ fn split(line: &str) -> Vec<String> {
     words
 }
 
-/// The same text with `N` for the number before each `µs`.
+/// Puts `N` in the place of the number before each `µs`.
 fn steady(text: &str) -> String {
     let mut parts = text.split(" µs");
     let mut steady = parts.next().unwrap_or_default().to_owned();

@@ -1,10 +1,10 @@
-//! What the writers of contracts have in common: a file for each package, and what its language cannot say.
+//! The common part of the writers of contracts: a file for each package, and the list of things that its language lacks.
 
 use crate::{File, Unsupported};
 use dovetail_schema::{Package, PackageId, Schema};
 use std::cell::RefCell;
 
-/// Where a writer notes what it cannot write.
+/// The list in which a writer notes the things that it cannot write.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(RefCell<Vec<Unsupported>>);
 
@@ -44,7 +44,7 @@ pub(crate) fn files(
     }
 }
 
-/// What a file is called, without its ending. A dot would lead to an include.
+/// Returns the name of a file, without its ending. A dot would lead to an include.
 pub(crate) fn file_name(package: &Package) -> String {
     let stem = package.path.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

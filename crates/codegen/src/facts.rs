@@ -1,4 +1,4 @@
-//! What a generator has to know of a schema as a whole: what recurses, what serves as a key, what cannot
+//! Facts that a generator has to know of a schema as a whole: types that recurse, that serve as a key, that cannot
 //! be compared.
 
 use dovetail_schema::{
@@ -27,11 +27,11 @@ pub(crate) struct Facts<'a> {
     hashing: HashSet<TypeId>,
     /// For each type the ones that it contains in place, not through a container.
     inline: Vec<HashSet<TypeId>>,
-    /// The same, counting only fields that a default value of the type must fill.
+    /// For each type the ones that it contains, counting only fields that a default value of the type must fill.
     filled: Vec<HashSet<TypeId>>,
 }
 
-/// What a named type is made of.
+/// A part of a named type.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     /// The struct that it extends.
@@ -81,7 +81,7 @@ impl<'a> Facts<'a> {
         self.families.get(&id).map(Vec::as_slice)
     }
 
-    /// What a value of this type can be.
+    /// Returns the types that a value of this type can have.
     fn members(&self, id: TypeId) -> Vec<TypeId> {
         self.family(id).map_or_else(|| vec![id], <[_]>::to_vec)
     }
@@ -98,13 +98,13 @@ impl<'a> Facts<'a> {
         self.hashing.contains(&id)
     }
 
-    /// True where a type is not what it seems inside a key: an alias with one of `leaf` in it.
+    /// Returns whether a type is another one inside a key: an alias with one of `leaf` in it.
     pub(crate) fn alias_contains(&self, ty: &Type, leaf: fn(&Type) -> bool) -> bool {
         let ty = self.schema.resolve(ty);
         leaf(ty) || children(ty).any(|child| self.alias_contains(child, leaf))
     }
 
-    /// True where a field of this type, inside `owner`, would make `owner` infinitely large.
+    /// Returns whether a field of this type, inside `owner`, would make `owner` infinitely large.
     pub(crate) fn recursive(&self, owner: TypeId, ty: &Type) -> bool {
         match self.element(ty) {
             Type::Named(id) => self
@@ -115,7 +115,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// True where filling the field with its default would never come to an end.
+    /// Returns whether filling the field with its default would never come to an end.
     pub(crate) fn endless(&self, owner: TypeId, field: &Field) -> bool {
         field.presence != Presence::Optional
             && field.default.is_none()
@@ -173,7 +173,7 @@ impl<'a> Facts<'a> {
         self.objects(fields.map(|field| &field.ty).chain(&method.result))
     }
 
-    /// True where the service is the type of something.
+    /// Returns whether the service is the type of something.
     pub(crate) fn is_type(&self, service: ServiceId) -> bool {
         let methods = self.schema.services.iter().flat_map(|s| &s.methods);
         let by_methods = methods.flat_map(|method| self.passed(method));
@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
         all.any(|used| used == service)
     }
 
-    /// True where anything is deprecated.
+    /// Returns whether anything is deprecated.
     pub(crate) fn deprecations(&self) -> bool {
         let types = self.schema.types.iter().any(|def| {
             def.deprecated.is_some()
@@ -198,7 +198,7 @@ impl<'a> Facts<'a> {
         types || services
     }
 
-    /// What a type is made of where it stands: of arrays of fixed extents, the elements.
+    /// Returns the type that a type consists of where it stands: of arrays of fixed extents, the elements.
     fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
         match self.schema.resolve(ty) {
             Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
@@ -366,7 +366,7 @@ impl<'a> Facts<'a> {
     }
 
     fn contains(&self, ty: &Type, leaf: fn(Part<'_>) -> bool, found: &HashSet<TypeId>) -> bool {
-        // What stands in a key is spelled so that it can be compared.
+        // A type inside a key is spelled so that it can be compared.
         let counts = |child: &Type| self.contains(child, leaf, found);
         leaf(Part::Value(ty))
             || match ty {

@@ -28,7 +28,7 @@ use std::fmt;
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it belongs, relative to the folder for generated code.
+    /// The place of the file, relative to the folder for generated code.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -37,7 +37,7 @@ pub struct File {
 /// Something in a contract that a generator cannot express. It says so instead of leaving it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// What it is, and what to do about it.
+    /// The problem, and advice.
     pub what: String,
     /// The definition that contains it, as in `` `shared.Origin`, field `port` ``.
     pub at: String,

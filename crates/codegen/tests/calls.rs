@@ -171,7 +171,7 @@ fn who_knows_no_dogs_relays_them() {
             ..OldAnimal::default()
         };
         assert_eq!(feed(&named("x")).unwrap().name, "x");
-        // What one client gets as a dog the other one sees as an animal, and gives it back unharmed.
+        // One client gets a dog, the other one sees an animal, and gives it back unharmed.
         let bytes = dovetail::wire::tagged::to_bytes(&AnyAnimal::from(dog())).unwrap();
         let old: OldAnimal = dovetail::wire::tagged::from_bytes(&bytes).unwrap();
         assert_eq!(old.name, "Rex");

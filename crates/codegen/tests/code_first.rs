@@ -1,4 +1,4 @@
-//! The same contract in Thrift's language and in Rust: the same descriptions, and so the same fingerprints, and the same
+//! One contract in Thrift's language and in Rust: equal descriptions, and so equal fingerprints, and equal
 //! bytes.
 #![allow(clippy::unwrap_used)]
 
@@ -393,7 +393,7 @@ where
     check_in(|_| true, generated, derived);
 }
 
-/// The same in some encodings.
+/// Checks some encodings.
 fn check_in<G, D>(encodings: fn(&Encoding) -> bool, generated: &G, derived: &D)
 where
     G: Message + dovetail::wire::Value + Debug + PartialEq,
@@ -644,7 +644,7 @@ fn objects_of_traits() {
     });
 }
 
-/// What an export has beside what is on the wire.
+/// Parts of an export that are not on the wire.
 mod ledger {
     use dovetail::{Date, Decimal, Message, Status};
 
@@ -689,7 +689,7 @@ mod ledger {
     }
 }
 
-/// What other languages' generators get to read.
+/// The input of other languages' generators.
 #[test]
 fn exported() {
     let thrift = dovetail::export::thrift;

@@ -78,7 +78,7 @@ fn times_amounts_and_arrays() {
     assert_eq!(entry.price.to_string(), "-12.50");
     assert_eq!(Arrays::default().point, [1.0, 0.5, 0.0]);
     assert_eq!(Arrays::default().mixed.extents(), [2, 0]);
-    // What a peer leaves out is the day 0, as it is for those that know only the number.
+    // A field that a peer leaves out is the day 0, as it is for those that know only the number.
     assert_eq!(Rich::default().day.to_string(), "1970-01-01");
 }
 

@@ -55,7 +55,7 @@ fn generated(name: &str, given: &Bytes) -> String {
     }
 }
 
-/// The same for a dynamic value.
+/// Checks a dynamic value.
 fn dynamic(schema: &Schema, name: &str, given: &Bytes) -> String {
     let contract = Contract::new(schema);
     let ty = Type::Named(schema.find_type(name).unwrap());

@@ -1,4 +1,4 @@
-//! What fields are that nobody has sent, where the encoding leaves out what is zero: then they are there all the same, as in
+//! Values for fields that were not sent, where the encoding leaves out zeros: the fields are there all the same, as in
 //! generated code. Others that get the value on, over another wire, could not tell.
 
 use crate::contract::Table;
@@ -84,7 +84,7 @@ pub(crate) fn result(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
     })
 }
 
-/// What a number, text or container is without a value; `None` for structs, enums and objects.
+/// Returns the zero of a number, text or container; `None` for structs, enums and objects.
 pub(crate) fn zero(contract: &Contract<'_>, ty: &Type) -> Option<Value> {
     Some(match contract.schema().resolve(ty) {
         Type::Bool => Value::Bool(false),

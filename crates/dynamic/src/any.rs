@@ -23,7 +23,7 @@ pub(crate) fn find(schema: &Schema, name: &str) -> Option<TypeId> {
 /// The types of a contract, so far as an [`Any`] can name them: `left` levels deep.
 pub(crate) struct Types<'a>(pub(crate) &'a Contract<'a>, pub(crate) usize);
 
-/// What a name of protobuf stands for in a contract: one of its messages, or a type that every contract has.
+/// Finds the type that a name of protobuf stands for: a message of the contract, or a type that every contract has.
 pub(crate) fn named(schema: &Schema, name: &str) -> Option<Type> {
     let well_known = match name.strip_prefix("google.protobuf.") {
         Some("Timestamp") => Some(Type::Timestamp { offset: false }),

@@ -22,11 +22,11 @@ pub struct Params<'a> {
 pub struct ParamsSlot<'a> {
     contract: &'a Contract<'a>,
     table: Table<'a>,
-    /// What has come, by field id.
+    /// The values that have come, by field id.
     pub values: Struct,
 }
 
-/// What a method answered.
+/// The answer of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// Its result; `None` for `void`.
@@ -217,7 +217,7 @@ impl<'a> ReplySlot<'a> {
         }
     }
 
-    /// What the reply said; `None` where it had to say something and did not, as when the peer's method
+    /// Returns the reply; `None` if it had to have a result and has none, as when the peer's method
     /// throws an exception that this contract does not have.
     pub fn into_reply(mut self) -> Option<Reply> {
         for (index, field) in self.method.throws.iter().enumerate() {

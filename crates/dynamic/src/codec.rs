@@ -14,7 +14,7 @@ use dovetail_wire::{
 /// A value with its type, on its way out.
 #[derive(Clone, Copy)]
 pub struct Typed<'a> {
-    /// What defines the type.
+    /// The contract that defines the type.
     pub contract: &'a Contract<'a>,
     /// The type.
     pub ty: &'a Type,
@@ -24,7 +24,7 @@ pub struct Typed<'a> {
 
 /// A value with its type, on its way in.
 pub struct TypedSlot<'a> {
-    /// What defines the type.
+    /// The contract that defines the type.
     pub contract: &'a Contract<'a>,
     /// The type.
     pub ty: &'a Type,
@@ -56,7 +56,7 @@ pub(crate) const SHAPELESS: EncodeError = EncodeError::Unsupported {
     what: "references to objects, which need Dovetail's own wire and generated code",
 };
 
-/// What an enum calls its numbers.
+/// The names of an enum's numbers.
 struct EnumNames<'a> {
     name: &'a str,
     def: &'a Enum,
@@ -238,7 +238,7 @@ pub(crate) fn write_struct<W: Writer + ?Sized>(
     writer.end_struct()
 }
 
-/// The same without the struct around the fields.
+/// Writes the fields without the struct around them.
 pub(crate) fn write_fields<W: Writer + ?Sized>(
     contract: &Contract<'_>,
     table: &Table<'_>,

@@ -25,7 +25,7 @@ pub struct Table<'a> {
     pub fields: Vec<&'a Field>,
     /// True for a union: at most one field is present.
     pub union: bool,
-    /// What the struct is in JSON.
+    /// The form of the struct in JSON.
     pub(crate) form: wire::Form,
     /// True for the reply of a method: where fields have no ids, it is a union.
     reply: bool,
@@ -60,7 +60,7 @@ impl<'a> Contract<'a> {
         }
     }
 
-    /// The same contract, of which somebody else knows the default values, as where it was [described](crate::Described) by a
+    /// Returns the contract with default values that only another end knows, as for one [described](crate::Described) by a
     /// server: what JSON leaves out is absent, and not zero.
     #[must_use]
     pub fn without_defaults(mut self) -> Self {
@@ -178,7 +178,7 @@ impl<'a> Table<'a> {
         self.types.push(ty);
     }
 
-    /// The same rows as encodings see them.
+    /// Returns the rows as encodings see them.
     pub fn wire(&self) -> &[wire::Field<'a>] {
         &self.wire
     }
@@ -188,7 +188,7 @@ impl<'a> Table<'a> {
         self.types[index]
     }
 
-    /// True where a positional encoding has one of the fields, not all of them.
+    /// Returns whether a positional encoding has one of the fields, not all of them.
     pub(crate) fn is_choice(&self) -> bool {
         self.union || self.reply
     }

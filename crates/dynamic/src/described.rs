@@ -15,7 +15,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Described {
     schema: Schema,
-    /// Where further services and types belong.
+    /// The package of further services and types.
     package: PackageId,
     /// The types by name.
     named: HashMap<(PackageId, String), TypeId>,
@@ -83,7 +83,7 @@ impl Described {
         }
     }
 
-    /// What is added from now on belongs to the package of this name, and not to others: those have types of their own.
+    /// Begins the package of this name: its types are apart from those of others.
     /// `messages` says that its contract is protobuf's.
     pub fn package(&mut self, name: &str, messages: bool) {
         let packages = &mut self.schema.packages;
@@ -228,7 +228,7 @@ impl Described {
     }
 }
 
-/// What a type is before its definition is read.
+/// The kind of a type whose definition has not been read.
 const UNKNOWN: TypeKind = TypeKind::Alias(Type::Any);
 
 fn name<'a>(definition: &Definition<'a, usize>) -> &'a str {

@@ -83,7 +83,7 @@ pub(crate) fn write_ref<W: Writer + ?Sized>(
     }
 }
 
-/// What a struct is in JSON.
+/// Returns the form of a struct in JSON.
 fn form(contract: &Contract<'_>, id: TypeId) -> Form {
     contract.table(id).map_or(Form::Fields, |table| table.form)
 }

@@ -48,10 +48,10 @@ pub enum Value {
     Struct(Struct),
     /// A struct or exception that extends the one that the schema says.
     Derived(TypeId, Struct),
-    /// What a `ref` field leads to, under a number that no other node of the message has. One without a
+    /// The value behind a `ref` field, under a number that no other node of the message has. One without a
     /// number stands for itself; nothing leads to it again.
     Node(u64, Box<Value>),
-    /// What a `ref` field leads to is the node of this number, which comes before, or in which it is.
+    /// The node of this number, which comes before, or in which the `ref` field is.
     Again(u64),
 }
 
@@ -140,7 +140,7 @@ impl Struct {
         self.fields.len()
     }
 
-    /// True where no field is present.
+    /// Returns whether no field is present.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }

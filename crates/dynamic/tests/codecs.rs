@@ -149,7 +149,7 @@ fn parameters_and_replies() {
     }
 }
 
-/// What encodings without tags cannot say, and the caller has to send in another one.
+/// Values that encodings without tags cannot express: the caller has to send them in another one.
 #[test]
 fn what_needs_tags() {
     let contract = Contract::new(shared());
@@ -272,7 +272,7 @@ fn depth_is_bounded() {
     }
 }
 
-/// What gRPC leaves out is there: Thrift's servers could not tell it from what nobody meant.
+/// A field that gRPC leaves out is there: Thrift's servers could not tell it from one that nobody set.
 #[test]
 fn zero_is_there_where_it_is_not_sent() {
     let text = "enum E { A = 0, B = 1 } struct S { 1: i32 a; 2: optional i32 b } \

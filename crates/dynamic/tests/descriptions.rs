@@ -1,4 +1,4 @@
-//! What changes the description of a method, and what does not.
+//! Changes that do, and that do not, change the description of a method.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_dynamic::Contract;

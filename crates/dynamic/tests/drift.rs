@@ -1,4 +1,4 @@
-//! What becomes of a value when the two ends have different versions of its contract. `docs/drift.md` is made from it:
+//! The fate of a value when the two ends have different versions of its contract. `docs/drift.md` is made from it:
 //! `UPDATE_GOLDEN=1` writes it again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -79,7 +79,7 @@ impl End {
     }
 }
 
-/// What becomes of a value.
+/// The fate of a value.
 #[derive(Clone, Debug, PartialEq)]
 enum Outcome {
     /// Each field that both ends have has its value, and the rest is passed on.
@@ -92,7 +92,7 @@ enum Outcome {
     Wrong(String),
 }
 
-/// Where values differ that have the same name; `None` where none does. A name that `known` has may not be missing.
+/// Finds a difference between values of the same name; `None` if there is none. A name that `known` has may not be missing.
 fn difference(sent: &Json, read: &Json, known: &Json) -> Option<String> {
     match (sent, read) {
         (Json::Object(sent), Json::Object(read)) => sent.iter().find_map(|(name, value)| {

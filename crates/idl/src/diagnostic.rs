@@ -1,4 +1,4 @@
-//! What is wrong with a file, for people ([`render`](crate::render)) and for tools (the fields).
+//! Problems of a file, for people ([`render`](crate::render)) and for tools (the fields).
 
 use crate::source::{FileId, Span};
 
@@ -18,13 +18,13 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// A stable id such as `E0302`; `docs/idl.md` and `docs/proto.md` list them.
     pub code: &'static str,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
-    /// Where; the first primary label is *the* place.
+    /// The places; the first primary label is *the* place.
     pub labels: Vec<Label>,
-    /// What else is worth knowing.
+    /// Further facts worth knowing.
     pub notes: Vec<String>,
-    /// What to do about it.
+    /// Advice on how to mend it.
     pub helps: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct Label {
     pub file: FileId,
     /// The bytes.
     pub span: Span,
-    /// What this place has to do with it; may be empty.
+    /// The part of this place in the problem; may be empty.
     pub message: String,
     /// True for the place to look at first.
     pub primary: bool,

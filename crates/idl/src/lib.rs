@@ -29,7 +29,7 @@ pub use spelling::spell;
 
 use dovetail_schema::Schema;
 
-/// What became of a file and all that it includes.
+/// The result for a file and all that it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
     /// The contract; `None` if there is any error.

@@ -1,4 +1,4 @@
-//! Where text comes from: names, places in a text, and the [`Loader`] that a caller provides.
+//! The sources of text: names, places in a text, and the [`Loader`] that a caller provides.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// True where bytes that are not UTF-8 stand in the text as U+FFFD.
+    /// Bytes that are not UTF-8 stand in the text as U+FFFD.
     pub replaced: bool,
 }
 
@@ -37,7 +37,7 @@ impl Source {
     }
 }
 
-/// What stands before the names of files that no [`Loader`] has to bring.
+/// The text before the names of files that no [`Loader`] has to bring.
 pub(crate) const BUILT_IN: &str = "<built in>/";
 
 impl Source {

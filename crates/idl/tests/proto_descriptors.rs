@@ -41,7 +41,7 @@ fn a_contract_survives_its_descriptors() {
     report(failures);
 }
 
-/// What protobuf's compiler asks a plugin for.
+/// A request of protobuf's compiler to a plugin.
 fn request(wanted: &[&str], set: &FileSet) -> Vec<u8> {
     let mut out = Vec::new();
     for name in wanted {
@@ -51,7 +51,7 @@ fn request(wanted: &[&str], set: &FileSet) -> Vec<u8> {
     for file in &set.files {
         let files = vec![file.clone()];
         let mut bytes = FileSet { files }.encode();
-        // The same message under another number.
+        // One message under another number.
         bytes[0] = 15 << 3 | 2;
         out.append(&mut bytes);
     }

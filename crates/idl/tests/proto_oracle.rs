@@ -102,7 +102,7 @@ fn torture() {
     check(&root, &[".".to_owned()], &files(&root, ".proto"));
 }
 
-/// What contracts in other languages are exported as.
+/// Exports of contracts in other languages.
 #[test]
 fn exported() {
     let golden = tests("../../codegen/tests/golden");
@@ -132,7 +132,7 @@ fn shipped() {
         names.retain(|name| !name.starts_with("grpc_tools/"));
         check(&python, &[".".to_owned()], &names);
     }
-    // What is beside the compiler are packages with files of all languages.
+    // Packages beside the compiler have files of all languages.
     for package in std::fs::read_dir(environment.parent().unwrap()).unwrap() {
         let root = package.unwrap().path();
         let mut names = match root.ends_with("protoc") {
@@ -167,7 +167,7 @@ fn folders(root: &Path) -> Vec<String> {
     folders
 }
 
-/// What packages ship and the compiler refuses, and why.
+/// Files that packages ship and the compiler refuses, and why.
 const NOT_PROTOBUF: &[(&str, &str)] = &[
     ("pilota.proto", "extends messages by nothing"),
     ("serde_preserve_idl_names_pb.proto", "imports it"),
@@ -181,13 +181,13 @@ const NOT_PROTOBUF: &[(&str, &str)] = &[
     ),
 ];
 
-/// What we refuse although the compiler takes it, and why.
+/// Files that we refuse although the compiler takes them, and why.
 const STRICTER: &[(&str, &str)] = &[(
     "lex_utf8.proto",
     "the default value of a string is text, which the compiler leaves to its generators to find out",
 )];
 
-/// What we refuse is refused by the compiler, too.
+/// Files that we refuse are refused by the compiler, too.
 #[test]
 fn refused() {
     let Some(environment) = environment() else {

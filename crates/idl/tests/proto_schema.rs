@@ -1,4 +1,4 @@
-//! What becomes of `.proto` files: beside each good one is its schema, one line for each definition.
+//! The schemas of `.proto` files: beside each good one is its schema, one line for each definition.
 //! `UPDATE_GOLDEN=1` rewrites those.
 #![allow(clippy::unwrap_used)]
 

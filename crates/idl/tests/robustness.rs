@@ -158,7 +158,7 @@ proptest! {
     }
 }
 
-/// The same on the usual stack, and within a time that only something quadratic would take.
+/// Compiles on the usual stack, and within a time that only something quadratic would take.
 fn quickly(what: &str, text: String) {
     let start = Instant::now();
     check(&text);

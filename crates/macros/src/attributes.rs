@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Error, Expr, Ident, LitInt, LitStr, Meta, Path, Result, Token, parse_quote};
 
-/// What is said about one thing.
+/// The attributes of one item.
 #[derive(Default)]
 pub(crate) struct Attributes {
     /// `id = 7`, with the place where it is said.
@@ -35,7 +35,7 @@ impl Attributes {
         Ok(found)
     }
 
-    /// The same, which are taken away: nobody else knows them.
+    /// Reads the attributes with these words, and takes them away: no other macro knows them.
     pub(crate) fn take(attributes: &mut Vec<Attribute>, words: &[&str]) -> Result<Self> {
         let found = Self::of(attributes, words)?;
         attributes.retain(|attribute| !is_own(attribute));

@@ -1,4 +1,4 @@
-//! What is refused: the words to which the error points, and what it says to do about them.
+//! Input that is refused: the words to which the error points, and the advice that it gives.
 #![allow(clippy::unwrap_used)]
 
 use crate::{exceptions, message, service};

@@ -8,7 +8,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Field, Fields, Path, Result, Type};
 
-/// What a struct adds to the one that it extends, or to nothing.
+/// The fields that a struct adds to the one that it extends, or to nothing.
 pub(crate) struct Extension<'a> {
     /// The path to the one that it extends.
     pub(crate) base: Option<&'a Path>,
@@ -34,7 +34,7 @@ impl Extension<'_> {
         }
     }
 
-    /// What others that extend it ask for its fields.
+    /// The code by which structs that extend it ask for its fields.
     pub(crate) fn fields(&self, root: &Path, ident: &Ident) -> TokenStream {
         let name = callback(&ident.clone().into());
         let prefix = quote!($($prefix).+.);

@@ -25,7 +25,7 @@ pub(crate) const OF_FIELDS: &[&str] = &[
 ];
 const OF_VARIANTS: &[&str] = &["id", "name"];
 
-/// What is derived, and how it calls itself.
+/// The derived trait, and its name in errors.
 struct Head<'a> {
     root: Path,
     ident: &'a Ident,
@@ -34,7 +34,7 @@ struct Head<'a> {
     /// The package that is given; that of Cargo where none is.
     package: Option<LitStr>,
     attributes: &'a [Attribute],
-    /// True where other structs extend it.
+    /// Other structs extend it.
     extended: bool,
 }
 
@@ -287,7 +287,7 @@ pub(crate) fn only(variant: &Variant) -> Option<&Type> {
     }
 }
 
-/// What makes an exception an error. It says what its field `message` says, or the only field that it has, if that is
+/// Makes an exception an error. Its text is that of its field `message`, or of the only field that it has, if that is
 /// text, as generated ones do.
 fn exception(head: &Head<'_>, fields: &Fields, extends: bool) -> TokenStream {
     let ident = head.ident;

@@ -1,13 +1,13 @@
 use crate::{Codec, Coding};
 use std::time::Duration;
 
-/// What the headers of a request over HTTP say beside what is called, and beside the application's headers.
+/// The headers of a request over HTTP beside those that name the method, and beside the application's headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     /// How messages are encoded.
     pub codec: Codec,
     /// How long the caller waits.
     pub timeout: Option<Duration>,
-    /// What messages of the request are compressed with, where they are.
+    /// The compression of the request's messages, if there is any.
     pub coding: Option<Coding>,
 }

@@ -23,7 +23,7 @@ impl Coding {
         false => &[Coding::Gzip],
     };
 
-    /// What this build can decompress, as a header says it.
+    /// The codings that this build can decompress, as a header lists them.
     pub const ACCEPTED: &'static str = match cfg!(feature = "zstd") {
         true => "identity,gzip,zstd",
         false => "identity,gzip",

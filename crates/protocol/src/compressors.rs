@@ -1,4 +1,4 @@
-//! What compresses bytes, as far as this build has it. Decompression never makes more than it is allowed to.
+//! The compressors of this build. Decompression never makes more than it is allowed to.
 
 #[cfg(not(feature = "lz4"))]
 pub(crate) use absent as lz4;

@@ -77,7 +77,7 @@ impl CallerContract {
         self.protobuf
     }
 
-    /// True where this end has the same contract, or none to compare.
+    /// Returns whether this end has the same contract, or none to compare.
     pub fn equals(&self, ours: &Contract) -> bool {
         let ours = ours.description.as_ref();
         ours.is_none_or(|ours| ours.fingerprint() == self.fingerprint)

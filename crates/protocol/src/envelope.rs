@@ -31,9 +31,9 @@ pub(crate) fn flagged(flag: u8, message: &[u8]) -> Option<Vec<u8>> {
 /// A message as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// True where it is compressed, with what the headers say.
+    /// It is compressed, by the coding of the headers.
     pub compressed: bool,
-    /// True where it is the protocol's own, and says how the answer ends.
+    /// It is the protocol's own, and says how the answer ends.
     pub end: bool,
     /// The message.
     pub message: Bytes,
@@ -53,7 +53,7 @@ pub enum FrameError {
     },
     /// The stream ends within a message.
     Cut {
-        /// What has come of the message and its prefix.
+        /// The bytes that have come of the message and its prefix.
         received: usize,
     },
 }
@@ -96,7 +96,7 @@ pub struct Assembler {
     most: usize,
     /// A prefix, or the part of a message that has come.
     partial: BytesMut,
-    /// Of the message whose prefix has come: its flags, and its length.
+    /// The flags and the length of the message whose prefix has come.
     head: Option<(u8, usize)>,
     /// The flag of the message that says how an answer ends; 0 where none does.
     end: u8,
@@ -116,7 +116,7 @@ impl Assembler {
         }
     }
 
-    /// The same of an answer, whose end is said by a message with this flag.
+    /// Makes a reader of an answer, which a message with this flag ends.
     #[must_use]
     pub fn ending_with(self, flag: u8) -> Self {
         Assembler { end: flag, ..self }

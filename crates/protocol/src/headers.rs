@@ -1,6 +1,6 @@
 use dovetail_wire::Bytes;
 
-/// What a message says beside its body: THeader's key-value pairs, or HTTP's headers.
+/// The headers of a message: THeader's key-value pairs, or HTTP's headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, Bytes)>);
 
@@ -46,7 +46,7 @@ impl Headers {
             .map(|(name, value)| (name.as_str(), &value[..]))
     }
 
-    /// True where there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

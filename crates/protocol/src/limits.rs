@@ -1,4 +1,4 @@
-/// What a peer may make this end keep in memory for one connection.
+/// Limits on the memory that a peer may make this end keep for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that the

@@ -29,7 +29,7 @@ impl fmt::Display for InvalidMetadata {
 
 impl std::error::Error for InvalidMetadata {}
 
-/// True where a header is the application's, not the protocol's.
+/// Returns whether a header is the application's, not the protocol's.
 pub fn is_custom(name: &str) -> bool {
     const OURS: [&str; 14] = [
         "accept-encoding",
@@ -54,7 +54,7 @@ pub fn is_custom(name: &str) -> bool {
     !is_one_of(name, &OURS) && ![":", "grpc-", "connect-"].into_iter().any(begins)
 }
 
-/// True where a header belongs to a call, not to its caller's connection: who passes the call on passes it on, too.
+/// Returns whether a header belongs to a call, not to its caller's connection: a relay of the call passes it on.
 pub fn is_passed_on(name: &str) -> bool {
     is_custom(name) && !is_one_of(name, &["accept", "user-agent"])
 }

@@ -33,9 +33,9 @@ pub enum Code {
     InvalidArgument = 3,
     /// The time given to the call is over.
     DeadlineExceeded = 4,
-    /// What was asked for does not exist.
+    /// The requested thing does not exist.
     NotFound = 5,
-    /// What was to be made exists.
+    /// The thing to be made exists.
     AlreadyExists = 6,
     /// The caller is known and may not do this.
     PermissionDenied = 7,
@@ -59,7 +59,7 @@ pub enum Code {
     Unauthenticated = 16,
 }
 
-/// Who says so.
+/// The end that reports a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// This end.
@@ -68,7 +68,7 @@ pub enum Origin {
     Peer,
 }
 
-/// What is known about whether the handler ran: what decides if a call may be sent again.
+/// Whether the handler ran, as far as that is known: it decides if a call may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Execution {
     /// No byte of the call left this process.
@@ -106,14 +106,14 @@ impl Status {
         status
     }
 
-    /// The same failure, with what is known about the execution.
+    /// Adds to the failure what is known about the execution.
     #[must_use]
     pub fn with_execution(mut self, execution: Execution) -> Self {
         self.0.execution = execution;
         self
     }
 
-    /// The same failure with messages that say more, for programs: their values in protobuf, their types' names behind
+    /// Adds messages that say more, for programs: their values in protobuf, their types' names behind
     /// `type.googleapis.com/`. They travel over gRPC, gRPC-Web and Connect, and are dropped elsewhere.
     #[must_use]
     pub fn with_details(mut self, details: Vec<Any>) -> Self {
@@ -155,7 +155,7 @@ impl Status {
         self.0.code
     }
 
-    /// Who found it.
+    /// Returns the end that found it.
     pub fn origin(&self) -> Origin {
         self.0.origin
     }

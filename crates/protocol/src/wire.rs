@@ -3,7 +3,7 @@ use crate::thrift::{self, ParseWireError};
 use std::fmt;
 use std::str::FromStr;
 
-/// What two ends speak on a connection.
+/// The protocol between two ends of a connection.
 ///
 /// ```
 /// use dovetail_protocol::Wire;
@@ -59,7 +59,7 @@ impl Wire {
     }
 }
 
-/// What clients can speak: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, `capnp`, or protocol and
+/// Reads the name of a wire: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, `capnp`, or protocol and
 /// transport of Thrift, as in `binary+framed`. Connect and gRPC-Web are in protobuf unless the name says otherwise.
 impl FromStr for Wire {
     type Err = ParseWireError;

@@ -286,7 +286,7 @@ const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 const VERSION: &str = "Sec-WebSocket-Version: 13\r\n";
 const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
 
-/// What becomes of a request: `None` for one that asks for no socket, else the status of the answer.
+/// Returns the status of the answer to a request: `None` for one that asks for no socket.
 fn shake(request: &str) -> Option<u16> {
     let mut connection = ServerConnection::new(ConnectionLimits::default());
     let mut input = BytesMut::from(request);

@@ -2,7 +2,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where a server listens and a client connects.
+/// The place where a server listens and a client connects.
 ///
 /// ```
 /// use dovetail::Address;
@@ -30,17 +30,17 @@ pub enum Address {
 pub(crate) const MEETING: &str = "dovetail-";
 
 impl Address {
-    /// Where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
+    /// The place where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
     pub(crate) fn meeting(number: u128) -> Self {
         Address::Unix(Self::meeting_name(number))
     }
 
-    /// The same for the client.
+    /// Returns that place for the client.
     pub(crate) fn met(number: u128) -> Self {
         Address::Shm(Self::meeting_name(number))
     }
 
-    /// The same place with TLS.
+    /// Returns the place with TLS.
     #[cfg(feature = "async")]
     pub(crate) fn secured(self) -> Self {
         match self {

@@ -4,7 +4,7 @@ use dovetail_protocol::metadata::encode_value;
 use dovetail_wire::Bytes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a server says beside an answer, over gRPC, gRPC-Web and Connect: headers before it, trailers behind it. Cheap to clone; clones are the
+/// Headers of a server before an answer, and trailers behind it, over gRPC, gRPC-Web and Connect. Cheap to clone; clones are the
 /// same.
 ///
 #[cfg_attr(feature = "async", doc = "```")]
@@ -37,7 +37,7 @@ impl AnswerHeaders {
         self.lock().headers.get(name).map(Bytes::copy_from_slice)
     }
 
-    /// The same of what came behind the answer, and behind all items.
+    /// Returns a header that came behind the answer, and behind all items.
     pub fn trailer(&self, name: &str) -> Option<Bytes> {
         self.lock().trailers.get(name).map(Bytes::copy_from_slice)
     }
@@ -47,7 +47,7 @@ impl AnswerHeaders {
         self.lock().headers.clone()
     }
 
-    /// The same of what came behind the answer, and behind all items.
+    /// Returns the headers that came behind the answer, and behind all items.
     pub fn trailers(&self) -> Headers {
         self.lock().trailers.clone()
     }
@@ -83,7 +83,7 @@ impl AnswerHeaders {
         with(&mut self.lock().headers)
     }
 
-    /// The same of the trailers.
+    /// Changes the trailers.
     pub(crate) fn with_trailers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
         with(&mut self.lock().trailers)
     }

@@ -21,7 +21,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The same until an instant; then it returns `None`.
+/// Waits until an instant; then it returns `None`.
 pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::Output> {
     let mut future = pin!(future);
     let waker = waker();
@@ -83,7 +83,7 @@ impl Looks {
     const FIRST: Duration = Duration::from_millis(1);
     const LONGEST: Duration = Duration::from_millis(100);
 
-    /// True where it is time to look again.
+    /// Returns whether it is time to look again.
     pub(crate) fn is_due(&mut self) -> bool {
         let now = Instant::now();
         let due = now >= self.next;
@@ -114,7 +114,7 @@ pub(crate) fn waker() -> Waker {
     thread_local! {
         static WAKER: Waker = unpark();
     }
-    // What is dropped at the end of a thread may still have to wait.
+    // A value that is dropped at the end of a thread may still have to wait.
     WAKER.try_with(Waker::clone).unwrap_or_else(|_| unpark())
 }
 

@@ -59,7 +59,7 @@ pub struct Call {
     /// Without what the context has.
     incoming: Box<Incoming>,
     limits: Limits,
-    /// Where the answer goes.
+    /// The place for the answer.
     out: Vec<u8>,
 }
 
@@ -126,7 +126,7 @@ impl Call {
         }
     }
 
-    /// The same for a method that answers with a stream: [`Items`](crate::Items), or a result and those.
+    /// Calls a method that answers with a stream: [`Items`](crate::Items), or a result and those.
     pub fn stream<'a, P, O, E, F>(
         self,
         initial: P,
@@ -144,7 +144,7 @@ impl Call {
         })
     }
 
-    /// The same for a method that takes a stream.
+    /// Calls a method that takes a stream.
     pub fn upload<'a, P, I, S, T, E, F>(
         self,
         initial: P,
@@ -165,7 +165,7 @@ impl Call {
         })
     }
 
-    /// The same for a method that takes a stream and answers with one.
+    /// Calls a method that takes a stream and answers with one.
     pub fn chat<'a, P, I, S, O, E, F>(
         self,
         initial: P,
@@ -364,7 +364,7 @@ impl Call {
         deadline.filter(|_| deadline != self.incoming.deadline)
     }
 
-    /// What is known about the call.
+    /// Returns the context of the call.
     pub fn context(&self) -> &Context {
         &self.context
     }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 pub(crate) struct Cancellation {
     cancelled: AtomicBool,
     waiting: Mutex<Option<Waker>>,
-    /// Where nobody looks at the connection while a handler blocks the only thread that could.
+    /// Looks at the connection while a handler blocks the only thread that could.
     look: Option<Look>,
 }
 
@@ -41,7 +41,7 @@ impl Cancellation {
         self.was_cancelled() || self.finds_out()
     }
 
-    /// The same without looking.
+    /// Returns whether it has been cancelled, without looking.
     pub(crate) fn was_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::SeqCst)
     }
@@ -54,7 +54,7 @@ impl Cancellation {
         gone
     }
 
-    /// True where it has been cancelled; else who asks is woken then.
+    /// Returns whether it has been cancelled; else the waker is woken then.
     fn poll(&self, context: &Context<'_>) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting = Some(context.waker().clone());

@@ -1,4 +1,4 @@
-//! What time it is, on the way of an async call. The blocking client and threads ask the system themselves: nobody else can
+//! The time, on the way of an async call. The blocking client and threads ask the system themselves: nobody else can
 //! tell what they wait for.
 
 use std::time::Instant;

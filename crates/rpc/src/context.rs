@@ -22,21 +22,21 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-/// What a handler can know of its call besides the parameters. Cheap to clone.
+/// The context of a call for its handler, besides the parameters. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) call: Arc<CallInfo>,
 }
 
-/// Who calls, the same for all calls of a connection.
+/// The caller, the same for all calls of a connection.
 pub(crate) struct Caller {
     pub(crate) peer: String,
-    /// True where the threads of handlers may block: nothing else waits for them.
+    /// The threads of handlers may block: nothing else waits for them.
     #[cfg_attr(not(feature = "async"), expect(dead_code, reason = "all threads may"))]
     pub(crate) may_block: bool,
     /// The server's port and the caller's, over TCP.
     pub(crate) ports: Option<(u16, u16)>,
-    /// Who it is, over TLS.
+    /// Its identity, over TLS.
     pub(crate) tls: Option<TlsPeer>,
     /// Its process, through a Unix socket or shared memory.
     pub(crate) process: Option<Process>,
@@ -68,12 +68,12 @@ impl Caller {
         }
     }
 
-    /// The same with the ports of its connection.
+    /// Adds the ports of its connection.
     pub(crate) fn with_ports(self, ports: Option<(u16, u16)>) -> Self {
         Caller { ports, ..self }
     }
 
-    /// The same with what TLS says of it.
+    /// Adds its identity over TLS.
     pub(crate) fn with_tls(self, tls: Option<TlsPeer>) -> Self {
         Caller { tls, ..self }
     }
@@ -106,12 +106,12 @@ impl Caller {
         }
     }
 
-    /// True where it may be anybody on a network: it came by TCP.
+    /// Returns whether it may be anybody on a network: it came by TCP.
     pub(crate) fn is_remote(&self) -> bool {
         self.ports.is_some() || self.tls.is_some()
     }
 
-    /// What the two ends of the connection have of each other.
+    /// Returns the objects that the two ends of the connection have of each other.
     pub(crate) fn objects(&self) -> Option<Arc<Objects>> {
         let link = self.link.get()?.upgrade()?;
         Some(link.objects.clone())
@@ -139,14 +139,14 @@ pub(crate) struct CallInfo {
     pub(crate) headers: Headers,
     /// It came by GET.
     pub(crate) get: bool,
-    /// Where the wire can carry any.
+    /// The headers and trailers of the answer, where the wire can carry any.
     pub(crate) answer: Option<AnswerHeaders>,
     /// Whether the parameters came compressed.
     pub(crate) compressed: bool,
     pub(crate) compress: Compress,
     /// The call has been answered, or its handler dropped.
     pub(crate) over: AtomicBool,
-    /// Where the handler has a thread of its own.
+    /// The cancellation of a handler that has a thread of its own.
     pub(crate) cancellation: Option<Arc<Cancellation>>,
     /// Values that interceptors have left.
     pub(crate) extensions: Extensions,
@@ -206,7 +206,7 @@ impl Drop for OpenCall {
     }
 }
 
-/// What a handler has said of compression.
+/// A handler's choice about compression.
 #[derive(Default)]
 pub(crate) struct Compress(AtomicU8);
 
@@ -260,7 +260,7 @@ impl Context {
         forwarded.unwrap_or(&caller.peer)
     }
 
-    /// Who calls, over TLS: the certificate that it has shown. `None` where the connection is without TLS.
+    /// Returns the caller's certificate, over TLS. `None` where the connection is without TLS.
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<&TlsPeer> {
         self.call.caller.tls.as_ref()
@@ -331,7 +331,7 @@ impl Context {
         answer.map_or(Ok(()), |answer| answer.push_header(name, value.into()))
     }
 
-    /// The same for what is sent behind the answer, and behind all items.
+    /// Sets a header behind the answer, and behind all items.
     pub fn set_trailer(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
         let answer = self.call.answer.as_ref();
         answer.map_or(Ok(()), |answer| answer.push_trailer(name, value.into()))
@@ -363,7 +363,7 @@ impl Context {
         crate::Channel::over(self.connection()?)
     }
 
-    /// The same in what a [blocking client](crate::blocking::ChannelBuilder::serve) serves: a channel to the server that
+    /// Calls back from a handler that a [blocking client](crate::blocking::ChannelBuilder::serve) serves: a channel to the server that
     /// calls. An error elsewhere.
     pub fn blocking_call_back(&self) -> Result<crate::blocking::Channel, Status> {
         crate::blocking::Channel::over(&self.connection()?)

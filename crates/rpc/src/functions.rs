@@ -27,7 +27,7 @@ pub trait Function<Form>: Send + Sync + 'static {
     fn answer<const EXACT: bool>(&self, call: Call) -> HandlerFuture<'_>;
 }
 
-/// What a function gives.
+/// The result of a function.
 #[doc(hidden)]
 pub trait Outcome<Form> {
     type Value: FieldValue + Send + 'static;

@@ -34,28 +34,28 @@ pub(crate) struct Incoming {
     /// It came by GET.
     pub(crate) get: bool,
     pub(crate) reply: ReplyTo,
-    /// What references to objects mean, where that is not for the connection to say.
+    /// The meaning of references to objects, where that is not for the connection to say.
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
-    /// What earlier calls have returned to which the parameters refer: the call, and the object of this end's.
+    /// The results of earlier calls to which the parameters refer: the call, and the object of this end's.
     pub(crate) results: Vec<(u32, u32)>,
     /// The objects in the table of its message, on a wire that has one.
     pub(crate) caps: Option<Arc<ReceivedCaps>>,
     /// Until the parameters are read.
     pub(crate) lease: Option<Lease>,
-    /// Where its handler has a thread of its own.
+    /// The cancellation of a handler that has a thread of its own.
     pub(crate) cancellation: Option<Arc<Cancellation>>,
     /// Memory charged to the caller for it.
     pub(crate) charge: Charge,
 }
 
-/// What has arrived of the other end's calls.
+/// An arrival among the other end's calls.
 pub(crate) enum Arrival {
     Call(Box<Incoming>),
     /// The caller of this call has gone.
     Cancelled(u32),
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone)]
 pub(crate) enum Target {
     /// By name, with each call.
@@ -76,9 +76,9 @@ pub(crate) enum ReplyTo {
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
-        /// Where the call has any.
+        /// The streams of the call, if it has any.
         streams: Option<OwnCall>,
-        /// Who wants to know what was returned.
+        /// The connection that wants to know which object was returned.
         promise: Option<Arc<Link>>,
     },
     /// A call inside this process.
@@ -116,7 +116,7 @@ impl From<msgpack_rpc::IncomingCall> for Box<Incoming> {
 }
 
 impl Arrival {
-    /// What the other end of this connection calls.
+    /// Takes in a call of the other end of this connection.
     pub(crate) fn over(called: Called, link: &Arc<Link>) -> Self {
         match called {
             Called::Call(call) => Arrival::Call(Incoming::over(call, link)),
@@ -238,7 +238,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where an answer counts as sent once it is encoded: the machine of the connection has made it.
+    /// Returns whether an answer counts as sent once it is encoded, because the machine of the connection has made it.
     pub(crate) fn is_sent(&self) -> bool {
         matches!(self, ReplyTo::Capnp(_))
     }
@@ -304,7 +304,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where the caller of a call with streams has gone; else who asks is woken when it goes.
+    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         match self {
             ReplyTo::Dovetail {
@@ -357,7 +357,7 @@ impl ReplyTo {
         }
     }
 
-    /// The same with an exception that the contract declares for the items; gives the status where it is none.
+    /// Ends the items with an exception that the contract declares for them; returns the status where it is none.
     pub(crate) fn end_with<E: Exceptions>(
         &self,
         streams: &StreamCall,
@@ -392,7 +392,7 @@ impl ReplyTo {
         Ok(())
     }
 
-    /// Where to leave what is said beside the answer; `None` where the wire has nothing for it.
+    /// Returns the place for headers and trailers of the answer; `None` where the wire has nothing for them.
     pub(crate) fn answer_headers(&self) -> Option<AnswerHeaders> {
         match self {
             ReplyTo::Web(reply) => Some(reply.answer_headers()),
@@ -435,7 +435,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where this answer must not be sent before those to earlier calls.
+    /// Returns whether this answer must not be sent before those to earlier calls.
     #[cfg(feature = "async")]
     pub(crate) fn ordered(&self) -> bool {
         match self {
@@ -445,7 +445,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where the connection is to be closed after this answer.
+    /// Returns whether the connection is to be closed after this answer.
     pub(crate) fn closes(&self) -> bool {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),

@@ -33,9 +33,9 @@ pub(crate) trait Flush: Send + Sync {
     }
 }
 
-/// What has become of received bytes.
+/// The result of receiving bytes.
 pub(crate) struct Received {
-    /// What the other end calls.
+    /// The calls of the other end.
     pub(crate) called: Vec<Called>,
     /// How much to receive next.
     pub(crate) needs: usize,
@@ -78,9 +78,9 @@ pub(crate) struct Link {
     /// The other end, for people.
     pub(crate) target: String,
     table: Mutex<Table>,
-    /// What the two ends have of each other.
+    /// The objects that the two ends have of each other.
     pub(crate) objects: Arc<Objects>,
-    /// What decoding a message may cost.
+    /// Limits on the cost of decoding a message.
     pub(crate) limits: Limits,
     driver: Arc<dyn Flush>,
     /// Interceptors of the channel that made the connection, for channels to objects of the other end.
@@ -181,7 +181,7 @@ impl Link {
         self.lock().ready(&directory)
     }
 
-    /// Where the methods of these services are found, and those of the connection's objects.
+    /// Returns the directory of the methods of these services, and of those of the connection's objects.
     pub(crate) fn directory<'a>(
         &'a self,
         services: &'a dyn capnp::Directory,
@@ -206,7 +206,7 @@ impl Link {
         self.with_until(None, work)
     }
 
-    /// The same for who has lost interest in something, and does not wait for long until that is said.
+    /// Works for a caller that has lost interest in something, and does not wait for long until that is said.
     pub(crate) fn part<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
         let result = self.with_until(Some(Instant::now() + LAST_WORD), work);
         self.driver.parted(self);
@@ -218,7 +218,7 @@ impl Link {
         self.with(|_| ());
     }
 
-    /// The same; see [`Flush::flush`].
+    /// Works under the lock, and sends the queue until a deadline; see [`Flush::flush`].
     pub(crate) fn with_until<R>(
         &self,
         deadline: Option<Instant>,

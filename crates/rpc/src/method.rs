@@ -8,21 +8,21 @@ use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// What the runtime needs to know of a method. Generated code has one `static` of it for each method.
+/// The properties of a method that the runtime needs. Generated code has one `static` of it for each method.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
     /// The parameters, in order.
     pub params: &'static [Field<'static>],
-    /// What is sent beside the parameters.
+    /// The messages beside the parameters.
     pub kind: MethodKind,
-    /// True where calling it twice is as good as calling it once: it may be sent again after a failure, and called by
+    /// Calling it twice is as good as calling it once: it may be sent again after a failure, and called by
     /// GET over HTTP.
     pub idempotent: bool,
-    /// True where parameters or answer may refer to objects.
+    /// Parameters or answer may refer to objects.
     pub objects: bool,
-    /// True where the one parameter is the request and the result the answer, as gRPC and Connect send them: the
+    /// The one parameter is the request and the result the answer, as gRPC and Connect send them: the
     /// contract is protobuf's. Otherwise they have messages around them.
     pub messages: bool,
     /// Lines of its documentation, as `#[doc]` has them; none without the feature `export`.
@@ -37,7 +37,7 @@ pub struct Method {
     describe: Describe,
 }
 
-/// Where the description of a method comes from.
+/// The source of a method's description.
 #[derive(Clone, Copy, Debug)]
 enum Describe {
     Nothing,
@@ -71,7 +71,7 @@ impl MethodTypes {
         }
     }
 
-    /// The same, whose parameters have default values: all of them in the tagged encoding.
+    /// Gives the parameters default values: all of them in the tagged encoding.
     #[must_use]
     pub fn fresh(mut self, fresh: fn() -> Option<Vec<u8>>) -> Self {
         self.fresh = fresh;
@@ -119,14 +119,14 @@ impl MethodTypes {
             .chain(items)
     }
 
-    /// The same with a stream of the caller's.
+    /// Adds a stream of the caller's.
     #[must_use]
     pub fn client_stream<T: FieldValue, E: Exceptions>(mut self) -> Self {
         self.client_stream = stream::<T, E>();
         self
     }
 
-    /// The same with a stream of the server's.
+    /// Adds a stream of the server's.
     #[must_use]
     pub fn server_stream<T: FieldValue, E: Exceptions>(mut self) -> Self {
         self.server_stream = stream::<T, E>();
@@ -168,13 +168,13 @@ impl Method {
         }
     }
 
-    /// The same method, which knows its types.
+    /// Adds the types of the method.
     pub const fn typed(mut self, types: fn() -> MethodTypes) -> Self {
         self.describe = Describe::Types(types);
         self
     }
 
-    /// The same method with its documentation.
+    /// Adds the documentation of the method.
     pub const fn documented(mut self, docs: &'static [&'static str]) -> Self {
         self.docs = docs;
         self
@@ -189,13 +189,13 @@ impl Method {
         }
     }
 
-    /// The same method, whose description is known.
+    /// Adds the description of the method.
     pub const fn described(mut self, description: &'static [u8]) -> Self {
         self.describe = Describe::Bytes(description);
         self
     }
 
-    /// What the method says on the wire, as `docs/spec/encoding.md` has it; `None` where that is not known.
+    /// Returns the description of the method, as `docs/spec/encoding.md` has it; `None` where it is not known.
     pub fn description(&self) -> Option<Cow<'static, [u8]>> {
         let types = match self.describe {
             Describe::Nothing => return None,
@@ -206,46 +206,46 @@ impl Method {
         Some(Cow::Owned(types.description(self.name, oneway)))
     }
 
-    /// The same method, never answered.
+    /// Makes the method one that is never answered.
     pub const fn oneway(mut self) -> Self {
         self.kind = MethodKind::OneWay;
         self
     }
 
-    /// The same method, with a stream of the caller's.
+    /// Adds a stream of the caller's.
     #[doc(hidden)]
     pub const fn client_stream_of<T>(mut self, _: PhantomData<T>) -> Self {
         self.kind = MethodKind::new(false, true, self.kind.server_streams());
         self
     }
 
-    /// The same method, with a stream of the server's.
+    /// Adds a stream of the server's.
     #[doc(hidden)]
     pub const fn server_stream_of<T>(mut self, _: PhantomData<T>) -> Self {
         self.kind = MethodKind::new(false, self.kind.client_streams(), true);
         self
     }
 
-    /// The same method, whose parameters or answer may refer to objects. Methods with streams and one-way methods
+    /// Lets parameters or answer refer to objects. Methods with streams and one-way methods
     /// pass none.
     pub const fn objects(mut self) -> Self {
         self.objects = matches!(self.kind, MethodKind::Unary);
         self
     }
 
-    /// The same method, of this service.
+    /// Makes the method one of this service.
     pub const fn of(mut self, service: &'static str) -> Self {
         self.service = service;
         self
     }
 
-    /// The same method, which this table has a row of, perhaps: see [`capnp`](Self::capnp).
+    /// Adds the table that has a row of the method, perhaps: see [`capnp`](Self::capnp).
     pub const fn placed(mut self, table: Option<&'static [u8]>) -> Self {
         self.capnp = table;
         self
     }
 
-    /// The same method, whose request and answer are messages of protobuf.
+    /// Makes request and answer messages of protobuf.
     pub const fn messages(mut self) -> Self {
         self.messages = true;
         self
@@ -260,7 +260,7 @@ impl Method {
         }
     }
 
-    /// The same of those that end the server's stream.
+    /// Returns the exceptions that end the server's stream.
     pub(crate) fn stream_exceptions(&self) -> Vec<(i32, &'static str)> {
         match self.describe {
             Describe::Nothing => Vec::new(),
@@ -281,7 +281,7 @@ impl Method {
         self
     }
 
-    /// The same method, which may be called twice.
+    /// Makes the method one that may be called twice.
     pub const fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
@@ -300,7 +300,7 @@ fn named(fields: &[FieldType<'static, Named>]) -> Vec<(i32, &'static str)> {
     fields.iter().filter_map(named).collect()
 }
 
-/// The same of a description: those of its exceptions that have names.
+/// Reads a description: those of its exceptions that have names.
 fn read(
     description: &'static [u8],
     exceptions: impl for<'a> Fn(&'a Signature<'static, usize>) -> &'a [FieldType<'static, usize>],
@@ -323,12 +323,12 @@ fn read(
         .collect()
 }
 
-/// What the runtime needs to know of a service.
+/// The properties of a service that the runtime needs.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceDescriptor {
     /// The name in the contract, by which multiplexed calls address it.
     pub name: &'static str,
-    /// What stands before the name where services of several contracts meet, as in gRPC: `hello.v1`; may be empty.
+    /// The package before the name where services of several contracts meet, as in gRPC: `hello.v1`; may be empty.
     pub package: &'static str,
     /// The service whose methods come before this one's.
     pub base: Option<&'static ServiceDescriptor>,

@@ -33,12 +33,12 @@ impl Mock {
         }
     }
 
-    /// The same service, which answers a method, called as in the contract, with a function of its parameters, as
+    /// Answers a method, called as in the contract, with a function of its parameters, as
     /// [`Server::bind`](crate::Server::bind) takes it: for a method with declared exceptions it gives a `Result`.
     ///
     /// # Panics
     ///
-    /// Where the contract has no such method, or one with other parameters: the test is wrong.
+    /// Panics if the contract has no such method, or one with other parameters: the test is wrong.
     #[track_caller]
     #[must_use]
     pub fn on<F: Function<Form>, Form: 'static>(mut self, method: &str, function: F) -> Self {

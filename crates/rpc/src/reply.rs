@@ -65,7 +65,7 @@ impl<T: FieldValue, E: Exceptions> ReplySlot<T, E> {
         Ok(())
     }
 
-    /// What the reply said; an error where it had to say something and did not.
+    /// Returns the result; an error where the reply had to have one and has none.
     pub(crate) fn into_result(self, method: &str) -> Result<T, E> {
         match self.reply {
             Some(result) => result,

@@ -40,7 +40,7 @@ pub struct Pair {
 ///
 /// # Panics
 ///
-/// Where the system has no runtime to give, or inside another one.
+/// Panics if the system has no runtime to give, or inside another one.
 pub fn run<T>(server: Server, test: impl AsyncFnOnce(Pair) -> T) -> T {
     let mut builder = Builder::new_current_thread();
     let runtime = match builder.enable_time().start_paused(true).build() {
@@ -79,7 +79,7 @@ impl Pair {
         self.connector.refuse(refuse);
     }
 
-    /// What the server has done and refused so far.
+    /// Returns the server's calls, connections and refusals so far.
     pub fn counters(&self) -> Counters {
         self.server.counters()
     }

@@ -224,7 +224,7 @@ fn visit() -> Result<(), Box<dyn Error>> {
         "CPU time in two idle seconds: server {theirs} us, client with {BUSY} channels {ours} us"
     );
     println!("took {:.1?}", start.elapsed());
-    // What it takes to ask for the figures is in these.
+    // The memory for asking for the figures is in these.
     assert!(bytes < 3 << 10, "an idle connection keeps {bytes} bytes");
     assert!(theirs < 20_000, "an idle server works: {theirs} us");
     assert!(ours < 20_000, "an idle client works: {ours} us");

@@ -1,4 +1,4 @@
-//! What hostile peers cost a whole server in memory, measured: `--nocapture` prints the table.
+//! The cost of hostile peers for a whole server in memory, measured: `--nocapture` prints the table.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dovetail::blocking::Channel;
@@ -66,7 +66,7 @@ impl Service for Target {
     }
 }
 
-/// What a peer sends, what it is told, and the most that it may cost in memory, with its own bytes.
+/// The input of a peer, the answer to it, and the most that it may cost in memory, with its own bytes.
 struct Row {
     name: &'static str,
     sends: Vec<u8>,

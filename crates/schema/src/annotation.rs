@@ -1,7 +1,7 @@
 use crate::{TypeId, Value};
 use serde::{Deserialize, Serialize};
 
-/// What a contract says *about* a definition, for tools to read.
+/// Remarks of a contract *about* a definition, for tools to read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Annotations {
     /// Free-form `(key = "value")` pairs, in the order written.
@@ -43,7 +43,7 @@ impl Annotations {
         self.typed.iter().find(|a| a.ty == ty).map(|a| &a.value)
     }
 
-    /// True where nothing is annotated.
+    /// Returns whether nothing is annotated.
     pub fn is_empty(&self) -> bool {
         self.untyped.is_empty() && self.typed.is_empty()
     }

@@ -86,7 +86,7 @@ pub struct Schema {
     pub constants: Vec<Constant>,
 }
 
-/// What one file contributes.
+/// The contribution of one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Package {
     /// The name by which other files refer to this one: the file's stem in Thrift, the package in protobuf.
@@ -101,7 +101,7 @@ pub struct Package {
     pub includes: Vec<PackageId>,
     /// Annotations of the file as a whole.
     pub annotations: Annotations,
-    /// True where calls take one message and answer with one, as in protobuf: gRPC sends these as they are, and messages
+    /// Calls take one message and answer with one, as in protobuf: gRPC sends these as they are, and messages
     /// around the parameters and the result of others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
@@ -110,7 +110,7 @@ pub struct Package {
 /// A named constant. Its value has been checked against, and converted to, its type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
-    /// Where it is defined.
+    /// The package that defines it.
     pub package: PackageId,
     /// The name as written.
     pub name: String,
@@ -155,7 +155,7 @@ impl Schema {
             }
     }
 
-    /// What a type is in protobuf's JSON, if it is one of `google.protobuf` that has a form of its own there.
+    /// Returns the form of a type in protobuf's JSON, if it is one of `google.protobuf` that has a form of its own there.
     pub fn json_form(&self, id: TypeId) -> JsonForm {
         let def = &self[id];
         let package = &self[def.package];

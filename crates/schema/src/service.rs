@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// A group of methods under one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Service {
-    /// Where it is defined.
+    /// The package that defines it.
     pub package: PackageId,
     /// The name as written.
     pub name: String,
@@ -35,15 +35,15 @@ pub struct Method {
     pub params: Vec<Field>,
     /// The result; `None` for `void`.
     pub result: Option<Type>,
-    /// What the caller sends after the parameters.
+    /// The items that the caller sends after the parameters.
     pub client_stream: Option<Stream>,
-    /// What the server sends after the result.
+    /// The items that the server sends after the result.
     pub server_stream: Option<Stream>,
     /// The declared exceptions; their ids are field ids of the reply.
     pub throws: Vec<Field>,
-    /// True where no reply is sent, not even an error.
+    /// No reply is sent, not even an error.
     pub oneway: bool,
-    /// What is known about calling it twice.
+    /// Whether it can be called twice without harm.
     pub idempotency: Idempotency,
 }
 
@@ -72,7 +72,7 @@ pub struct Stream {
     pub throws: Vec<Field>,
 }
 
-/// What is known about calling a method twice.
+/// Whether a method can be called twice without harm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Idempotency {
     /// Nothing: a call that may have run is not sent again.

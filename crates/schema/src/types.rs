@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// A named type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypeDef {
-    /// Where it is defined.
+    /// The package that defines it.
     pub package: PackageId,
     /// The name as written.
     pub name: String,
@@ -14,11 +14,11 @@ pub struct TypeDef {
     pub annotations: Annotations,
     /// Why it should no longer be used; empty where no reason is given.
     pub deprecated: Option<String>,
-    /// What it is.
+    /// The kind, with its contents.
     pub kind: TypeKind,
 }
 
-/// What a name stands for.
+/// A kind of named type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TypeKind {
     /// Another name for a type (`typedef`).
@@ -62,7 +62,7 @@ pub enum Type {
     Uuid,
     /// An instant, in nanoseconds since the Unix epoch.
     Timestamp {
-        /// True where the value also carries its offset from UTC.
+        /// The value also carries its offset from UTC.
         offset: bool,
     },
     /// A day of the proleptic Gregorian calendar, with no time zone.
@@ -98,10 +98,10 @@ pub enum Dimension {
     Dynamic,
 }
 
-/// What the outermost part of an array is, and the dimensions inside it; without any, that is the element.
+/// The outermost dimension of an array, and the dimensions inside it; the element if there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayForm<'a> {
-    /// So many of what is inside.
+    /// A fixed number of elements.
     Fixed(u32, &'a [Dimension]),
     /// Any number of what is inside: a list.
     List(&'a [Dimension]),
@@ -129,7 +129,7 @@ impl ArrayForm<'_> {
 pub struct Enum {
     /// In the order written.
     pub values: Vec<EnumValue>,
-    /// True where a number without a name is no value of it, as in proto2.
+    /// A number without a name is no value of it, as in proto2.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// Numbers and names that must not be used again.
@@ -175,14 +175,14 @@ pub enum StructKind {
     Exception(ExceptionTraits),
 }
 
-/// What an exception tells a caller beyond its fields.
+/// Properties of an exception beyond its fields, for callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExceptionTraits {
     /// Whether the call left anything behind.
     pub safety: Safety,
     /// Whether trying again can help.
     pub kind: ErrorKind,
-    /// Whose mistake it is.
+    /// The end that made the mistake.
     pub fault: Fault,
 }
 
@@ -202,15 +202,15 @@ pub enum ErrorKind {
     /// Nothing is known.
     #[default]
     Unspecified,
-    /// The same call may succeed later.
+    /// A second call may succeed later.
     Transient,
     /// It can succeed only after the state of the server has changed.
     Stateful,
-    /// The same call will fail again.
+    /// A second call will fail again.
     Permanent,
 }
 
-/// Whose mistake a failure is.
+/// The end that made the mistake behind a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// Nothing is known.
@@ -237,7 +237,7 @@ pub struct Field {
     pub default: Option<Value>,
     /// Whether identity matters besides the value.
     pub sharing: Sharing,
-    /// What only protobuf's encoding asks for.
+    /// Properties that only protobuf's encoding needs.
     #[serde(default, skip_serializing_if = "Protobuf::is_default")]
     pub protobuf: Protobuf,
     /// The documentation comment, if any.
@@ -287,7 +287,7 @@ pub struct Protobuf {
     /// How the keys of a map are written.
     #[serde(skip_serializing_if = "IntFormat::is_default")]
     pub key_format: IntFormat,
-    /// True where the numbers of a list are written one by one, not packed.
+    /// The numbers of a list are written one by one, not packed.
     pub expanded: bool,
     /// True for a message that is written as a group.
     pub delimited: bool,
@@ -350,7 +350,7 @@ pub struct Reserved {
     pub names: Vec<String>,
 }
 
-/// What a type is in protobuf's JSON (<https://protobuf.dev/programming-guides/json/>).
+/// The form of a type in protobuf's JSON (<https://protobuf.dev/programming-guides/json/>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonForm {
     /// A message: an object with its fields; an enum: the name of its value.

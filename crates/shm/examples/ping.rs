@@ -1,4 +1,4 @@
-//! What shared memory costs: round trips, and transfers beside a copy of the same bytes in one process.
+//! The cost of shared memory: round trips, and transfers beside a copy of the same bytes in one process.
 //!
 //! ```text
 //! cargo run --release -p dovetail-shm --example ping [SECONDS]

@@ -15,7 +15,7 @@ use crate::wake::Ringer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Who is at the other end, as the system vouches for it: the process that connected, or that listened.
+/// The process at the other end, as the system vouches for it: the one that connected, or that listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The process; `None` where it is in another pid namespace.
@@ -45,9 +45,9 @@ pub struct Connection {
 pub(crate) struct End {
     own: Arc<OwnSegment>,
     peer: PeerSegment,
-    /// Where the receivers of both ends wait.
+    /// The line on which the receivers of both ends wait.
     receivers: Line,
-    /// Where the senders of both ends wait.
+    /// The line on which the senders of both ends wait.
     senders: Line,
     receiver_ringer: Ringer,
     sender_ringer: Ringer,
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// What ends the connection from elsewhere.
+    /// Returns a handle that ends the connection from elsewhere.
     pub fn shutdown(&self) -> Shutdown {
         Shutdown(self.sender.end.clone())
     }

@@ -10,7 +10,7 @@ pub(crate) const PAGE: u32 = 4096;
 /// The most bytes of a ring, and of a chunk.
 const MOST: u32 = 1 << 30;
 
-/// What an end offers for its outgoing direction, and what it takes for the incoming one.
+/// The memory that an end offers for its outgoing direction, and accepts for the incoming one.
 ///
 /// Memory that was never written costs nothing: the system gives it page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Bounds {
         self.chunk_start(self.chunks)
     }
 
-    /// Where a chunk begins.
+    /// Returns the place of a chunk.
     pub(crate) fn chunk_start(&self, index: u32) -> u64 {
         u64::from(PAGE) + u64::from(self.ring) + u64::from(index) * u64::from(self.chunk)
     }

@@ -37,7 +37,7 @@ const MOST_FDS: usize = 2;
 pub struct Handshake {
     socket: OwnedFd,
     settings: Settings,
-    /// What was offered already: the client speaks first.
+    /// The offer that was made already: the client speaks first.
     offered: Option<Offered>,
 }
 
@@ -145,7 +145,7 @@ impl AsFd for Handshake {
 }
 
 impl Credentials {
-    /// Who is at the other end of a connected Unix socket: for who wants to know it before a handshake.
+    /// Returns the process at the other end of a connected Unix socket, before a handshake.
     pub fn of(socket: BorrowedFd<'_>) -> Result<Self, Error> {
         let who = getsockopt(&socket, PeerCredentials).map_err(std::io::Error::from)?;
         Ok(Credentials {
@@ -190,7 +190,7 @@ fn send(socket: &OwnedFd, verdict: u8, fds: &[BorrowedFd<'_>]) -> Result<(), Err
     }
 }
 
-/// What has come: bytes and descriptors.
+/// An offer as it has come: bytes and descriptors.
 struct Offer {
     bytes: [u8; 8],
     fds: Vec<OwnedFd>,

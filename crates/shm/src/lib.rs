@@ -55,7 +55,7 @@ mod ring;
 mod wake;
 mod word;
 
-// What touches the system is left out of loom's build, which is about the algorithms alone.
+// Code that touches the system is left out of loom's build, which is about the algorithms alone.
 #[cfg(not(loom))]
 mod connection;
 #[cfg(not(loom))]

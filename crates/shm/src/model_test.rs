@@ -55,7 +55,7 @@ impl Source for &Memory {
     }
 }
 
-/// What two ends share.
+/// The state that two ends share.
 struct Shared {
     ring: Memory,
     chunks: Memory,

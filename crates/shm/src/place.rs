@@ -1,4 +1,4 @@
-//! Where received bytes go: memory that need not have been cleared, which would cost as much as to copy into it.
+//! Memory for received bytes. It need not have been cleared, which would cost as much as to copy into it.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 /// Memory that is filled from its beginning.
 pub(crate) struct Place<'a> {
     memory: &'a mut [MaybeUninit<u8>],
-    /// So many bytes have a value; what is behind them may have none.
+    /// The number of bytes that have a value; those behind them may have none.
     filled: usize,
 }
 

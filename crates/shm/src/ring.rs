@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::place::Place;
 use crate::word::Word;
 
-/// What stands before a record: its length, then 0, or the number of a chunk plus 1.
+/// Bytes in front of a record: its length, then 0, or the number of a chunk plus 1.
 const HEADER: u32 = 8;
 
 /// The longest record, so that the peer takes out the first of a large transfer while the next is written.
@@ -23,12 +23,12 @@ pub(crate) trait Source {
     fn read(&self, at: u32, count: usize, into: &mut Place<'_>);
 }
 
-/// What a record is.
+/// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// So many bytes, which follow.
+    /// The number of bytes that follow.
     Inline(u32),
-    /// So many bytes of a chunk.
+    /// Bytes of a chunk.
     Chunk { index: u32, length: u32 },
 }
 
@@ -61,7 +61,7 @@ impl Record {
 
 /// Slices as one run of bytes.
 pub(crate) struct Parts<'a> {
-    /// What is left of the first slice.
+    /// The rest of the first slice.
     first: &'a [u8],
     /// The other ones.
     rest: &'a [&'a [u8]],
@@ -99,7 +99,7 @@ impl<'a> Parts<'a> {
 pub(crate) struct Producer {
     size: u32,
     tail: u32,
-    /// What the reader has taken out, when we last looked.
+    /// The reader's position, when we last looked.
     head: u32,
 }
 
@@ -190,7 +190,7 @@ impl Producer {
     }
 }
 
-/// What a segment promises to hold: a bound for what its records may say.
+/// The size that a segment promises: a bound for its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// Bytes of the ring.
@@ -214,13 +214,13 @@ enum Room {
 #[derive(Debug)]
 pub(crate) struct Consumer {
     bounds: Bounds,
-    /// Where the first record begins that is not taken out.
+    /// The position of the first record that is not taken out.
     head: u32,
-    /// What the writer had written when we last looked.
+    /// The writer's position, when we last looked.
     tail: u32,
     /// The inline record at the head, once its header was read: its length, and what of it was taken.
     open: Option<(u32, u32)>,
-    /// What the writer was not woken for yet.
+    /// The room for which the writer has not been woken.
     room: Room,
 }
 
@@ -235,7 +235,7 @@ impl Consumer {
         }
     }
 
-    /// Where the next record begins.
+    /// Returns the position of the next record.
     #[cfg(not(loom))]
     pub(crate) fn position(&self) -> u32 {
         self.head

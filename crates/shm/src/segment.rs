@@ -271,7 +271,7 @@ fn to_length(bytes: u64) -> Result<usize, Error> {
     usize::try_from(bytes).map_err(|_| Error::Invalid("a segment larger than the address space"))
 }
 
-/// What has to be known of a file before it is mapped. Returns its length.
+/// Checks a file before it is mapped. Returns its length.
 fn check_file(fd: &OwnedFd, largest: u64) -> Result<usize, Error> {
     let sealed = fcntl_get_seals(fd).is_ok_and(|seals| seals.contains(SEALS));
     if !sealed || fstatfs(fd.as_fd())?.f_type as i64 != TMPFS {

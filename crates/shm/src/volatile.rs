@@ -1,7 +1,7 @@
 //! Copying out of memory that another process may write meanwhile.
 #![allow(unsafe_code)]
 
-/// What one load fetches.
+/// The unit of a load.
 #[cfg(target_arch = "x86_64")]
 type Block = std::arch::x86_64::__m128i;
 #[cfg(target_arch = "aarch64")]
@@ -31,7 +31,7 @@ pub(crate) fn prefetch(at: *const u8) {
 ///
 /// # Safety
 ///
-/// So many bytes behind `from` are mapped, and no reference to them exists in this process; so many behind `to` are
+/// `count` bytes behind `from` are mapped, and no reference to them exists in this process; `count` bytes behind `to` are
 /// memory of ours that nobody else uses.
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -66,7 +66,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const STRING: usize = 4096;
 
-/// The same by one instruction, which the compiler knows nothing about.
+/// Copies by one instruction, which the compiler knows nothing about.
 ///
 /// # Safety
 ///
@@ -85,7 +85,7 @@ unsafe fn copy_string(from: *const u8, to: *mut u8, count: usize) {
     }
 }
 
-/// The same for a few bytes, with the largest loads that `from` is aligned to.
+/// Copies a few bytes, with the largest loads that `from` is aligned to.
 ///
 /// # Safety
 ///

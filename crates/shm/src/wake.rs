@@ -45,7 +45,7 @@ impl Sleeper {
     }
 }
 
-/// What carries a ring to the peer.
+/// Carries a ring to the peer.
 pub(crate) trait Bell {
     /// Wakes who sleeps on this word.
     fn wake(&self, bell: &Word);
@@ -79,7 +79,7 @@ impl Ringer {
     }
 }
 
-/// Where a waiter sleeps, and how long.
+/// A place where a waiter sleeps, and for how long.
 pub(crate) trait Bed {
     /// Why a sleep on the line ends for good.
     type End;

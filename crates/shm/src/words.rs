@@ -19,7 +19,7 @@ impl<T> Deref for Padded<T> {
     }
 }
 
-/// What is said once, before the segment is passed on.
+/// The words that are written once, before the segment is passed on.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(crate) struct Header {
@@ -43,14 +43,14 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) struct Words {
     pub(crate) header: Padded<Header>,
-    /// What the owner has written into its ring.
+    /// The owner's position as the writer of its ring.
     pub(crate) tail: Padded<Progress>,
-    /// What it has taken out of the peer's ring.
+    /// The owner's position as the reader of the peer's ring.
     pub(crate) head: Padded<Progress>,
     /// How its receiver and its sender sleep.
     pub(crate) receiver_sleep: Padded<Word>,
     pub(crate) sender_sleep: Padded<Word>,
-    /// What the peer's receiver and the peer's sender sleep on.
+    /// The words on which the peer's receiver and the peer's sender sleep.
     pub(crate) receiver_bell: Padded<Word>,
     pub(crate) sender_bell: Padded<Word>,
     /// How often each chunk of the peer's was returned.

@@ -1,4 +1,4 @@
-//! What a connection does while both ends follow the rules.
+//! Connections whose two ends follow the rules.
 #![cfg(all(target_os = "linux", not(loom)))]
 #![allow(clippy::unwrap_used)]
 

@@ -89,7 +89,7 @@ impl Offer {
             socket,
             _line: line,
         };
-        // What is behind the end of the file cannot be written.
+        // Bytes behind the end of the file cannot be written.
         if self.size >= 4096 {
             for (index, number) in self.header.iter().enumerate() {
                 peer.write(index * 4, *number);
@@ -288,7 +288,7 @@ fn scribble(peer: &Peer, random: &mut Random, tail: &mut u32) {
     }
 }
 
-/// What the connection is asked to do meanwhile; each step ends soon, and well or with a typed error.
+/// Uses the connection meanwhile; each step ends soon, and well or with a typed error.
 fn use_it(connection: &mut Connection, random: &mut Random) -> Result<(), Error> {
     let mut buffer = [0; 500];
     let start = Instant::now();
@@ -354,7 +354,7 @@ fn scribbling() {
     assert!(misbehaved > 0);
 }
 
-/// The same without a second thread: a step of the one, a step of the other, always in the same order.
+/// Scribbles without a second thread: a step of the one, a step of the other, always in the same order.
 #[test]
 fn scribbling_step_by_step() {
     for round in 0..2000 {

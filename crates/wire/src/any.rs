@@ -156,7 +156,7 @@ impl Any {
         Self::ENCODINGS.get(number).copied()
     }
 
-    /// True where the name is that of this type. A package is compared where both the name and the type have one.
+    /// Returns whether the name is that of this type. A package is compared where both the name and the type have one.
     pub fn is<M: Message>(&self) -> bool {
         let package = match self.name().strip_suffix(M::NAME) {
             Some("") => return true,

@@ -19,7 +19,7 @@ use bytes::Bytes;
 pub struct Blobs {
     /// In the order of their places.
     places: Vec<(usize, Bytes)>,
-    /// Of all together.
+    /// The length of all together.
     len: usize,
 }
 
@@ -36,7 +36,7 @@ impl Blobs {
     /// A shorter blob is copied: that costs less than to send it from a place of its own.
     pub const LEAST: usize = 16 << 10;
 
-    /// True where there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -82,7 +82,7 @@ impl Blobs {
             .filter(|piece| !piece.as_slice().is_empty())
     }
 
-    /// The same as bytes.
+    /// Returns the pieces as bytes.
     pub fn pieces<'a>(&'a self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         self.parts(buffer).map(|piece| piece.as_slice())
     }
@@ -111,7 +111,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Where a message is written: a buffer, with or without blobs that are left where they are.
+/// The output of a message: a buffer, with or without blobs that are left where they are.
 #[derive(Debug)]
 pub struct Out<'a> {
     /// To which is appended.
@@ -121,13 +121,13 @@ pub struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    /// Where large blobs may be left where they are; there is none yet.
+    /// Makes an output in which large blobs may be left where they are; there is none yet.
     pub fn with_blobs(buffer: &'a mut Vec<u8>, blobs: &'a mut Blobs) -> Self {
         let blobs = Some(blobs);
         Out { buffer, blobs }
     }
 
-    /// The same, for a while.
+    /// Borrows the output for a while.
     pub fn again(&mut self) -> Out<'_> {
         Out {
             buffer: self.buffer,

@@ -5,9 +5,9 @@ use crate::{DecodeError, EncodeError, Reader, Value, Writer};
 
 /// A type with a carrier. [`carried!`] makes it a [`Value`].
 pub(crate) trait Carried: Sized {
-    /// What goes over the wire.
+    /// The type that goes over the wire.
     type Carrier: Value;
-    /// What a contract calls the type.
+    /// The type in a contract.
     const LOGICAL: Logical;
 
     fn to_carrier(&self) -> Self::Carrier;

@@ -99,7 +99,7 @@ fn write_blocks_in<L: Layout, T: Value, W: Writer + ?Sized>(items: &[T], writer:
         return 0;
     };
     let mut count = 0;
-    // Where it is known how much they take, all have room at once.
+    // All elements get room at once if it is known how much they take.
     let at_once = match L::IS_FIXED {
         true => items.len().max(1),
         false => ROOM.div_ceil(size),

@@ -55,7 +55,7 @@ union!(Dynamic [Dynamic] {
     ..Unknown
 });
 
-/// Where the encoding says of values what they are, they are written so; else as a union.
+/// Values are written as they are if the encoding says what they are; else as a union.
 impl Value for Dynamic {
     const KIND: Kind = Kind::Struct;
     const NULLABLE: bool = true;
@@ -121,7 +121,7 @@ impl Dynamic {
     /// Nothing.
     pub const NULL: Self = Dynamic::Null(NullValue::NULL_VALUE);
 
-    /// True where there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null(_) | Self::Unknown(_))
     }

@@ -125,7 +125,7 @@ impl Encoding {
         self.encode_to(value, out.into(), limits)
     }
 
-    /// The same; large blobs may be left where they are.
+    /// Encodes a value; large blobs may be left where they are.
     pub fn encode_to<E: Encode>(
         self,
         value: &E,

@@ -15,7 +15,7 @@ struct Inner {
     path: Vec<Cow<'static, str>>,
 }
 
-/// What was wrong with the bytes.
+/// The problem of the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
@@ -70,9 +70,9 @@ pub enum DecodeErrorKind {
     },
     /// A value of another type than the contract says.
     TypeMismatch {
-        /// What the contract says.
+        /// The kind in the contract.
         expected: Kind,
-        /// What was sent, as the encoding names it.
+        /// The kind that was sent, as the encoding names it.
         found: Cow<'static, str>,
     },
     /// A required field is absent.
@@ -84,7 +84,7 @@ pub enum DecodeErrorKind {
     BadReference {
         /// The number of the node.
         number: u64,
-        /// What is wrong with the node.
+        /// The problem of the node.
         problem: &'static str,
     },
     /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's protocol pass objects.
@@ -96,7 +96,7 @@ pub enum DecodeErrorKind {
     },
     /// Anything else that the encoding's grammar forbids.
     Malformed {
-        /// What, in a few words.
+        /// The problem, in a few words.
         what: Cow<'static, str>,
     },
 }
@@ -114,7 +114,7 @@ impl DecodeError {
         Self::malformed(format!("no field with the id {id}"))
     }
 
-    /// What was wrong.
+    /// Returns the problem.
     pub fn kind(&self) -> &DecodeErrorKind {
         &self.0.kind
     }
@@ -249,7 +249,7 @@ pub enum EncodeError {
     },
     /// The encoding has no form for this.
     Unsupported {
-        /// What, in a few words.
+        /// The value, in a few words.
         what: &'static str,
     },
 }

@@ -86,7 +86,7 @@ impl Member {
         })
     }
 
-    /// True where it is the member of this name.
+    /// Returns whether it is the member of this name.
     pub fn is(&self, name: &str) -> bool {
         self.name.as_ref().is_ok_and(|own| *own == name)
     }

@@ -57,7 +57,7 @@ pub enum IntFormat {
     Fixed,
 }
 
-/// What an encoding may need to know of a field.
+/// The properties of a field that an encoding may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// The number on the wire.
@@ -68,21 +68,21 @@ pub struct Field<'a> {
     pub kind: Kind,
     /// The shape of the elements of a list or set; `None` where that is not known.
     pub element: Option<Kind>,
-    /// True where a message without this field is refused.
+    /// A message without this field is refused.
     pub required: bool,
     /// For integers, for those in a list or set, and for the values of a map: how protobuf writes them.
     pub format: IntFormat,
     /// For the keys of a map: how protobuf writes them.
     pub key_format: IntFormat,
-    /// True where protobuf does not write a value that is zero or empty.
+    /// Protobuf does not write a value that is zero or empty.
     pub implicit: bool,
-    /// True where protobuf writes the numbers of a list one by one, and not packed.
+    /// Protobuf writes the numbers of a list one by one, and not packed.
     pub expanded: bool,
     /// True for a message, or a list of messages, that protobuf writes as groups.
     pub group: bool,
     /// True for a field that protobuf's own definition of the message lacks: its reader takes it for an unknown one.
     pub native: bool,
-    /// True where `null` is a value in JSON, and not the absence of one.
+    /// `null` is a value in JSON, and not the absence of one.
     pub nullable: bool,
     /// The oneof that the field belongs to: at most one field of the same number has a value.
     pub oneof: Option<NonZeroU16>,
@@ -108,19 +108,19 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The same field, refused when absent.
+    /// Makes the field one that is refused when absent.
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// The same field, its integers in protobuf's `sint` form.
+    /// Makes the field's integers ones in protobuf's `sint` form.
     pub const fn zigzag(mut self) -> Self {
         self.format = IntFormat::ZigZag;
         self
     }
 
-    /// The same field, its integers in protobuf's `fixed` form.
+    /// Makes the field's integers ones in protobuf's `fixed` form.
     pub const fn fixed(mut self) -> Self {
         self.format = IntFormat::Fixed;
         self
@@ -209,7 +209,7 @@ pub const fn has_oneof(fields: &[Field<'_>]) -> bool {
     false
 }
 
-/// Where the field with this id is in the table, looking first at `from`: senders keep to the contract's
+/// Finds the field with this id in the table, looking first at `from`: senders keep to the contract's
 /// order, so the next field is near.
 #[inline]
 pub(crate) fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> {
@@ -220,7 +220,7 @@ pub(crate) fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> 
         .or_else(|| before.iter().position(|field| field.id == id))
 }
 
-/// What a message is in JSON.
+/// The form of a message in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// An object with a member for each field.

@@ -17,7 +17,7 @@ pub trait FieldValue: Default {
     /// The shape of its elements, where it is a list or a set.
     const ELEMENT: Option<Kind> = None;
 
-    /// True where JSON's `null` is one of its values, and not the absence of one.
+    /// JSON's `null` is one of its values, and not the absence of one.
     const NULLABLE: bool = false;
 
     /// Writes the field with its header, if there is something to write.
@@ -36,7 +36,7 @@ pub trait FieldValue: Default {
     /// The type in the words of a contract; `None` for what none speaks of.
     fn describe() -> Option<Type<Named>>;
 
-    /// True where the value may be absent.
+    /// The value may be absent.
     const OPTIONAL: bool = false;
 
     /// See [`Value::PLAIN`].
@@ -78,7 +78,7 @@ pub trait FieldValue: Default {
         writer.end_struct()
     }
 
-    /// What the absence of the field means where it is the only one, as in the reply to a call; `None`
+    /// Returns the value for the absence of the field where it is the only one, as in the reply to a call; `None`
     /// where it must not be absent.
     fn when_absent() -> Option<Self> {
         None

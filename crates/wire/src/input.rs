@@ -1,4 +1,4 @@
-//! What the decoders share: a cursor over the input that never reads past its end.
+//! The input of the decoders: a cursor that never reads past its end.
 
 use crate::text::text;
 use crate::{Budget, DecodeError, DecodeErrorKind, block};

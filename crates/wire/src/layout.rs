@@ -10,7 +10,7 @@ use std::mem;
 ///
 /// Numbers are given as in memory, least significant byte first.
 pub trait Layout {
-    /// True where values of one type take as many bytes.
+    /// All values of one type take as many bytes.
     const IS_FIXED: bool = true;
 
     /// Two steps. Where values have fixed places the second is made in any case, which takes less time than to ask.

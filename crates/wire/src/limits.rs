@@ -4,7 +4,7 @@ use crate::{DecodeError, DecodeErrorKind};
 /// The depth that is allowed by default.
 pub(crate) const DEPTH: usize = 64;
 
-/// What decoding one message may cost. The message's own size is limited where it is framed, not here.
+/// Limits on the cost of decoding one message. The message's own size is limited where it is framed, not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Structs and containers inside one another. Default 64. Decoding and encoding take stack in proportion.
@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// What is left of [`Limits`] while one message is decoded.
+/// The rest of [`Limits`] while one message is decoded.
 #[derive(Clone, Debug)]
 pub struct Budget {
     limits: Limits,

@@ -273,7 +273,7 @@ macro_rules! union {
                 let _ = &reader;
                 match id {
                     $($id => {
-                        // The same variant again is merged where the encoding merges.
+                        // A second value of one variant is merged where the encoding merges.
                         if let Self::$variant(value) = self {
                             return $crate::FieldValue::read_field(value, reader);
                         }
@@ -492,7 +492,7 @@ macro_rules! names {
     };
 }
 
-/// What the two forms of an enum have in common: a value that is a number.
+/// The common part of the two forms of an enum: a value that is a number.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! enumeration_value {
@@ -613,7 +613,7 @@ macro_rules! message_value {
     };
 }
 
-/// What a contract calls a message: a type of its own, or one that every contract has.
+/// The type of a message in a contract: one of its own, or one that every contract has.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message_type {

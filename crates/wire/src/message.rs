@@ -18,7 +18,7 @@ pub trait Message: Default {
     /// The fields, in order of definition, inherited ones first.
     const FIELDS: &'static [Field<'static>];
 
-    /// What it is in JSON.
+    /// Its form in JSON.
     const FORM: Form = Form::Fields;
 
     /// Writes the fields that have a value, then the unknown ones.
@@ -44,10 +44,10 @@ pub trait Message: Default {
         Ok(())
     }
 
-    /// What it is, in the words of a contract.
+    /// Returns its definition, in the words of a contract.
     fn define() -> Definition<'static, Named>;
 
-    /// What it says about itself beside that.
+    /// Returns its remarks about itself beside that.
     fn notes() -> Notes {
         Notes::default()
     }
@@ -78,7 +78,7 @@ pub trait Message: Default {
         false
     }
 
-    /// Where fields that the contract does not have are kept; `None` drops them.
+    /// Returns the place for fields that the contract does not have; `None` drops them.
     fn unknown_fields(&mut self) -> Option<&mut UnknownFields>;
 }
 

@@ -5,16 +5,16 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What turns objects into numbers and back: the ends of a connection, for one message. What an object is,
-/// they know.
+/// Turns objects into numbers and back, for one message. The ends of a connection implement it: only they know the types of
+/// objects.
 pub trait ObjectNumbers: Send + Sync {
-    /// What stands for an object on the wire.
+    /// Returns the number of an object on the wire.
     fn number(&self, object: &dyn Any) -> Result<u64, EncodeError>;
 
     /// The object for which a number stands.
     fn object(&self, number: u64) -> Result<Box<dyn Any>, DecodeError>;
 
-    /// What has been written or read of the message counts for nothing: it failed, or is written again.
+    /// Undoes the effects of the message so far: it failed, or is written again.
     fn undo(&self);
 }
 

@@ -141,7 +141,7 @@ pub trait Argument {
     /// The shape of the value.
     const KIND: Kind;
 
-    /// True where the value may be absent.
+    /// The value may be absent.
     const OPTIONAL: bool = false;
 
     /// Returns the type in the words of a contract; `None` where a contract has no word for it.

@@ -22,7 +22,7 @@ impl Plain {
         compact: None,
     };
 
-    /// What takes as many bytes in memory, everywhere.
+    /// The layout of a value that takes as many bytes in memory, everywhere.
     pub(crate) const fn number(size: usize) -> Self {
         Plain {
             tagless: Some(size),
@@ -39,7 +39,7 @@ impl Plain {
         }
     }
 
-    /// What Thrift's compact protocol keeps in the header of a field.
+    /// The layout of a value that Thrift's compact protocol keeps in the header of a field.
     pub(crate) const fn bool() -> Self {
         Plain {
             compact: None,
@@ -207,7 +207,7 @@ pub(crate) fn check(valid: bool) -> Result<(), DecodeError> {
     }
 }
 
-/// Of plain values only these have bytes that mean nothing.
+/// The error for bytes that mean nothing: of plain values only these have any.
 #[cold]
 #[inline(never)]
 pub(crate) fn invalid() -> DecodeError {

@@ -19,7 +19,7 @@ pub struct Presence<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Presence<B> {
-    /// Of a struct of which nothing is known yet: as many zeros as [`presence_size`] says.
+    /// Begins a struct of which nothing is known yet: as many zeros as [`presence_size`] says.
     #[inline]
     #[must_use]
     pub fn new(zeros: B) -> Self {

@@ -60,7 +60,7 @@ pub trait Reader<'de> {
     fn begin_list(&mut self, element: Kind) -> Result<Sequence>;
     /// Begins a map.
     fn begin_map(&mut self, key: Kind, value: Kind) -> Result<Sequence>;
-    /// True where another element (or entry) follows. Must be asked until it says no.
+    /// Returns whether another element (or entry) follows. Must be asked until it says no.
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.
     fn begin_struct(&mut self) -> Result<()>;
@@ -157,7 +157,7 @@ pub trait Reader<'de> {
     fn lost_fields(&self) -> bool {
         false
     }
-    /// True where what is absent has the default of its type, as senders of protobuf leave it out.
+    /// Returns whether an absent value has the default of its type, as senders of protobuf leave it out.
     fn leaves_out_defaults(&self) -> bool {
         false
     }
@@ -173,7 +173,7 @@ pub trait Reader<'de> {
         ))
     }
 
-    /// Where the numbers of objects come from; `None` in an encoding that has no objects.
+    /// Returns the source of the numbers of objects; `None` in an encoding that has no objects.
     fn numbers(&mut self) -> Option<&mut Numbers> {
         None
     }
@@ -230,17 +230,17 @@ fn not_positional() -> DecodeError {
     DecodeError::malformed("fields without ids, in an encoding that has them")
 }
 
-/// Where a reader is among the fields of a struct. The caller keeps it, so that structs inside one another
+/// The place of a reader among the fields of a struct. The caller keeps it, so that structs inside one another
 /// each have theirs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
-    /// Where in the table to look first: behind the field before.
+    /// The place in the table to look at first: behind the field before.
     pub index: usize,
     /// The id of the field before, for encodings that send differences.
     pub last: i32,
 }
 
-/// What comes next in a struct.
+/// The next item of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextField {
     /// A field of the contract, by its index in the table. Its value must be read next.
@@ -256,7 +256,7 @@ pub enum NextField {
 pub struct Sequence {
     /// How many elements to make room for, where the [budget](Reader::budget) allows. Never more than the input can have.
     pub reserve: usize,
-    /// True where the elements go behind those that the field has already (protobuf's repeated fields).
+    /// The elements go behind those that the field has already (protobuf's repeated fields).
     pub append: bool,
     /// The reader's own: what is left, or where it ends.
     pub state: usize,

@@ -36,7 +36,7 @@ fn node_number(value: UnknownValue) -> Result<u64, DecodeError> {
 /// A struct that has begun, of which the next field may have been looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Begun {
-    /// Where the reader is among the fields.
+    /// The place of the reader among the fields.
     pub cursor: Cursor,
     /// The next field, if it is known; its value has not been read.
     pub next: Option<NextField>,

@@ -29,7 +29,7 @@ impl TimestampTz {
     ///
     /// # Panics
     ///
-    /// Where it is out of range.
+    /// Panics if it is out of range.
     #[must_use]
     pub fn constant(seconds: i64, nanos: i32, offset: i32) -> Self {
         let timestamp = Timestamp::constant(seconds, nanos);
@@ -53,7 +53,7 @@ impl Date {
     ///
     /// # Panics
     ///
-    /// Where it does not exist; in a constant, at compile time.
+    /// Panics if it does not exist; in a constant, at compile time.
     #[must_use]
     pub const fn constant(year: i16, month: i8, day: i8) -> Self {
         Date(civil::Date::constant(year, month, day))
@@ -135,7 +135,7 @@ impl FromStr for TimestampTz {
     type Err = jiff::Error;
 
     fn from_str(text: &str) -> Result<Self, jiff::Error> {
-        // What a timestamp needs (a time, an offset) is checked there.
+        // The parts that a timestamp needs (a time, an offset) are checked there.
         let timestamp = text.parse()?;
         let offset = Pieces::parse(text)?.to_numeric_offset();
         Ok(TimestampTz {
@@ -184,7 +184,7 @@ fn out_of_range(what: String) -> DecodeError {
     DecodeError::malformed(what + ", which is out of range")
 }
 
-/// What the next text says, in an encoding for people.
+/// Reads a value from the next text, in an encoding for people.
 pub(crate) fn from_text<'de, T: FromStr, R: Reader<'de> + ?Sized>(
     reader: &mut R,
 ) -> Result<Option<T>, DecodeError> {

@@ -104,7 +104,7 @@ impl UnknownFields {
         self.0.iter().flat_map(|fields| fields.iter())
     }
 
-    /// True where there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -19,7 +19,7 @@ pub trait Value: Default {
     /// The shape of its elements, where it is a list or a set.
     const ELEMENT: Option<Kind> = None;
 
-    /// True where JSON's `null` is one of its values.
+    /// JSON's `null` is one of its values.
     const NULLABLE: bool = false;
 
     /// Writes the value.
@@ -114,7 +114,7 @@ macro_rules! zero {
     };
 }
 
-/// What it takes as a plain value.
+/// Gives the type the layout of a plain value.
 macro_rules! plain {
     (bool) => {
         const PLAIN: Plain = Plain::bool();

@@ -58,7 +58,7 @@ pub(crate) fn put(value: u64, room: &mut &mut [u8]) -> bool {
     true
 }
 
-/// Of more than eight bytes.
+/// Writes a number of more than eight bytes.
 #[inline(never)]
 fn put_longest(value: u64, room: &mut &mut [u8]) -> bool {
     let (low, high) = (spread(value) | MORE, value >> 56);

@@ -152,7 +152,7 @@ pub trait Writer {
         Err(EncodeError::Unsupported { what: "references" })
     }
 
-    /// Where the numbers of objects come from; `None` in an encoding that has no objects.
+    /// Returns the place for the numbers of objects; `None` in an encoding that has no objects.
     fn numbers(&mut self) -> Option<&mut Numbers> {
         None
     }
@@ -207,7 +207,7 @@ pub trait Writer {
         let _ = len;
     }
 
-    /// True where a field without presence is left out if its value is zero or empty, as in protobuf.
+    /// Returns whether a field without presence is left out if its value is zero or empty, as in protobuf.
     fn leaves_out_defaults(&self) -> bool {
         false
     }
@@ -234,6 +234,6 @@ pub trait Writer {
         self.bytes(value)
     }
 
-    /// The same writer as an object, for the rare paths that are not worth a copy per encoding.
+    /// Returns the writer as an object, for the rare paths that are not worth a copy per encoding.
     fn as_dyn(&mut self) -> &mut dyn Writer;
 }

@@ -340,7 +340,7 @@ fn depth_is_limited_on_both_sides() {
         let too_deep = DecodeErrorKind::TooDeep { limit };
         let (kind, _) = refused::<Chain>(encoding, &bytes, Limits::default());
         assert_eq!(kind, too_deep, "{encoding:?}");
-        // The same where nobody knows the field, and where it has another type in the contract. Protobuf
+        // Bounds where nobody knows the field, and where it has another type in the contract. Protobuf
         // keeps an unknown message as bytes and never looks inside; tagless has no unknown fields.
         if !matches!(encoding, Encoding::Protobuf | Encoding::Tagless) {
             let (kind, _) = refused::<Empty>(encoding, &bytes, Limits::default());

@@ -16,7 +16,7 @@ fn golden() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/golden"))
 }
 
-/// What the peer wrote in this protocol.
+/// Returns the bytes that the peer wrote in this protocol.
 fn peer(protocol: &str, name: &str) -> Option<Vec<u8>> {
     let path = golden().join(format!("python/carriers-{protocol}/{name}.hex"));
     let text = std::fs::read_to_string(path).ok()?;

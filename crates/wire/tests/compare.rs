@@ -114,7 +114,7 @@ fn write(rows: &[Row]) -> Vec<u8> {
     out
 }
 
-/// What arrives by name, as text.
+/// Reads the values that arrive, by name, as text.
 fn read(rows: &[Row], bytes: &[u8]) -> BTreeMap<&'static str, String> {
     let mut reader = tagged::Reader::new(bytes, Limits::default());
     let (fields, mut cursor) = (table(rows), Cursor::default());
@@ -147,7 +147,7 @@ fn shown(row: &Row) -> String {
     }
 }
 
-/// What the specification says of two structs.
+/// Returns whether the specification lets two structs agree.
 fn compatible(ours: &[Row], theirs: &[Row]) -> bool {
     let known = |row: &Row, rows: &[Row]| {
         row.presence != FieldPresence::Required || rows.iter().any(|other| other.id == row.id)
@@ -287,7 +287,7 @@ fn circles_end() {
     );
 }
 
-/// What is the same on the wire, and means something else.
+/// Types that are equal on the wire, and mean something else.
 #[test]
 fn carriers_are_not_what_they_carry() {
     use dovetail_wire::*;

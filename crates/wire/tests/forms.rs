@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use zoo::*;
 
-/// What both directions say of a row: hex of the bytes, and the value.
+/// Checks a row in both directions: hex of the bytes, and the value.
 fn check<T: Value + PartialEq + Debug>(
     read: fn(&[u8]) -> Result<T, dovetail_wire::DecodeError>,
     write: fn(&T) -> Result<Vec<u8>, EncodeError>,
@@ -334,7 +334,7 @@ fn other_forms<T: Value + PartialEq + Debug + Clone>(
 }
 
 /// Lists of structs of numbers are written, and as a rule read, as blocks: the bytes are those of the structs one by one.
-/// What a peer writes otherwise is read as it is everywhere else.
+/// Another form of a peer is read as it is everywhere else.
 #[test]
 fn binary_blocks() {
     let truth = |truth, colour| Truth {
@@ -376,14 +376,14 @@ fn binary_blocks() {
         error.to_string(),
         "[].truth: expected Bool, the peer sent byte"
     );
-    // What nobody knows is kept, and written again; then the list is no block.
+    // An unknown field is kept, and written again; then the list is no block.
     let hex = format!("0c00000002 {block} 020001 01 080002 00000007 060003 0005 00");
     let kept = binary::from_bytes::<Vec<Truth>>(&from_hex(&hex)).unwrap();
     assert!(!kept[1].unknown_fields.is_empty());
     binary(&hex, kept);
 }
 
-/// The same in compact, where a block is as long as its numbers need.
+/// Blocks in compact are as long as their numbers need.
 #[test]
 fn compact_blocks() {
     let pair = |left, right| Pair {
@@ -427,7 +427,7 @@ fn compact_blocks() {
             .contains("a varint of more bits than its type has"),
         "{error}"
     );
-    // What nobody knows is kept, and written again; then the list is no block.
+    // An unknown field is kept, and written again; then the list is no block.
     let hex = format!("6c 15 0e 16 ac02 14 06 00 {block}");
     let kept = compact::from_bytes::<Vec<Pair>>(&from_hex(&hex)).unwrap();
     assert!(!kept[0].unknown_fields.is_empty());

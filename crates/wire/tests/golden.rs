@@ -1,4 +1,4 @@
-//! What real peers wrote (`interop/golden`) is read, and written again byte for byte.
+//! Bytes of real peers (`interop/golden`) are read, and written again byte for byte.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::type_complexity)]
 
 mod describe;
@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use zoo::*;
 
-/// Where the format has more than one form, and a peer chooses another one than we: peer, protocol, why.
+/// Values for which the format has more than one form, and a peer chooses another one than we: peer, protocol, why.
 const OTHER_FORMS: &[(&str, &str, &str)] = &[
     (
         "python",
@@ -154,7 +154,7 @@ fn check<T: Value + Clone + PartialEq + Debug>(row: &Row) {
     }
 }
 
-/// Where a peer cannot say what `values.json` says.
+/// Values of `values.json` that a peer cannot express.
 const DIFFERENT_VALUES: &[(&str, &str)] = &[
     // It sets optional fields that have a default, whether one wants them or not.
     ("cpp", "presence_least"),

@@ -168,7 +168,7 @@ fn depth_is_limited_where_it_is_read() {
         let mut out = Vec::new();
         encoding.encode(&line(100), &mut out, deep).unwrap();
         let read = encoding.from_bytes::<Person>(&out.into());
-        // What is unknown to JSON's reader needs no stack, but values do.
+        // Fields unknown to JSON's reader need no stack, but values do.
         assert!(
             matches!(
                 read.unwrap_err().kind(),
@@ -352,7 +352,7 @@ fn who_knows_nothing_of_references_sees_a_tree() {
         let plain: PlainPerson = encoding.from_bytes(&write(encoding, &tree)).unwrap();
         assert_eq!(plain.friend.as_ref().unwrap().name, "friend");
         assert_eq!(plain.children[0].to.name, "child");
-        // What it sends again is still what it was.
+        // It sends the value again as it was.
         let back: Person = encoding.from_bytes(&write(encoding, &plain)).unwrap();
         assert_eq!(back, tree, "{encoding:?}");
         // And what it makes itself can be read.

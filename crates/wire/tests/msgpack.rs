@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use zoo::*;
 
-/// What is written and read.
+/// Checks a value that is written and read.
 fn both<T: Value + PartialEq + Debug>(hex: &str, value: T) {
     assert_eq!(
         to_hex(&msgpack::to_bytes(&value).unwrap()),
@@ -25,12 +25,12 @@ fn both<T: Value + PartialEq + Debug>(hex: &str, value: T) {
     read(hex, value);
 }
 
-/// What is read, though something else is written.
+/// Checks bytes that are read, though others are written.
 fn read<T: Value + PartialEq + Debug>(hex: &str, value: T) {
     assert_eq!(msgpack::from_bytes(&from_hex(hex)), Ok(value), "{hex}");
 }
 
-/// What is refused, and what is said.
+/// Checks bytes that are refused, and the reason.
 fn refused<T: Value + Debug>(hex: &str, said: &str) {
     let error = msgpack::from_bytes::<T>(&from_hex(hex)).unwrap_err();
     assert!(error.to_string().contains(said), "{hex}: {error}");
@@ -187,7 +187,7 @@ fn structs() {
     };
     both("9105", sparse(5, None, None, None));
     both("9405c0c0c3", sparse(5, Some(true), None, None));
-    // What has no place makes a map of all.
+    // A field without a place makes a map of all.
     both("820105cd012c07", sparse(5, None, Some(7), None));
     both(
         "84010504c2cd012c07ff08",
@@ -254,7 +254,7 @@ fn dynamics() {
     both("c40101", Dynamic::from(Bytes::from_static(&[1])));
     both("92a161c0", Dynamic::from_iter([text("a"), Dynamic::NULL]));
     both("81a16107", Dynamic::from_iter([("a", 7i64)]));
-    // What JSON's kind of map does not have.
+    // Keys that JSON's kind of map does not have.
     read("8107a161", Dynamic::from_iter([("7", "a")]));
     read("81ffa161", Dynamic::from_iter([("-1", "a")]));
     let extension = [

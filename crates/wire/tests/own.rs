@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zoo::*;
 
-/// What a value is in tagless and in tagged, in both directions, and cut at every byte.
+/// Checks a value in tagless and in tagged, in both directions, and cut at every byte.
 fn check<T: Value + PartialEq + Debug>(value: T, tagless: &str, tagged: &str) {
     for (encoding, hex) in [(Encoding::Tagless, tagless), (Encoding::Tagged, tagged)] {
         let bytes = Bytes::from(from_hex(hex));
@@ -291,7 +291,7 @@ fn unknown_fields_need_tags() {
     assert_eq!(tagless::to_bytes(&vec![older]), Err(EncodeError::NeedsTags));
     let choice = Choice::Unknown(unknown_fields.clone());
     assert_eq!(tagless::to_bytes(&choice), Err(EncodeError::NeedsTags));
-    // The same where values are written as blocks.
+    // A sample whose values are written as blocks.
     let sample = Sample {
         unknown_fields,
         ..Sample::default()
@@ -331,7 +331,7 @@ fn plain_structs() {
     assert!(tagless::from_bytes::<Vec<Sample>>(&broken).is_err());
 }
 
-/// What was there before does not shine through, whatever the encoding; memory is used again where the
+/// An old value does not shine through, whatever the encoding; memory is used again where the
 /// encoding allows it.
 #[test]
 fn values_are_replaced() {

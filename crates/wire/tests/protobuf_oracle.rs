@@ -295,7 +295,7 @@ message!(Typed {
     ..unknown_fields
 });
 
-/// The same message as another version has it: each field has another type.
+/// The message in another version: each field has another type.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Retyped {
     #[prost(string, tag = "1")]
@@ -454,7 +454,7 @@ message!(Tree {
     4 named: BTreeMap<bool, Tree>,
 });
 
-/// The same bytes, put together from the inside.
+/// Returns the bytes, put together from the inside.
 fn spelled(tree: &Tree) -> Vec<u8> {
     let field = |number: u8, value: &[u8]| {
         let mut bytes = vec![number << 3 | 2];

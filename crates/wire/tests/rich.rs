@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use zoo::*;
 
-/// What a value is in tagless, tagged, Thrift compact and protobuf, in both directions.
+/// Checks a value in tagless, tagged, Thrift compact and protobuf, in both directions.
 fn check<T: Value + PartialEq + Debug>(value: T, forms: [&str; 4]) {
     let encodings = [
         Encoding::Tagless,
@@ -274,7 +274,7 @@ fn out_of_range() {
         let problem = refused(bytes);
         assert!(problem.contains(expected), "{bytes}: {problem}");
     }
-    // Where values are blocks of memory nobody knows which part it was.
+    // Nobody knows the part of a value that is wrong in a block of memory.
     let moments = Encoding::Tagless
         .to_bytes(&vec![Moment::default()])
         .unwrap();

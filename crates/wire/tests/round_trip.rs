@@ -53,7 +53,7 @@ fn check_in<T: Value + PartialEq + Debug>(
                 .decode(&mut value, &mutated, Limits::default())
                 .is_ok()
             {
-                // What can be read can be written, and read again.
+                // A value that can be read can be written, and read again.
                 let again = encoding.to_bytes(&value).unwrap();
                 prop_assert!(encoding.from_bytes::<T>(&again.into()).is_ok());
             }
@@ -168,7 +168,7 @@ proptest! {
         }
     }
 
-    /// What was there before makes no difference.
+    /// An old value makes no difference.
     #[test]
     fn replaced(old in vec(newer(), 0..3), new in vec(newer(), 0..3)) {
         for encoding in Encoding::BUILT_IN {
@@ -205,7 +205,7 @@ proptest! {
         }
     }
 
-    /// The same through JSON, which does not tell bytes from text: no bytes in these values.
+    /// Relays through JSON, which does not tell bytes from text: no bytes in these values.
     #[test]
     fn relays_through_json(value in newer()) {
         let mut value = value;

@@ -149,7 +149,7 @@ fn write_person(person: &StockPerson, output: &mut dyn TOutputProtocol) -> thrif
     output.write_struct_end()
 }
 
-/// What the library of an encoding makes of the bytes.
+/// Reads the bytes with the library of an encoding.
 fn read(encoding: Encoding, bytes: &[u8]) -> Option<StockPerson> {
     Some(match encoding {
         Encoding::ThriftBinary => read_person(&mut TBinaryInputProtocol::new(bytes, true)).unwrap(),

@@ -26,7 +26,7 @@ use tokio::time::{Instant, interval};
 descriptor!(static FLEET = "Fleet" in "fleet.v1" {
     /// The number of the server.
     read() -> i32 [idempotent];
-    /// The same; it may not run twice.
+    /// Writes; it may not run twice.
     write() -> i32;
 });
 

@@ -62,7 +62,7 @@ pub(crate) const ARRAY: u8 = 4 << 5;
 const MAP: u8 = 5 << 5;
 const TAG: u8 = 6 << 5;
 
-/// What the lower five bits say of an item that comes in pieces, and ends with a break.
+/// The lower five bits of an item that comes in pieces, and ends with a break.
 const INDEFINITE: u8 = 31;
 
 const FALSE: u8 = 0xF4;
@@ -308,7 +308,7 @@ impl<'de> CborReader<'de> {
             .ok_or_else(|| DecodeError::malformed(format!("an integer that is no {kind:?}")))
     }
 
-    /// What is in text or in a byte string. Either serves for both: a relay that does not know a field
+    /// Reads the bytes of text or of a byte string. Either serves for both: a relay that does not know a field
     /// cannot know which of the two it was.
     fn octets(&mut self, kind: Kind) -> Result<&'de [u8], DecodeError> {
         let head = self.head()?;
@@ -505,7 +505,7 @@ impl<'de> Reader<'de> for CborReader<'de> {
             if fits(fields[index].kind, self.peek()?) {
                 return Ok(NextField::Known(index));
             }
-            // Of another kind than the contract says: skipped, as every encoding does.
+            // A value of another kind than the contract's is skipped, as in every encoding.
             self.any()?;
         }
     }

@@ -10,7 +10,7 @@
 pub mod codec;
 pub mod protocol;
 
-/// What `library.thrift` says, in Rust.
+/// The contract `library.thrift` in Rust.
 #[allow(missing_docs)]
 pub mod contract {
     dovetail::include_contract!("library");

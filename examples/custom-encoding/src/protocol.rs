@@ -14,7 +14,7 @@ use dovetail::protocol::thrift::{
 };
 use dovetail::wire::{Codec, DecodeError, Kind, Limits, Reader};
 
-/// What a client chooses. A server finds it out; it only has to be told of the protocol.
+/// The wire that a client chooses. A server finds it out; it only has to be told of the protocol.
 pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(Wire::new(
     Protocol::Custom(&CborProtocol),
     Transport::Framed,

@@ -207,7 +207,7 @@ fn lengths_beyond_the_input() {
     }
 }
 
-/// What is allocated counts before it is allocated, also where the input would be long enough.
+/// An allocation counts before it is made, also where the input would be long enough.
 #[test]
 fn more_than_the_budget() {
     let mut input = hex("1a000fffff").to_vec();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What goes wrong on the connections made with it. Clones are the same faults.
+/// The faults of the connections made with it. Clones are the same faults.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<State>);
 
@@ -20,7 +20,7 @@ struct State {
 #[derive(Debug)]
 struct Meter {
     passed: usize,
-    /// Where the connection that comes so far is lost.
+    /// The byte at which the connection that comes so far is lost.
     end: usize,
 }
 

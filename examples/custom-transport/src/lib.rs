@@ -12,7 +12,7 @@
 
 pub mod faults;
 
-/// What `account.thrift` says, in Rust.
+/// The contract `account.thrift` in Rust.
 #[allow(missing_docs)]
 pub mod contract {
     dovetail::include_contract!("account");

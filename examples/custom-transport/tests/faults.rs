@@ -28,7 +28,7 @@ const WIRES: [&str; 7] = [
     "json+http",
 ];
 
-/// What carries the bytes in the end.
+/// The transport that carries the bytes in the end.
 #[derive(Clone, Copy, Debug)]
 enum Carrier {
     Memory,
@@ -127,14 +127,14 @@ fn a_connection_lost_at_the_client() {
                     assert!((0..=calls).contains(&balance), "{label}: {balance}");
                     return false;
                 }
-                // Where the wire tells that a call was not started, it has been sent again.
+                // The wire tells that the call was not started, and so it has been sent again.
                 faults.armed()
             });
         }
     }
 }
 
-/// The same where the server's end is lost: the client sees what a crash looks like.
+/// The server's end is lost: the client sees what a crash looks like.
 #[test]
 fn a_connection_lost_at_the_server() {
     let codes = [Code::Unavailable];
@@ -154,7 +154,7 @@ fn a_connection_lost_at_the_server() {
     }
 }
 
-/// What may be called twice is: its caller does not even notice.
+/// A call that may run twice is sent again: its caller does not even notice.
 #[test]
 fn an_idempotent_call_is_sent_again() {
     for carrier in [Carrier::Memory, Carrier::Tcp] {

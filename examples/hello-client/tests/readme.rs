@@ -1,4 +1,4 @@
-//! What the README shows under "A service with an IDL" is built here.
+//! Builds the files that the README shows under "A service with an IDL".
 
 const README: &str = include_str!("../../../README.md");
 

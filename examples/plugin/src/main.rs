@@ -27,7 +27,7 @@ struct Shouting;
 impl Filter for Shouting {
     async fn apply(&self, _: Context, text: String) -> Result<String, ApplyError> {
         if text.is_empty() {
-            // What a plugin prints does no harm to the conversation: it goes to standard error.
+            // Output of a plugin does no harm to the conversation: it goes to standard error.
             println!("there was nothing to filter");
             return Err(ApplyError::from(Refused {
                 why: "there is no text".to_owned(),

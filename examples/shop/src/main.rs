@@ -28,7 +28,7 @@ mod contract {
     dovetail::include_contract!("shop");
 }
 
-/// What gRPC's reflection tells of the contract.
+/// The contract for gRPC's reflection.
 const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shop.descriptors"));
 
 fn main() -> ExitCode {

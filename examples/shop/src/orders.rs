@@ -5,7 +5,7 @@ use dovetail::{Code, Context, Items, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// So many of each item are there.
+/// The number of each item in stock.
 const STOCK: i32 = 100;
 
 /// The orders, in memory. Clones are the same.

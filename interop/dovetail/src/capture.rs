@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What passed, a line for each piece, in the order in which it passed.
+/// The bytes that passed, a line for each piece, in order.
 type Record = Arc<Mutex<String>>;
 
 /// Runs every case of a contract over a relay, and writes one conversation for each to the folder, beside

@@ -1,4 +1,4 @@
-//! What a case is, and how it ends.
+//! A case, and its end.
 
 use crate::connector::Connector;
 use std::fmt::Debug;

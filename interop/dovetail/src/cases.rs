@@ -41,7 +41,7 @@ fn known<T: Debug + 'static>(
     })
 }
 
-/// What is left of `newer()` when an older program has passed it on. One that keeps what it does not know
+/// The rest of `newer()` when an older program has passed it on. A program that keeps unknown fields
 /// passes all of it on.
 fn evolve(connector: &Connector) -> Outcome {
     let client = connector.future()?;

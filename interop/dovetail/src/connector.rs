@@ -69,7 +69,7 @@ impl Connector {
         })
     }
 
-    /// The same of an async one.
+    /// Returns the settings of an async channel.
     pub(crate) fn builder(&self) -> Result<ChannelBuilder, Status> {
         self.builder_at(&self.address)
     }
@@ -93,7 +93,7 @@ impl Connector {
         self.open_within(service, USUAL)
     }
 
-    /// The same for calls that may take so long.
+    /// Opens a channel for calls that may take so long.
     fn open_within<B, A>(&self, service: &str, limit: Duration) -> Result<Client<B, A>, Status>
     where
         B: From<blocking::Channel>,
@@ -137,7 +137,7 @@ impl Connector {
         self.open("Interop")
     }
 
-    /// The same for calls that may take so long.
+    /// Opens a client of `Interop` for calls that may take so long.
     pub(crate) fn interop_within(
         &self,
         limit: Duration,
@@ -160,7 +160,7 @@ impl Connector {
         self.open("Places")
     }
 
-    /// The same by way of a relay at this address.
+    /// Opens a client of `Places` by way of a relay at this address.
     pub(crate) fn places_by(
         &self,
         relay: &str,
@@ -168,7 +168,7 @@ impl Connector {
         self.open_at(relay, "Places", USUAL)
     }
 
-    /// The same for calls that are given up after 300 ms.
+    /// Opens a client of `Places` for calls that are given up after 300 ms.
     pub(crate) fn impatient_places(
         &self,
     ) -> Result<Client<PlacesBlockingClient, PlacesClient>, Status> {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a process has of counters.
+/// The counters of a process.
 #[derive(Clone, Default)]
 pub(crate) struct Counters {
     alive: Arc<AtomicU32>,
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
 
 struct Number {
     total: AtomicI64,
-    /// What has been added, in order.
+    /// The amounts that have been added, in order.
     added: Arc<Mutex<Vec<i64>>>,
     all: Counters,
 }
@@ -145,7 +145,7 @@ fn callbacks(connector: &Connector) -> Outcome {
     pass()
 }
 
-/// What goes to the other end and comes back is what it was.
+/// An object that goes to the other end and back is the same one.
 fn comes_home(connector: &Connector) -> Outcome {
     let (client, own) = (connector.places()?, Counters::default());
     let added = Arc::<Mutex<Vec<i64>>>::default();

@@ -13,7 +13,7 @@ fn text(text: &str) -> Dynamic {
     Dynamic::from(text)
 }
 
-/// What variables are set to.
+/// The values that variables are set to.
 fn values() -> Vec<Dynamic> {
     let list = Dynamic::from_iter([Dynamic::from(1), text("two"), Dynamic::from(2.5)]);
     vec![
@@ -126,7 +126,7 @@ pub(crate) fn all() -> Vec<Case> {
     ]
 }
 
-/// What Neovim calls, and the editor.
+/// Handles the calls of Neovim, and has the editor.
 #[derive(Default)]
 pub(crate) struct Handler(Mutex<State>);
 

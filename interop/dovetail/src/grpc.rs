@@ -328,7 +328,7 @@ pub(crate) fn with<F: Future<Output = Outcome>>(
     with_built(connector, ChannelBuilder::build, run)
 }
 
-/// The same with a channel that is not as its builder has it.
+/// Runs a case with a channel whose builder is changed first.
 pub(crate) fn with_built<F: Future<Output = Outcome>>(
     connector: &Connector,
     build: impl FnOnce(ChannelBuilder) -> Channel,
@@ -488,7 +488,7 @@ async fn mapped_exceptions(channel: Channel) -> Outcome {
     pass()
 }
 
-/// What comes, and how it ends.
+/// Reads the items to their end, and returns them with the error, if there is one.
 async fn ends<T, E>(mut items: Receiver<T, E>) -> (Vec<T>, Option<E>)
 where
     T: dovetail::wire::FieldValue,

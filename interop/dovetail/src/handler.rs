@@ -1,4 +1,4 @@
-//! What the server answers.
+//! The handlers of the server.
 
 use crate::interop::{
     ANSWER, Base, Choice, Colour, Containers, Empty, Everything, Interop, Keyed, MayFailError,

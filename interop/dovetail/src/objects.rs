@@ -194,7 +194,7 @@ fn pipelined_refused(connector: &Connector) -> Outcome {
     pass()
 }
 
-/// What has not been returned yet is passed on.
+/// An object that has not been returned yet is passed on.
 fn promised(connector: &Connector) -> Outcome {
     let client = open(connector)?;
     let left = client.open_pipelined(3)?;

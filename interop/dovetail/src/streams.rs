@@ -230,7 +230,7 @@ fn echo(connector: &Connector, readings: &[Reading]) -> Outcome {
     pass()
 }
 
-/// What a newer program sent: both ends know the same contract, and cannot write it tagless.
+/// A message of a newer program: both ends know the same contract, and cannot write it tagless.
 fn relayed() -> Reading {
     let mut unknown_fields = UnknownFields::default();
     unknown_fields.push(9, UnknownValue::I32(9));

@@ -1,4 +1,4 @@
-//! What the program says of itself, and how it refuses what it does not know. With this test, all tests are built with
+//! The program's description of itself, and its refusals. With this test, all tests are built with
 //! the program beside them: `cargo xtask` runs that one.
 
 use std::io;

@@ -105,7 +105,7 @@ fn thousands(number: usize) -> String {
     text
 }
 
-/// What the page is made of.
+/// The contents of the page.
 struct Page<'a> {
     /// Those with whom Dovetail spoke; not itself where it only answers others.
     peers: Vec<&'a Peer>,
@@ -285,7 +285,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What programs say about ways of speaking that they lack.
+    /// Lists the ways of speaking that programs say they lack.
     fn absent(&self, absences: &Absences, out: &mut String) -> std::fmt::Result {
         let skipped: usize = self.runs.iter().map(|run| run.skipped).sum();
         writeln!(out, "{ABSENT}")?;
@@ -338,7 +338,7 @@ fn lacks(capability: &Capability) -> &'static str {
     }
 }
 
-/// Of which protocols the program says the same: those by name, or any where it does not speak one over this
+/// Returns the protocols of which the program says the same: by name, or any where it does not speak one over this
 /// transport from the side that it lacks.
 fn protocols(one: &Capability, all: &[Capability]) -> String {
     let over = |each: &&Capability| each.way.transport == one.way.transport;

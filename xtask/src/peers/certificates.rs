@@ -7,10 +7,10 @@ use rcgen::{
 use std::fs;
 use std::path::PathBuf;
 
-/// What tells peers where they are.
+/// The variable that tells peers their place.
 pub(crate) const VARIABLE: &str = "INTEROP_CERTIFICATES";
 
-/// What every server listens on, and every client calls.
+/// The names that every server listens on, and every client calls.
 const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 pub(crate) fn folder() -> PathBuf {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How long all cases of one pair may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What a peer says about itself.
+/// Asks a peer for its capabilities.
 pub(crate) fn capabilities(peer: &Peer) -> Result<Vec<Capability>, String> {
     let output = command(peer)
         .arg("capabilities")
@@ -54,7 +54,7 @@ fn capability(entry: &Value) -> Capability {
 pub(crate) struct Failure {
     /// Its name.
     pub(crate) case: String,
-    /// What the client says.
+    /// The client's remark.
     pub(crate) detail: String,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Tally {
 /// A server of a peer; it ends when this is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// What it said after READY.
+    /// The address behind READY.
     pub(crate) address: String,
     _stdout: BufReader<ChildStdout>,
 }

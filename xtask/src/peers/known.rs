@@ -63,7 +63,7 @@ impl Known {
         }
     }
 
-    /// What the row says under this name; nothing means any.
+    /// Returns the values of a row under this name; nothing means any.
     pub(crate) fn field(&self, row: usize, name: &str) -> Vec<&str> {
         match self.rows.get(row).and_then(|row| row.table.get(name)) {
             Some(toml::Value::Array(any)) => any.iter().filter_map(toml::Value::as_str).collect(),

@@ -1,4 +1,4 @@
-//! Who calls whom in which way, and which of its variants a program runs with.
+//! The pairs of programs, their ways of speaking, and the variants that a program runs with.
 
 use super::{Peer, place};
 
@@ -38,7 +38,7 @@ pub(crate) struct Way {
     pub(crate) multiplexed: bool,
 }
 
-/// What a peer can do.
+/// A capability of a peer.
 #[derive(Clone, Debug)]
 pub(crate) struct Capability {
     /// The way of speaking.
@@ -60,7 +60,7 @@ pub(crate) struct Capability {
 pub(crate) struct Variant {
     /// The flag of its command line that chooses among variants.
     pub(crate) flag: &'static str,
-    /// What the flag says.
+    /// The value of the flag.
     pub(crate) name: &'static str,
 }
 
@@ -158,7 +158,7 @@ fn shared<'a>(
 }
 
 impl Pair<'_> {
-    /// Who is in it.
+    /// Returns the two programs.
     pub(crate) fn names(&self) -> [&'static str; 2] {
         [self.client.name, self.server.name]
     }
@@ -244,7 +244,7 @@ mod tests {
         all
     }
 
-    /// What the pairs of our program with this one run with.
+    /// Returns the settings that the pairs of our program with this one run with.
     fn met(other: &'static str, protocols: &[&str], transports: &[&str]) -> BTreeSet<String> {
         let (ours, theirs) = (peer("ours", true), peer(other, other == "ours"));
         let mut able = vec![(&ours, capabilities(&PROTOCOLS, &TRANSPORTS))];

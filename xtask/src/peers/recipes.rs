@@ -407,7 +407,7 @@ fn grpc(site: &Site) -> Result<(), String> {
     python_script(site, &python, Some(&generated))
 }
 
-/// What the peer requires, in an environment of its own; gives the interpreter.
+/// Installs the peer's requirements in an environment of its own; returns the interpreter.
 fn virtual_environment(site: &Site) -> Result<PathBuf, String> {
     let venv = site.build.join("venv");
     execute(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;

@@ -83,7 +83,7 @@ fn entry(
     }
 }
 
-/// What was built.
+/// Returns the version that was built.
 fn version(package: &str) -> &'static str {
     let start = format!("name = \"{package}\"\nversion = \"");
     let entry = include_str!("../Cargo.lock").split_once(&start);

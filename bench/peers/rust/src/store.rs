@@ -1,4 +1,4 @@
-//! What every server keeps to answer with.
+//! The data that every server answers with.
 
 use crate::harness::workload;
 use crate::records::{Bytes, Row, Student};
@@ -27,7 +27,7 @@ impl Store {
         blob.clone()
     }
 
-    /// So many rows, after so many milliseconds.
+    /// Returns `count` rows, after `wait_ms` milliseconds.
     pub(crate) async fn rows(&self, count: i32, wait_ms: i32) -> &[Row] {
         if let wait @ 1.. = wait_ms {
             tokio::time::sleep(Duration::from_millis(wait.unsigned_abs().into())).await;

@@ -23,10 +23,10 @@ pub(crate) mod proto {
     tonic::include_proto!("bench");
 }
 
-/// Of HTTP/2's flow control: holds the largest blob.
+/// The window of HTTP/2's flow control: it holds the largest blob.
 const WINDOW: u32 = 32 << 20;
 
-/// Of HTTP/2: the default of 16 KiB cuts a blob into many pieces.
+/// The frame size of HTTP/2: the default of 16 KiB cuts a blob into many pieces.
 const FRAME: u32 = 1 << 20;
 
 /// Calls at a time, where they are limited.

@@ -14,19 +14,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A direction of a connection.
 pub(super) struct Ring {
     memory: Arc<MmapRaw>,
-    /// Where it begins in the memory.
+    /// The place in the memory where it begins.
     start: usize,
 }
 
 /// A power of two, so that counters may wrap.
 const CAPACITY: usize = 1 << 20;
-/// What is passed on at once: while one process reads it, the other one writes the next piece.
+/// Bytes that are passed on at once: while one process reads them, the other one writes the next piece.
 const PIECE: usize = 64 << 10;
 /// Counters have cache lines of their own, before the bytes.
 const HEADER: usize = 4 << 10;
-/// What a ring takes.
+/// Bytes of a ring.
 const SIZE: usize = HEADER + CAPACITY;
-/// What two rings take.
+/// Bytes of two rings.
 pub(super) const BOTH: usize = 2 * SIZE;
 
 /// How many bytes have ever been written or read, modulo 2³², and whether somebody sleeps until that changes.

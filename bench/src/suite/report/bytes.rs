@@ -1,4 +1,4 @@
-//! What a call costs on the wire.
+//! The cost of a call on the wire.
 
 use super::tables::{Kind, Line, Table};
 use super::{Report, Row};
@@ -46,7 +46,7 @@ pub(super) fn table(report: &Report) -> Table {
     }
 }
 
-/// What has been counted, in the order of the report.
+/// Returns the counted calls, in the order of the report.
 fn calls(report: &Report) -> Vec<&str> {
     let mut calls: Vec<&str> = Vec::new();
     for row in report.rows.iter().filter(|row| is_shown(row)) {

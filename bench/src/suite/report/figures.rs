@@ -146,7 +146,7 @@ fn series(report: &Report, point: impl Fn(&Row) -> Option<(f64, f64)>) -> Vec<Se
     for series in &mut all {
         series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    // What is drawn last is on top.
+    // The last series drawn is on top.
     all.sort_by_key(|series| series.kind == Kind::Ours);
     all
 }

@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report) -> String {
     text
 }
 
-/// What the terminal shows: how it went, at the end, where one looks first.
+/// Returns the summary for the terminal: the outcome stands at the end, where one looks first.
 pub(super) fn brief(report: &Report) -> String {
     let mut all = vec![tables::missing(report)];
     all.extend(tables::summaries(report));

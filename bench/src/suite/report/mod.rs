@@ -1,4 +1,4 @@
-//! What comes out: `report.json` for programs, `report.md` and `report.html` for people.
+//! The report: `report.json` for programs, `report.md` and `report.html` for people.
 
 mod bytes;
 mod figures;

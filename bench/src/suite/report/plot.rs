@@ -113,7 +113,7 @@ impl Plot {
         svg + "</svg>"
     }
 
-    /// Where the names go: near the ends of their lines, but not onto one another.
+    /// Returns the places of the names: near the ends of their lines, but not onto one another.
     fn name_places(&self, frame: &Frame) -> Vec<f64> {
         let end = |series: &Series| series.points.last().map_or(0.0, |point| frame.y(point.1));
         let ends: Vec<f64> = self.series.iter().map(end).collect();

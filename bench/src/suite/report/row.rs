@@ -38,9 +38,9 @@ pub(crate) struct Row {
     pub(crate) server_syscalls: Option<f64>,
     pub(crate) client_peak_kb: f64,
     pub(crate) server_peak_kb: f64,
-    /// Of a call with its answer; unknown off TCP, and where they were not counted.
+    /// The bytes of a call with its answer; unknown off TCP, and where they were not counted.
     pub(crate) wire_bytes: Option<u64>,
-    /// Of the data handed over, both ways, whatever it is encoded as.
+    /// The data handed over, both ways, whatever it is encoded as.
     pub(crate) gbit_per_s: Option<f64>,
     pub(crate) rounds: usize,
     /// The fastest round over the slowest, in calls per second and in median latency.
@@ -113,12 +113,12 @@ impl Row {
         self.rate.is_some()
     }
 
-    /// What rows are compared within.
+    /// Returns the key of the group of rows that are compared with each other.
     pub(crate) fn group(&self) -> (&str, &str, usize, usize) {
         (&self.workload, &self.case, self.clients, self.connections)
     }
 
-    /// What was measured, without who.
+    /// Returns the title of the measurement, without the system.
     pub(crate) fn title(&self) -> String {
         let callers = match (self.clients, self.connections) {
             (1, _) => "1 client".to_owned(),
@@ -170,7 +170,7 @@ pub(crate) enum Metric {
     MeanUs,
     P50Us,
     P99Us,
-    /// Of client and server together.
+    /// CPU time of client and server together.
     CpuUs,
 }
 

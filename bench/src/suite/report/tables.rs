@@ -36,7 +36,7 @@ pub(super) struct Line {
     pub(super) bar: Option<f64>,
 }
 
-/// What a line is about, which shows in its colour.
+/// The subject of a line, which shows in its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Plain,

@@ -27,7 +27,7 @@ pub enum Policy {
     /// By the hash of a key, on a ring: a key stays with its endpoint while that can be used, and few keys move when the list
     /// changes.
     RingHash(HashRing),
-    /// The same by Maglev's table: quicker and more even, while some more keys move.
+    /// By the hash of a key, in Maglev's table: quicker and more even than a ring, while some more keys move.
     Maglev,
 }
 
@@ -56,7 +56,7 @@ impl Policy {
         ]
     }
 
-    /// True where calls are chosen for by a key.
+    /// Returns whether calls are chosen for by a key.
     #[must_use]
     pub fn is_hashed(&self) -> bool {
         matches!(self, Policy::RingHash(_) | Policy::Maglev)

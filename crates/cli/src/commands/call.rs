@@ -59,7 +59,7 @@ pub(crate) struct Call {
     /// The contract; without it the server is asked
     #[arg(long, value_name = "FILE")]
     idl: Option<PathBuf>,
-    /// What the server speaks: dovetail, grpc, grpc-web or connect (both also with `+json`), msgpack-rpc, capnp, or Thrift's
+    /// The wire of the server: dovetail, grpc, grpc-web or connect (both also with `+json`), msgpack-rpc, capnp, or Thrift's
     /// `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json; unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
@@ -214,7 +214,7 @@ impl Call {
         }))
     }
 
-    /// What a person can do about a failed call.
+    /// Adds advice to a failed call.
     fn explain(&self, status: &Status, wire: Wire) -> Failure {
         let failure = Failure::new(Exit::Call, status);
         let idl = self.idl.as_ref().map(|idl| idl.display());
@@ -223,7 +223,7 @@ impl Call {
             (Code::Unavailable, Origin::Peer, _) => {
                 failure.help("the server is reached and cannot answer now: try again later")
             }
-            // What can be done about it has been said.
+            // The message has the advice already.
             (Code::Unavailable, ..) if status.message().contains(" TLS: ") => failure,
             (Code::Unavailable, _, Execution::NotSent) => {
                 let address = &self.address;

@@ -280,7 +280,7 @@ impl Writer<'_> {
     }
 }
 
-/// What stands before the type of a field.
+/// Returns the word before the type of a field.
 fn sharing(field: &Field) -> &'static str {
     match field.sharing {
         Sharing::Value => "",

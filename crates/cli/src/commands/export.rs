@@ -26,7 +26,7 @@ pub(crate) struct Export {
     /// How names are written in a `.proto`; servers of the contract answer to both
     #[arg(long, value_enum, default_value_t = Style::Contract)]
     style: Style,
-    /// Where the files go; made if it does not exist. Without it, a single file goes to standard output
+    /// The folder for the files; made if it does not exist. Without it, a single file goes to standard output
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -102,7 +102,7 @@ impl Export {
     }
 }
 
-/// What has been written can be read.
+/// Reads the written files again.
 fn check(files: &[File]) -> Result {
     let Some(root) = files.last() else {
         return Ok(());

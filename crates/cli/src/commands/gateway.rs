@@ -38,7 +38,7 @@ pub(crate) struct Gateway {
     /// The server: tcp://HOST:PORT, unix:/PATH, or http://HOST:PORT/PATH
     #[arg(long, value_name = "ADDRESS")]
     to: String,
-    /// What it speaks, as in `dovetail call`
+    /// The wire of the server, as in `dovetail call`
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
     /// It has several services on its port: say which one is called. Always so over gRPC

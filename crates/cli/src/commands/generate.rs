@@ -19,7 +19,7 @@ A Rust project can do without this command: the crate dovetail-build generates f
 pub(crate) struct Generate {
     /// The contract
     file: PathBuf,
-    /// Where the code goes; made if it does not exist
+    /// The folder for the code; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct Generate {
     includes: Includes,
 }
 
-/// What is on disk in the place of a generated file.
+/// The file on disk in the place of a generated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnDisk {
     Same,

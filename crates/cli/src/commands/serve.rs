@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     /// Let calls fail, half of them with a declared exception where there is one
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = permille)]
     fail: u32,
-    /// The same seed and the same calls give the same answers
+    /// Equal seeds give equal answers to equal calls
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -107,7 +107,7 @@ impl Serve {
     ) -> Option<String> {
         let methods = contract.schema().methods(*services.first()?).into_iter();
         let (_, method) = methods.max_by_key(|(_, method)| {
-            // Of equal ones the last is taken: a service's own method instead of an inherited one.
+            // The last of equal ones is taken: a service's own method instead of an inherited one.
             (
                 method.result.is_some(),
                 method.params.len() == 1,

@@ -25,7 +25,7 @@ fn camel_case(name: &str) -> String {
 }
 
 impl Writer<'_> {
-    /// True where JSON can carry it: no reference to an object is in it.
+    /// Returns whether JSON can carry it: no reference to an object is in it.
     pub(super) fn is_value(&self, ty: &Type) -> bool {
         match self.schema.resolve(ty) {
             Type::Object(_) => false,

@@ -47,7 +47,7 @@ impl Dialect {
     }
 }
 
-/// What the types of a package consist of.
+/// The contents of the types of a package.
 #[derive(Default)]
 struct Facts<'a> {
     fields: Vec<&'a Field>,

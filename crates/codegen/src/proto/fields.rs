@@ -61,7 +61,7 @@ impl Writer<'_> {
             (Dialect::Proto2, Presence::Required) => "required ",
             (Dialect::Proto2, _) => "optional ",
             _ if form == Form::Message => "",
-            // Who leaves out zeros must not get something else for them, or be refused.
+            // A peer that leaves out zeros must not get something else for them, or be refused.
             (Dialect::Proto3, Presence::Default) if field.default.as_ref().is_none_or(is_zero) => {
                 ""
             }
@@ -107,7 +107,7 @@ impl Writer<'_> {
         options
     }
 
-    /// What a contract in another language says that this one does not.
+    /// Returns the properties of a field that a contract in another language has, and this one lacks.
     fn notes(&self, field: &Field) -> Vec<String> {
         if self.package.messages {
             return Vec::new();

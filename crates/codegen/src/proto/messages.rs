@@ -126,7 +126,7 @@ impl Writer<'_> {
         text
     }
 
-    /// What is reserved in a struct: in families, ids that say which struct it is, too.
+    /// Returns the reserved ids and names of a struct: in families, ids that say which struct it is, too.
     fn kept(&self, id: TypeId, reserved: &Reserved) -> Reserved {
         let (first, last) = RESERVED_IDS.into_inner();
         let mut reserved = reserved.clone();

@@ -41,7 +41,7 @@ pub(super) struct Names<'a> {
     own: Vec<(&'a str, Option<TypeId>)>,
     /// Names that a name can be taken for inside a message of this package.
     inner: HashSet<&'a str>,
-    /// The same at its edge: there a name of another package begins.
+    /// The names at its edge: there a name of another package begins.
     outer: HashSet<&'a str>,
     package: &'a str,
 }

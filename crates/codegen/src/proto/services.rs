@@ -118,7 +118,7 @@ impl Writer<'_> {
         notes
     }
 
-    /// What is sent where calls take one message.
+    /// Returns the message that is sent where calls take one message.
     fn sent(&self, method: &Method) -> String {
         match (&method.client_stream, method.params.as_slice()) {
             (Some(stream), []) => self.items(stream),
@@ -190,7 +190,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is in the messages of a direction with something before its stream: that, or an item. Containers cannot be in a
+    /// Returns the contents of the messages of a direction with something before its stream: that, or an item. Containers cannot be in a
     /// oneof.
     fn either(&self, single: bool, first: impl Fn(&str) -> String, stream: &Stream) -> String {
         let item = Field::new(2, "item", stream.item.clone());
@@ -246,7 +246,7 @@ impl Writer<'_> {
         format!("stream {}", self.message(&stream.item))
     }
 
-    /// What is a message without one around it.
+    /// Returns the message of a type that needs none around it.
     fn message(&self, ty: &Type) -> String {
         let field = self.field_type(ty, IntFormat::Varint);
         if field.form != Form::Message {

@@ -121,7 +121,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What can be an element: a container has a message around it.
+    /// Returns the form of an element: a container has a message around it.
     fn element(&self, ty: &Type, format: IntFormat) -> (Form, String) {
         let field = self.field_type(ty, format);
         match field.form {

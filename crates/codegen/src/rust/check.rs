@@ -1,4 +1,4 @@
-//! What this generator refuses, by name, before it prints a line.
+//! The contracts that this generator refuses, by name, before it prints a line.
 
 use crate::Unsupported;
 use crate::facts::Facts;

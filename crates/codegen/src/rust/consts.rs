@@ -32,7 +32,7 @@ impl Module<'_> {
         }
     }
 
-    /// True where the value can be made at compile time.
+    /// Returns whether the value can be made at compile time.
     fn is_const(&self, ty: &Type) -> bool {
         match ty {
             Type::Named(id) => matches!(self.cx.schema[*id].kind, TypeKind::Enum(_)),

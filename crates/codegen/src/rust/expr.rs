@@ -75,7 +75,7 @@ impl Expr {
         self.broken(indent, before, after)
     }
 
-    /// The same, on several lines even if it would fit on one.
+    /// Prints on several lines, even if it would fit on one.
     fn broken(&self, indent: usize, before: usize, after: usize) -> String {
         match self {
             Expr::Atom(text) => text.clone(),
@@ -113,7 +113,7 @@ impl Expr {
         }
     }
 
-    /// True where rustfmt leaves it beside the parenthesis of a call of which it is the only argument.
+    /// Returns whether rustfmt leaves it beside the parenthesis of a call of which it is the only argument.
     fn hugs(&self) -> bool {
         !matches!(self, Expr::Atom(_))
     }

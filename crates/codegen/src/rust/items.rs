@@ -15,7 +15,7 @@ struct Row<'a> {
     field: &'a Field,
     name: String,
     ty: String,
-    /// Where it is: `base.` for each struct in between, and the name.
+    /// The path to it: `base.` for each struct in between, and the name.
     path: String,
 }
 
@@ -224,7 +224,7 @@ impl Module<'_> {
         text.close("}");
     }
 
-    /// True where a derived `Default` gives the field the value that the contract wants.
+    /// Returns whether a derived `Default` gives the field the value that the contract wants.
     fn starts_at_zero(&self, owner: TypeId, field: &Field) -> bool {
         match &field.default {
             None => true,
@@ -253,7 +253,7 @@ impl Module<'_> {
         }
     }
 
-    /// True where a fresh message has no value in an optional field with a default: in protobuf, the default is what readers
+    /// Returns whether a fresh message has no value in an optional field with a default: in protobuf, the default is what readers
     /// take for a field that is absent, and never travels.
     fn is_absent(&self, owner: TypeId) -> bool {
         self.cx.schema[self.cx.schema[owner].package].messages
@@ -318,7 +318,7 @@ impl Module<'_> {
         text.line(&format!("impl ::std::error::Error for {name} {{}}"));
     }
 
-    /// What an exception says for itself: the field that its annotation `message` names, one called so, or
+    /// Returns the field that is the text of an exception: the one that its annotation `message` names, one called so, or
     /// the only one that it has.
     fn message_field<'r, 'a>(&self, id: TypeId, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
         let def = &self.cx.schema[id];
@@ -372,7 +372,7 @@ pub(super) fn wire_name(rust: &str, contract: &str) -> String {
     }
 }
 
-/// What the table says of a type's JSON behind its name.
+/// Returns the entry of the table about a type's JSON.
 fn json_form(form: JsonForm) -> &'static str {
     match form {
         JsonForm::Fields => "",

@@ -28,7 +28,7 @@ use names::Names;
 use std::collections::BTreeMap;
 use text::Text;
 
-/// What every part of the generator reads.
+/// The input of every part of the generator.
 struct Context<'a> {
     schema: &'a Schema,
     options: &'a Options,
@@ -106,7 +106,7 @@ impl Tree {
             let inner = inner.finish();
 
             text.gap();
-            // What holds for a module holds for those in it.
+            // An attribute of a module holds for those in it.
             if text.indent() == 0 {
                 let mut lints = vec![
                     "clippy::module_inception",

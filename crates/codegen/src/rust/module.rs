@@ -306,7 +306,7 @@ impl<'a> Module<'a> {
         format!("{}<{}>", self.name(name), arguments.join(", "))
     }
 
-    /// Where the fields of a type stand.
+    /// Returns the place of the fields of a type.
     pub(super) fn place_in(&self, owner: TypeId) -> Place {
         if self.cx.facts.keyed(owner) {
             Place::Key

@@ -1,4 +1,4 @@
-//! What every definition is called in Rust. Decided for the whole schema before a line is printed, because
+//! The Rust names of all definitions. They are decided for the whole schema before a line is printed, because
 //! a name that one item takes changes how others are spelled.
 
 use crate::Unsupported;
@@ -18,13 +18,13 @@ pub(super) struct Names {
     pub(super) types: Vec<String>,
     pub(super) constants: Vec<String>,
     pub(super) services: Vec<ServiceNames>,
-    /// What a struct that others extend is called together with them.
+    /// The name of a struct that others extend, together with them.
     pub(super) families: BTreeMap<TypeId, String>,
-    /// What each module has taken.
+    /// The names that each module has taken.
     scopes: BTreeMap<Vec<String>, Scope>,
 }
 
-/// What comes of one service.
+/// The names that come of one service.
 #[derive(Clone, Default)]
 pub(super) struct ServiceNames {
     pub(super) handler: String,
@@ -83,7 +83,7 @@ impl Names {
         &self.types[id.0 as usize]
     }
 
-    /// True where the module has an item of this name.
+    /// Returns whether the module has an item of this name.
     pub(super) fn taken(&self, module: &[String], name: &str) -> bool {
         self.scopes
             .get(module)
@@ -121,7 +121,7 @@ impl Names {
         self.scopes.entry(module).or_default()
     }
 
-    /// What the contract names comes first; what is derived from it gives way.
+    /// Names of the contract come first; derived ones give way.
     fn claim_definitions(&mut self, schema: &Schema) {
         let modules = self.modules.clone();
         for module in &modules {
@@ -258,7 +258,7 @@ pub(super) fn field_names(schema: &Schema, def: &Struct) -> Vec<String> {
     lower_names(&def.fields, &mut inherited_names(schema, def))
 }
 
-/// What the structs that a struct extends have taken: their fields are seen through it.
+/// Returns the names that the structs that a struct extends have taken: their fields are seen through it.
 fn inherited_names(schema: &Schema, def: &Struct) -> Scope {
     let base = def.extends.map(|base| &schema[base].kind);
     let Some(TypeKind::Struct(base)) = base else {

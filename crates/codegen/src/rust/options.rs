@@ -1,4 +1,4 @@
-/// What to generate, and how.
+/// The parts to generate, and their form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The trait that a server implements, and the type that serves it.
@@ -9,17 +9,17 @@ pub struct Options {
     pub blocking_client: bool,
     /// Tables for Cap'n Proto's protocol in the descriptors of services, which a `.capnp` contract has in any case.
     pub capnp: bool,
-    /// What sets and maps become.
+    /// The types for sets and maps.
     pub maps: Maps,
-    /// What text becomes.
+    /// The type for text.
     pub strings: Strings,
-    /// What every type derives besides the usual, as in `serde::Serialize`.
+    /// Traits that every type derives besides the usual, as in `serde::Serialize`.
     pub derives: Vec<String>,
     /// The path of the runtime crate, `::dovetail` unless it is re-exported elsewhere.
     pub crate_path: String,
 }
 
-/// What a set or map of the contract becomes.
+/// The types for sets and maps of the contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Maps {
     /// `BTreeSet`, `BTreeMap`: the same order on every run, and types that contain one are ordered too.
@@ -29,7 +29,7 @@ pub enum Maps {
     Hashed,
 }
 
-/// What text of the contract becomes.
+/// The type for text of the contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strings {
     /// `String`.

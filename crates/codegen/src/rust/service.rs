@@ -23,7 +23,7 @@ fn escaped(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string().replace(' ', "\\x20")
 }
 
-/// What the parts of one service share.
+/// The data that the parts of one service share.
 pub(super) struct Parts<'a> {
     pub(super) service: &'a Service,
     pub(super) names: &'a ServiceNames,
@@ -113,7 +113,7 @@ impl Module<'_> {
         self.generic("Result", &[value, error])
     }
 
-    /// What a method gives; `()` for `void`.
+    /// Returns the type of a method's result; `()` for `void`.
     pub(super) fn result_type(&self, method: &Method) -> String {
         match &method.result {
             Some(ty) => self.shared_result(method, ty),

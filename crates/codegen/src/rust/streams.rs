@@ -1,4 +1,4 @@
-//! What streams add to the methods of services and clients.
+//! The code for streams in the methods of services and clients.
 
 use super::client::Side;
 use super::module::{Module, Place};
@@ -44,7 +44,7 @@ impl CallShape {
     }
 }
 
-/// What a handler calls its caller's items; `None` where there are none.
+/// Returns a handler's name for its caller's items; `None` where there are none.
 pub(super) fn sink_param(method: &Method) -> Option<&'static str> {
     method.client_stream.as_ref()?;
     let taken = param_names(&method.params);
@@ -74,7 +74,7 @@ impl Module<'_> {
         self.result(value, errors.call.as_ref())
     }
 
-    /// The same as a client gets it.
+    /// Returns the type as a client gets it.
     pub(super) fn result_of_client(
         &self,
         method: &Method,

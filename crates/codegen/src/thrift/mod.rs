@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What stands in front of a definition.
+    /// Prints the lines in front of a definition.
     fn before(
         &self,
         text: Option<&str>,

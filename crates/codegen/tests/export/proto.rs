@@ -17,7 +17,7 @@ fn moved(mut schema: Schema) -> Schema {
     schema
 }
 
-/// What comes first of what is not the same. As text, in which a number that is none is equal to itself.
+/// Returns the first difference. As text, in which a number that is none is equal to itself.
 fn difference(before: &Schema, after: &Schema) -> Option<String> {
     let (before, after) = (format!("{before:#?}"), format!("{after:#?}"));
     let mut lines = before.lines().zip(after.lines());
@@ -238,7 +238,7 @@ fn of_the_matrix() {
     golden(&folder.join(&files[0].path), &files[0].text);
 }
 
-/// What the contracts of the generator's tests become, and what of them cannot be said. Protobuf's own compiler reads the
+/// The files of the contracts of the generator's tests, and the parts of them that cannot be said. Protobuf's own compiler reads the
 /// files, too: `proto_oracle.rs` of `dovetail-idl` shows them to it.
 #[test]
 fn files() {

@@ -45,7 +45,7 @@ fn thrift() {
     assert!(count > 60, "{count}");
 }
 
-/// Of contracts in protobuf's language the methods are the same, but for the dots in names.
+/// Contracts in protobuf's language keep their methods, but for the dots in names.
 #[test]
 fn proto() {
     let mut count = 0;

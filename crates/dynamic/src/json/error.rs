@@ -32,7 +32,7 @@ impl JsonError {
         self
     }
 
-    /// Where it is, as in `order.lines[2].price`; empty at the top.
+    /// Returns the place, as in `order.lines[2].price`; empty at the top.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for segment in self.path.iter().rev() {
@@ -44,12 +44,12 @@ impl JsonError {
         path
     }
 
-    /// What is wrong there.
+    /// Returns the problem.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// What to do about it.
+    /// Returns advice on how to mend it.
     pub fn suggestion(&self) -> Option<&str> {
         self.help.as_deref()
     }

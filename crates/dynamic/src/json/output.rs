@@ -12,7 +12,7 @@ pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
     convert(&Context::of(contract, [value]), ty, value, MAX_DEPTH)
 }
 
-/// What all parts of a value are converted with.
+/// The settings by which all parts of a value are converted.
 pub(super) struct Context<'a> {
     pub(super) contract: &'a Contract<'a>,
     /// The nodes that references lead to again: only these need a number.
@@ -209,7 +209,7 @@ pub(super) fn float(ty: &Type, value: f64) -> Json {
     }
 }
 
-/// What can be shown without a contract; text and bytes are not told apart on Thrift's wires.
+/// Shows a value without a contract; text and bytes are not told apart on Thrift's wires.
 fn unknown(value: &UnknownValue, left: usize) -> Json {
     let Some(left) = left.checked_sub(1) else {
         return Json::Null;

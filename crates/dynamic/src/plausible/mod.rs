@@ -132,7 +132,7 @@ impl<'a> Plausible<'a> {
                 .table(*inner)
                 .map_or(&[][..], |table| &table.fields)
             {
-                // Of another type only what identifies: not every `name` is the same name.
+                // From another type, only fields that identify: not every `name` is the same name.
                 if same || words::identifies(&field.name) {
                     repeat(field, given.get(field.id));
                 }

@@ -1,4 +1,4 @@
-//! What a field holds, judged by its name.
+//! Guesses the contents of a field from its name.
 
 use super::Random;
 
@@ -60,7 +60,7 @@ const WORDS: &[&str] = &[
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "iris", "juniper",
 ];
 
-/// What kind of thing a name promises.
+/// The kind of thing that a name promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Topic {
     Email,
@@ -322,7 +322,7 @@ fn topic(name: &str) -> Topic {
     }
 }
 
-/// What a plain `name` names, by the words before it.
+/// Returns the thing that a plain `name` belongs to, by the words before it.
 fn whose(words: &[String]) -> Topic {
     let of = |word: &String| {
         let (topic, _) = TOPICS

@@ -335,7 +335,7 @@ fn any_instant() -> impl Strategy<Value = Timestamp> {
     (least..=most).prop_map(|nanos| Timestamp::from_nanosecond(nanos).expect("a timestamp"))
 }
 
-/// What JSON can say.
+/// Values that JSON can express.
 fn any_dynamic() -> impl Strategy<Value = Dynamic> {
     let leaf = prop_oneof![
         Just(Dynamic::NULL),

@@ -44,7 +44,7 @@ pub(super) fn sort(
     let next = lines.of(after.start as usize);
     let mut gap = Gap::default();
     let mut blocks = blocks.into_iter().peekable();
-    // What stands on the line of a declaration's end belongs to it, unless the next one begins there, too.
+    // A comment on the line of a declaration's end belongs to it, unless the next one begins there, too.
     if before.is_some() {
         let same_line = blocks.next_if(|block| block.first == 0);
         match same_line {

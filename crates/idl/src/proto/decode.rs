@@ -19,12 +19,12 @@ pub enum DescriptorError {
     Missing {
         /// The type, with its package.
         name: String,
-        /// Where it is needed.
+        /// The place where it is needed.
         at: String,
     },
-    /// What the language does not allow.
+    /// The language does not allow it.
     Invalid {
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
         /// With which definition.
         at: String,
@@ -54,7 +54,7 @@ type Result<T> = std::result::Result<T, DescriptorError>;
 /// As deep as protobuf's compiler reads.
 const MAX_DEPTH: usize = 32;
 
-/// What descriptors may take in memory: an element of two bytes becomes hundreds.
+/// The memory that descriptors may take: an element of two bytes becomes hundreds.
 const MEMORY: usize = 64 << 20;
 
 impl FileSet {
@@ -73,7 +73,7 @@ impl FileSet {
     }
 }
 
-/// What may still be allocated.
+/// The bytes that may still be allocated.
 pub(super) struct Memory(usize);
 
 impl Default for Memory {

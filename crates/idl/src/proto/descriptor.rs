@@ -1,4 +1,4 @@
-//! What a `.proto` file defines, as plain data: the messages of `google/protobuf/descriptor.proto`, field by
+//! The definitions of a `.proto` file as plain data: the messages of `google/protobuf/descriptor.proto`, field by
 //! field. [`FileSet::encode`] makes the bytes that protobuf's own tools read.
 
 /// Files with everything that they import, imports first: `google.protobuf.FileDescriptorSet`.
@@ -35,7 +35,7 @@ pub struct File {
     pub options: Options,
     /// Which language the file is written in.
     pub edition: Edition,
-    /// Where everything stands, with the comments.
+    /// The places of all definitions, with the comments.
     pub locations: Vec<Location>,
 }
 
@@ -112,7 +112,7 @@ pub struct Field {
     pub number: i32,
     /// How many values it has.
     pub label: Label,
-    /// What kind of value; `None` only before names are resolved.
+    /// The kind of value; `None` only before names are resolved.
     pub kind: Option<Kind>,
     /// The message or enum, for such kinds: absolute, with a dot in front, once names are resolved.
     pub type_name: String,
@@ -223,9 +223,9 @@ pub struct Method {
     pub input: String,
     /// The message that the server sends.
     pub output: String,
-    /// True where the caller sends any number of them.
+    /// The caller sends any number of them.
     pub client_streaming: bool,
-    /// True where the server sends any number of them.
+    /// The server sends any number of them.
     pub server_streaming: bool,
     /// True for a method with a block, also where that sets no option.
     pub has_block: bool,
@@ -268,7 +268,7 @@ pub enum OptionValue {
     Group(Options),
 }
 
-/// Where something stands: `SourceCodeInfo.Location`.
+/// The place of a definition: `SourceCodeInfo.Location`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Location {
     /// Field numbers and indexes that lead to it from the file's descriptor.

@@ -4,7 +4,7 @@
 use super::descriptor::{Edition, Field, File, Kind, Label, Options};
 use super::walk;
 
-/// What is decided for one element.
+/// The features of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Features {
     pub(super) presence: FieldPresence,
@@ -12,9 +12,9 @@ pub(super) struct Features {
     pub(super) packed: bool,
     pub(super) utf8: bool,
     pub(super) delimited: bool,
-    /// True where names have to be distinct in JSON.
+    /// Names have to be distinct in JSON.
     pub(super) json: bool,
-    /// True where names have to follow the style guide.
+    /// Names have to follow the style guide.
     pub(super) style: bool,
     pub(super) exports: Exports,
 }
@@ -26,7 +26,7 @@ pub(super) enum FieldPresence {
     Required,
 }
 
-/// What other files may use unless it says otherwise.
+/// The definitions that other files may use, unless they say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exports {
     All,
@@ -55,7 +55,7 @@ impl Features {
         }
     }
 
-    /// The same, but for what these options say.
+    /// Applies these options to the features.
     pub(super) fn with(mut self, options: &Options) -> Features {
         let Some(features) = options.message("features") else {
             return self;

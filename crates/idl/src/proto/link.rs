@@ -12,14 +12,14 @@ use crate::source::{FileId, Span};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What is known while files are linked. Those before the current one are finished.
+/// The state while files are linked. Those before the current one are finished.
 pub(super) struct Linker<'a> {
     pub(super) files: Vec<Parsed>,
     pub(super) imports: &'a [Vec<Option<usize>>],
     pub(super) symbols: Symbols,
     /// The file that is being linked.
     pub(super) current: usize,
-    /// What it sees.
+    /// The files that it sees.
     pub(super) view: View,
     /// The files whose names it has used.
     pub(super) used: HashSet<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Linker<'a> {
     pub(super) extensions: HashMap<(String, i32), (usize, Vec<i32>)>,
     /// Those of messages that have been extended.
     ranges: HashMap<String, Rc<Ranges>>,
-    /// True where an unknown name proves nothing, since files are missing or broken.
+    /// An unknown name proves nothing, since files are missing or broken.
     damaged: bool,
     pub(super) sink: &'a mut Sink,
 }

@@ -1,4 +1,4 @@
-//! What tokens stand for: numbers, and the bytes of strings.
+//! The values of tokens: numbers, and the bytes of strings.
 
 /// Why a string is not well-formed: bytes of the offending part, relative to the token.
 pub(super) struct BadEscape {
@@ -34,7 +34,7 @@ pub(super) fn unescape(token: &str) -> Result<Vec<u8>, BadEscape> {
     Ok(out)
 }
 
-/// What follows a backslash: writes what it stands for, and returns how long it is.
+/// Writes the character of an escape, which follows a backslash, and returns the length of the escape.
 fn one_escape(escape: &str, out: &mut Vec<u8>) -> Result<usize, (usize, &'static str)> {
     let first = escape
         .chars()

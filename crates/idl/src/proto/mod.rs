@@ -35,7 +35,7 @@ use load::Program;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What became of a `.proto` file and all that it imports.
+/// The result for a `.proto` file and all that it imports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// Descriptors of the file and of what it imports; `None` if there is any error.

@@ -1,7 +1,7 @@
 //! Floating-point numbers as descriptors have them: C's `%g`, with as many digits as the type always has, or
 //! with as many as it needs where that does not read back the same.
 
-/// Of a `double`.
+/// Returns the text of a `double`.
 pub(super) fn text_of_f64(value: f64) -> String {
     let short = general(value, 15);
     match short.parse() == Ok(value) {
@@ -10,7 +10,7 @@ pub(super) fn text_of_f64(value: f64) -> String {
     }
 }
 
-/// Of a `float`.
+/// Returns the text of a `float`.
 pub(super) fn text_of_f32(value: f32) -> String {
     let short = general(value.into(), 6);
     match short.parse() == Ok(value) {

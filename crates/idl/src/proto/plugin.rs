@@ -1,4 +1,4 @@
-//! What protobuf's compiler and its plugins say to each other: the messages of
+//! The messages between protobuf's compiler and its plugins: those of
 //! `google/protobuf/compiler/plugin.proto`. The compiler runs a program that is called `protoc-gen-NAME` for
 //! `--NAME_out`, with a request on its standard input, and takes the response from its standard output.
 
@@ -9,12 +9,12 @@ use super::{lower, sort, sound};
 use dovetail_schema::Schema;
 use std::collections::{HashMap, HashSet};
 
-/// What the compiler wants to have generated: `CodeGeneratorRequest`.
+/// The compiler's order for a plugin: `CodeGeneratorRequest`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The files to generate code for, by their names.
     pub wanted: Vec<String>,
-    /// What the command line says with `--NAME_opt`; empty without one, with commas between several.
+    /// The value of `--NAME_opt` on the command line; empty without one, with commas between several.
     pub parameter: String,
     /// These files, and all that they import.
     pub files: FileSet,
@@ -90,7 +90,7 @@ fn closure(by_name: &HashMap<&str, &File>, names: &[&str]) -> FileSet {
     set
 }
 
-/// What a plugin answers: `CodeGeneratorResponse`, with the names and texts of files, or what is wrong with the contract.
+/// Makes a plugin's answer: `CodeGeneratorResponse`, with the names and texts of files, or the problems of the contract.
 /// It says that the plugin knows all dialects that this crate reads.
 pub fn response(generated: &Result<Vec<(String, String)>, String>) -> Vec<u8> {
     const PROTO3_OPTIONAL: i32 = 1;

@@ -1,4 +1,4 @@
-//! What every name stands for, and protobuf's rules for finding it: from the innermost scope outwards, by the
+//! The meaning of every name, and protobuf's rules for finding it: from the innermost scope outwards, by the
 //! first part of the name.
 
 use super::descriptor::{Enum, Field, File, Message};
@@ -64,7 +64,7 @@ pub(super) struct Symbols {
 pub(super) struct Clash {
     pub(super) name: String,
     pub(super) symbol: Symbol,
-    /// Where it is already, and its file; only the file for a package.
+    /// The place where it is already, and its file; only the file for a package.
     pub(super) other: (usize, Option<Symbol>),
 }
 
@@ -78,7 +78,7 @@ pub(super) enum Unresolved {
     Shadowed(String),
 }
 
-/// What a file sees: files, and the packages of those files.
+/// The view of a file: other files, and the packages of those files.
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) files: std::collections::HashSet<usize>,

@@ -1,4 +1,4 @@
-//! What the parser makes of a file: descriptors whose names are not resolved, where everything stands, and
+//! The parser's result for a file: descriptors whose names are not resolved, the places of everything, and
 //! options that wait for their types.
 
 use super::descriptor::File;
@@ -12,11 +12,11 @@ pub(super) struct Parsed {
     pub(super) file: Rc<File>,
     pub(super) places: Places,
     pub(super) options: Vec<Pending>,
-    /// True where definitions may be missing, so that an unknown name proves nothing.
+    /// Definitions may be missing, so that an unknown name proves nothing.
     pub(super) damaged: bool,
 }
 
-/// Where things stand, by their paths in the descriptor.
+/// The places of definitions, by their paths in the descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) list: Vec<Place>,
@@ -150,7 +150,7 @@ pub(super) struct Integer {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) name: NamePart,
-    /// What stands before the type's name where the name is that of an `Any`: `type.googleapis.com`.
+    /// The text before the type's name where the name is that of an `Any`: `type.googleapis.com`.
     pub(super) any: Option<String>,
     pub(super) value: Value,
 }

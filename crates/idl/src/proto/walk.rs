@@ -2,7 +2,7 @@
 
 use super::descriptor::{Enum, Field, File, Message, Options};
 
-/// What options can belong to.
+/// An element that options can belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     File,
@@ -17,7 +17,7 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// What a path leads to.
+    /// Returns the element that a path leads to.
     pub(super) fn of(path: &[i32]) -> Option<Owner> {
         let mut owner = Owner::File;
         for step in path.chunks(2) {

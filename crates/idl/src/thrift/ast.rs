@@ -1,4 +1,4 @@
-//! What a file says, as it says it: nothing is looked up or checked here.
+//! The contents of a file as they are written: nothing is looked up or checked here.
 
 use crate::source::Span;
 
@@ -48,7 +48,7 @@ pub(crate) struct TypedAnnotation {
     pub(crate) span: Span,
 }
 
-/// What every named thing can have beside its name.
+/// The attributes of a named thing beside its name.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {
     pub(crate) doc: Option<String>,

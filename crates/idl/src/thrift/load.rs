@@ -14,13 +14,13 @@ pub(crate) struct Unit {
     pub(crate) ast: ast::File,
     /// In the order written.
     pub(crate) includes: Vec<Include>,
-    /// True where definitions may be missing from `ast`, so that an unknown name proves nothing.
+    /// Definitions may be missing from `ast`, so that an unknown name proves nothing.
     pub(crate) damaged: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Include {
-    /// What stands before the dot of a name from there.
+    /// The text before the dot of a name from there.
     pub(crate) prefix: String,
     pub(crate) span: Span,
     /// `None` where it could not be loaded; that has been reported.

@@ -17,7 +17,7 @@ pub(crate) enum Symbol {
     Service(ServiceId),
 }
 
-/// What the name of a constant stands for.
+/// The meaning of the name of a constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConstantSymbol {
     Constant(ConstantId),
@@ -173,7 +173,7 @@ impl<'a> Names<'a> {
         Some(ConstantSymbol::EnumValue(id, value.number))
     }
 
-    /// True where a missing name is no news: something that could have defined it has been refused.
+    /// Returns whether a missing name is no news: a definition that could have been it was refused.
     pub(crate) fn excused(&self, file: FileId, name: &str) -> bool {
         let unit = self.program.unit(file);
         let named = |prefix: &str| {
@@ -346,7 +346,7 @@ fn builtin(name: &str) -> Option<Type> {
     })
 }
 
-/// What other languages call our types.
+/// Returns our name for a type of another language.
 fn foreign_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "int32" | "sint32" | "integer" | "Integer" | "Int" => "i32",

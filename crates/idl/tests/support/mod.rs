@@ -1,4 +1,4 @@
-//! What the tests share: files of this machine, and golden files.
+//! Helpers that the tests share: files of this machine, and golden files.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 pub mod capnp_text;
@@ -72,7 +72,7 @@ pub fn files(directory: &Path, ending: &str) -> Vec<String> {
     names
 }
 
-/// The same for all directories below, as paths.
+/// Returns the files of all directories below, as paths.
 pub fn files_below(root: &Path, ending: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut directories = vec![root.to_owned()];

@@ -1,4 +1,4 @@
-//! What a service becomes: the same parts, by the same names, as from an IDL.
+//! The code of a service: the same parts, by the same names, as from an IDL.
 
 use super::{Method, Param, Service, Stream, is_small};
 use crate::attributes::{docs, lines};
@@ -386,7 +386,7 @@ fn argument(param: &Param) -> (TokenStream, TokenStream) {
     (quote!(#ident: #borrowed), quote!(#ident))
 }
 
-/// What a call of a client gives.
+/// The type that a call of a client returns.
 fn client_result(method: &Method, root: &Path, module: &TokenStream) -> TokenStream {
     let Method { result, error, .. } = method;
     let answer = match &method.stream {

@@ -34,7 +34,7 @@ struct Service {
     /// The trait of the service that it extends.
     base: Option<Path>,
     methods: Vec<Method>,
-    /// True where references to its objects have a type.
+    /// References to its objects have a type.
     is_object: bool,
 }
 
@@ -43,18 +43,18 @@ struct Method {
     ident: Ident,
     /// The name in the contract.
     name: Ident,
-    /// What the handler is told about the call, as written.
+    /// The type of the context that the handler takes, as written.
     context: Option<Type>,
     params: Vec<Param>,
-    /// What the caller sends after the parameters.
+    /// The items that the caller sends after the parameters.
     sink: Option<Stream>,
-    /// What the handler returns, as written.
+    /// The type that the handler returns, as written.
     returns: Type,
-    /// What is sent back: `()` for nothing.
+    /// The type that is sent back: `()` for nothing.
     result: Type,
     /// How it can fail.
     error: Type,
-    /// What is sent after the result.
+    /// The items that are sent after the result.
     stream: Option<Stream>,
     oneway: bool,
     idempotent: bool,
@@ -71,7 +71,7 @@ struct Param {
     name: Ident,
     ty: Type,
     required: bool,
-    /// What it is where the caller leaves it out.
+    /// The value if the caller leaves it out.
     default: Option<Expr>,
 }
 
@@ -241,7 +241,7 @@ impl Method {
     }
 }
 
-/// What a method has to be, whatever it does.
+/// Checks the properties that every method must have.
 fn check(item: &TraitItemFn) -> Result<()> {
     let sig = &item.sig;
     if sig.asyncness.is_none() {
@@ -275,7 +275,7 @@ fn check(item: &TraitItemFn) -> Result<()> {
     }
 }
 
-/// What a signature says about the end of a call.
+/// The end of a call, as a signature declares it.
 struct Outcome {
     returns: Type,
     result: Type,
@@ -343,7 +343,7 @@ impl Stream {
     }
 }
 
-/// What the contract calls something; it may be a word that Rust reserves.
+/// Returns the name in the contract; it may be a word that Rust reserves.
 fn contract_name(attributes: &Attributes, ident: &Ident) -> Ident {
     match &attributes.name {
         Some(name) => Ident::new(&name.value(), name.span()),

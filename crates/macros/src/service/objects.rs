@@ -1,4 +1,4 @@
-//! What references to objects add: their type, and calls on what is not there yet.
+//! The code for references to objects: their type, and calls of an object that is not there yet.
 
 use super::emit::allow;
 use super::{Method, Service};

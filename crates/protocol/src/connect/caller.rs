@@ -13,7 +13,7 @@ pub fn request_headers(ask: &Ask) -> Vec<Header> {
     headers(content_type(ask.codec), "", ask)
 }
 
-/// The same of a request with streams.
+/// Returns the headers of a request with streams.
 pub fn stream_request_headers(ask: &Ask) -> Vec<Header> {
     headers(stream_type(ask.codec), "connect-", ask)
 }
@@ -40,7 +40,7 @@ fn headers(kind: &'static str, begin: &'static str, ask: &Ask) -> Vec<Header> {
 
 /// Rounded up, so that the server does not give up before the client does.
 fn timeout(left: Duration) -> String {
-    /// What ten digits can say: 115 days.
+    /// The largest number of ten digits: 115 days.
     const MOST: u128 = 9_999_999_999;
     left.as_nanos().div_ceil(1_000_000).min(MOST).to_string()
 }
@@ -82,7 +82,7 @@ pub fn read_failure<'a>(
     failure
 }
 
-/// What an answer means that is none of Connect's, by its status.
+/// Returns the status for an answer that is none of Connect's, by its HTTP status.
 pub fn from_http(http: u16) -> Status {
     let what = format!("the answer is HTTP status {http}, and none of Connect");
     Status::from_peer(of_http(http), what).with_execution(Execution::MayHaveRun)
@@ -93,11 +93,11 @@ pub fn from_http(http: u16) -> Status {
 pub struct End {
     /// Whether it went well, as far as its server knows.
     pub outcome: Result<(), Failure>,
-    /// What the server says behind the answer.
+    /// The headers behind the answer.
     pub trailers: Headers,
 }
 
-/// What the last message of an answer says; `None` where it is no object. Of a broken trailer nothing is kept.
+/// Reads the last message of an answer; `None` where it is no object. Of a broken trailer nothing is kept.
 pub fn read_end(message: &[u8]) -> Option<End> {
     let end = object(message)?;
     let Dynamic::Map(_) = &end else { return None };

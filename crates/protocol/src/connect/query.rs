@@ -1,4 +1,4 @@
-//! What stands behind the `?` of a GET request.
+//! The part of a GET request behind the `?`.
 
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;

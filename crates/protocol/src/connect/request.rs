@@ -11,9 +11,9 @@ pub struct Call {
     pub codec: Codec,
     /// The message, compressed by gzip where `gzip` says so.
     pub message: Bytes,
-    /// True where the message is compressed.
+    /// The message is compressed.
     pub gzip: bool,
-    /// What else the headers say.
+    /// The rest of the headers.
     pub terms: Terms,
     /// True for a GET request, by which only methods may be called that change nothing.
     pub get: bool,
@@ -60,7 +60,7 @@ fn is_thrift(body: &[u8]) -> bool {
     rest.is_some()
 }
 
-/// What a request calls: the service, if its path has more than a method, and the method.
+/// Returns the target of a request: the service, if its path has more than a method, and the method.
 pub fn target(
     request: &Request,
     limits: &ConnectionLimits,

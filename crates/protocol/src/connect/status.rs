@@ -59,7 +59,7 @@ pub(super) fn of_http(http: u16) -> Code {
     }
 }
 
-/// What is wrong with the headers, or what stands for them in a GET request.
+/// Makes the status for headers that are wrong, or for their substitutes in a GET request.
 pub(super) fn invalid(what: impl Into<String>) -> Status {
     Status::new(Code::InvalidArgument, what.into())
 }
@@ -83,7 +83,7 @@ pub(super) fn unimplemented(what: String) -> Status {
     Status::new(Code::Unimplemented, what)
 }
 
-/// What the connection ends with, for a request that HTTP answers with this status.
+/// Returns the last status of the connection, for a request that HTTP answers with this one.
 pub(super) fn of_refusal(status: u16, what: &str) -> Status {
     let code = match status {
         413 | 431 => Code::ResourceExhausted,

@@ -17,7 +17,7 @@ pub fn stream_codec(content_type: &[u8]) -> Option<Codec> {
     Codec::behind(content_type, "application/connect+")
 }
 
-/// What the headers of such a request say.
+/// Reads the headers of such a request.
 pub fn stream_terms(headers: &Headers) -> Result<Terms, Status> {
     status::check_version(headers)?;
     let accepts = headers.get("connect-accept-encoding").unwrap_or_default();

@@ -19,7 +19,7 @@ pub(super) struct Released {
     pub(super) outcome: Result<IncomingCall, Status>,
 }
 
-/// What became of a call.
+/// The result of an arrived call.
 pub(super) enum Arrived {
     Runs(IncomingCall),
     /// It waits for the description of its method.
@@ -67,7 +67,7 @@ pub(super) struct Callee {
 }
 
 impl Callee {
-    /// True where calls wait for a description that may refer to objects.
+    /// Returns whether calls wait for a description that may refer to objects.
     pub(super) fn holds(&self) -> bool {
         self.held > 0
     }

@@ -31,7 +31,7 @@ pub(super) struct Caller {
 /// How calls are written on a connection.
 pub(super) struct Terms {
     pub(super) encoding: Limits,
-    /// What HELLO has said of calls that do not bring their own.
+    /// The deadline of HELLO for calls that do not bring their own.
     pub(super) deadline: Option<Duration>,
     pub(super) sending: Sending,
     /// How many headers the other end keeps.
@@ -178,7 +178,7 @@ impl Caller {
         let before = *waiting.get();
         match streams {
             true if before == Waiting::Caller => *waiting.get_mut() = Waiting::Streaming,
-            // Of two answers the second one is dropped.
+            // The second of two answers is dropped.
             true => return None,
             false => drop(waiting.remove()),
         }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// How an end compresses the messages that it sends, where the other end has said that it can decompress them.
-/// What does not get smaller is sent as it is.
+/// Bytes that do not get smaller are sent as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
     algorithm: Algorithm,
@@ -80,7 +80,7 @@ enum Algorithm {
 impl Algorithm {
     const EVERY: [Self; 2] = [Algorithm::Zstd, Algorithm::Lz4];
 
-    /// True where this build has it.
+    /// Returns whether this build has it.
     const fn is_here(self) -> bool {
         match self {
             Algorithm::Zstd => cfg!(feature = "zstd"),
@@ -112,7 +112,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What an end can decompress, as HELLO says it.
+/// The algorithms that an end can decompress, as HELLO lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Algorithms(pub(super) u64);
 
@@ -133,7 +133,7 @@ impl Algorithms {
     }
 }
 
-/// What the extras say of a compressed body.
+/// The extras of a compressed body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     algorithm: Algorithm,
@@ -196,12 +196,12 @@ impl Body {
         self.bytes.len()
     }
 
-    /// True where it came compressed.
+    /// Returns whether it came compressed.
     pub fn is_compressed(&self) -> bool {
         self.packed.is_some()
     }
 
-    /// What was encoded.
+    /// Returns the encoded bytes.
     pub fn decompress(self) -> Result<Bytes, DecompressError> {
         let Body { bytes, packed } = self;
         let Some(Packed { algorithm, size }) = packed else {

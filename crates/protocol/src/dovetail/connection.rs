@@ -35,15 +35,15 @@ pub enum Role {
 /// How an end uses a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the other end may cost.
+    /// Limits on the cost of the other end.
     pub limits: ConnectionLimits,
-    /// What encoding the parameters may cost.
+    /// Limits on the cost of encoding the parameters.
     pub encoding: Limits,
     /// The deadline of calls without streams that do not bring their own.
     pub deadline: Option<Duration>,
     /// How messages are compressed, where the other end can undo it. Default: not at all.
     pub compression: Option<Compression>,
-    /// Where a client on the same machine finds this server. Default: nowhere.
+    /// The place where a client on the same machine finds this server. Default: none.
     pub meeting_point: Option<MeetingPoint>,
 }
 
@@ -75,7 +75,7 @@ pub struct Connection {
     /// The other end's HELLO has come.
     greeted: bool,
     needs: usize,
-    /// What the machine has to say.
+    /// Frames of the machine itself.
     pub(super) control: Vec<u8>,
 
     /// The headers that the other end has sent.
@@ -87,10 +87,10 @@ pub struct Connection {
     caller: Caller,
     pub(super) callee: Callee,
     pub(super) streams: Streams,
-    /// What has come for calls that wait for a description, or for an object.
+    /// Events of calls that wait for a description, or for an object.
     pub(super) parked: HashMap<u32, Vec<Event>>,
     pub(super) promises: Promises,
-    /// What has been released while calls waited that had come before.
+    /// References that were released while earlier calls waited.
     pub(super) late: BTreeMap<u32, u64>,
 }
 
@@ -139,12 +139,12 @@ impl Connection {
         }
     }
 
-    /// Where this client finds its server on the same machine. `None` as long as the server has not said anything.
+    /// Returns the place where this client finds its server on the same machine. `None` as long as the server has not said anything.
     pub fn meeting_point(&self) -> Option<Option<MeetingPoint>> {
         self.greeted.then_some(self.peer.meeting_point)
     }
 
-    /// True where a peer that begins with this byte speaks this wire.
+    /// Returns whether a peer that begins with this byte speaks this wire.
     pub fn detects(first: u8) -> bool {
         first == PREFACE[0]
     }
@@ -208,7 +208,7 @@ impl Connection {
         self.drop_partial(call);
     }
 
-    /// What has come of an item that nobody takes is given back.
+    /// Gives back the credit for the part of an item that nobody takes.
     fn drop_partial(&mut self, call: u32) {
         let bytes = self.partial.remove(Kind::Item, call);
         if bytes > 0 {
@@ -231,7 +231,7 @@ impl Connection {
         }
     }
 
-    /// The same, but the answer comes as an event all the same: it may bring objects that are to be released.
+    /// Cancels a call whose answer comes as an event all the same: it may bring objects that are to be released.
     pub fn cancel(&mut self, call: u32) {
         if self.caller.is_open(call) {
             frame::put(Kind::Cancel, call, &[], &mut self.control);
@@ -265,7 +265,7 @@ impl Connection {
         self.caller.pending()
     }
 
-    /// True where the other end said that it takes no further calls.
+    /// Returns whether the other end said that it takes no further calls.
     pub fn closing(&self) -> bool {
         self.caller.closing
     }
@@ -296,7 +296,7 @@ impl Connection {
         }
     }
 
-    /// True where [`transmit`](Self::transmit) would append something.
+    /// Returns whether [`transmit`](Self::transmit) would append something.
     pub fn wants_to_transmit(&self) -> bool {
         !self.control.is_empty()
     }

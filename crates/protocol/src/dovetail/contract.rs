@@ -12,13 +12,13 @@ pub struct Contract {
     pub service: Name,
     /// The name in the contract.
     pub method: Name,
-    /// What is sent beside the parameters.
+    /// The messages beside the parameters.
     pub kind: MethodKind,
-    /// What the contract says about it, in canonical form; `None` where only the name is known.
+    /// Its description by the contract, in canonical form; `None` where only the name is known.
     pub description: Option<Description>,
 }
 
-/// What is sent beside the parameters of a method.
+/// The messages beside the parameters of a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MethodKind {
     /// An answer.
@@ -46,22 +46,22 @@ impl MethodKind {
         }
     }
 
-    /// True where there is no answer.
+    /// Returns whether there is no answer.
     pub const fn is_oneway(self) -> bool {
         matches!(self, MethodKind::OneWay)
     }
 
-    /// True where the caller sends a stream.
+    /// Returns whether the caller sends a stream.
     pub const fn client_streams(self) -> bool {
         matches!(self, MethodKind::ClientStream | MethodKind::BothStreams)
     }
 
-    /// True where the callee sends a stream.
+    /// Returns whether the callee sends a stream.
     pub const fn server_streams(self) -> bool {
         matches!(self, MethodKind::ServerStream | MethodKind::BothStreams)
     }
 
-    /// True where there is a stream.
+    /// Returns whether there is a stream.
     pub const fn streams(self) -> bool {
         self.client_streams() || self.server_streams()
     }
@@ -135,7 +135,7 @@ impl Contract {
     }
 }
 
-/// Where an end finds the methods that it answers.
+/// The directory of the methods that an end answers.
 pub trait Directory {
     /// The method's contract, and the number under which the driver knows its handler. The status goes to the
     /// caller.

@@ -4,7 +4,7 @@ use super::ProtocolError;
 
 type Result<T> = std::result::Result<T, ProtocolError>;
 
-/// What is left of a payload.
+/// The rest of a payload.
 pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 
 impl<'a> Cursor<'a> {

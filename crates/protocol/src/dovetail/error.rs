@@ -2,7 +2,7 @@ use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What the peer did that ends the connection.
+/// A breach of the protocol by the peer, which ends the connection.
 ///
 /// After one of these the bytes that follow have no meaning: the machine has queued a GOODBYE that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum ProtocolError {
     FrameTooLarge {
         /// Its payload's length.
         length: usize,
-        /// What this end takes.
+        /// The largest size that this end takes.
         largest: usize,
     },
     /// The name of a method, with its service, longer than
@@ -47,12 +47,12 @@ pub enum ProtocolError {
     },
     /// A frame or the connection ends in the middle of something.
     Truncated {
-        /// Of what.
+        /// The kind of thing.
         what: &'static str,
     },
     /// Something else that the grammar of frames forbids.
     Malformed {
-        /// What, in a few words.
+        /// The problem, in a few words.
         what: Cow<'static, str>,
     },
     /// The peer gave the connection up.

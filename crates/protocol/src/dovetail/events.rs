@@ -1,4 +1,4 @@
-//! What a driver asks of a connection, and what it is told.
+//! The questions of a driver to a connection, and the events that it gets.
 
 use super::ProtocolError;
 use super::compression::Body;
@@ -18,32 +18,32 @@ pub struct OutgoingCall<'a> {
     pub deadline: Option<Duration>,
     /// Sent along.
     pub headers: &'a Headers,
-    /// True where it is not to be compressed, whatever [`Options::compression`](super::Options::compression) says.
+    /// It is not to be compressed, whatever [`Options::compression`](super::Options::compression) says.
     pub plain: bool,
     /// The object of the other end's that is called; `None` for a service.
     pub target: Option<Target>,
-    /// True where further calls may be addressed to what this one returns, until
+    /// Further calls may be addressed to the object that this one returns, until
     /// [`forget`](super::Connection::forget). Only for a call that is answered and has no streams.
     pub promise: bool,
     /// Which calls are to return what the parameters refer to; `None` where they cannot refer to objects.
     pub awaits: Option<&'a dyn Awaits>,
 }
 
-/// What the parameters of a call refer to. Asked when they have been encoded.
+/// The calls to whose results the parameters of a call refer. Asked when they have been encoded.
 pub trait Awaits: fmt::Debug {
     /// The earlier calls of this end's whose results they refer to, each once: at most [`MOST_RESULTS`].
     fn awaits(&self) -> Vec<u32>;
 }
 
-/// So many results the parameters of a call may refer to.
+/// The most results that the parameters of a call may refer to.
 pub const MOST_RESULTS: usize = 64;
 
-/// What is called, where it is no service.
+/// The target of a call that is no service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// An object of the callee's, by its number.
     Object(u32),
-    /// What the caller's earlier call of this number returns.
+    /// The result of the caller's earlier call of this number.
     Result(u32),
 }
 
@@ -56,7 +56,7 @@ pub enum CallError {
     Status(Status),
 }
 
-/// What has happened.
+/// An event.
 #[derive(Debug)]
 pub enum Event {
     /// The other end calls.
@@ -68,7 +68,7 @@ pub enum Event {
         call: u32,
         /// The answer, a union of the result and the declared exceptions.
         result: Result<(Encoding, Bytes), Status>,
-        /// What came along.
+        /// The headers that came along.
         headers: Headers,
     },
     /// An item of a stream.
@@ -79,14 +79,14 @@ pub enum Event {
         encoding: Encoding,
         /// The item: a struct with it as field 0.
         body: Body,
-        /// What is to be given back once somebody has [taken](super::Connection::taken) it.
+        /// The credit to give back once somebody has [taken](super::Connection::taken) it.
         credit: usize,
     },
     /// The other end's stream of a call has ended. That of the callee ends its call.
     End {
         /// The number of its call.
         call: u32,
-        /// Where it ended with an exception of the contract's, that: a union of those that are declared. A
+        /// The exception of the contract's with which it ended: a union of those that are declared. A
         /// status where it was broken off.
         result: Result<Option<(Encoding, Bytes)>, Status>,
     },
@@ -109,7 +109,7 @@ pub enum Event {
     },
 }
 
-/// What became of an item.
+/// The result of sending an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Sent {

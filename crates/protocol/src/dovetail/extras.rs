@@ -1,4 +1,4 @@
-//! What a message may say before its body. `docs/spec/wire.md`, "Frames".
+//! The parts of a message before its body. `docs/spec/wire.md`, "Frames".
 
 use super::ProtocolError;
 use super::compression::Packed;
@@ -17,7 +17,7 @@ pub(super) struct Extras {
     pub(super) objects: Option<Box<ObjectExtras>>,
 }
 
-/// What a call says of objects, where it says anything.
+/// The extras of a call about objects, if there are any.
 #[derive(Debug, Default)]
 pub(super) struct ObjectExtras {
     pub(super) target: Option<Target>,
@@ -43,7 +43,7 @@ const HEADERS: u8 = 8;
 const PROMISE: u8 = 16;
 const RESULTS: u8 = 32;
 
-/// What messages other than calls may have.
+/// The extras that messages other than calls may have.
 const OF_ALL: u8 = COMPRESSION | HEADERS;
 const OF_CALLS: u8 = OF_ALL | DEADLINE | OF_OBJECTS;
 const OF_OBJECTS: u8 = TARGET | PROMISE | RESULTS;

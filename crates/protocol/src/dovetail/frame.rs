@@ -6,10 +6,10 @@ use dovetail_wire::{Bytes, Out, Piece};
 /// Bytes before the payload.
 pub(super) const HEADER: usize = 8;
 
-/// What a client sends before its first frame.
+/// The bytes that a client sends before its first frame.
 pub(super) const PREFACE: [u8; 4] = [0xd7, b'D', b'V', b'T'];
 
-/// What a frame is for.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -96,13 +96,13 @@ impl Kind {
     }
 }
 
-/// What stands in front of a payload.
+/// The bytes in front of a payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) kind: Kind,
     pub(super) flags: Flags,
     pub(super) id: u32,
-    /// Of the payload.
+    /// The length of the payload.
     pub(super) length: usize,
 }
 

@@ -10,7 +10,7 @@ use dovetail_wire::Bytes;
 #[derive(Default)]
 pub(super) struct HeaderTable {
     kept: Vec<(String, Bytes)>,
-    /// Where the next one goes.
+    /// The place of the next one.
     next: usize,
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct IncomingCall {
     /// The number under which the [`Directory`](super::Directory) found its method.
     pub route: usize,
-    /// What is sent beside the parameters. A one-way call is not to be answered.
+    /// The messages beside the parameters. A one-way call is not to be answered.
     pub kind: MethodKind,
     /// The parameters: exactly one encoded struct.
     pub body: Body,
@@ -26,11 +26,11 @@ pub struct IncomingCall {
     pub headers: Headers,
     /// How to answer.
     pub reply: ReplyTo,
-    /// What it has to do with objects; `None` where that is nothing.
+    /// Its relations to objects; `None` where there are none.
     pub(super) objects: Option<Box<CallObjects>>,
 }
 
-/// What a call has to do with objects. Apart from the others, as few calls have any.
+/// The relations of a call to objects. Apart from the others, as few calls have any.
 #[derive(Debug)]
 pub(super) struct CallObjects {
     object: Option<u32>,
@@ -48,13 +48,13 @@ impl IncomingCall {
         self.objects.as_ref()?.object
     }
 
-    /// True where the driver has to say what the call [returned](super::Connection::returned).
+    /// Returns whether the driver has to say what the call [returned](super::Connection::returned).
     pub fn promises(&self) -> bool {
         let objects = self.objects.as_ref();
         objects.is_some_and(|objects| objects.promise)
     }
 
-    /// What earlier calls of the caller's have returned to which the parameters refer: the call, and the object of
+    /// Returns the results of the caller's earlier calls to which the parameters refer: the call, and the object of
     /// this end's.
     pub fn results(&self) -> &[(u32, u32)] {
         let objects = self.objects.as_ref();
@@ -73,7 +73,7 @@ impl IncomingCall {
         objects.map(CallObjects::awaited).unwrap_or_default()
     }
 
-    /// True where there are any.
+    /// Returns whether there are any.
     pub(super) fn waits(&self) -> bool {
         self.objects.as_deref().is_some_and(CallObjects::waits)
     }
@@ -87,7 +87,7 @@ impl IncomingCall {
 }
 
 impl CallObjects {
-    /// Of a call that says so much of them.
+    /// Makes the relations of a call with these extras.
     pub(super) fn new(extras: ObjectExtras) -> Self {
         let (object, awaits) = match extras.target {
             None => (None, None),
@@ -125,7 +125,7 @@ impl CallObjects {
     }
 }
 
-/// What it takes to answer a call: plain data, independent of the connection's machine. Where the call has
+/// The data to answer a call with, independent of the connection's machine. Where the call has
 /// streams, the machine has to be told when it is over: [`Connection::answered`](super::Connection::answered).
 #[derive(Clone, Debug)]
 pub struct ReplyTo {
@@ -140,7 +140,7 @@ impl ReplyTo {
         self.call
     }
 
-    /// The same with an answer that is not compressed.
+    /// Returns a reply whose answer is not compressed.
     #[must_use]
     pub fn plain(&self) -> Self {
         ReplyTo {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where a client on the same machine meets its server, to go on through shared memory.
+/// The place where a client on the same machine meets its server, to go on through shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeetingPoint {
     /// The number in the name of the server's abstract Unix socket. Nobody can guess it.
@@ -20,7 +20,7 @@ impl MeetingPoint {
         u64::from(self.client_port) << 16 | u64::from(self.server_port)
     }
 
-    /// What HELLO has said; `None` where that is no place to meet.
+    /// Reads the place from HELLO; `None` where that is no place to meet.
     pub(super) fn read([low, high, ports]: [u64; 3]) -> Option<Self> {
         let ports = u32::try_from(ports).ok().filter(|ports| *ports != 0)?;
         Some(MeetingPoint {

@@ -8,7 +8,7 @@ use dovetail_wire::{Encode, EncodeError, Encoding, Limits, Out};
 
 /// A message that has arrived, without what stands before the extras.
 pub(super) struct Message {
-    /// Of its call.
+    /// The number of its call.
     pub(super) call: u32,
     pub(super) encoding: Encoding,
     pub(super) extras: Extras,
@@ -22,7 +22,7 @@ pub(super) struct Sending {
     pub(super) frame: usize,
     /// The largest message that it takes.
     pub(super) message: usize,
-    /// What this end wants, and the other one can undo.
+    /// The compression that this end wants, and the other one can undo.
     pub(super) compression: Option<Compression>,
 }
 
@@ -35,7 +35,7 @@ impl Sending {
         }
     }
 
-    /// The same without compression.
+    /// Returns the message without compression.
     pub(super) fn plain(self) -> Self {
         Sending {
             compression: None,

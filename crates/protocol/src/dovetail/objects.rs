@@ -3,21 +3,21 @@
 
 use std::collections::HashMap;
 
-/// Whose object a reference leads to, and its number.
+/// The end that owns the object of a reference, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The end that sent the reference.
     Sender(u32),
     /// The end that got it: the reference comes home.
     Receiver(u32),
-    /// The same, and it is what the sender's call of this number returns.
+    /// The receiver: the result of the sender's call of this number.
     Result(u32),
 }
 
 /// Numbers of objects that have not been returned yet begin here.
 const RESULTS: u64 = 1 << 32;
 
-/// What a value says; `None` where no object can have the number.
+/// Reads a value; `None` where no object can have the number.
 pub fn owner(value: u64) -> Option<Owner> {
     let number = value >> 1;
     let result = number.checked_sub(RESULTS).map(u32::try_from);
@@ -205,7 +205,7 @@ impl<T> Exports<T> {
         self.objects.len()
     }
 
-    /// True where there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }

@@ -43,10 +43,10 @@ enum Promise {
     Settled(Result<u32, Status>),
 }
 
-/// Of so many objects references may be released while calls wait. There are not more in a table by default.
+/// The most objects whose references may be released while calls wait. There are not more in a table by default.
 const MOST_LATE: usize = 10_000;
 
-/// What becomes of a call.
+/// The fate of a call.
 enum Fate {
     Runs(IncomingCall),
     Held,
@@ -119,7 +119,7 @@ impl Promises {
         self.bytes
     }
 
-    /// True where calls wait.
+    /// Returns whether calls wait.
     pub(super) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
@@ -161,7 +161,7 @@ impl Promises {
         Some(call)
     }
 
-    /// The same for one that its caller has given up.
+    /// Removes a call that its caller has given up.
     fn cancel(&mut self, call: u32) -> Option<IncomingCall> {
         let mut held = self.held.iter();
         let found = held.find(|(_, held)| held.reply.call == call);
@@ -201,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// What [`returned`](Self::returned) has let go, without receiving anything; `None` where that is nothing.
+    /// Returns the next event that [`returned`](Self::returned) has let go, without receiving anything; `None` where there is none.
     pub fn ready(&mut self) -> Option<Event> {
         self.ready.pop_front().or_else(|| self.late_release())
     }
@@ -232,7 +232,7 @@ impl Connection {
         Some(Event::Released { object, count })
     }
 
-    /// True where calls have come that wait for a description, or for others.
+    /// Returns whether calls have come that wait for a description, or for others.
     fn holds(&self) -> bool {
         self.promises.holds() || self.callee.holds()
     }
@@ -273,7 +273,7 @@ impl Connection {
         }
     }
 
-    /// The same for a call that waited until its method was known.
+    /// Takes in a call that waited until its method was known.
     pub(super) fn found_late(&mut self, call: IncomingCall) {
         if let Some(call) = self.found(call) {
             self.runs(call);

@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct Reassembly {
     partial: HashMap<(Kind, u32), Partial>,
-    /// Of all of them.
+    /// The bytes of all of them.
     bytes: usize,
     /// How many messages have begun in several frames.
     begun: u64,
@@ -28,7 +28,7 @@ struct Partial {
 /// The most unfinished messages at a time. A sender needs no more than a few.
 const MOST: usize = 1_024;
 
-/// What a frame led to.
+/// The result of a frame.
 pub(super) enum Added {
     /// A whole message, as if it had come in one frame.
     Whole(Frame),
@@ -116,7 +116,7 @@ impl Reassembly {
         self.bytes
     }
 
-    /// True where the frames so far of such a message are here.
+    /// Returns whether the frames so far of such a message are here.
     pub(super) fn has(&self, kind: Kind, id: u32) -> bool {
         self.partial.contains_key(&(kind, id))
     }

@@ -1,4 +1,4 @@
-//! What ends tell each other when they open. `docs/spec/wire.md`, "Opening".
+//! The settings that ends exchange when they open. `docs/spec/wire.md`, "Opening".
 
 use super::ProtocolError;
 use super::compression::Algorithms;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The one version there is.
 const VERSION: u64 = 1;
 
-/// What an end takes from the other.
+/// The limits and abilities of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     /// The largest payload of a frame.
@@ -23,9 +23,9 @@ pub(super) struct Settings {
     pub(super) deadline: Option<Duration>,
     /// How many headers it keeps.
     pub(super) headers: usize,
-    /// What it can decompress.
+    /// The algorithms that it can decompress.
     pub(super) compression: Algorithms,
-    /// Where a client on the same machine finds it.
+    /// The place where a client on the same machine finds it.
     pub(super) meeting_point: Option<MeetingPoint>,
 }
 
@@ -53,7 +53,7 @@ const MOST_WINDOW: usize = 1 << 40;
 /// The least that an end must take in a frame.
 pub(super) const LEAST_FRAME: usize = 16 << 10;
 
-/// What fits the 24 bits of a frame's length.
+/// The largest length that fits the 24 bits of a frame.
 pub(super) const MOST_FRAME: usize = (1 << 24) - 1;
 
 /// The most headers that are kept.
@@ -70,7 +70,7 @@ const MEETING_LOW: u64 = 8;
 const MEETING_HIGH: u64 = 9;
 const PORTS: u64 = 10;
 
-/// What holds until HELLO has come.
+/// The settings until HELLO has come.
 impl Default for Settings {
     fn default() -> Self {
         Settings {

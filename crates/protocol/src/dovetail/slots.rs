@@ -25,11 +25,11 @@ const MOST_SLOTS: usize = 4_096;
 pub enum MethodKey {
     /// A method that exists once in this process, by its address.
     Address(usize),
-    /// The same, as it is called on objects of a service, which has an address as well.
+    /// A method called on objects of a service, which has an address as well.
     OfObject {
-        /// Of the method.
+        /// The address of the method.
         method: usize,
-        /// Of the service.
+        /// The address of the service.
         service: usize,
     },
     /// A method of which only the name is known.
@@ -62,7 +62,7 @@ pub(super) struct CalledSlot {
     pub(super) verdict: Verdict,
 }
 
-/// What is known of a method that is called.
+/// The verdict about a method that is called.
 #[derive(Clone, Debug)]
 pub(super) enum Verdict {
     /// Nothing yet, or that the contracts agree by tag.
@@ -86,7 +86,7 @@ impl CalledMethods {
         (slot, &self.slots[slot as usize])
     }
 
-    /// True where both ends are known to have the same contract of a method.
+    /// Returns whether both ends are known to have the same contract of a method.
     pub(super) fn is_tagless(&self, slot: u32) -> bool {
         let called = self.slots.get(slot as usize);
         called.is_some_and(|called| matches!(called.verdict, Verdict::Tagless))

@@ -11,13 +11,13 @@ pub(super) struct Splitter {
     joined: Option<Joined>,
 }
 
-/// What stands at the front: the first frame's header, the payloads so far, and room that the other headers have left.
+/// The joined front: the first frame's header, the payloads so far, and room that the other headers have left.
 #[derive(Clone, Copy)]
 struct Joined {
     first: Header,
-    /// Of the payloads together.
+    /// The bytes of the payloads together.
     payload: usize,
-    /// Where the next frame begins.
+    /// The place of the next frame.
     end: usize,
 }
 
@@ -82,7 +82,7 @@ impl Splitter {
 }
 
 impl Joined {
-    /// True where more frames of the message may follow at once. Each item counts for itself.
+    /// Returns whether more frames of the message may follow at once. Each item counts for itself.
     fn waits(&self) -> bool {
         self.first.flags.has(Flags::MORE) && matches!(self.first.kind, Kind::Call | Kind::Reply)
     }
@@ -121,7 +121,7 @@ mod tests {
         message: 20,
     };
 
-    /// What the frames become: kind, id, payload, `+` where more has to come.
+    /// Checks the messages that the frames become: kind, id, payload, `+` where more has to come.
     fn check(frames: &[(Kind, u32, &str, bool)], expected: &str) {
         let mut all = Vec::new();
         for (kind, id, payload, more) in frames {

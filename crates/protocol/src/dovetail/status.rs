@@ -88,12 +88,12 @@ pub(super) fn write_error(error: &ProtocolError, out: &mut Vec<u8>) {
     write_goodbye(Code::InvalidArgument, &error.to_string(), out);
 }
 
-/// What the verdict of BOUND means for a call: the contracts contradict each other.
+/// Returns the status of a call for a verdict of BOUND: the contracts contradict each other.
 pub(super) fn contradicted(why: &str) -> Status {
     not_started(Status::from_peer(Code::FailedPrecondition, why.to_owned()))
 }
 
-/// What the verdict of BOUND means for a call: there is no such method.
+/// Returns the status of a call for a verdict of BOUND: there is no such method.
 pub(super) fn unknown(why: &str) -> Status {
     not_started(Status::from_peer(Code::Unimplemented, why.to_owned()))
 }

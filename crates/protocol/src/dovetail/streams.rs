@@ -10,9 +10,9 @@ use std::collections::HashMap;
 /// The streams of all calls of a connection, in both directions.
 pub(super) struct Streams {
     calls: HashMap<u32, Halves>,
-    /// What this end may still send, on all streams together.
+    /// The bytes that this end may still send, on all streams together.
     credit: i64,
-    /// What the other end may still send.
+    /// The bytes that the other end may still send.
     allowed: Allowance,
     ours: Windows,
     /// If true, the credit of all streams together is given back as frames arrive, and windows of streams bound what
@@ -38,7 +38,7 @@ struct Outgoing {
     encoding: ItemEncoding,
 }
 
-/// Where it is known how items are encoded.
+/// The source of the encoding of items.
 #[derive(Clone, Copy)]
 pub(super) enum ItemEncoding {
     /// As the other end says of the method with this slot.
@@ -53,7 +53,7 @@ struct Incoming {
     dropped: bool,
 }
 
-/// What the other end may send before it has to wait.
+/// The bytes that the other end may send before it has to wait.
 struct Allowance {
     left: i64,
     /// Taken by the application, and not granted again so far.
@@ -68,7 +68,7 @@ pub(super) struct Directions {
     pub(super) receives: bool,
 }
 
-/// What becomes of an item that has arrived.
+/// The fate of an item that has arrived.
 pub(super) enum Taken {
     Wanted,
     /// Its call is held.
@@ -193,7 +193,7 @@ impl Streams {
         self.calls.get(&call).is_some_and(|halves| !halves.sends)
     }
 
-    /// True where the call still has the other end's stream.
+    /// Returns whether the call still has the other end's stream.
     pub(super) fn receives(&self, call: u32) -> bool {
         let halves = self.calls.get(&call);
         halves.is_some_and(|halves| halves.incoming.is_some())
@@ -205,7 +205,7 @@ impl Streams {
         outgoing.map(|outgoing| outgoing.encoding)
     }
 
-    /// True where another item may be sent.
+    /// Returns whether another item may be sent.
     pub(super) fn has_credit(&self, call: u32) -> bool {
         let outgoing = self
             .calls

@@ -1,4 +1,4 @@
-//! What the headers of a request say, but for the application's.
+//! The headers of a request, but for the application's.
 
 use super::{CONTENT_TYPE, Coding, Web, timeout};
 use crate::http::Header;

@@ -24,7 +24,7 @@ use crate::Codec;
 /// The content type of gRPC; what follows is `+proto`, or another encoding of messages.
 pub const CONTENT_TYPE: &str = "application/grpc";
 
-/// What an HTTP/2 connection begins with, as far as it matters (RFC 9113, section 3.4).
+/// The beginning of an HTTP/2 connection, as far as it matters (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// Whether a connection that begins like this speaks HTTP/2; `None` where more bytes must tell.
@@ -35,7 +35,7 @@ pub fn detects(first: &[u8]) -> Option<bool> {
     }
 }
 
-/// What a server says to an HTTP/2 client that it does not serve: its settings, and GOAWAY with this reason.
+/// Writes a server's refusal of an HTTP/2 client: its settings, and GOAWAY with this reason.
 pub fn refuse(why: &str, out: &mut Vec<u8>) {
     const SETTINGS: u8 = 4;
     const GOAWAY: u8 = 7;

@@ -6,7 +6,7 @@ use crate::{Code, Execution, Failure, Status, execution, pushback};
 use dovetail_wire::{Any, Bytes, UnknownFields, message, protobuf};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, utf8_percent_encode};
 
-/// What is not sent as it is, besides all that is no ASCII.
+/// Characters that are not sent as they are, besides all that are no ASCII.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
 /// `google.rpc.Status`, of `google/rpc/status.proto` (github.com/googleapis/googleapis).
@@ -18,7 +18,7 @@ pub struct Details {
     pub message: String,
     /// Messages of any type, declared exceptions among them.
     pub details: Vec<Detail>,
-    /// What newer senders have.
+    /// The fields of newer senders.
     pub unknown_fields: UnknownFields,
 }
 
@@ -62,7 +62,7 @@ impl From<Detail> for Any {
     }
 }
 
-/// What stands in the trailers about the end of a call, as HTTP has it.
+/// The trailers about the end of a call, as HTTP has them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trailers<'a> {
     /// `grpc-status`.
@@ -146,7 +146,7 @@ fn read_details(header: &[u8]) -> Option<Details> {
     protobuf::from_bytes(bytes.first()?).ok()
 }
 
-/// What is wrong with the headers.
+/// Makes the status for headers that are wrong.
 pub(super) fn invalid(what: String) -> Status {
     Status::new(Code::InvalidArgument, what)
 }
@@ -163,7 +163,7 @@ fn from_number(number: u32) -> Code {
         .unwrap_or(Code::Unknown)
 }
 
-/// What an HTTP status means that is not 200, where the answer says nothing else
+/// Returns the status for an HTTP status that is not 200, where the answer says nothing else
 /// (`doc/http-grpc-status-mapping.md` of github.com/grpc/grpc).
 pub fn from_http(status: u16) -> Status {
     let code = match status {
@@ -178,7 +178,7 @@ pub fn from_http(status: u16) -> Status {
     Status::from_peer(code, what).with_execution(Execution::MayHaveRun)
 }
 
-/// What a stream means that the peer has reset, by the code of RST_STREAM or GOAWAY (RFC 9113, section 7).
+/// Returns the status for a stream that the peer has reset, by the code of RST_STREAM or GOAWAY (RFC 9113, section 7).
 pub fn from_reset(reason: u32) -> Status {
     const REFUSED_STREAM: u32 = 7;
     const CANCEL: u32 = 8;

@@ -20,12 +20,12 @@ impl std::error::Error for InvalidText {}
 /// Reads a body from its pieces, whose bounds mean nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// What has come of four letters.
+    /// The letters that have come of a group of four.
     rest: Vec<u8>,
 }
 
 impl Text {
-    /// What the letters stand for that have come, as far as they are four.
+    /// Decodes the letters that have come, as far as they are groups of four.
     pub fn read(&mut self, piece: &[u8]) -> Result<Bytes, InvalidText> {
         let mut bytes = Vec::with_capacity((self.rest.len() + piece.len()) / 4 * 3);
         let missing = (4 - self.rest.len()).min(piece.len());

@@ -12,7 +12,7 @@ use bytes::Bytes;
 pub struct Web {
     /// How they are encoded.
     pub codec: Codec,
-    /// True where both bodies are base64.
+    /// Both bodies are base64.
     pub text: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn codec(content_type: &[u8], begin: &str) -> Option<Codec> {
     }
 }
 
-/// What the headers of a request say.
+/// Reads the headers of a request.
 pub fn web_terms(headers: &Headers) -> Result<Terms, Status> {
     let timeout = headers.get("grpc-timeout").map(parse_timeout).transpose();
     let accepts = headers.get("grpc-accept-encoding").unwrap_or_default();
@@ -93,7 +93,7 @@ pub fn web_end(failure: Option<&Failure>, trailers: &[(String, String)]) -> Vec<
     flagged(Web::END, lines.as_bytes()).unwrap_or_default()
 }
 
-/// What such a message says: how the call ended, `None` where it does not say it, and the headers behind the answer. Of a
+/// Reads such a message: the end of the call, `None` where it does not say it, and the headers behind the answer. Of a
 /// broken header nothing is kept.
 pub fn read_web_end(message: &[u8]) -> (Option<Result<(), Failure>>, Headers) {
     let lines = message.split(|byte| *byte == b'\n');

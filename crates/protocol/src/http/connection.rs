@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 /// A request that has arrived.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it wants.
+    /// The method.
     pub method: Method,
     /// The path, and what follows behind `?`.
     pub target: String,
@@ -14,9 +14,9 @@ pub struct Request {
     pub headers: Headers,
     /// The body, without chunks around its parts.
     pub body: Bytes,
-    /// False where the connection ends with the answer.
+    /// The connection stays open after the answer.
     pub keep_alive: bool,
-    /// True where the connection may become another protocol's, which the header `Upgrade` names.
+    /// The connection may become another protocol's, which the header `Upgrade` names.
     pub upgrades: bool,
 }
 
@@ -96,7 +96,7 @@ impl ServerConnection {
         self.reader.held()
     }
 
-    /// True where the head of a request has been taken in, but not all of its body.
+    /// Returns whether the head of a request has been taken in, but not all of its body.
     pub fn is_within(&self) -> bool {
         self.reader.is_within()
     }
@@ -148,7 +148,7 @@ impl Request {
         self.target.split(['?', '#']).next().unwrap_or_default()
     }
 
-    /// What follows behind `?`; empty where nothing does.
+    /// Returns the part behind `?`; empty where there is none.
     pub fn query(&self) -> &str {
         let query = self.target.split_once('?').map_or("", |(_, query)| query);
         query.split('#').next().unwrap_or_default()

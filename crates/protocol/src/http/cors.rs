@@ -16,12 +16,12 @@ pub struct Cors {
     headers: Vec<String>,
 }
 
-/// What clients of Connect and gRPC-Web send beside the headers that every page may send.
+/// The headers that clients of Connect and gRPC-Web send beside those that every page may send.
 const HEADERS: &str = "Content-Type, Content-Encoding, Connect-Protocol-Version, Connect-Timeout-Ms, \
      Connect-Content-Encoding, Connect-Accept-Encoding, Grpc-Timeout, Grpc-Encoding, Grpc-Accept-Encoding, \
      X-Grpc-Web, X-User-Agent";
 
-/// What pages may read of an answer beside what they always may: all of it, or, where credentials are sent, that is named.
+/// The headers of an answer that pages may read beside those that they always may: all, or, where credentials are sent, these.
 const EXPOSED: &str = "*, Connect-Content-Encoding, Content-Encoding, Grpc-Encoding, Grpc-Status, Grpc-Message, \
      Grpc-Status-Details-Bin";
 
@@ -56,12 +56,12 @@ impl Cors {
         self
     }
 
-    /// True where a page of this site may call.
+    /// Returns whether a page of this site may call.
     fn allows(&self, origin: &[u8]) -> bool {
         self.any || self.origins.iter().any(|known| known.as_bytes() == origin)
     }
 
-    /// True where a browser sends a request with these headers for a page that may not call; `None` allows none. Browsers
+    /// Returns whether a browser sends a request with these headers for a page that may not call; `None` allows none. Browsers
     /// ask before they send JSON, but not before all that a server understands: GET requests, and text that is Thrift's.
     ///
     /// `Sec-Fetch-Site` decides where it is there. Browsers leave it out over plain HTTP, except to their own machine; then
@@ -95,7 +95,7 @@ impl Cors {
                 .is_some_and(|origin| is_own(origin, request))
     }
 
-    /// True where a socket is asked for by a request with these headers for a page that may not call. Browsers ask for
+    /// Returns whether a request with these headers asks for a socket for a page that may not call. Browsers ask for
     /// sockets without asking before, and old ones say of the page no more than its origin. Who says none is no browser.
     pub fn refuses_socket(cors: Option<&Cors>, request: &Headers) -> bool {
         let Some(origin) = request.get("origin") else {

@@ -2,14 +2,14 @@ use dovetail_wire::visible;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a peer did wrong over HTTP.
+/// A mistake of a peer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// A request that is answered with an error, after which the connection ends.
     Refused {
         /// The status of the answer.
         status: u16,
-        /// What was wrong.
+        /// The problem.
         what: &'static str,
     },
     /// A response larger than [`ConnectionLimits::message_bytes`](crate::ConnectionLimits).

@@ -20,14 +20,14 @@ pub(crate) use head::{Head, Side, Start, refused};
 pub(crate) use reader::Reader;
 pub(crate) use write::{CONTINUE, set_length, write_refusal, write_request, write_response};
 
-/// What a request wants.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// To call.
     Post,
     /// To call something that changes nothing, or to read.
     Get,
-    /// What the answer to a GET request would be, without its body.
+    /// The answer to a GET request without its body.
     Head,
     /// To know what is allowed.
     Options,

@@ -60,7 +60,7 @@ impl Reader {
         std::mem::take(&mut self.must_continue)
     }
 
-    /// True where a head has been taken in, but not all of its body.
+    /// Returns whether a head has been taken in, but not all of its body.
     pub(crate) fn is_within(&self) -> bool {
         !matches!(self.state, State::Head)
     }
@@ -218,7 +218,7 @@ impl Reader {
                     input.advance(take);
                     if take < left {
                         *part = ChunkPart::Data(left - take);
-                        // What follows the chunk is at least its line end and the last chunk.
+                        // At least a line end and the last chunk follow the chunk.
                         return Err(Stop::Need(left - take));
                     }
                     *part = ChunkPart::DataEnd;

@@ -27,7 +27,7 @@ impl Response {
         }
     }
 
-    /// The same with a further header. What would break the answer apart is left out.
+    /// Adds a header. One that would break the answer apart is left out.
     #[must_use]
     pub fn with(
         mut self,
@@ -43,11 +43,11 @@ impl Response {
     }
 }
 
-/// What it takes to answer a request, whatever the answer is: plain data, independent of the connection.
+/// The data to answer a request with, whatever the answer is, independent of the connection.
 #[derive(Clone, Debug)]
 pub struct ReplyTo {
     keep_alive: bool,
-    /// True where the answer must not have a body.
+    /// The answer must not have a body.
     head: bool,
     /// Headers that allow pages of other sites to read the answer.
     cors: Vec<Header>,
@@ -72,7 +72,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where the connection is to be closed after this answer.
+    /// Returns whether the connection is to be closed after this answer.
     pub fn closes(&self) -> bool {
         !self.keep_alive
     }

@@ -3,7 +3,7 @@
 use crate::Headers;
 use dovetail_wire::EncodeError;
 
-/// What a client addresses.
+/// The target of a client's requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpTarget {
     /// The `Host` header: name or address, and port unless it is 80.
@@ -132,5 +132,5 @@ pub(crate) fn write_refusal(status: u16, text: &str, out: &mut Vec<u8>) {
     set_length(out, body);
 }
 
-/// What lets the sender of a large request go on.
+/// The answer that lets the sender of a large request go on.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";

@@ -11,15 +11,15 @@ use std::collections::HashMap;
 /// How one end uses a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the peer may cost.
+    /// Limits on the cost of the peer.
     pub limits: ConnectionLimits,
-    /// What encoding the parameters of a call may cost.
+    /// Limits on the cost of encoding the parameters of a call.
     pub encoding: Limits,
     /// The service that is called, where the peer has several: methods are then called `Service.method`.
     pub service: Option<String>,
-    /// True where this end takes calls. They are refused otherwise.
+    /// This end takes calls. They are refused otherwise.
     pub serves: bool,
-    /// What structs are sent as.
+    /// The form in which structs are sent.
     pub structs: Structs,
 }
 
@@ -49,7 +49,7 @@ pub struct Connection {
     interrupted: u32,
 }
 
-/// What has arrived.
+/// An event.
 #[derive(Debug)]
 pub enum Event {
     /// A call of the peer's.
@@ -80,7 +80,7 @@ pub struct IncomingReply {
     pub result: Result<(Encoding, Bytes), Status>,
 }
 
-/// What it takes to answer a call: plain data, independent of the connection's machine.
+/// The data to answer a call with, independent of the connection's machine.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyTo {
     /// The number of the request; `None` for a notification.

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// What the peer did that ends the connection, and what to do about it.
+/// A breach of the protocol by the peer, which ends the connection, with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -40,7 +40,7 @@ pub enum ProtocolError {
     },
     /// No MessagePack, or no message of msgpack-rpc.
     Malformed {
-        /// What, in a few words.
+        /// The problem, in a few words.
         what: Cow<'static, str>,
     },
 }

@@ -1,4 +1,4 @@
-//! What is in a complete message.
+//! The parts of a complete message.
 
 use super::ProtocolError;
 use crate::{ConnectionLimits, Name};

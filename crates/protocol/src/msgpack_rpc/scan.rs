@@ -1,4 +1,4 @@
-//! Where a message ends. Goes on where it stopped, so that no byte is looked at twice.
+//! Finds the end of a message. Goes on where it stopped, so that no byte is looked at twice.
 
 use super::ProtocolError;
 use crate::ConnectionLimits;
@@ -7,7 +7,7 @@ use dovetail_wire::msgpack::{Head, HeadError};
 /// A value that is walked as it arrives.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// Where the next head is, or the end.
+    /// The place of the next head, or the end.
     at: usize,
     /// How many values are still to come in each container that is open, the innermost last.
     open: Vec<u64>,

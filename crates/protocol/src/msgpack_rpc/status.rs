@@ -29,7 +29,7 @@ const NO_METHOD: &[&str] = &[
     "Unknown method: ",
 ];
 
-/// The same for wrong parameters.
+/// The texts for wrong parameters.
 const WRONG_PARAMS: &[&str] = &["rpclib: Function '", "Wrong number of arguments"];
 
 /// Appends a failure as the error of a response, and what stands for its result.
@@ -48,7 +48,7 @@ pub(super) fn write(status: &Status, out: &mut Vec<u8>) {
 /// The words before the number of milliseconds after which a caller may try again.
 const RETRY_AFTER: &str = ";retry-after-ms=";
 
-/// What an answer, error and result, is: itself, to be decoded by who knows the contract, or a failure.
+/// Reads an answer, error and result: itself, to be decoded by a caller that knows the contract, or a failure.
 pub(super) fn read(answer: &Bytes) -> Result<(), Status> {
     match Head::read(answer) {
         Ok((Head::Nil, _)) => Ok(()),
@@ -138,7 +138,7 @@ fn other(error: &Dynamic) -> Status {
     Status::from_peer(Code::Unknown, shown)
 }
 
-/// What the texts of other libraries mean.
+/// Returns the code for a text of another library.
 fn said(text: &str) -> Code {
     let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
     // rpclib's `client_error` numbers its codes, in hexadecimal digits behind this.
@@ -157,7 +157,7 @@ fn said(text: &str) -> Code {
     }
 }
 
-/// What answers are encoded in.
+/// The encoding of answers.
 pub(super) const ENCODING: Encoding = Encoding::Msgpack;
 
 /// The answer of an end that only calls.
@@ -166,7 +166,7 @@ pub(super) fn no_services() -> Status {
     Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
 }
 
-/// What a peer is told that broke a rule, or a limit.
+/// Returns the status for a peer that broke a rule, or a limit.
 pub(super) fn misbehaved(error: &ProtocolError) -> Status {
     let code = match error {
         ProtocolError::MessageTooLarge { .. }

@@ -19,9 +19,9 @@ pub struct ClientOptions {
     pub service: Option<String>,
     /// Over HTTP: host and path.
     pub http: HttpTarget,
-    /// What the server may cost.
+    /// Limits on the cost of the server.
     pub limits: ConnectionLimits,
-    /// What encoding the parameters may cost.
+    /// Limits on the cost of encoding the parameters.
     pub encoding: Limits,
 }
 
@@ -185,12 +185,12 @@ impl ClientConnection {
         Ok(call)
     }
 
-    /// True where even a one-way call is answered: HTTP has a response to every request.
+    /// Returns whether even a one-way call is answered: HTTP has a response to every request.
     pub fn answers_oneway(&self) -> bool {
         self.wire.transport == Transport::Http
     }
 
-    /// True where the next call has to wait until all others are answered. Servers of HTTP/1.0 close after
+    /// Returns whether the next call has to wait until all others are answered. Servers of HTTP/1.0 close after
     /// each response, and what was sent behind the request may have run or not: a client sends nothing
     /// behind it before the server has shown that it keeps the connection (RFC 9112, 9.3.2).
     pub fn exclusive(&self) -> bool {
@@ -245,12 +245,12 @@ impl ClientConnection {
             .map(|pending| pending.call)
     }
 
-    /// True where the server said that it takes no further call on this connection.
+    /// Returns whether the server said that it takes no further call on this connection.
     pub fn closing(&self) -> bool {
         self.closing
     }
 
-    /// True where replies come in the order of the calls, so that a slow one holds the others up.
+    /// Returns whether replies come in the order of the calls, so that a slow one holds the others up.
     pub fn ordered(&self) -> bool {
         self.wire.transport == Transport::Http
     }

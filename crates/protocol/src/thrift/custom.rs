@@ -29,13 +29,13 @@ pub trait CustomProtocol: Send + Sync {
     /// How bodies are encoded.
     fn codec(&self) -> &'static dyn Codec;
 
-    /// What finds the end of one unframed message, from its first byte on; `None` where nothing can.
+    /// Returns a scanner that finds the end of one unframed message, from its first byte on; `None` where nothing can.
     fn scan(&self) -> Option<Box<dyn Scan>> {
         None
     }
 }
 
-/// What the first bytes say.
+/// The meaning of the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detect {
     /// It is this protocol.
@@ -49,12 +49,12 @@ pub enum Detect {
 /// The head of a message of a custom protocol.
 #[derive(Clone, Debug)]
 pub struct CustomHead {
-    /// What the message is.
+    /// The kind of the message.
     pub kind: MessageKind,
     /// The method, as sent.
     pub name: Name,
     /// The number that the reply carries again.
     pub seqid: i32,
-    /// Where in the message the body is.
+    /// The place of the body in the message.
     pub body: std::ops::Range<usize>,
 }

@@ -7,7 +7,7 @@ use super::{CustomProtocol, Detect, Protocol, ProtocolError, Transport, Wire};
 use crate::ConnectionLimits;
 use crate::http;
 
-/// What the first bytes of a connection say.
+/// The meaning of the first bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
     /// At least this many more bytes are needed to tell.
@@ -56,7 +56,7 @@ pub fn detect(
     }
 }
 
-/// The same, with the error that each refusal is.
+/// Detects the wire, with the error that each refusal is.
 pub(crate) fn detect_wire(
     prefix: &[u8],
     limits: &ConnectionLimits,
@@ -154,7 +154,7 @@ fn ask<'a>(custom: impl Iterator<Item = &'a &'static dyn CustomProtocol>, messag
     guess
 }
 
-/// What is no Thrift but common enough to have a name.
+/// Finds a protocol that is no Thrift but common enough to have a name.
 fn other_protocol(prefix: &[u8]) -> Option<Detection> {
     const TABLE: &[(&[u8], Detection)] = &[
         (b"PRI * HTTP/2.0", Detection::Http2),

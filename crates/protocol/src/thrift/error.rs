@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// What the peer did that ends the connection, and what to do about it.
+/// A breach of the protocol by the peer, which ends the connection, with advice.
 ///
 /// After one of these the bytes that follow have no meaning. A server says
 /// [`goodbye`](super::ServerConnection::goodbye) and closes; a client fails the calls that are outstanding.
@@ -24,9 +24,9 @@ pub enum ProtocolError {
     Http2,
     /// A message begins as one of another protocol than those before, or than the one agreed on.
     WrongProtocol {
-        /// What was agreed on.
+        /// The protocol that was agreed on.
         expected: &'static str,
-        /// What came.
+        /// The protocol that came.
         found: &'static str,
     },
     /// A message larger than [`ConnectionLimits::message_bytes`](crate::ConnectionLimits).
@@ -83,7 +83,7 @@ pub enum ProtocolError {
     },
     /// A reply sent to a server, or a call sent to a client.
     UnexpectedMessage {
-        /// What was sent.
+        /// The kind that was sent.
         kind: MessageKind,
     },
     /// THeader names a protocol that this end does not know.
@@ -98,7 +98,7 @@ pub enum ProtocolError {
     },
     /// The connection or frame ends in the middle of something.
     Truncated {
-        /// Of what.
+        /// The kind of thing.
         what: &'static str,
     },
     /// A message that takes its sender too long. The driver, which has a clock, says so.
@@ -108,14 +108,14 @@ pub enum ProtocolError {
     },
     /// Something else that the protocol's grammar forbids.
     Malformed {
-        /// What, in a few words.
+        /// The problem, in a few words.
         what: Cow<'static, str>,
     },
     /// An HTTP request that is answered with an error.
     Http {
         /// The status of the answer.
         status: u16,
-        /// What was wrong.
+        /// The problem.
         what: &'static str,
     },
     /// A reply that belongs to no outstanding call.
@@ -141,7 +141,7 @@ impl ProtocolError {
         ProtocolError::Malformed { what: what.into() }
     }
 
-    /// What the reader of the error can do about it; empty where the message says it all.
+    /// Returns advice for the reader of the error; empty where the message says it all.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::UnknownProtocol { .. } => {

@@ -9,7 +9,7 @@ use super::{Protocol, ProtocolError, Transform, Transforms, transform};
 use crate::{ConnectionLimits, Headers};
 use dovetail_wire::{Bytes, EncodeError};
 
-/// What stands before the message.
+/// The envelope before the message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Envelope {
     pub(crate) flags: u16,

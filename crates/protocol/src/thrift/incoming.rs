@@ -17,7 +17,7 @@ pub(crate) struct Message {
     pub(crate) lead: Lead,
 }
 
-/// What came before the message, but for the length of a frame.
+/// The bytes before the message, but for the length of a frame.
 #[derive(Default)]
 pub(crate) struct Lead {
     /// THeader's, which may stand in a frame or in the body of HTTP as well.

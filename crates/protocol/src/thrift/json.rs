@@ -13,7 +13,7 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// Where the next byte that is not a space is.
+    /// Returns the place of the next byte that is not a space.
     pub(crate) fn position(&mut self) -> usize {
         self.peek();
         self.at

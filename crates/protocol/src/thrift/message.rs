@@ -7,7 +7,7 @@ use crate::{ConnectionLimits, Name};
 use std::fmt;
 use std::ops::Range;
 
-/// What a message is. The numbers are those of all protocols.
+/// The kind of a message. The numbers are those of all protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum MessageKind {
@@ -21,7 +21,7 @@ pub enum MessageKind {
     Oneway = 4,
 }
 
-/// What comes before the body of a message.
+/// The head before the body of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) protocol: Protocol,

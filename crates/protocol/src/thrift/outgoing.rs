@@ -22,7 +22,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) around: Around<'a>,
 }
 
-/// What stands around the message, and around THeader's frame where it has one.
+/// The envelope around the message, and around THeader's frame where it has one.
 pub(crate) enum Around<'a> {
     Nothing,
     Frame,
@@ -49,7 +49,7 @@ impl Outgoing<'_> {
             Around::Request { .. } | Around::Response { .. }
         );
         if http || self.header.is_some() {
-            // What is compressed, or announced in decimal digits, is in one piece.
+            // A message that is compressed, or announced in decimal digits, is in one piece.
             out.blobs = None;
         }
         let start = out.buffer.len();

@@ -54,7 +54,7 @@ pub(crate) enum Shape {
     Struct,
 }
 
-/// What is open at some depth.
+/// An open value at some depth.
 #[derive(Debug)]
 enum Level {
     Struct,
@@ -240,7 +240,7 @@ impl<G: Grammar> StructScan<G> {
 
 impl<G: Grammar> Scan for StructScan<G> {
     fn scan(&mut self, message: &[u8]) -> Result<Scanned, ProtocolError> {
-        // What lies beyond the limit is not looked at: else the error would depend on how much of it has come.
+        // Bytes beyond the limit are not looked at: else the error would depend on how many of them have come.
         let message = &message[..message.len().min(self.size)];
         match self.run(message) {
             Ok(len) => Ok(Scanned::Complete(len)),
@@ -256,7 +256,7 @@ impl<G: Grammar> Scan for StructScan<G> {
     }
 }
 
-/// What has come behind the position; nothing yet is a `Need` of all that lies between.
+/// Returns the bytes behind the position; none yet is a `Need` of all that lies between.
 fn unread(message: &[u8], position: usize) -> Result<&[u8], Stop> {
     match message.get(position..) {
         Some(unread) => Ok(unread),

@@ -15,10 +15,10 @@ use bytes::BytesMut;
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, Out};
 use std::sync::Arc;
 
-/// What all connections of a listener have in common.
+/// The settings that all connections of a listener have in common.
 #[derive(Clone, Default)]
 pub struct ServerOptions {
-    /// What a peer may cost.
+    /// Limits on the cost of a peer.
     pub limits: ConnectionLimits,
     /// The wire that peers must speak; `None` takes every one, found out from the first bytes.
     pub wire: Option<Wire>,
@@ -56,7 +56,7 @@ pub struct ServerConnection {
     needs: usize,
     calls: u64,
     last_seqid: i32,
-    /// Of the message that could not be read, where it is known.
+    /// The head of the message that could not be read, where it is known.
     failed: Option<Head>,
 }
 
@@ -73,7 +73,7 @@ pub struct IncomingCall {
     pub service: Option<Name>,
     /// The method.
     pub method: Name,
-    /// True where the caller waits for no reply.
+    /// The caller waits for no reply.
     pub oneway: bool,
     /// The parameters: exactly one encoded struct.
     pub body: Bytes,
@@ -85,7 +85,7 @@ pub struct IncomingCall {
     pub reply: ReplyTo,
 }
 
-/// What it takes to answer a call: plain data, independent of the connection's machine.
+/// The data to answer a call with, independent of the connection's machine.
 #[derive(Clone, Debug)]
 pub struct ReplyTo {
     wire: Wire,
@@ -167,7 +167,7 @@ impl ServerConnection {
         self.needs
     }
 
-    /// What the peer speaks, as far as it is known. Inside THeader and HTTP each message may be another
+    /// Returns the peer's wire, as far as it is known. Inside THeader and HTTP each message may be another
     /// protocol: this is the last one's.
     pub fn wire(&self) -> Option<Wire> {
         self.wire
@@ -388,7 +388,7 @@ impl ReplyTo {
         has_one
     }
 
-    /// True where this reply must not be sent before those to the calls received earlier: everywhere but for
+    /// Returns whether this reply must not be sent before those to the calls received earlier: everywhere but for
     /// THeader clients that say they tell replies apart by their numbers, and number their calls so.
     pub fn ordered(&self) -> bool {
         self.ordered
@@ -399,7 +399,7 @@ impl ReplyTo {
         self.order
     }
 
-    /// True where the connection is to be closed after this reply.
+    /// Returns whether the connection is to be closed after this reply.
     pub fn closes(&self) -> bool {
         !self.keep_alive
     }

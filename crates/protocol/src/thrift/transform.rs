@@ -1,4 +1,4 @@
-//! What THeader does to the bytes of a message. Decompression never makes more than it is allowed to.
+//! The transforms of THeader for the bytes of a message. Decompression never makes more than it is allowed to.
 
 use super::{ProtocolError, Transform};
 use crate::compressors::{Failure, Room, zstd};

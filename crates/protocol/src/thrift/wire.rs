@@ -31,7 +31,7 @@ pub enum Transport {
     Http,
 }
 
-/// What THeader can do to the bytes of a message.
+/// A transform of THeader for the bytes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transform {
     /// A zlib stream (RFC 1950).
@@ -64,9 +64,9 @@ pub struct Transforms([Option<Transform>; 2]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Where a message ends.
+    /// The transport, which says where a message ends.
     pub transport: Transport,
-    /// What is in it.
+    /// The protocol inside.
     pub protocol: Protocol,
     /// With [`Transport::Header`]: what the writer does to it. Empty otherwise.
     pub transforms: Transforms,
@@ -157,7 +157,7 @@ impl Transforms {
         self.0.into_iter().flatten()
     }
 
-    /// True where there are none.
+    /// Returns whether there are none.
     pub fn is_empty(self) -> bool {
         self.0[0].is_none()
     }

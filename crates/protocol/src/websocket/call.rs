@@ -1,8 +1,8 @@
-//! What the messages of a call say: each is an object with one member, whose name says what it is.
+//! The messages of a call: each is an object with one member, whose name says what it is.
 
 use bytes::Bytes;
 
-/// What a client says in a message.
+/// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// `{"headers": {…}}`: the headers of the call, which a page cannot set on the request.
@@ -25,8 +25,8 @@ pub const ITEM: &str = "item";
 pub const END: &str = "end";
 
 impl Said {
-    /// What a message says; `None` for one that is none of them. Where a value is more than that, whoever reads it finds
-    /// out.
+    /// Reads a message; `None` for one that is none of them. The reader of the value finds out whether it has more than one
+    /// member.
     pub fn read(message: &Bytes) -> Option<Self> {
         let member = message
             .trim_ascii()

@@ -36,12 +36,12 @@ impl CloseCode {
     }
 }
 
-/// What a client did wrong. The socket is closed with the [code](Self::code), and with this text as the reason.
+/// A mistake of a client. The socket is closed with the [code](Self::code), and with this text as the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// A frame that RFC 6455 does not allow.
     Frame {
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// A text message, or the reason of a close, that is no UTF-8.
@@ -50,7 +50,7 @@ pub enum Error {
     Binary,
     /// A message that means nothing where it comes.
     Message {
-        /// What would mean something.
+        /// The messages that would mean something.
         what: &'static str,
     },
     /// A message longer than [`ConnectionLimits::message_bytes`](crate::ConnectionLimits).

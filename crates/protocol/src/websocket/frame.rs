@@ -5,7 +5,7 @@ use crate::ConnectionLimits;
 use crate::limits::credible;
 use bytes::{Buf, Bytes, BytesMut};
 
-/// What a client has sent.
+/// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Text, which is UTF-8.
@@ -30,11 +30,11 @@ pub enum Message {
 pub struct Reader {
     most: usize,
     needs: usize,
-    /// What has come of a message in several frames: what it is, and its bytes.
+    /// The beginning of a message in several frames: its kind, and its bytes.
     begun: Option<(u8, BytesMut)>,
 }
 
-/// What stands before the bytes of a frame.
+/// The bytes before those of a frame.
 struct Head {
     opcode: u8,
     last: bool,
@@ -45,7 +45,7 @@ struct Head {
 }
 
 impl Reader {
-    /// Of a socket on which nothing has been read.
+    /// Makes a reader for a socket on which nothing has been read.
     pub fn new(limits: &ConnectionLimits) -> Self {
         Reader {
             most: limits.message(),
@@ -87,7 +87,7 @@ impl Reader {
         self.begun.as_ref().map_or(0, |(_, bytes)| bytes.len())
     }
 
-    /// True where frames of a message have come, but not its last one.
+    /// Returns whether frames of a message have come, but not its last one.
     pub fn is_within(&self) -> bool {
         self.begun.is_some()
     }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha1::{Digest, Sha1};
 
-/// What RFC 6455 has servers put behind the key, to show that they know of WebSocket.
+/// The text that RFC 6455 has servers put behind the key, to show that they know of WebSocket.
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// True for a request that asks for a socket.

@@ -21,7 +21,7 @@ pub use frame::{Message, Reader};
 pub use handshake::{accept, asks};
 pub use write::{write_close, write_close_reply, write_pong, write_text};
 
-/// What a frame is, in four bits.
+/// The kinds of frames, in four bits.
 mod opcode {
     pub(super) const CONTINUATION: u8 = 0;
     pub(super) const TEXT: u8 = 1;
@@ -34,5 +34,5 @@ mod opcode {
 /// The bit of the first byte that says that a message ends with this frame.
 const FIN: u8 = 0x80;
 
-/// What frames about the connection itself may hold.
+/// The most bytes of frames about the connection itself.
 const MOST_CONTROL: usize = 125;

@@ -1,4 +1,4 @@
-//! What ends find out about each other's methods, and what large and late messages lead to.
+//! Ends find out about each other's methods; large and late messages.
 
 use crate::pair::{Methods, Pair, described, nameless};
 use dovetail_protocol::dovetail::{CallError, Contract, Options};

@@ -29,7 +29,7 @@ fn bound() -> Vec<u8> {
     [greeting(), frame(2, 0, &payload)].concat()
 }
 
-/// What BIND says of a one-way method.
+/// The payload of BIND for a one-way method.
 fn oneway() -> Vec<u8> {
     let mut payload = vec![1, 0, 1, b'm'];
     payload.extend([0; 16]);
@@ -578,7 +578,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// What a server says, readable where it is text, and the sizes of the bodies of the calls that it starts.
+/// Returns a server's text, readable where it is text, and the sizes of the bodies of the calls that it starts.
 fn answers(bytes: &[u8]) -> (String, Vec<usize>) {
     let mut server = Connection::new(Role::Server, Options::default());
     let methods = Methods(vec![Arc::new(nameless("m"))]);
@@ -681,7 +681,7 @@ fn what_is_too_large_is_read_as_far_as_others_need_it() {
         input.extend_from_slice(&[frame(0xc5, 1, &keeps), frame(0xc5, 3, &refers)].concat());
         let event = server.receive(&mut input, &methods).unwrap();
         server.transmit(&mut said);
-        // What comes behind DRAIN is never answered.
+        // Calls behind DRAIN are never answered.
         assert_eq!(said.is_empty(), drains);
         match event {
             Some(Event::Call(call)) => assert_eq!(call.headers.get("a"), Some(&b"x"[..])),

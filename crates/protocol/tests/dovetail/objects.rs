@@ -97,7 +97,7 @@ fn parameters_wait_for_results() {
         let target = Some(Target::Result(first));
         let both = pair.call_with_results(&method, &body, target, true, vec![first, second]);
         let behind = pair.call_with_results(&method, &body, None, false, vec![both, second]);
-        // What comes behind a call that waits takes effect when it runs.
+        // Frames behind a call that waits take effect when it runs.
         pair.client.release(11, 1);
         pair.settle(piece);
         answer(&mut pair, first, Ok(11));
@@ -169,7 +169,7 @@ fn a_call_that_is_cancelled_while_it_waits() {
         (Code::Cancelled, Execution::NotStarted)
     );
     assert!(pair.cancelled.is_empty());
-    // Of one that runs, the driver is told; what has waited for it still gets its object.
+    // The driver is told of one that runs; calls that have waited for it still get its object.
     let fourth = pair.call_object(&method, &body, Some(Target::Result(first)), false);
     pair.client.cancel(first);
     pair.settle(100);
@@ -206,7 +206,7 @@ fn what_waits_is_bounded() {
     answer(&mut pair, promises[0], Ok(1));
     pair.settle(10_000);
     assert_eq!(pair.calls.len(), 4 + 1_000);
-    // What is forgotten makes room.
+    // A forgotten promise makes room.
     pair.client.forget(promises[0]);
     let next = pair.call_object(&method, &body, None, true);
     pair.settle(10_000);
@@ -284,7 +284,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 0..60)
 }
 
-/// What one end has passed, and what it has of the other one's.
+/// The objects that one end has passed, and those that it has of the other one's.
 struct Side {
     exports: Exports<usize>,
     imports: HashMap<u32, u64>,
@@ -330,7 +330,7 @@ struct World {
     calls: HashMap<u32, (Option<Target>, Vec<u32>)>,
     promises: Vec<u32>,
     forgotten: HashSet<u32>,
-    /// What the server has answered: the object, if there is one.
+    /// The server's answer: the object, if there is one.
     answered: HashMap<u32, Option<u32>>,
     /// Those of which the client has taken in the answer.
     taken: HashSet<u32>,
@@ -512,7 +512,7 @@ proptest! {
             if world.read.contains(call) {
                 continue;
             }
-            // What has not run waited for a call that failed.
+            // Calls that have not run waited for a call that failed.
             prop_assert!(matches!(target, Some(Target::Result(_))) || !refers.is_empty());
             prop_assert_eq!(failure(&world.pair, *call), (Code::NotFound, Execution::NotStarted));
             // Its references count as not sent; here nobody remembers which they were.

@@ -56,7 +56,7 @@ struct Pipe {
     arrived: BytesMut,
 }
 
-/// What has arrived of one stream.
+/// The items that have arrived of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived {
     pub(crate) items: Vec<Vec<u8>>,
@@ -85,7 +85,7 @@ pub(crate) struct Pair {
     pub(crate) released: Vec<(Role, u32, u64)>,
 }
 
-/// What the parameters of a call refer to.
+/// The calls to whose results the parameters of a call refer.
 #[derive(Debug)]
 struct Results(Vec<u32>);
 
@@ -159,7 +159,7 @@ impl Pair {
         self.call_with_results(contract, body, target, promise, Vec::new())
     }
 
-    /// The same with parameters that refer to what others return.
+    /// Calls with parameters that refer to the results of others.
     pub(crate) fn call_with_results(
         &mut self,
         contract: &Arc<Contract>,
@@ -261,12 +261,12 @@ impl Pair {
         while self.step(piece) {}
     }
 
-    /// What waits to be carried to the server.
+    /// Returns the bytes that wait to be carried to the server.
     pub(crate) fn sent_by_client(&mut self) -> &mut Vec<u8> {
         &mut self.up.sent
     }
 
-    /// What waits to be carried to the client.
+    /// Returns the bytes that wait to be carried to the client.
     pub(crate) fn sent_by_server(&mut self) -> &mut Vec<u8> {
         &mut self.down.sent
     }

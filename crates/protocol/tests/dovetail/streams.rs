@@ -56,7 +56,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 0..120)
 }
 
-/// What a test knows of a call.
+/// A test's view of a call.
 #[derive(Debug, Default)]
 struct Call {
     /// By who sends.
@@ -76,7 +76,7 @@ fn gone() -> Status {
     Status::new(Code::NotFound, "nothing here").with_execution(Execution::Finished)
 }
 
-/// True where nothing but a prefix has come, in order.
+/// Returns whether nothing but a prefix has come, in order.
 fn is_prefix(arrived: &[Vec<u8>], sent: &[usize], lengths: &HashMap<usize, usize>) -> bool {
     arrived.len() <= sent.len()
         && arrived

@@ -1,4 +1,4 @@
-//! What the errors of other libraries become.
+//! The statuses for errors of other libraries.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is refused, in which words, and what it may cost before it is.
+//! Input that is refused, in which words, and its cost before that.
 
 use super::*;
 use dovetail_protocol::ConnectionLimits;
@@ -79,7 +79,7 @@ fn what_is_no_message() {
             let error = end.unwrap_err().to_string();
             assert!(error.contains(said), "{bytes:x?}: {error}");
             assert!(events.is_empty());
-            // The same again, whatever comes.
+            // A second time, whatever comes.
             let mut more = BytesMut::from(&b"\x94\0\0\xa1x\x90"[..]);
             let again = connection.receive(&mut more).unwrap_err().to_string();
             assert_eq!(again, error);

@@ -158,7 +158,7 @@ proptest! {
         prop_assert_eq!(said, expected);
     }
 
-    /// What is understood does not depend on how it arrives.
+    /// The meaning of bytes does not depend on how they arrive.
     #[test]
     fn pieces_make_no_difference(bytes in messages(), piece in 1usize..20) {
         let whole = events(&mut server(), &bytes, bytes.len());

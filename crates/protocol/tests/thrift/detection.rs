@@ -1,4 +1,4 @@
-//! What the first bytes say, and how few of them are needed.
+//! The meaning of the first bytes, and how few of them are needed.
 
 use crate::support::bytes;
 use dovetail_protocol::ConnectionLimits;

@@ -239,7 +239,7 @@ fn replies_of_every_wire_at_every_chunk_size() {
     }
 }
 
-/// What we write is what Apache's libraries write.
+/// We write the bytes that Apache's libraries write.
 #[test]
 fn the_same_bytes_are_written() {
     for (directory, name) in WIRES {

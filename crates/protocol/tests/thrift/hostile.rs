@@ -1,4 +1,4 @@
-//! What a hostile or broken peer sends, as data.
+//! Input of a hostile or broken peer, as data.
 
 use crate::support::{bytes, chunk_sizes, options, serve, wire};
 

@@ -217,7 +217,7 @@ fn replies_that_fit_no_call() {
         pair.replies(),
         Err(ProtocolError::WrongMethod { .. })
     ));
-    // The same reply twice.
+    // A reply that comes twice.
     let mut pair = Pair::new(wire("binary+framed"), None, usize::MAX);
     pair.call("greet", false);
     pair.to_client = once.repeat(2);

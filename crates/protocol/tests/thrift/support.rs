@@ -1,4 +1,4 @@
-//! What the tests share: bytes from text, and a server that is fed in pieces.
+//! Helpers that the tests share: bytes from text, and a server that is fed in pieces.
 
 use bytes::BytesMut;
 use dovetail_protocol::thrift::{

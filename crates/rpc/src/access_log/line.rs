@@ -4,7 +4,7 @@ use dovetail_wire::{visible, visible_json};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What a line says about a call.
+/// The columns of a line about a call.
 pub(super) struct Entry(Vec<(&'static str, Value)>);
 
 enum Value {

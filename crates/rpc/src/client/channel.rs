@@ -51,7 +51,7 @@ pub struct ChannelBuilder {
     options: Options,
 }
 
-/// What a channel is made for.
+/// The target of a channel.
 #[derive(Clone)]
 enum Target {
     Address(Address),
@@ -67,11 +67,11 @@ impl Target {
     }
 }
 
-/// What is called.
+/// The callee.
 enum Shared {
     /// Servers, on connections that are made when they are needed.
     Server(Servers<TaskPlaces<Arc<Link>>>),
-    /// The same over HTTP/2.
+    /// Servers over HTTP/2.
     #[cfg(feature = "grpc")]
     Http2(Servers<TaskPlaces<http2::Connection>>),
     /// The other end of a connection that is there.
@@ -168,7 +168,7 @@ impl Channel {
         ChannelBuilder { target, options }
     }
 
-    /// What the channel knows of the servers of its name; empty for a channel to an address, and before the first call.
+    /// Returns the servers of the channel's name; empty for a channel to an address, and before the first call.
     pub fn backends(&self) -> Vec<BackendStatus> {
         match &*self.shared {
             Shared::Server(servers) => servers.backends(),
@@ -178,8 +178,8 @@ impl Channel {
         }
     }
 
-    /// The same channel, which leaves there what servers say beside their answers, over gRPC, gRPC-Web and Connect: that of the last call which
-    /// has an answer.
+    /// Returns a channel that leaves the headers and trailers of answers in `said`, over gRPC, gRPC-Web and Connect: those of the
+    /// last call which has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
     pub fn with_answer_headers(&self, said: &crate::AnswerHeaders) -> Self {
@@ -451,7 +451,7 @@ impl Channel {
         slot.into_result(name)
     }
 
-    /// The same for a one-way method.
+    /// Calls a one-way method.
     pub async fn notify_described(
         &self,
         method: &'static Method,
@@ -544,7 +544,7 @@ impl ChannelBuilder {
         self
     }
 
-    /// The same with zstd, which is faster and smaller, and which few other servers can decompress.
+    /// Compresses with zstd, which is faster and smaller, and which few other servers can decompress.
     #[cfg(all(feature = "grpc", feature = "zstd"))]
     pub fn zstd(mut self) -> Self {
         self.options.coding = Some(dovetail_protocol::grpc::Coding::Zstd);

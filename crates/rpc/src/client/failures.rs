@@ -1,4 +1,4 @@
-//! What callers are told where it is the connection, or the time, that fails a call.
+//! The statuses of calls that fail because of the connection, or the time.
 
 use crate::{Code, Execution, Status};
 use std::time::Duration;

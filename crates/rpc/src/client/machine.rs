@@ -16,7 +16,7 @@ use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, ObjectNumbers, WithObj
 use std::error::Error;
 use std::sync::Arc;
 
-/// What the peer did that ends the connection.
+/// A breach of the protocol by the peer, which ends the connection.
 pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// A reply that has arrived, to the call with this number.
@@ -44,7 +44,7 @@ impl Caps {
     }
 }
 
-/// What has arrived.
+/// An arrival.
 pub(super) enum Arrival {
     Reply(Reply),
     /// On the streams of a call, or of all.
@@ -60,7 +60,7 @@ pub(super) enum Arrival {
     },
 }
 
-/// What the other end calls.
+/// A call of the other end's.
 pub(crate) enum Called {
     Call(IncomingCall),
     /// A call that names its method.
@@ -134,7 +134,7 @@ pub(crate) enum Machine {
     },
 }
 
-/// Of a connection that this end has accepted.
+/// Makes the machine of a connection that this end has accepted.
 impl From<Connection> for Machine {
     fn from(machine: Connection) -> Self {
         Machine::Dovetail {
@@ -189,7 +189,7 @@ impl Machine {
         }
     }
 
-    /// What it speaks.
+    /// Returns the wire that it speaks.
     pub(super) fn wire(&self) -> Wire {
         match self {
             Machine::Thrift(machine) => machine.wire().into(),
@@ -270,7 +270,7 @@ impl Machine {
         }
     }
 
-    /// What has arrived next; `None` where more must be received first.
+    /// Returns the next arrival; `None` where more must be received first.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -299,7 +299,7 @@ impl Machine {
         }
     }
 
-    /// What was kept back until now.
+    /// Returns an arrival that was kept back until now.
     pub(super) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Arrival> {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) => None,
@@ -397,7 +397,7 @@ impl Machine {
         }
     }
 
-    /// True where the next call has to wait until all others are answered.
+    /// Returns whether the next call has to wait until all others are answered.
     pub(super) fn exclusive(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.exclusive(),
@@ -405,7 +405,7 @@ impl Machine {
         }
     }
 
-    /// True where the server takes no further call on this connection.
+    /// Returns whether the server takes no further call on this connection.
     pub(super) fn closing(&self) -> bool {
         match self {
             Machine::Thrift(machine) => machine.closing(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long to try; nobody waits for it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a connection stands.
+/// The progress of a connection towards shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moving {
     /// The server has not said yet where it can be met. The ports of this end and of the other one.
@@ -23,7 +23,7 @@ pub(super) enum Moving {
 }
 
 impl Moving {
-    /// Of a connection with these ports, where it is TCP.
+    /// Makes the state of a connection with these ports, where it is TCP.
     pub(super) fn new(options: &Options, ports: Option<(u16, u16)>) -> Self {
         match ports {
             // A server that may call back keeps the connection for that.
@@ -36,7 +36,7 @@ impl Moving {
         }
     }
 
-    /// What the server has said, which is `None` as long as it has not: where to meet it, once, and only
+    /// Takes the server's word, which is `None` as long as there is none: where to meet it, once, and only
     /// where nobody is in between.
     pub(super) fn begin(&mut self, said: Option<Option<MeetingPoint>>) -> Option<Address> {
         let (Moving::Unknown(own, other), Some(said)) = (*self, said) else {
@@ -59,7 +59,7 @@ impl Moving {
         true
     }
 
-    /// True where other calls may go elsewhere, which they do from now on.
+    /// Returns whether other calls may go elsewhere, which they do from now on.
     pub(super) fn give_way(&mut self) -> bool {
         let leaves = *self == Moving::Begun;
         if leaves {
@@ -101,7 +101,7 @@ mod tests {
             );
             assert_eq!(moving.begin(said), None, "{said:?}: once");
             assert_eq!(moving.give_way(), goes, "{said:?}");
-            // What belongs to a connection comes before it has been left, or goes elsewhere.
+            // Calls that belong to a connection come before it has been left, or go elsewhere.
             assert_eq!(moving.stay(), !goes, "{said:?}");
         }
         let mut moving = new();

@@ -27,11 +27,11 @@ pub(crate) struct Options {
     pub(crate) coding: Option<dovetail_protocol::grpc::Coding>,
     #[cfg(feature = "grpc")]
     pub(crate) keepalive: Option<crate::Keepalive>,
-    /// Who wants to know what is said beside answers.
+    /// The place for the headers and trailers of answers.
     #[cfg(feature = "grpc")]
     pub(crate) said: Option<crate::AnswerHeaders>,
     pub(crate) timeout: Duration,
-    /// Of calls with streams, as a whole.
+    /// The time of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) connect_wait: Duration,
@@ -47,14 +47,14 @@ pub(crate) struct Options {
     pub(crate) pushbacks: u32,
     /// How one of several servers is chosen.
     pub(crate) balance: dovetail_balance::Settings,
-    /// What decides to which of several servers a call goes, for policies that hash.
+    /// The key that decides to which of several servers a call goes, for policies that hash.
     pub(crate) key: Option<KeyOf>,
     /// Calls wait for a server as long as they have time.
     pub(crate) wait_for_ready: bool,
     pub(crate) policies: Policies,
     pub(crate) headers: Headers,
     pub(crate) interceptors: ClientInterceptors,
-    /// What structs are sent as over msgpack-rpc.
+    /// The form of structs over msgpack-rpc.
     pub(crate) msgpack_structs: Structs,
     /// Whether calls that handlers make take over deadline and trace.
     pub(crate) inherits: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Options {
     pub(crate) recycled: Arc<Recycled>,
     /// Shared by all handles of a channel.
     pub(crate) contracts: Arc<Contracts>,
-    /// What this end serves to the other one.
+    /// The services of this end for the other one.
     pub(crate) local: Option<crate::server::Local>,
     /// The server is in this process.
     #[cfg(feature = "async")]
@@ -185,7 +185,7 @@ impl Options {
         }
     }
 
-    /// True where the server may call back.
+    /// Returns whether the server may call back.
     pub(crate) fn serves(&self) -> bool {
         self.local.is_some()
     }
@@ -205,7 +205,7 @@ impl Options {
     }
 }
 
-/// What handles of both kinds of channel have beside calls.
+/// Methods that handles of both kinds of channel have beside calls.
 macro_rules! handle {
     () => {
         /// A channel with default settings. Connects with the first call.
@@ -213,7 +213,7 @@ macro_rules! handle {
             Ok(Self::builder(address)?.build())
         }
 
-        /// The same channel, its calls limited to this time; those with streams, too, which otherwise may go on
+        /// Returns a channel whose calls are limited to this time; those with streams, too, which otherwise may go on
         /// for ever.
         #[must_use]
         pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
@@ -223,7 +223,7 @@ macro_rules! handle {
             })
         }
 
-        /// The same channel, its calls with this header where the wire can carry it: Dovetail's own, THeader,
+        /// Returns a channel whose calls have this header where the wire can carry it: Dovetail's own, THeader,
         /// HTTP, gRPC, gRPC-Web and Connect.
         #[must_use]
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
@@ -231,7 +231,7 @@ macro_rules! handle {
             self.with(|options| options.headers.push(name, value))
         }
 
-        /// The same channel, its calls and items compressed, or not, where that makes them smaller. How is said by the
+        /// Returns a channel whose calls and items are compressed, or not, where that makes them smaller. How is said by the
         /// builder: `compression`, and over gRPC `gzip` or `zstd`, where gzip is the default. Where the builder has said
         /// nothing for Dovetail's own wire, all go as they are; so they do over THeader as the wire says.
         #[must_use]
@@ -239,7 +239,7 @@ macro_rules! handle {
             self.with(|options| options.compress = Some(compress))
         }
 
-        /// The same channel, which calls this service on the same connections, for a server that has several on one port
+        /// Returns a channel that calls this service on the same connections, for a server that has several on one port
         /// ("multiplexed"; `service.method` over msgpack-rpc). Over gRPC, gRPC-Web and Connect with its package: `hello.v1.Hello`.
         #[must_use]
         pub fn with_service(&self, name: &str) -> Self {
@@ -269,7 +269,7 @@ macro_rules! handle {
             self.options.recycled.put(result);
         }
 
-        /// The same channel, its calls hashed by this key where the policy hashes: calls with the same key go to the same server. It
+        /// Returns a channel whose calls are hashed by this key where the policy hashes: calls with the same key go to the same server. It
         /// takes the place of the builder's `hash_by_…`.
         #[must_use]
         pub fn with_key(&self, key: impl AsRef<[u8]>) -> Self {
@@ -336,7 +336,7 @@ macro_rules! settings {
             self
         }
 
-        /// What structs are sent as over msgpack-rpc: arrays, or maps from the fields' names, for servers that declare them so. Default:
+        /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for servers that declare them so. Default:
         /// arrays. Both are read.
         pub fn msgpack_structs(mut self, structs: dovetail_wire::msgpack::Structs) -> Self {
             self.options.msgpack_structs = structs;

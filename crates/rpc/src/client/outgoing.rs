@@ -12,12 +12,12 @@ pub(crate) struct Outgoing<'a, P> {
     pub(crate) name: &'a str,
     /// The service that its channel names.
     pub(crate) service: Option<&'a str>,
-    /// What generated code knows about it.
+    /// The method, if generated code has it.
     pub(crate) method: Option<&'static Method>,
     /// Describes the types of a call by name, where `method` is `None`.
     pub(crate) types: Option<fn() -> MethodTypes>,
     pub(crate) oneway: bool,
-    /// What is left for it, where the wire carries that; `None` for no limit.
+    /// The time left for it, where the wire carries that; `None` for no limit.
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: &'a Headers,
     /// Whether it is compressed, where somebody has chosen.
@@ -27,7 +27,7 @@ pub(crate) struct Outgoing<'a, P> {
     pub(crate) object: Option<ObjectCall<'a>>,
     /// How objects are found in a reply that nobody takes, where there can be any.
     pub(crate) read: Option<ReadObjects>,
-    /// What the call is to return, where others are addressed to it before.
+    /// The object that the call is to return, where others are addressed to it before.
     pub(crate) promise: Option<&'a Slot>,
 }
 

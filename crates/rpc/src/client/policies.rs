@@ -128,7 +128,7 @@ impl HedgingPolicy {
     }
 }
 
-/// What counts for the calls of a service or a method.
+/// The policy for the calls of a service or a method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallPolicy {
     pub(crate) timeout: Option<Duration>,
@@ -175,7 +175,7 @@ impl Policies {
         }
     }
 
-    /// What counts for a call: the policy of the narrowest place, and no other (gRPC's service config).
+    /// Returns the policy for a call: that of the narrowest place, and no other (gRPC's service config).
     pub(super) fn of<P>(&self, call: &Outgoing<'_, P>) -> Option<&Arc<CallPolicy>> {
         let own = call.method.map_or("", |method| method.service);
         let services = [call.service.unwrap_or_default(), own];
@@ -185,7 +185,7 @@ impl Policies {
     }
 }
 
-/// What calls are hashed by, for policies that hash.
+/// The key by which calls are hashed, for policies that hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOf {
     /// The value of a header of the call.

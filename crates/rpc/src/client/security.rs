@@ -18,7 +18,7 @@ pub(crate) enum Security {
 }
 
 impl Security {
-    /// What an address asks for.
+    /// Returns the security that an address asks for.
     pub(super) fn of(address: &Address) -> Self {
         match address {
             Address::Tls(_) => Security::System,
@@ -44,7 +44,7 @@ impl Security {
     }
 }
 
-/// What a server is told that is spoken (ALPN). Stock servers of Thrift and msgpack-rpc know no name for that.
+/// Returns the protocol for ALPN. Stock servers of Thrift and msgpack-rpc know no name for theirs.
 pub(super) fn protocol(wire: Wire) -> Option<&'static [u8]> {
     match wire {
         Wire::Dovetail => Some(b"dovetail/1"),

@@ -31,7 +31,7 @@ pub(crate) struct Table {
     calls: HashMap<u64, Entry, BuildHasherDefault<IdHasher>>,
     pub(crate) streams: Inboxes,
     pub(crate) objects: Arc<Objects>,
-    /// What calls that are not answered have passed.
+    /// The objects that calls without an answer have passed.
     passed: HashMap<u64, Arc<Transfer>>,
     /// Those whose replies have come, until the table is no longer locked.
     pub(crate) woken: Woken,
@@ -47,14 +47,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Of a connection that this end makes.
+    /// Makes the table of a connection that this end makes.
     pub(crate) fn new(options: &Options) -> Self {
         let objects = Objects::new(options.client.limits.objects);
         let machine = Machine::new(options);
         Self::with_machine(machine, objects, options.decoding, options.calls)
     }
 
-    /// The same for a connection with these ports, which may move where it is TCP.
+    /// Adds the ports of the connection, which may move where it is TCP.
     pub(crate) fn may_move(mut self, options: &Options, ports: Option<(u16, u16)>) -> Self {
         self.moving = Moving::new(options, ports);
         self
@@ -82,7 +82,7 @@ impl Table {
         }
     }
 
-    /// True where another connection takes the place of this one.
+    /// Returns whether another connection takes the place of this one.
     pub(crate) fn give_way(&mut self) -> bool {
         self.moving.give_way()
     }
@@ -96,7 +96,7 @@ impl Table {
         Self::with_machine(machine.into(), objects, limits, Options::default().calls)
     }
 
-    /// What the connection speaks.
+    /// Returns the wire of the connection.
     pub(crate) fn wire(&self) -> Wire {
         self.machine.wire()
     }
@@ -185,7 +185,7 @@ impl Table {
         Ok(Some(Queued(number)))
     }
 
-    /// False where a call has to wait until another one is answered; see [`Machine::exclusive`].
+    /// Returns false where a call has to wait until another one is answered; see [`Machine::exclusive`].
     pub(crate) fn turn(&self) -> bool {
         self.broken.is_some() || self.closing() || !self.machine.exclusive()
     }
@@ -208,7 +208,7 @@ impl Table {
         (all, received)
     }
 
-    /// The same up to the next call of the other end's.
+    /// Takes in arrivals up to the next call of the other end's.
     pub(crate) fn advance(
         &mut self,
         input: &mut BytesMut,
@@ -232,7 +232,7 @@ impl Table {
         }
     }
 
-    /// The same for what the machine has kept back until now, without receiving anything.
+    /// Takes in what the machine has kept back until now, without receiving anything.
     pub(crate) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Called> {
         loop {
             let arrival = self.machine.ready(directory)?;
@@ -250,7 +250,7 @@ impl Table {
         std::mem::replace(&mut self.out, empty)
     }
 
-    /// The same behind what a driver has to send already.
+    /// Moves the queue behind the bytes that a driver has to send already.
     pub(crate) fn move_out(&mut self, to: &mut Vec<u8>) {
         self.taken += 1;
         to.append(&mut self.out);
@@ -333,7 +333,7 @@ impl Table {
         self.machine.rpc()
     }
 
-    /// What comes next on the stream of a call; see [`Inboxes::next`].
+    /// Returns the next event on the stream of a call; see [`Inboxes::next`].
     pub(crate) fn next(&mut self, call: u32, waiter: &Waker) -> Option<Next> {
         let next = match self.machine.own() {
             Some(machine) => self.streams.next(call, machine, waiter),
@@ -486,7 +486,7 @@ impl Table {
         }
     }
 
-    /// Who waits for a call; `None` where nobody does.
+    /// Returns the waiter of a call; `None` where nobody waits.
     #[cfg(feature = "async")]
     pub(crate) fn waiter(&mut self, call: u64) -> Option<&mut Waker> {
         match &mut self.calls.get_mut(&call)?.waiter {
@@ -601,7 +601,7 @@ impl Table {
         waiting.for_each(|waker| self.woken.push(waker));
     }
 
-    /// True where several callers wait for replies.
+    /// Returns whether several callers wait for replies.
     #[cfg(feature = "async")]
     pub(crate) fn crowded(&self) -> bool {
         self.open > 1

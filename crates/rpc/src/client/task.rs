@@ -50,9 +50,9 @@ struct Task {
     socket: AsyncSocket,
     link: Weak<Link>,
     queued: Arc<Queued>,
-    /// What the server calls.
+    /// The server's calls.
     calls: CallTasks,
-    /// What is being sent, and how much of it has left. The buffer takes turns with the one of the table.
+    /// The bytes that are being sent. The buffer takes turns with the one of the table.
     out: Vec<u8>,
     sent: usize,
     /// Nothing can be sent any longer. What the server had to say before is still to be received.
@@ -60,7 +60,7 @@ struct Task {
     experience: Experience,
 }
 
-/// What a connection waits for.
+/// An event that a connection waits for.
 enum Event {
     /// Something is queued to be sent, or nobody uses the connection any longer.
     Queued,

@@ -1,4 +1,4 @@
-//! Who waits for the reply to a call, and what has come of it.
+//! The waiter for the reply to a call, and the reply.
 
 use super::woken::Woken;
 use super::{Answered, ReadObjects};
@@ -17,7 +17,7 @@ pub(super) struct Entry {
     pub(super) read: Option<ReadObjects>,
 }
 
-/// Who waits for a reply.
+/// The waiter for a reply.
 pub(super) enum Waiter {
     Caller(Waker),
     /// A caller that knows that its reply has come.

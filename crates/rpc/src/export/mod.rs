@@ -57,7 +57,7 @@ pub fn schema(name: &str, services: &[&'static ServiceDescriptor]) -> Result<Sch
     Ok(schema)
 }
 
-/// The same as the text of a `.thrift` file.
+/// Writes the contract as the text of a `.thrift` file.
 ///
 /// ```
 /// use dovetail::{descriptor, export};
@@ -80,7 +80,7 @@ pub fn thrift(name: &str, services: &[&'static ServiceDescriptor]) -> Result<Str
     Ok(files.into_iter().map(|file| file.text).collect())
 }
 
-/// The same as the text of a `.proto` file, with which gRPC's libraries call these services. Its package is that of the
+/// Writes the contract as the text of a `.proto` file, with which gRPC's libraries call these services. Its package is that of the
 /// services: those of a trait have none.
 ///
 /// ```
@@ -115,7 +115,7 @@ pub fn proto(services: &[&'static ServiceDescriptor]) -> Result<String, ExportEr
     Ok(files.into_iter().map(|file| file.text).collect())
 }
 
-/// The same as an OpenAPI 3.1 document of what can be called with JSON over HTTP.
+/// Writes an OpenAPI 3.1 document of the calls with JSON over HTTP.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What types and methods of a program say about themselves beside what is on the wire: documentation, default values, how
+//! Remarks of a program's types and methods about themselves that are not on the wire: documentation, default values, how
 //! protobuf writes their integers.
 
 use crate::{Method, MethodTypes, ServiceDescriptor};

@@ -19,21 +19,21 @@ pub(crate) struct Messages {
     body: RecvStream,
     assembler: Assembler,
     coding: Option<Bytes>,
-    /// Where the body is base64.
+    /// The decoder where the body is base64.
     text: Option<Text>,
     limits: ConnectionLimits,
-    /// What has come and is not looked at.
+    /// The bytes that have come and are not looked at.
     piece: Bytes,
     /// Bytes that have come, and for which there is no new credit yet.
     held: usize,
-    /// What the message behind all others says.
+    /// The message behind all others.
     end: Option<Bytes>,
 }
 
 /// Why there is no next message.
 pub(crate) enum Broken {
     Http(h2::Error),
-    /// What came is no message.
+    /// The bytes are no message.
     Message(Status),
 }
 
@@ -77,13 +77,13 @@ impl Messages {
         }
     }
 
-    /// The same of an answer whose end is said by a message with this flag.
+    /// Makes a reader of an answer, which a message with this flag ends.
     pub(crate) fn ending_with(self, flag: u8) -> Self {
         let assembler = self.assembler.ending_with(flag);
         Messages { assembler, ..self }
     }
 
-    /// The same of a body that is base64.
+    /// Makes a reader of a body that is base64.
     pub(crate) fn in_text(self) -> Self {
         let text = Some(Text::default());
         Messages { text, ..self }
@@ -150,12 +150,12 @@ impl Messages {
         self.assembler.partial()
     }
 
-    /// What the message behind all others has said, where there was one.
+    /// Takes the message behind all others, where there was one.
     pub(crate) fn take_end(&mut self) -> Option<Bytes> {
         self.end.take()
     }
 
-    /// What comes behind the messages; nothing where they were the end.
+    /// Returns the trailers behind the messages; nothing where they were the end.
     pub(crate) async fn trailers(&mut self) -> Result<HeaderMap, Broken> {
         Ok(self.body.trailers().await?.unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! What gRPC, gRPC-Web and Connect have of HTTP/2 at both of its ends: metadata among headers, and messages that come on a
+//! The part of gRPC, gRPC-Web and Connect on HTTP/2 at both of its ends: metadata among headers, and messages that come on a
 //! stream.
 
 mod keepalive;
@@ -46,7 +46,7 @@ pub(crate) fn metadata(headers: &HeaderMap) -> Result<Headers, InvalidMetadata> 
     Ok(metadata)
 }
 
-/// What the messages behind these headers are compressed with.
+/// Returns the compression of the messages behind these headers.
 pub(crate) fn coding(headers: &HeaderMap) -> Option<Bytes> {
     let coding = headers.get("grpc-encoding")?;
     Some(Bytes::copy_from_slice(coding.as_bytes()))
@@ -59,7 +59,7 @@ pub(crate) fn metadata_into(
 ) -> Result<(), InvalidMetadata> {
     for (name, value) in metadata.iter() {
         let (name, value) = encode_value(name, value)?;
-        // What is written there is a header.
+        // The text there is a header.
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             headers.append(name, value);
         }
@@ -67,7 +67,7 @@ pub(crate) fn metadata_into(
     Ok(())
 }
 
-/// What came from a server is no answer.
+/// Makes the status for bytes of a server that are no answer.
 #[cold]
 pub(crate) fn misbehaved(code: Code, what: &dyn std::fmt::Display) -> Status {
     Status::new(

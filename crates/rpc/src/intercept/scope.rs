@@ -28,7 +28,7 @@ impl Scope {
         }
     }
 
-    /// The same, and everything for an empty place.
+    /// Reads a place; everything for an empty one.
     pub(crate) fn of_any(place: &str) -> Self {
         match place {
             "" => Scope::All,

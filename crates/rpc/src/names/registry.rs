@@ -10,7 +10,7 @@ pub(crate) trait Named: Send + Sync {
     /// Why the servers of the name cannot be found, while that is so.
     fn failure(&self) -> Option<String>;
 
-    /// What is left of the budget of retries.
+    /// Returns the rest of the budget of retries.
     fn retry_tokens(&self) -> f32;
 }
 

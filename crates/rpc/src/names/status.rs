@@ -2,7 +2,7 @@ use crate::Status;
 use dovetail_balance::{Backend, Endpoint, State};
 use std::time::Duration;
 
-/// What a channel knows of one of its servers.
+/// The state of one of a channel's servers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BackendStatus {

@@ -60,7 +60,7 @@ enum Cap {
 }
 
 impl ReceivedCaps {
-    /// Of objects with these numbers.
+    /// Makes the table of objects with these numbers.
     pub(crate) fn new(transfer: Transfer, numbers: Vec<u64>) -> Self {
         let table = numbers.into_iter().map(Cap::Untaken).collect();
         ReceivedCaps {
@@ -103,7 +103,7 @@ impl Drop for ReceivedCaps {
             if let Cap::Untaken(number) = cap
                 && number != NO_OBJECT
             {
-                // What is taken and dropped is given back.
+                // An object that is taken and dropped is given back.
                 let _ = self.transfer.reference(number);
             }
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// An encoded answer, or why there is none.
 type Outcome = Result<Vec<u8>, Status>;
 
-/// Where the answer goes.
+/// The place for the answer.
 #[derive(Clone, Default)]
 pub(crate) struct Answer(Arc<Mutex<Option<Outcome>>>);
 

@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// What the two ends of a connection have of each other.
+/// The objects that the two ends of a connection have of each other.
 ///
 /// Locks are taken in this order: the connection's table, this, a remote object. Nothing that may be somebody's
 /// last reference is dropped under them.
@@ -53,7 +53,7 @@ pub(crate) struct Objects {
 struct Table {
     exports: Exports<Owned>,
     imports: HashMap<u32, Weak<Remote>>,
-    /// What is out of the table and to be dropped where no lock is held.
+    /// Objects that are out of the table, and to be dropped where no lock is held.
     unused: Vec<Owned>,
     /// The services of which there may be objects.
     services: Vec<&'static ServiceDescriptor>,
@@ -75,7 +75,7 @@ pub(crate) struct ObjectMethod {
 pub(crate) const ROUTES: usize = 1 << 24;
 
 impl Objects {
-    /// Of a connection that may have so many in each direction.
+    /// Makes the table of a connection that may have so many in each direction.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Objects {
             home: OnceLock::new(),
@@ -295,7 +295,7 @@ impl Drop for Lease {
     }
 }
 
-/// Where an end finds the methods of its services, and of the objects that it may have passed.
+/// The directory of the methods of an end's services, and of the objects that it may have passed.
 pub(crate) struct ObjectDirectory<'a> {
     pub(crate) services: &'a dyn capnp::Directory,
     pub(crate) objects: &'a Arc<Objects>,

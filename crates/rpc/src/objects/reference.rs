@@ -49,7 +49,7 @@ impl ObjectRef {
         crate::Channel::to_object(self, service)
     }
 
-    /// The same, blocking: for references that came by a blocking channel, and objects of this process.
+    /// Calls the object by a blocking channel: for references that came by one, and objects of this process.
     pub fn blocking_channel(
         &self,
         service: &'static ServiceDescriptor,

@@ -10,7 +10,7 @@ pub(crate) struct Remote {
     slot: Slot,
 }
 
-/// What is known of an object of the other end's, shared with the call that is to return it.
+/// The state of an object of the other end's, shared with the call that is to return it.
 #[derive(Clone)]
 pub(crate) struct Slot(Arc<Mutex<State>>);
 

@@ -15,7 +15,7 @@ pub(crate) struct Transfer {
     moved: Mutex<Moved>,
     /// Until a message that has come is read.
     _lease: Option<Lease>,
-    /// What earlier calls of the other end's have returned: the call, and the object of this end's.
+    /// The results of earlier calls of the other end's: the call, and the object of this end's.
     results: Vec<(u32, u32)>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Transfer {
 struct Moved {
     exported: Vec<u32>,
     imported: Vec<Arc<Remote>>,
-    /// What was written first.
+    /// The reference that was written first.
     first: Option<u64>,
     /// The calls whose results were written.
     awaited: Vec<u32>,
@@ -41,7 +41,7 @@ impl Transfer {
         }
     }
 
-    /// The same for a message that refers to what earlier calls have returned.
+    /// Adds the results of earlier calls to which the message refers.
     pub(crate) fn with_results(self, results: Vec<(u32, u32)>) -> Self {
         Transfer { results, ..self }
     }
@@ -87,7 +87,7 @@ impl Transfer {
         self.moved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True where the message has objects of this end's.
+    /// Returns whether the message has objects of this end's.
     pub(crate) fn exports(&self) -> bool {
         !self.moved().exported.is_empty()
     }
@@ -186,7 +186,7 @@ fn unknown() -> DecodeError {
     DecodeError::malformed("a reference to an object that is not there")
 }
 
-/// What a message passes that has not been sent. Dropped, it counts for nothing.
+/// The objects of a message that has not been sent. Dropped, they count for nothing.
 pub(crate) struct Unsent(Option<Arc<Transfer>>);
 
 impl Unsent {

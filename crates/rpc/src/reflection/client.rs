@@ -8,7 +8,7 @@ use crate::{Answer, Channel, Code, Receiver, Sender, ServiceDescriptor, Status};
 use dovetail_wire::{Bytes, message, protobuf};
 use std::collections::{BTreeMap, HashSet};
 
-/// What all descriptors of a server may have together, in bytes, and how many files they may be.
+/// The most bytes of all descriptors of a server together, and the most files.
 const MOST_BYTES: usize = 16 << 20;
 const MOST_FILES: usize = 10_000;
 
@@ -129,14 +129,14 @@ impl Conversation {
 #[derive(Default)]
 struct Collected {
     files: BTreeMap<String, Bytes>,
-    /// Of all files.
+    /// The bytes of all files.
     bytes: usize,
-    /// What is imported, and what of it has not been asked for.
+    /// The imported files, and those of them that have not been asked for.
     imported: HashSet<String>,
     open: Vec<String>,
 }
 
-/// What of a file leads to others.
+/// The part of a file that leads to others.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Imports {
     name: String,

@@ -1,4 +1,4 @@
-//! What is asked and answered, by the numbers of `reflection.proto`.
+//! The questions and answers, by the numbers of `reflection.proto`.
 
 use dovetail_wire::{Bytes, message};
 

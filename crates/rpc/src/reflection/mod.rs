@@ -1,4 +1,4 @@
-//! What a server says of its contracts, and asking one: gRPC's reflection (`grpc/reflection/v1/reflection.proto` of
+//! A server's description of its contracts, and asking one: gRPC's reflection (`grpc/reflection/v1/reflection.proto` of
 //! github.com/grpc/grpc-proto), and for every wire a service of one method that describes all methods.
 //!
 //! A caller without generated code makes a schema of the answers: of [`descriptors`] with
@@ -59,14 +59,14 @@ const NOT_FOUND: i32 = 5;
 const UNIMPLEMENTED: i32 = 12;
 
 impl Reflection {
-    /// Of the files of an encoded `google.protobuf.FileDescriptorSet`. An error where it is none.
+    /// Reads the files of an encoded `google.protobuf.FileDescriptorSet`. An error where it is none.
     pub fn of(descriptors: impl Into<Bytes>) -> Result<Self, DecodeError> {
         let mut files = Files::default();
         files.add(&descriptors.into())?;
         Ok(Reflection(Arc::new(files)))
     }
 
-    /// The same with the files of another set. Of files with the same name the first one counts.
+    /// Adds the files of another set. Of files with the same name the first one counts.
     pub fn and(&self, descriptors: impl Into<Bytes>) -> Result<Self, DecodeError> {
         let mut files = (*self.0).clone();
         files.add(&descriptors.into())?;

@@ -1,4 +1,4 @@
-//! What the services of a server say of themselves, for every wire: an ordinary service with one method.
+//! The description of a server's services, for every wire: an ordinary service with one method.
 
 use crate::{Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, descriptor};
 use dovetail_wire::{Bytes, message};
@@ -10,7 +10,7 @@ pub struct ServiceDescription {
     pub name: String,
     /// The package; may be empty.
     pub package: String,
-    /// True where the contract is protobuf's: a call has one message, and so has its answer.
+    /// The contract is protobuf's: a call has one message, and so has its answer.
     pub messages: bool,
     /// The methods, inherited ones first.
     pub methods: Vec<MethodDescription>,
@@ -31,7 +31,7 @@ pub struct MethodDescription {
     /// Parameters, result, exceptions and streams, as `docs/spec/encoding.md` describes methods; empty where the server itself
     /// does not know them.
     pub description: Bytes,
-    /// True where calling it twice is as good as calling it once.
+    /// Calling it twice is as good as calling it once.
     pub idempotent: bool,
     /// The permission that it takes; empty where its contract names none.
     pub permission: String,

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$meta:meta])* $name:ident,)*) => {
-        /// What a server has done and refused so far.
+        /// The calls, connections and refusals of a server so far.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counters {
             $($(#[$meta])* pub $name: u64,)*

@@ -20,9 +20,9 @@ const FIRST: usize = 4096;
 /// A connection that may speak.
 pub(super) struct Entered<S> {
     pub(super) stream: S,
-    /// What it has begun with.
+    /// The bytes that it has begun with.
     pub(super) received: BytesMut,
-    /// Who it is, over TLS.
+    /// Its identity, over TLS.
     pub(super) tls: Option<TlsPeer>,
 }
 

@@ -117,7 +117,7 @@ pub(super) enum Door {
     Open,
     /// For this machine alone.
     Local,
-    /// Where clients find it that came by TCP.
+    /// The listener of shared memory, for clients that came by TCP.
     Meeting,
     /// With TLS alone.
     Secure,

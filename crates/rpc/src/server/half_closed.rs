@@ -1,4 +1,4 @@
-/// What a server makes of a caller that has closed its sending side, and may still receive. One whose connection was
+/// The meaning of a caller that has closed its sending side, and may still receive. One whose connection was
 /// reset counts as gone in any case.
 ///
 /// A caller that is gone takes no answer: the handler's future is dropped where it waits, one that blocks finds

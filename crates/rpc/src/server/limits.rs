@@ -1,7 +1,7 @@
 use dovetail_protocol::ConnectionLimits;
 use std::time::Duration;
 
-/// What peers may cost a server. Every limit but the age of connections is on by default, for every wire; what is refused is counted
+/// Limits on the cost of peers. Every limit but the age of connections is on by default, for every wire; refusals are counted
 /// (see [`Counters`](crate::Counters)) and answered.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {

@@ -29,11 +29,11 @@ impl fmt::Debug for Local {
     }
 }
 
-/// What answers the calls of the other end on one connection: the services that are there, or nothing but
+/// Answers the calls of the other end on one connection: by the services that are there, or nothing but
 /// objects.
 pub(crate) struct Calls {
     local: Option<Local>,
-    /// What answers calls of objects where there are no services. Made with the first such call.
+    /// Answers calls of objects where there are no services. Made with the first such call.
     objects: OnceLock<Local>,
     /// Made with the first call.
     caller: OnceLock<Arc<Caller>>,
@@ -51,7 +51,7 @@ impl Calls {
         }
     }
 
-    /// Where the machine finds what the other end calls.
+    /// Returns the directory of the methods that the other end can call.
     pub(crate) fn directory(&self) -> &dyn capnp::Directory {
         match &self.local {
             Some(local) => &local.0.router,

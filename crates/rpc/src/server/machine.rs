@@ -24,16 +24,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What peers are told of a drain.
+/// The reason of a drain for peers.
 pub(super) const GOING_DOWN: &str = "the server is shutting down";
 
-/// What peers are told that have not called for too long, where that can be said.
+/// The reason for peers that have not called for too long, where it can be said.
 const IDLE: &str = "nothing was called for too long";
 
 /// The answer to peers that speak HTTP/1.1 after another protocol was agreed on.
 const NOT_AGREED: &str = "HTTP/1.1 is not the protocol that was agreed on by ALPN";
 
-/// What peers are told that speak HTTP/2 to a thread.
+/// The answer to peers that speak HTTP/2 to a thread.
 #[cfg(feature = "grpc")]
 const NO_HTTP2: &str = "gRPC needs a socket and an event loop, which this connection has not";
 
@@ -247,7 +247,7 @@ impl Machine {
         }
     }
 
-    /// True where it is known what the peer speaks.
+    /// Returns whether the peer's wire is known.
     pub(super) fn is_known(&self) -> bool {
         match self {
             Machine::Detecting => false,
@@ -256,13 +256,13 @@ impl Machine {
         }
     }
 
-    /// True where the peer speaks HTTP/2, for which there is no machine here.
+    /// Returns whether the peer speaks HTTP/2, for which there is no machine here.
     #[cfg(feature = "grpc")]
     pub(super) fn is_http2(&self) -> bool {
         matches!(self, Machine::Http2)
     }
 
-    /// True where the peer tells answers apart, and waits for none before it sends what a handler may wait for.
+    /// Returns whether the peer tells answers apart, and waits for none before it sends what a handler may wait for.
     pub(super) fn tells_apart(&self) -> bool {
         matches!(
             self,
@@ -270,7 +270,7 @@ impl Machine {
         )
     }
 
-    /// True where the peer tells answers apart and may cancel calls, so that it is listened to at all times.
+    /// Returns whether the peer tells answers apart and may cancel calls, so that it is listened to at all times.
     pub(super) fn is_multiplexed(&self) -> bool {
         matches!(self, Machine::Dovetail(_) | Machine::Capnp(_))
     }
@@ -291,7 +291,7 @@ impl Machine {
         }
     }
 
-    /// True where a peer that has closed its sending side takes no answers.
+    /// Returns whether a peer that has closed its sending side takes no answers.
     pub(super) fn is_gone_with_half(&self, half_closed: HalfClosed) -> bool {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) => half_closed == HalfClosed::Gone,
@@ -308,7 +308,7 @@ impl Machine {
         }
     }
 
-    /// What the wire itself has to say behind the answers so far.
+    /// Moves the bytes of the wire itself behind the answers so far.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         match self {
             Machine::Thrift(machine) => machine.transmit(out),
@@ -317,7 +317,7 @@ impl Machine {
         }
     }
 
-    /// What the wire itself has to say, in whatever place: before answers at the beginning.
+    /// Moves the bytes of the wire itself, in whatever place: before answers at the beginning.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
         match self {
             Machine::Dovetail(link) => {
@@ -335,7 +335,7 @@ impl Machine {
         }
     }
 
-    /// What calls with streams and calls to the peer have queued, for a driver that sends it itself.
+    /// Moves the queue of calls with streams and of calls to the peer, for a driver that sends it itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         match self {
@@ -510,7 +510,7 @@ impl Machine {
         }
     }
 
-    /// True where references to objects were passed.
+    /// Returns whether references to objects were passed.
     pub(super) fn has_objects(&self) -> bool {
         match self {
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {

@@ -106,9 +106,10 @@ pub(crate) type Page = Box<dyn Fn() -> Response + Send + Sync>;
 /// | `ThreadPool` | event loops, and a pool | in the pool | handlers that block: databases, files |
 /// | `ThreadPerConnection` | one for each connection | on it | few busy clients, the lowest latency, no async runtime |
 ///
-/// Calls that one client sends without waiting for answers run side by side, where the client says that it
-/// tells answers apart: over THeader. All others run in order in every model, as in the servers of Apache
-/// Thrift, whose clients expect it, and nothing overtakes a one-way call. `docs/server.md` has the details.
+/// Calls that one client sends without waiting for answers run side by side on the wires whose clients match answers by
+/// number: Dovetail's own wire, HTTP/2, msgpack-rpc, Cap'n Proto, and THeader with the flag for answers out of order. Other
+/// calls run in order in every model, as the clients of Apache Thrift expect, and nothing overtakes a one-way call.
+/// `docs/server.md` has the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Event loops, each on its own thread; `None` makes one for each core.
@@ -345,7 +346,7 @@ impl Server {
         self
     }
 
-    /// What structs are sent as over msgpack-rpc: arrays, or maps from the fields' names, for clients that declare them so. Default: arrays.
+    /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for clients that declare them so. Default: arrays.
     /// Both are read.
     pub fn msgpack_structs(mut self, structs: Structs) -> Self {
         self.msgpack_structs = structs;
@@ -550,7 +551,7 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// Where clients on the same machine find it by shared memory, if it has any that come by TCP. Nobody needs to
+    /// Opens the place where clients on the same machine find it by shared memory, if it has any that come by TCP. Nobody needs to
     /// know where that cannot be had.
     fn meet(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
         let tcp = addresses.iter().any(|a| matches!(a, Address::Tcp(_)));

@@ -5,20 +5,20 @@ use crate::clock;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What has come of messages, and since when.
+/// The bytes of messages that have come, and since when.
 ///
 /// The clock is asked only where a driver is about to wait: most messages come as a whole.
 #[derive(Default)]
 pub(super) struct Pace {
     /// All bytes so far.
     received: u64,
-    /// The same when the driver last waited.
+    /// The bytes when the driver last waited.
     before: u64,
     /// How much of the input nobody has taken.
     left: usize,
     /// When what lies in the input, incomplete, began to come.
     input: Option<Mark>,
-    /// The same of what has been taken off it since.
+    /// The mark of the bytes that have been taken off it since.
     taken: Option<Mark>,
     /// When messages began of which the machine has a part: all below a number, oldest first.
     parts: VecDeque<(u64, Mark)>,
@@ -85,7 +85,7 @@ impl Pace {
         self.before = self.received;
     }
 
-    /// What is incomplete, while the driver waits for more of it.
+    /// Notes the incomplete messages, while the driver waits for more of them.
     pub(super) fn waits(&mut self, parts: Option<Parts>) {
         if self.left == 0 && parts.is_none() {
             return self.hold();

@@ -365,7 +365,7 @@ impl Shared {
     }
 }
 
-/// Who answers a call.
+/// The callee of a call.
 enum Found {
     Service(Route),
     Object(Owned, ObjectMethod),
@@ -403,7 +403,7 @@ impl<'a> Begun<'a> {
     }
 }
 
-/// What is called where nothing is. The wire has another answer.
+/// The status of a call of nothing. The wire has another answer.
 #[cold]
 fn nothing() -> Status {
     Status::new(Code::Unimplemented, "nothing is called").with_execution(Execution::NotStarted)

@@ -33,7 +33,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// What has arrived, how long the peer may take, and why the connection ends.
+/// The input of a connection, the time that the peer may take, and the reason why the connection ends.
 ///
 /// A driver receives behind [`input`](Self::input), takes calls with [`next`](Self::next), and starts them
 /// when it likes. Once [`ends`](Self::ends), it sends the answers that are still
@@ -84,7 +84,7 @@ enum End {
     Broken(Fault),
 }
 
-/// What callers are told that come without TLS where that is needed.
+/// The answer to callers that come without TLS where it is needed.
 const NEEDS_TLS: &str = "this address takes TLS alone: connect to tls://…";
 
 impl<'a> Session<'a> {
@@ -118,8 +118,8 @@ impl<'a> Session<'a> {
         &self.caller
     }
 
-    /// What has arrived next; `None` where more has to be received first, or the connection ends. What the
-    /// wire itself has to say at once goes to `out`.
+    /// Returns the next arrival; `None` where more has to be received first, or the connection ends. Bytes of the
+    /// wire itself that have to leave at once go to `out`.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Option<Arrival> {
         if self.ends() && !self.drains() {
             return None;
@@ -334,17 +334,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// True where a caller that has closed its sending side takes no answers.
+    /// Returns whether a caller that has closed its sending side takes no answers.
     pub(super) fn is_gone_with_half(&self) -> bool {
         self.machine.is_gone_with_half(self.shared.half_closed)
     }
 
-    /// True where no further call is taken.
+    /// Returns whether no further call is taken.
     pub(super) fn ends(&self) -> bool {
         self.end.is_some()
     }
 
-    /// True where no further call is taken, but what open calls with streams need still is.
+    /// Returns whether no further call is taken, but the input of open calls with streams still is.
     pub(super) fn drains(&self) -> bool {
         matches!(self.end, Some(End::Drained)) && matches!(self.machine, Machine::Dovetail(_))
     }
@@ -358,7 +358,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// True where nothing has arrived that waits to be a call.
+    /// Returns whether nothing has arrived that waits to be a call.
     pub(super) fn is_idle(&self) -> bool {
         self.input.is_empty() && self.parts.is_none()
     }
@@ -368,7 +368,7 @@ impl<'a> Session<'a> {
         self.machine.socket().is_some()
     }
 
-    /// True where part of a message has come that belongs to the call which runs, and the rest is waited for.
+    /// Returns whether part of a message has come that belongs to the call which runs, and the rest is waited for.
     #[cfg(feature = "async")]
     pub(super) fn expects_items(&self) -> bool {
         self.is_socket() && !self.ends() && !self.is_idle() && self.full().is_none()
@@ -389,7 +389,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the wire itself has to say between answers.
+    /// Moves the bytes of the wire itself between answers.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         self.machine.transmit(out);
     }
@@ -399,7 +399,7 @@ impl<'a> Session<'a> {
         self.machine.flush();
     }
 
-    /// What calls with streams have queued, for a driver that sends it itself.
+    /// Moves the queue of calls with streams, for a driver that sends it itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         self.machine.transmit_streams(out);
@@ -574,7 +574,7 @@ impl<'a> Session<'a> {
         told
     }
 
-    /// True where the peer is listened to at all times; see [`Machine::is_multiplexed`].
+    /// Returns whether the peer is listened to at all times; see [`Machine::is_multiplexed`].
     pub(super) fn is_multiplexed(&self) -> bool {
         self.machine.is_multiplexed()
     }
@@ -683,13 +683,13 @@ impl Outbox {
         self.spare = self.waiting.append(answer);
     }
 
-    /// True where there is no buffer yet to be used again.
+    /// Returns whether there is no buffer yet to be used again.
     #[cfg(feature = "async")]
     pub(super) fn is_new(&self) -> bool {
         self.waiting.bytes.capacity() == 0 && self.spare.capacity() == 0
     }
 
-    /// True where it is time to send what is there.
+    /// Returns whether it is time to send the answers that are there.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() > FLUSH
     }

@@ -1,4 +1,4 @@
-//! What all drivers of a server share.
+//! The part of a server that all its drivers share.
 
 use super::account::Account;
 use super::counters::SharedCounters;
@@ -46,7 +46,7 @@ pub(super) struct Shared {
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
     pub(super) polling: Polling,
-    /// Where clients on the same machine find it by shared memory.
+    /// The place where clients on the same machine find it by shared memory.
     pub(super) meeting: Option<u128>,
     pub(super) half_closed: HalfClosed,
     pub(super) msgpack_structs: Structs,
@@ -68,13 +68,13 @@ pub(super) struct Shared {
     pub(super) registered: Mutex<Vec<Registered>>,
     /// Notified when a connection has ended.
     pub(super) left: Condvar,
-    /// What handlers on threads of their own use of an async runtime: the first event loop's.
+    /// The async runtime for handlers on threads of their own: the first event loop's.
     #[cfg(feature = "async")]
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
 }
 
 impl Server {
-    /// What its drivers share.
+    /// Makes the part that its drivers share.
     pub(super) fn into_shared(self, meeting: Option<u128>) -> Arc<Shared> {
         let services = self.services.iter().map(|service| service.descriptor());
         let services: Vec<_> = services.collect();

@@ -39,12 +39,12 @@ impl Attended {
 }
 
 impl Running {
-    /// Where it listens, with real ports, in the order of [`Server::listen`](super::Server::listen).
+    /// Returns the addresses on which it listens, with real ports, in the order of [`Server::listen`](super::Server::listen).
     pub fn addresses(&self) -> &[Address] {
         &self.addresses
     }
 
-    /// What it has done and refused so far.
+    /// Returns the calls, connections and refusals so far.
     pub fn counters(&self) -> Counters {
         self.shared.counters.read()
     }
@@ -126,7 +126,7 @@ impl Running {
 
     fn wait_until_empty(&self, deadline: Instant) -> bool {
         let mut guests = self.shared.guests();
-        // Who accepts may still have guests to bring.
+        // A listener may still have connections to bring.
         while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -14,7 +14,7 @@ pub(crate) struct CallTasks(Arc<Inner>);
 
 struct Inner {
     calls: Calls,
-    /// What stops those whose handlers wait, by number.
+    /// The handles that stop calls whose handlers wait, by number.
     running: Mutex<HashMap<u64, AbortHandle>>,
     /// How many calls there were that nobody can cancel.
     unnumbered: AtomicU64,
@@ -38,7 +38,7 @@ impl CallTasks {
         }))
     }
 
-    /// Where the machine finds what the other end calls.
+    /// Returns the directory of the methods that the other end can call.
     pub(crate) fn directory(&self) -> &dyn capnp::Directory {
         self.0.calls.directory()
     }

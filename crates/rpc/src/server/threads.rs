@@ -140,7 +140,7 @@ struct Connection<'a> {
     entry: &'a Entry,
     receiver: Receiver,
     out: Outbox,
-    /// What the handler of the call before could find out by that its caller had gone.
+    /// The flag by which the handler of the call before could find out that its caller had gone.
     cancellation: Option<Arc<Cancellation>>,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// What a handler finds out by that its caller has gone: that of the call before, where nobody has it any longer.
+    /// Returns the flag by which a handler finds out that its caller has gone: that of the call before, where nobody has it any longer.
     fn cancellation(&mut self) -> Arc<Cancellation> {
         let last = self.cancellation.as_mut().and_then(Arc::get_mut);
         if last.is_none_or(|last| last.was_cancelled()) {
@@ -273,7 +273,7 @@ impl<'a> Connection<'a> {
         block_on_while(running, || !line.is_gone())
     }
 
-    /// The same for one that has items to send.
+    /// Runs a handler that has items to send.
     fn stream(&mut self, running: RunningCall<'a>, reply: &web::ReplyTo) -> Option<Gathered> {
         let line = self.line();
         let answer = stream(running, reply, |items| {

@@ -73,10 +73,10 @@ impl<O, E> fmt::Debug for Answer<O, E> {
     }
 }
 
-/// Where a client sends its items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
+/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
 pub type Upload<T, O, S = Status, E = Status> = (Sender<T, S>, Answer<O, E>);
 
-/// What a client gets of a call with a stream of the server's: the stream, or a result and the stream.
+/// The result of a call with a stream of the server's: the stream, or a result and the stream.
 pub trait Streamed {
     /// The result; `()` where there is none.
     type Result: FieldValue;

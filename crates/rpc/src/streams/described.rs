@@ -18,7 +18,7 @@ pub struct DescribedStreams {
     ended: AtomicBool,
 }
 
-/// What comes on the stream of a server.
+/// The next event on the stream of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescribedNext<D> {
     /// An item, decoded.
@@ -57,7 +57,7 @@ impl DescribedStreams {
         }
     }
 
-    /// What comes next from the server: an item is decoded into the struct that has it as the field of this number, an
+    /// Returns the next event from the server: an item is decoded into the struct that has it as the field of this number, an
     /// exception that ends the stream into `thrown`, as in [`answer`](Self::answer).
     pub async fn next<D: Decode>(
         &self,

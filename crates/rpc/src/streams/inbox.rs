@@ -1,4 +1,4 @@
-//! What has arrived for calls with streams.
+//! The arrivals for calls with streams.
 
 use super::ended;
 use crate::Status;
@@ -20,7 +20,7 @@ pub(crate) struct Item {
     pub(crate) field: i32,
 }
 
-/// What has arrived for a call with streams, and who waits for it.
+/// The arrivals for a call with streams, and the wakers of those who wait for them.
 #[derive(Default)]
 pub(crate) struct Inbox {
     /// The answer, at the caller's end.
@@ -38,7 +38,7 @@ pub(crate) struct Inbox {
     runner: Option<Waker>,
 }
 
-/// What comes next on a stream.
+/// The next event on a stream.
 pub(crate) enum Next {
     Item(Item),
     /// The end, with the exception of the contract's that it came with.
@@ -124,7 +124,7 @@ impl Inbox {
         open
     }
 
-    /// True where the call was broken off; else who asks is woken when it is.
+    /// Returns whether the call was broken off; else the waker is woken when it is.
     pub(crate) fn is_over(&mut self, waiter: &Waker) -> bool {
         if self.over.is_none() {
             self.runner = Some(waiter.clone());
@@ -132,7 +132,7 @@ impl Inbox {
         self.over.is_some()
     }
 
-    /// False where the call is over.
+    /// Returns false where the call is over.
     pub(crate) fn is_open(&self) -> bool {
         self.over.is_none()
     }
@@ -148,7 +148,7 @@ impl Inbox {
     }
 }
 
-/// What has arrived for the calls with streams of a connection.
+/// The arrivals for the calls with streams of a connection.
 #[derive(Default)]
 pub(crate) struct Inboxes {
     calls: HashMap<u32, Open>,

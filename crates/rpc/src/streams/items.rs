@@ -69,7 +69,7 @@ impl<T, E> fmt::Debug for Items<'_, T, E> {
 /// A stream that never waits.
 struct Ready<F>(F);
 
-// What it calls is never pinned.
+// The called function is never pinned.
 impl<F> Unpin for Ready<F> {}
 
 impl<T, F: FnMut() -> Option<T>> Stream for Ready<F> {
@@ -80,7 +80,7 @@ impl<T, F: FnMut() -> Option<T>> Stream for Ready<F> {
     }
 }
 
-/// Where an async block sends the items of a stream; see [`Items::with`].
+/// The sink of an async block for the items of a stream; see [`Items::with`].
 #[derive(Debug)]
 pub struct ItemSink<T>(Slot<T>);
 
@@ -132,7 +132,7 @@ fn lock<T>(slot: &Slot<T>) -> MutexGuard<'_, Option<T>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a handler with a stream returns: the stream, or a result and the stream.
+/// The result of a handler with a stream: the stream, or a result and the stream.
 pub trait Streaming<'a>: Send {
     /// The result; `()` where there is none.
     type Result: FieldValue + Send;

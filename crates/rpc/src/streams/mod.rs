@@ -143,7 +143,7 @@ impl StreamCall {
         sent.map_err(|unsent| unsent.into_status(self.method))
     }
 
-    /// The same, to be awaited.
+    /// Sends an item; to be awaited.
     pub(crate) fn send<T: FieldValue>(
         &self,
         item: T,
@@ -151,7 +151,7 @@ impl StreamCall {
         poll_fn(move |context| self.poll_send(|field| ItemOf(&item, field), context))
     }
 
-    /// What comes next on the other end's stream.
+    /// Returns the next event on the other end's stream.
     pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Next> {
         match &self.wire {
             OnWire::Own(call) => call.poll_next(context),

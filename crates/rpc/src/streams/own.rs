@@ -41,7 +41,7 @@ impl OwnCall {
         }
     }
 
-    /// The same with a deadline for what sends in place.
+    /// Adds a deadline for a driver that sends in place.
     pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
         OwnCall { deadline, ..self }
     }
@@ -110,7 +110,7 @@ impl OwnCall {
         polled.unwrap_or_else(|| Poll::Ready(Err(Unsent::Over(ended()))))
     }
 
-    /// True where the other end has gone; else who asks is woken when it goes.
+    /// Returns whether the other end has gone; else the waker is woken when it goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         let call = self.number();
         self.with(|table| table.streams.is_over(call, context.waker()))

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 /// [`Status`]. A client that drops a stream before its end cancels the call.
 pub struct Receiver<T, E = Status> {
     call: StreamCall,
-    /// What it is where an item cannot be decoded.
+    /// The code for an item that cannot be decoded.
     fault: Code,
     ended: bool,
     compressed: bool,
@@ -26,12 +26,12 @@ pub struct Receiver<T, E = Status> {
 }
 
 impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
-    /// What the server sends.
+    /// Receives the server's items.
     pub(crate) fn of_callee(call: StreamCall) -> Self {
         Self::new(call, Code::Internal)
     }
 
-    /// What the caller sends, at its handler.
+    /// Receives the caller's items, at its handler.
     pub(crate) fn of_caller(call: StreamCall, observer: &CallContext) -> Self {
         let mut receiver = Self::new(call, Code::InvalidArgument);
         let observed = observer.call.observed.is_observed();

@@ -1,4 +1,4 @@
-//! What stands in for TLS where the crate's feature `tls` is off.
+//! Stands in for TLS where the crate's feature `tls` is off.
 
 use std::io;
 

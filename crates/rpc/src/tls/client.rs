@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct ClientTls {
     loaded: Arc<Loaded<Settings>>,
-    /// What the server's certificate has to be for, where that is not the host of its address.
+    /// The name that the server's certificate has to be for, where that is not the host of its address.
     name: Option<ServerName<'static>>,
 }
 
@@ -107,7 +107,7 @@ impl ClientTls {
         })
     }
 
-    /// The same with a certificate of the client's own, behind it in `chain` those that lead to its root, and its
+    /// Adds a certificate of the client's own, behind it in `chain` those that lead to its root, and its
     /// private key. Servers that do not ask for one are shown none.
     pub fn identity(&self, chain: impl Into<Pem>, key: impl Into<Pem>) -> io::Result<Self> {
         let (chain, key) = (chain.into(), key.into());
@@ -119,7 +119,7 @@ impl ClientTls {
         Ok(ClientTls { name, ..with })
     }
 
-    /// The same for a server whose certificate is for this name or IP address. Default: the host of its address. An error where
+    /// Sets the name or IP address that the server's certificate is for. Default: the host of its address. An error where
     /// it can be no name.
     pub fn server_name(&self, name: &str) -> io::Result<Self> {
         Ok(ClientTls {

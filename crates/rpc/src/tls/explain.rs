@@ -1,4 +1,4 @@
-//! What an error of TLS means, and what to do about it.
+//! The meaning of an error of TLS, and advice.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 use std::io;
@@ -17,7 +17,7 @@ fn advice(error: &Error) -> &'static str {
     match error {
         Error::InvalidCertificate(error) => of_certificate(error),
         Error::AlertReceived(alert) => of_alert(*alert),
-        // What is no record at all, where the first one is expected.
+        // Bytes that are no record at all, where the first one is expected.
         Error::InvalidMessage(
             InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
         ) => "does the other end speak TLS? without it, connect to tcp://…",

@@ -8,7 +8,7 @@ pub(super) trait Source: Clone {
     fn load(&self) -> io::Result<Self::Config>;
 }
 
-/// What was read last. Connections keep what they began with.
+/// The settings that were read last. Connections keep those that they began with.
 pub(super) struct Loaded<S: Source>(Mutex<(S, Arc<S::Config>)>);
 
 impl<S: Source> Loaded<S> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use webpki::EndEntityCert;
 
-/// Who is at the other end of a TLS connection, as a handler sees its caller.
+/// The other end of a TLS connection, as a handler sees its caller.
 #[derive(Clone)]
 pub struct TlsPeer {
     chain: Arc<[CertificateDer<'static>]>,
@@ -13,7 +13,7 @@ pub struct TlsPeer {
 }
 
 impl TlsPeer {
-    /// Of a connection whose handshake is done.
+    /// Returns the peer of a connection whose handshake is done.
     pub(crate) fn of(session: &Session) -> Self {
         TlsPeer {
             chain: session.peer_certificates().unwrap_or_default().into(),

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where certificates or a key are, as PEM text (RFC 7468). A path, as text or as [`Path`], is a file, which is read again
+/// Certificates or a key as PEM text (RFC 7468). A path, as text or as [`Path`], is a file, which is read again
 /// with each reload; bytes are the PEM text itself.
 #[derive(Clone)]
 pub enum Pem {
@@ -120,7 +120,7 @@ const NO_CERTIFICATE: &str = "no certificate in it; PEM has lines of BEGIN CERTI
 const NO_KEY: &str =
     "no private key in it; PEM has a line of BEGIN PRIVATE KEY, without a password";
 
-/// What one end shows of itself: its certificate, behind it those that lead to a root, and the key.
+/// The identity of one end: its certificate, behind it those that lead to a root, and the key.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
     pub(super) chain: Pem,

@@ -14,7 +14,7 @@ const WITH_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"h2", b"http/1.1"];
 /// The protocols of the models without HTTP/2. A client that names `h2` alone is told so in its own wire.
 const WITHOUT_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"http/1.1", b"h2"];
 
-/// What a server shows of itself over TLS, and whom it lets in. A cheap handle: clones share one state, and
+/// The certificate of a server, and the clients that it lets in. A cheap handle: clones share one state, and
 /// [`reload`](Self::reload) of any of them counts for the server.
 ///
 /// ```no_run
@@ -104,7 +104,7 @@ impl ServerTls {
         })
     }
 
-    /// The same; clients are asked for a certificate, which one of these roots has to have signed. Handlers see it
+    /// Asks clients for a certificate, which one of these roots has to have signed. Handlers see it
     /// with [`Context::tls`](crate::Context::tls). Default: they are not asked.
     pub fn clients(&self, roots: impl Into<Pem>, wanted: ClientCertificate) -> io::Result<Self> {
         Self::with(Settings {
@@ -123,7 +123,7 @@ impl ServerTls {
         self.0.reload()
     }
 
-    /// The same with all that the other one has, for certificates that are not in files.
+    /// Takes over all settings of the other one, for certificates that are not in files.
     pub fn replace(&self, other: &ServerTls) {
         self.0.replace(&other.0);
     }

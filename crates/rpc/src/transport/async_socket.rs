@@ -15,7 +15,7 @@ use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-/// Where a thread receives small messages, whatever the connection: an idle connection keeps no buffer.
+/// The buffer in which a thread receives small messages, whatever the connection: an idle connection keeps none.
 const SCRATCH: usize = 64 << 10;
 
 thread_local! {
@@ -102,7 +102,7 @@ impl AsyncSocket {
         })
     }
 
-    /// What a peer that was accepted goes on with, which its first bytes say; `None` where that is known. Nothing is lost where
+    /// Returns the way in which an accepted peer goes on, which its first bytes say; `None` where it is known. Nothing is lost where
     /// the future is dropped.
     pub(crate) async fn choice(&self) -> io::Result<Option<Choice>> {
         Ok(match self {

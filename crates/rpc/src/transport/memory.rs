@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What a direction holds before the sender waits.
+/// The bytes that a direction holds before the sender waits.
 const ROOM: usize = 256 << 10;
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Queue {
 struct Direction {
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// The same for tasks.
+    /// The waker for tasks.
     #[cfg(feature = "async")]
     woken: tokio::sync::Notify,
 }
@@ -64,7 +64,7 @@ impl Direction {
     async fn until(&self, ready: impl Fn(&Queue) -> bool) {
         loop {
             let mut woken = std::pin::pin!(self.woken.notified());
-            // What happens from now on is not missed.
+            // Events from now on are not missed.
             woken.as_mut().enable();
             if ready(&self.lock()) {
                 return;
@@ -214,7 +214,7 @@ impl Drop for MemoryStream {
 struct Backlog {
     waiting: Mutex<Waiting>,
     changed: Condvar,
-    /// The same for a task.
+    /// The waker for a task.
     #[cfg(feature = "testing")]
     woken: tokio::sync::Notify,
 }
@@ -236,7 +236,7 @@ impl Backlog {
     }
 }
 
-/// Where a server takes connections from its own process.
+/// The listener for connections from a server's own process.
 pub struct MemoryListener(Arc<Backlog>);
 
 /// How clients of the same process connect. Cheap to clone.
@@ -264,7 +264,7 @@ impl MemoryConnector {
     }
 }
 
-/// What a test does with connections.
+/// Operations of tests on connections.
 #[cfg(feature = "async")]
 impl MemoryConnector {
     /// A connection that [`cut`](Self::cut) cuts.

@@ -1,4 +1,4 @@
-//! What bytes travel on. A third party adds a transport by implementing [`Stream`] and [`Connector`] (for a
+//! The transports of bytes. A third party adds one by implementing [`Stream`] and [`Connector`] (for a
 //! client) or [`Listener`] (for a server); `examples/custom-transport` does.
 
 #[cfg(feature = "async")]
@@ -91,7 +91,7 @@ pub trait Stream: Send + Sync {
         Ok(())
     }
 
-    /// The same with bytes from several places. A transport overrides it where it can send them in one piece.
+    /// Sends bytes from several places. A transport overrides it where it can send them in one piece.
     fn send_all_vectored(
         &self,
         slices: &mut [IoSlice<'_>],
@@ -155,6 +155,6 @@ pub trait Listener: Send + Sync {
     /// Ends accepting, in whatever thread it waits.
     fn close(&self);
 
-    /// Where clients find it.
+    /// Returns the address at which clients find it.
     fn address(&self) -> String;
 }

@@ -31,7 +31,7 @@ pub enum Polling {
 const STOLEN: Duration = Duration::from_micros(20);
 
 /// Polls that met their end in a row, after which one that was interrupted says nothing: it was the clock.
-/// Where there are more threads than cores, polls are interrupted long before.
+/// If there are more threads than cores, polls are interrupted long before.
 const QUIET: u32 = 32;
 
 /// The most waits not to poll in, after polling has met a busy machine again and again.
@@ -64,7 +64,7 @@ impl Poller {
         self.recv_until(stream, buffer, || deadline)
     }
 
-    /// The same; only a wait that blocks asks for its deadline, as the clock is dear for an answer that comes at once.
+    /// Receives; only a wait that blocks asks for its deadline, as the clock is expensive for an answer that comes at once.
     pub(crate) fn recv_until(
         &mut self,
         stream: &dyn Stream,
@@ -74,7 +74,7 @@ impl Poller {
         self.wait(deadline, |wait| stream.recv(buffer, wait))
     }
 
-    /// The same behind what `input` holds, at most so many bytes.
+    /// Receives behind the bytes of `input`, at most so many bytes.
     pub(crate) fn recv_behind(
         &mut self,
         stream: &dyn Stream,
@@ -115,7 +115,7 @@ impl Poller {
     }
 }
 
-/// What the waits of one connection have taught.
+/// The experience of one connection with waits.
 #[derive(Debug)]
 pub(crate) struct Experience {
     setting: Polling,
@@ -182,7 +182,7 @@ impl Experience {
         }
     }
 
-    /// True where the next poll is likely to pay.
+    /// Returns whether the next poll is likely to pay.
     #[cfg(feature = "grpc")]
     fn is_good(&self) -> bool {
         self.limit().is_some()
@@ -204,7 +204,7 @@ impl Experience {
         goes_on
     }
 
-    /// What the poll waited for has come.
+    /// Notes that the poll has met the event that it waited for.
     pub(crate) fn met(&mut self, poll: &Poll) {
         self.met = self.met.saturating_add(1);
         self.credit.met(poll.lasted());

@@ -57,7 +57,7 @@ impl Prefixed {
 }
 
 impl AsyncRead for Prefixed {
-    /// Where there is nothing, the task comes again at once for as long as polling pays: the event loop looks meanwhile.
+    /// If there is nothing, the task comes again at once for as long as polling pays: the event loop looks meanwhile.
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -83,7 +83,7 @@ impl AsyncWrite for Prefixed {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // What is sent over TLS has left.
+        // Bytes that are sent over TLS have left.
         on_socket!(self.poll_flush(context), _tls => Poll::Ready(Ok(())))
     }
 

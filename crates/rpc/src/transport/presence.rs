@@ -22,7 +22,7 @@ const HALF: PollFlags = PollFlags::RDHUP;
 const HALF: PollFlags = PollFlags::HUP;
 
 impl Presence {
-    /// Of the peer of a socket.
+    /// Returns the presence of the peer of a socket.
     pub(super) fn of(socket: &impl AsFd) -> Self {
         let mut fds = [PollFd::new(socket, HALF)];
         let at_once = Timespec {
@@ -46,7 +46,7 @@ impl Presence {
         }
     }
 
-    /// True where nobody waits for an answer; `half` where a peer does not that has closed its sending side.
+    /// Returns whether nobody waits for an answer; `half` where a peer does not that has closed its sending side.
     pub(crate) fn is_gone(self, half: bool) -> bool {
         self == Presence::Gone || (half && self == Presence::HalfClosed)
     }
@@ -69,7 +69,7 @@ macro_rules! gone {
     }};
 }
 
-/// The same where the event loop does not know it.
+/// Looks at a socket that the event loop does not know.
 #[cfg(all(feature = "async", not(target_os = "linux")))]
 macro_rules! gone {
     ($socket:expr, $half:expr) => {{

@@ -40,7 +40,7 @@ impl Program {
         }
     }
 
-    /// The same program with one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());

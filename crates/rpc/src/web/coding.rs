@@ -30,7 +30,7 @@ pub(super) fn decompress(coding: Coding, message: &[u8], most: usize) -> Result<
     }
 }
 
-/// The same for gzip.
+/// Decompresses a message of gzip.
 pub(crate) fn gunzip(message: &[u8], most: usize) -> Result<Bytes, Status> {
     let mut plain = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);

@@ -24,10 +24,10 @@ use dovetail_wire::{Encode, Encoding, Limits};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Where so many bytes wait to be sent, who sends more has to wait, too.
+/// If so many bytes wait to be sent, a further sender has to wait, too.
 const ENOUGH: usize = 16 << 10;
 
-/// Where so many bytes wait that the handler has not taken, no more is received by WebSocket.
+/// If so many bytes wait that the handler has not taken, no more is received by WebSocket.
 const WINDOW: usize = 64 << 10;
 
 /// A call with streams.
@@ -72,7 +72,7 @@ struct State {
     /// The caller has the answer.
     #[cfg(feature = "grpc")]
     answered: bool,
-    /// What came last where the server sends one message.
+    /// The last message where the server sends one.
     #[cfg(feature = "grpc")]
     last: Option<Bytes>,
     /// How many have come there.
@@ -81,7 +81,7 @@ struct State {
     driver: Option<Waker>,
 }
 
-/// What this end sends.
+/// The items that this end sends.
 #[derive(Default, PartialEq)]
 enum Outgoing {
     #[default]
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// True where something can be sent over HTTP/1.1.
+    /// Returns whether something can be sent over HTTP/1.1.
     fn has_piece(&self) -> bool {
         !self.over && self.begun && (!self.headed || !self.out.is_empty())
     }
@@ -126,14 +126,14 @@ impl State {
     }
 }
 
-/// What can be sent over HTTP/1.1.
+/// A piece that can be sent over HTTP/1.1.
 pub(crate) struct Piece {
     /// Nothing of the answer has been sent before.
     pub(crate) first: bool,
     pub(crate) bytes: Bytes,
 }
 
-/// What the handles of a call share; the last of them leaves it.
+/// The state that the handles of a call share; the last of them leaves it.
 pub(crate) struct Handle(Arc<Exchange>);
 
 impl Drop for Handle {
@@ -189,7 +189,7 @@ impl Exchange {
         }
     }
 
-    /// What can be sent of the answer over HTTP/1.1; `None` where that is nothing.
+    /// Returns the next piece of the answer over HTTP/1.1; `None` where there is none.
     pub(crate) fn piece(&self) -> Option<Piece> {
         let mut state = self.lock();
         if !state.has_piece() {
@@ -200,7 +200,7 @@ impl Exchange {
         Some(Piece { first, bytes })
     }
 
-    /// The same before the end of the answer; `None` where it has not begun, and may be anything.
+    /// Returns the rest before the end of the answer; `None` where it has not begun, and may be anything.
     pub(crate) fn rest(&self) -> Option<Piece> {
         let mut state = self.lock();
         state.over = true;
@@ -209,14 +209,14 @@ impl Exchange {
         state.begun.then_some(Piece { first, bytes })
     }
 
-    /// What can still be sent by WebSocket before the end; `None` where not even that can be.
+    /// Returns the bytes that can still be sent by WebSocket before the end; `None` where not even those can be.
     pub(crate) fn last(&self) -> Option<Bytes> {
         let mut state = self.lock();
         state.over = true;
         (!state.silent).then(|| state.take())
     }
 
-    /// True where the end is sent next over HTTP/1.1, or nothing more is.
+    /// Returns whether the end is sent next over HTTP/1.1, or nothing more is.
     pub(crate) fn is_answered(&self) -> bool {
         self.lock().over
     }
@@ -230,7 +230,7 @@ impl Exchange {
         self.fail(why);
     }
 
-    /// True where there is a piece; else who asks is woken when there is.
+    /// Returns whether there is a piece; else the waker is woken when there is.
     #[cfg(feature = "async")]
     pub(crate) fn has_piece(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
@@ -250,12 +250,12 @@ impl Exchange {
         self.lock().waiting
     }
 
-    /// True where no more is received by WebSocket.
+    /// Returns whether no more is received by WebSocket.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().is_full()
     }
 
-    /// True where more is; else who asks is woken when it is.
+    /// Returns whether more is received; else the waker is woken when it is.
     pub(crate) fn has_room(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         state.driver = Some(context.waker().clone());
@@ -310,7 +310,7 @@ impl Exchange {
         state.wake_driver();
     }
 
-    /// True where the call was broken off; else who asks is woken when it is.
+    /// Returns whether the call was broken off; else the waker is woken when it is.
     pub(super) fn is_over(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         // One that is answered is over, too, but for another reason.
@@ -318,7 +318,7 @@ impl Exchange {
     }
 }
 
-/// What handles do; [`StreamCall`](crate::streams::StreamCall) says what it is.
+/// Operations of handles; [`StreamCall`](crate::streams::StreamCall) explains them.
 impl Handle {
     pub(crate) fn limits(&self) -> Limits {
         self.0.decoding

@@ -16,7 +16,7 @@ use dovetail_wire::{
     Bytes, DecodeError, Encode, EncodeError, Encoding, Limits, Reader, Writer, json,
 };
 
-/// What a message has as its only field, the parameters, which in protobuf is 1; `None` where it has another one. An empty
+/// Returns the only field of a message, the parameters, which in protobuf is 1; `None` where it has another one. An empty
 /// message has none.
 pub(crate) fn of_field(message: &Bytes, codec: Codec) -> Option<Bytes> {
     match codec {
@@ -30,7 +30,7 @@ pub(crate) fn of_field(message: &Bytes, codec: Codec) -> Option<Bytes> {
         Codec::Json => {
             let inside = strip(message, b"{")?.trim_ascii().strip_suffix(b"}")?;
             match strip(inside, b"\"params\"").and_then(|rest| strip(rest, b":")) {
-                // Where this is more than a value, whoever reads it finds out.
+                // The reader of the parameters finds out whether they are more than a value.
                 Some(params) => Some(message.slice_ref(params)),
                 None => inside.trim_ascii().is_empty().then(|| message.clone()),
             }
@@ -38,7 +38,7 @@ pub(crate) fn of_field(message: &Bytes, codec: Codec) -> Option<Bytes> {
     }
 }
 
-/// What follows `begin`, with white space before it.
+/// Returns the bytes behind `begin`, with white space before it.
 fn strip<'a>(text: &'a [u8], begin: &[u8]) -> Option<&'a [u8]> {
     text.trim_ascii_start().strip_prefix(begin)
 }
@@ -247,7 +247,7 @@ fn compressed(message: &[u8], coding: Option<Coding>) -> Option<Vec<u8>> {
     repays(packed.len(), message.len()).then_some(packed)
 }
 
-/// True where a message behind its prefix is compressed.
+/// Returns whether a message behind its prefix is compressed.
 pub(crate) fn is_packed(frame: &[u8]) -> bool {
     frame.first() == Some(&1)
 }

@@ -20,12 +20,12 @@ pub(crate) struct ReplyTo {
     method: Option<&'static Method>,
     style: Style,
     said: AnswerHeaders,
-    /// Where the call has any.
+    /// The streams of the call, if it has any.
     streams: Option<Arc<Exchange>>,
     place: Place,
 }
 
-/// Where the answer goes.
+/// The place for the answer.
 #[derive(Clone)]
 enum Place {
     /// It is left here for the stream of HTTP/2 that waits for it.
@@ -33,13 +33,13 @@ enum Place {
     Left(Arc<Mutex<Option<Answer>>>),
     /// Behind the answers before it, on a connection of HTTP/1.1.
     Next(http::ReplyTo),
-    /// The same with an answer that is known already.
+    /// A request over HTTP/1.1 whose answer is known already.
     Known(http::ReplyTo, Arc<Response>),
     /// On a connection of its own, which is a WebSocket.
     Socket,
 }
 
-/// What a call is answered with.
+/// The answer to a call.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A message, with its prefix.
@@ -109,7 +109,7 @@ impl ReplyTo {
         0
     }
 
-    /// The same over HTTP/1.1.
+    /// Makes a reply over HTTP/1.1.
     pub(crate) fn next(method: Option<&'static Method>, style: Style, http: http::ReplyTo) -> Self {
         ReplyTo {
             method,
@@ -120,7 +120,7 @@ impl ReplyTo {
         }
     }
 
-    /// The same by WebSocket.
+    /// Makes a reply by WebSocket.
     pub(crate) fn socket(method: Option<&'static Method>, style: Style) -> Self {
         ReplyTo {
             method,
@@ -139,7 +139,7 @@ impl ReplyTo {
         }
     }
 
-    /// The same for a call with these streams.
+    /// Returns the reply for a call with these streams.
     pub(crate) fn with_streams(&self, streams: Arc<Exchange>) -> Self {
         let streams = Some(streams);
         ReplyTo {
@@ -148,7 +148,7 @@ impl ReplyTo {
         }
     }
 
-    /// The same, with messages compressed, or not, where that is possible.
+    /// Compresses the messages, or does not, where that is possible.
     pub(crate) fn compress(&mut self, compress: bool) {
         self.style.packs = compress;
     }
@@ -157,7 +157,7 @@ impl ReplyTo {
         self.style
     }
 
-    /// True where the connection is to be closed after this answer.
+    /// Returns whether the connection is to be closed after this answer.
     pub(crate) fn closes(&self) -> bool {
         match &self.place {
             #[cfg(feature = "grpc")]
@@ -167,7 +167,7 @@ impl ReplyTo {
         }
     }
 
-    /// True where the answer must not be sent before those to earlier calls.
+    /// Returns whether the answer must not be sent before those to earlier calls.
     #[cfg(feature = "async")]
     pub(crate) fn ordered(&self) -> bool {
         match &self.place {
@@ -178,7 +178,7 @@ impl ReplyTo {
         }
     }
 
-    /// Where to leave what is said beside the answer.
+    /// Returns the place for headers and trailers of the answer.
     pub(crate) fn answer_headers(&self) -> AnswerHeaders {
         self.said.clone()
     }
@@ -188,7 +188,7 @@ impl ReplyTo {
         self.streams.as_ref()
     }
 
-    /// True where the caller of a call with streams has gone; else who asks is woken when it goes.
+    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         self.streams
             .as_ref()
@@ -319,7 +319,7 @@ impl ReplyTo {
     ) -> Result<Answer, EncodeError> {
         let form = self.style.form(self.method);
         let mut out = draft();
-        // What the field is says what it is: 0 is the result.
+        // The id of the field says what it is: 0 is the result.
         let replied = match form.codec {
             Codec::Json => write_json(body, form, limits, &mut out.bytes)?,
             Codec::Proto => {

@@ -48,7 +48,7 @@ fn write(name: &str, bare: bool, message: &Bytes, out: &mut Vec<u8>) {
     }
 }
 
-/// What Connect's last message says. Headers stand among the trailers: those of the answer have been sent before the call.
+/// Makes Connect's last message. Headers stand among the trailers: those of the answer have been sent before the call.
 fn end(thrown: Option<&Thrown>, said: &AnswerHeaders) -> Bytes {
     let mut metadata = said.with_headers(|said| sendable(said));
     metadata.extend(said.with_trailers(|said| sendable(said)));

@@ -1,4 +1,4 @@
-//! What of an answer each protocol has its own way for: where headers stand, and how the end is said.
+//! The part of an answer for which each protocol has its own way: the place of headers, and the form of the end.
 
 use super::message::{Form, is_packed, packed};
 use super::reply::{Answer, Thrown};
@@ -75,7 +75,7 @@ impl Style {
         }
     }
 
-    /// True where failures are also said in JSON, for people.
+    /// Returns whether failures are also said in JSON, for people.
     pub(super) fn debugs(self) -> bool {
         matches!(
             self.protocol,
@@ -96,7 +96,7 @@ impl Style {
         packed(frame, self.packing())
     }
 
-    /// What messages are compressed with, unless their handler wants something else.
+    /// Returns the compression of messages, unless their handler wants something else.
     pub(crate) fn packing(self) -> Option<Coding> {
         self.coding.filter(|_| self.packs)
     }
@@ -179,7 +179,7 @@ impl Style {
     }
 }
 
-/// What a handler has said, as HTTP has it. What cannot be sent was refused when it was said.
+/// Returns a handler's headers in HTTP's form. A header that cannot be sent was refused when it was set.
 pub(super) fn sendable(said: &Headers) -> Vec<(String, String)> {
     let encoded = said.iter().map(|(name, value)| encode_value(name, value));
     encoded.filter_map(Result::ok).collect()

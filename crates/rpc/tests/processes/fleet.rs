@@ -294,7 +294,7 @@ async fn one_is_slow(wire: &str) {
     load(&channel, READ, sleep(Duration::from_secs(1)))
         .await
         .none_failed(wire);
-    // Where the machine itself has stalled, all servers were slow.
+    // If the machine itself has stalled, all servers were slow.
     for _ in 0..3 {
         let before = channel.backends()[2].picks;
         let outcomes = load(&channel, READ, sleep(Duration::from_secs(2))).await;
@@ -334,7 +334,7 @@ async fn one_is_silent(wire: &str) {
         let name = policy.name();
         let builder = channel(&list, wire).timeout(Duration::from_millis(300));
         let channel = builder.policy(policy.clone()).build();
-        // What goes to the silent one while the others are connected to is lost.
+        // A call that goes to the silent one while the others are connected to is lost.
         let _: Result<i32, Status> = channel.call(READ, ()).await;
         let outcomes = load(&channel, READ, sleep(Duration::from_secs(2))).await;
         let backends = outcomes.backends.iter();

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 /// How long each kind goes on.
 const LASTS: Duration = Duration::from_millis(400);
 
-/// What a caller gives a call.
+/// The time that a caller gives a call.
 const TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Of a call that takes large frames and many records.
+/// The size of a call that takes large frames and many records.
 const LARGE: usize = 200_000;
 
 /// Panics of this process: nobody else's.
@@ -144,7 +144,7 @@ pub(crate) fn call(address: &str) {
 /// The numbers that steer a connection: positions, whether they are over, sleeps, bells, returns.
 const PLACES: [u64; 11] = [128, 132, 256, 260, 384, 512, 640, 768, 896, 900, 904];
 
-/// Where the ring begins.
+/// The place of the ring.
 const RING: u64 = 4096;
 
 /// Writes over what this process shares: each mapping that it may write itself.
@@ -221,7 +221,7 @@ impl Scribbler {
     }
 }
 
-/// Where the segments of this process's own lie.
+/// Returns the places of this process's own segments.
 fn shared() -> Vec<(u64, u64)> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let own = maps

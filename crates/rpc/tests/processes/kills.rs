@@ -7,7 +7,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of each kind: a thousand in all, and some.
+/// The kills of each kind: a thousand in all, and some.
 const KILLS: u32 = 170;
 
 /// Kills a process when some time has passed, which is another one in each round.

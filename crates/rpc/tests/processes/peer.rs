@@ -1,4 +1,4 @@
-//! What the other process does, and what the tests ask of this one.
+//! The other process: its roles, and the questions of the tests to this one.
 
 use crate::{elsewhere, fleet, hostile, sessions};
 use dovetail::{
@@ -38,7 +38,7 @@ impl Service for Counter {
     }
 }
 
-/// What another process of this program is for.
+/// The role of another process of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Serves.
@@ -51,7 +51,7 @@ pub(crate) enum Role {
     ScribbleClient,
     /// Calls some times, and says how that ended.
     CallTimes,
-    /// The same, and leaves the network for one of its own after the first call.
+    /// Calls, and leaves the network for one of its own after the first call.
     CallFromElsewhere,
     /// Serves sessions.
     Sessions,
@@ -103,7 +103,7 @@ impl Role {
         self.start_by(&mut Command::new(program()), model, address)
     }
 
-    /// The same with a command that has its settings.
+    /// Starts it with a command that has its settings.
     pub(crate) fn start_by(self, command: &mut Command, model: usize, address: &str) -> Child {
         let mut child = command
             .args([self.name(), &model.to_string(), address])
@@ -184,7 +184,7 @@ impl Place {
         &self.0
     }
 
-    /// Where a server listens, and where its clients share memory with it.
+    /// Returns the addresses at which a server listens, and at which its clients share memory with it.
     pub(crate) fn addresses(&self) -> (String, String) {
         let path = self.0.join("socket");
         let path = path.display();
@@ -194,7 +194,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What is left of it says that a test has failed.
+        // Files that are left of it say that a test has failed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -207,7 +207,7 @@ pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// What this process has open.
+/// The resources that this process has open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resources {
     descriptors: usize,

@@ -1,4 +1,4 @@
-//! Where servers listen: abstract names, and sockets that others have opened.
+//! The addresses of servers: abstract names, and sockets that others have opened.
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;

@@ -64,7 +64,7 @@ fn with(wires: Vec<(Wire, Model)>, run: impl AsyncFn(&Flow, &Channel, Wire)) {
     }
 }
 
-/// What clients speak over HTTP/2.
+/// The wires of clients over HTTP/2.
 fn http2() -> Vec<Wire> {
     let wires = HTTP2.iter().map(|name| name.parse());
     wires.collect::<Result<_, _>>().expect("names of wires")
@@ -78,7 +78,7 @@ fn windows() -> Vec<(Wire, Model)> {
     wires
 }
 
-/// What a client keeps that nobody takes, in bytes.
+/// The bytes that a client keeps and nobody takes.
 fn window(wire: Wire) -> usize {
     match wire {
         wire if wire.is_http2() => 2 << 20,
@@ -302,7 +302,7 @@ fn a_stream_has_the_time_that_it_was_given() {
         let channel = channel.with_timeout(Duration::from_millis(100));
         let opened: Result<Receiver<i32>, Status> =
             channel.stream(&FLOW.methods[FOREVER], ()).await;
-        // Where the machine is busy it may be over before the answer.
+        // On a busy machine it may be over before the answer.
         let ended = match opened {
             Ok(mut stream) => stream.next().await,
             Err(status) => Some(Err(status)),

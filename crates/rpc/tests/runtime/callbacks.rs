@@ -34,7 +34,7 @@ const NOTICE: usize = 1;
 const DICTATE: usize = 2;
 const WAIT: usize = 3;
 
-/// What the server has.
+/// The server's channels.
 #[derive(Clone, Default)]
 struct Mouth(Arc<Mutex<Vec<Channel>>>);
 
@@ -90,7 +90,7 @@ impl Service for Mouth {
     }
 }
 
-/// What the client serves.
+/// The client's service.
 #[derive(Clone, Default)]
 struct Ear(Arc<Heard>);
 
@@ -271,7 +271,7 @@ fn a_handler_calls_its_blocking_caller() {
             Wire::Dovetail => assert_eq!(sum, Ok(10_000 * 9_999 / 2), "{model:?}"),
             _ => assert!(sum.is_err_and(|status| status.code() == Code::Unimplemented)),
         }
-        // What nobody waits for runs in the next call that waits.
+        // A call that nobody waits for runs in the next call that waits.
         let subscribed: Result<(), Status> = channel.call(&MOUTH.methods[SUBSCRIBE], ());
         assert_eq!(subscribed, Ok(()));
         for subscriber in mouth.subscribers() {
@@ -402,7 +402,7 @@ async fn a_thousand_clients_are_called() {
         heard.sum.load(Ordering::SeqCst) == CLIENTS * 55
     })
     .await;
-    // Who has gone is called no more.
+    // A client that has gone is called no more.
     drop(channels);
     let gone = mouth.subscribers();
     until_async("the connections have ended", move || {

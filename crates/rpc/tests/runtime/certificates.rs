@@ -6,7 +6,7 @@ use rcgen::{
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Who signs certificates.
+/// An authority that signs certificates.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// Its own certificate.
@@ -63,7 +63,7 @@ impl Authority {
         }
     }
 
-    /// What trusts it.
+    /// Returns settings that trust it.
     pub(crate) fn trusted(&self) -> ClientTls {
         ClientTls::roots(&*self.root).expect("a root")
     }
@@ -81,5 +81,5 @@ impl Certified {
     }
 }
 
-/// What the test's servers listen on.
+/// The names that the test's servers listen on.
 pub(crate) const NAMES: &[&str] = &["localhost", "127.0.0.1"];

@@ -17,7 +17,7 @@ const CAME: usize = 0;
 const FILL: usize = 1;
 const TURN: usize = 2;
 
-/// What gets smaller.
+/// Text that gets smaller.
 fn filler() -> String {
     "to be or not to be ".repeat(1000)
 }

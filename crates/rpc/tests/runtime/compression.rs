@@ -49,7 +49,7 @@ fn counted(server: &str) -> (String, JoinHandle<io::Result<[u64; 2]>>) {
     let address = format!("tcp://{}", listener.local_addr().unwrap());
     let carry = |mut from: TcpStream, mut to: TcpStream| {
         let bytes = io::copy(&mut from, &mut to);
-        // Where the other side has gone, there is nobody to be told.
+        // If the other side has gone, there is nobody to be told.
         let _ = to.shutdown(Shutdown::Write);
         bytes
     };
@@ -89,7 +89,7 @@ fn converse(channel: &blocking::Channel) {
 fn large_messages_take_few_bytes_on_the_wire() {
     let (zstd, lz4) = (Compression::zstd(3), Compression::lz4());
     const ALL: u64 = 1_200_000;
-    // What the client and the server do, and how many bytes each may send.
+    // The settings of the client and the server, and how many bytes each may send.
     let rows = [
         ([None, None], [ALL + 10_000; 2]),
         ([Some(zstd), None], [10_000, ALL + 10_000]),

@@ -70,7 +70,7 @@ impl Service for Once {
     }
 }
 
-/// What a connection is cut between.
+/// The pieces between which a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pieces {
     Frames,
@@ -107,7 +107,7 @@ impl Pieces {
     }
 }
 
-/// Where the first connection is cut: behind so many frames in one of the directions.
+/// The place of the first connection's cut: behind so many frames in one of the directions.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     pieces: Pieces,
@@ -180,7 +180,7 @@ fn calls(channel: &blocking::Channel) -> Vec<Result<i32, Status>> {
     };
     let gather = |token: i32| -> Result<i32, Status> {
         let (mut items, answer): Gather = channel.upload(&ONCE.methods[GATHER], (&token,))?;
-        // Where the connection is lost, the answer says so.
+        // If the connection is lost, the answer says so.
         let sent = (0..3).all(|item| items.send(&item).is_ok());
         items.finish();
         let sum = answer.wait()?;
@@ -221,7 +221,7 @@ fn a_connection_cut_behind_each_of_its_frames() {
             let (place, carried) = proxy(server, cut).expect("a proxy");
             let builder = blocking::Channel::builder(&format!("tcp://{place}"));
             let builder = builder.expect("an address").wire(Wire::Dovetail);
-            // Who could not connect tries again at once.
+            // A client that could not connect tries again at once.
             let builder = builder.backoff(Backoff {
                 first: Duration::ZERO,
                 most: Duration::ZERO,

@@ -105,7 +105,7 @@ impl Service for Echo {
     }
 }
 
-/// What each method gives back.
+/// The result of each method.
 async fn echo<T>(_: Context, (value,): (T,)) -> Result<T, Status> {
     Ok(value)
 }
@@ -186,7 +186,7 @@ fn unframed(body: &[u8]) -> Option<&[u8]> {
     (trailers == envelope(0x80, "grpc-status: 0\r\n")).then_some(message)
 }
 
-/// What our clients speak, and the encoding.
+/// The wires of our clients, and the encoding.
 const WIRES: &[(&str, Encoding)] = &[
     ("dovetail", Encoding::Tagless),
     ("msgpack-rpc", Encoding::Msgpack),
@@ -205,7 +205,7 @@ const WIRES: &[(&str, Encoding)] = &[
     ("json+http", Encoding::ThriftJson),
 ];
 
-/// What goes over HTTP/1.1.
+/// The content types over HTTP/1.1.
 const CONTENT_TYPES: &[(&str, Encoding)] = &[
     ("application/json", Encoding::Json),
     ("application/proto", Encoding::Protobuf),

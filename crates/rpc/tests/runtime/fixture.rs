@@ -25,7 +25,7 @@ pub(crate) fn stock() -> Wire {
     "binary+framed".parse().unwrap()
 }
 
-/// What clients speak over HTTP/2.
+/// The wires of clients over HTTP/2.
 pub(crate) const HTTP2: &[&str] = match cfg!(feature = "grpc") {
     true => &[
         "grpc",
@@ -200,7 +200,7 @@ pub(crate) fn listen(server: Server) -> Server {
     server.listen(&place).expect("a socket")
 }
 
-/// Where its clients connect.
+/// Returns the address for its clients.
 pub(crate) fn address(running: &Running) -> String {
     match running.addresses() {
         [_, Address::Unix(path)] => Address::Shm(path.clone()).to_string(),
@@ -209,12 +209,12 @@ pub(crate) fn address(running: &Running) -> String {
     }
 }
 
-/// Where another server takes the place of the one that had this address.
+/// Returns the address for a server that takes the place of the one that had this one.
 pub(crate) fn place(address: &str) -> String {
     address.replace("shm:", "unix:")
 }
 
-/// Where a test connects that speaks for itself.
+/// Returns the address for a test that speaks for itself.
 pub(crate) fn tcp_place(running: &Running) -> &str {
     match &running.addresses()[0] {
         Address::Tcp(place) => place,
@@ -285,7 +285,7 @@ impl Raw {
             .collect()
     }
 
-    /// True where nothing arrives for a moment.
+    /// Returns whether nothing arrives for a moment.
     pub(crate) fn is_silent(&mut self) -> bool {
         settle();
         self.0.set_nonblocking(true).expect("a socket");
@@ -294,7 +294,7 @@ impl Raw {
         peeked.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// What comes until the server closes.
+    /// Returns the bytes until the server closes.
     pub(crate) fn rest(&mut self) -> io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest)?;
@@ -307,12 +307,12 @@ pub(crate) fn call(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
     framed(&message(1, method, seqid, params))
 }
 
-/// The same inside THeader, of a client that tells answers apart by their numbers.
+/// A call inside THeader, of a client that tells answers apart by their numbers.
 pub(crate) fn numbered(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
     in_header(seqid, &message(1, method, seqid, params))
 }
 
-/// The same, one-way.
+/// A one-way call of such a client.
 pub(crate) fn numbered_oneway(method: &str, seqid: i32, params: &[i32]) -> Vec<u8> {
     in_header(seqid, &message(4, method, seqid, params))
 }

@@ -401,7 +401,7 @@ fn mocks() {
             .contains("the mock does not answer")
     );
 
-    // The same behind a port.
+    // Functions behind a port.
     let server = Server::new()
         .service(mock())
         .listen("tcp://127.0.0.1:0")

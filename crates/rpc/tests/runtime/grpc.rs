@@ -114,7 +114,7 @@ fn say(cx: &Context) -> Result<(), Status> {
 #[derive(Clone)]
 pub(crate) struct Client(pub(crate) SendRequest<Bytes>);
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) http: u16,
@@ -173,7 +173,7 @@ impl Client {
         self.send(request(path), &frame(message)).await
     }
 
-    /// True where the connection is as good as new.
+    /// Returns whether the connection is as good as new.
     async fn works(&self) -> bool {
         self.call("/Probe/echo", b"\x0a\x02hi").await == ok(b"\x0a\x02hi")
     }
@@ -550,7 +550,7 @@ fn channel(running: &Running, wire: &str) -> ChannelBuilder {
     builder.wire(wire.parse().unwrap()).timeout(LONG)
 }
 
-/// The same as [`with_each`] for each of our clients.
+/// Runs a test like [`with_each`], for each of our clients.
 fn with_clients<F: Future<Output = ()>>(
     test: impl Fn(&'static str, Probe, std::sync::Arc<Running>) -> F,
 ) {
@@ -715,7 +715,7 @@ fn what_is_compressed_is_answered_likewise() {
     });
 }
 
-/// What a peer of HTTP/2 says first, and then nothing.
+/// The first bytes of a peer of HTTP/2, which then says nothing.
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn often(timeout: Duration) -> Keepalive {
@@ -893,7 +893,7 @@ fn noise_behind_the_preface_ends_the_connection() {
         ] {
             let mut raw = Raw::connect(&running);
             raw.send(noise);
-            // What it says before is HTTP/2's affair.
+            // The bytes before that are HTTP/2's affair.
             let _ = raw.0.read_to_end(&mut Vec::new());
         }
         until("nobody is left", || running.connections() == 0);

@@ -55,7 +55,7 @@ fn messages_as_they_are_sent() {
                 frames(&[b"\x0a\x02\x08\x09", b"\x10\x05", b"", b"\x10\x04"]),
                 ok(&[b"\x08\x09"]),
             ),
-            // Where there is neither, items are field 1.
+            // If there is neither, items are field 1.
             (
                 "/Flow/echo",
                 frames(&[b"\x0a\x01a", b"", b"\x0a\x02bc"]),

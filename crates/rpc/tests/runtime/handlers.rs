@@ -1,4 +1,4 @@
-//! Where handlers run, and what becomes of those that panic.
+//! The threads of handlers, and the fate of those that panic.
 
 use crate::fixture::*;
 #[cfg(feature = "async")]
@@ -122,7 +122,7 @@ fn handlers_that_wait_leave_the_pool_to_others() {
 /// A one-way call over HTTP is answered at once: the caller does not wait for the handler.
 #[test]
 fn one_way_calls_over_http() {
-    // What Apache's clients send: a message of the type ONEWAY, of `note(1: 7, 2: gate)`.
+    // The bytes of Apache's clients: a message of the type ONEWAY, of `note(1: 7, 2: gate)`.
     let message = |gate: u8| {
         let mut message = b"\x80\x01\0\x04\0\0\0\x04note\0\0\0\0".to_vec();
         message.extend(b"\x08\0\x01\0\0\0\x07\x08\0\x02\0\0\0");

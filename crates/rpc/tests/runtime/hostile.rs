@@ -1,4 +1,4 @@
-//! What breaks the rules ends its own connection, is counted, and harms no other.
+//! A peer that breaks the rules ends its own connection, is counted, and harms no other.
 
 use crate::fixture::*;
 use crate::streams::{self, Flow};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a peer sends before it closes its side, and what part of the answer tells it why.
+/// The bytes of a peer before it closes its side, and the part of the answer that tells it why.
 const ROWS: &[(&str, &[u8], &str)] = &[
     ("nothing known", b"\x00\x01\x02\x03\x04\x05\x06\x07", ""),
     (

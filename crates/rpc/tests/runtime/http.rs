@@ -149,7 +149,7 @@ pub(crate) fn response(raw: &mut Raw) -> Response {
     Response { status, head, body }
 }
 
-/// What comes up to this, and it.
+/// Returns the text up to this end, and the end.
 pub(crate) fn until_text(raw: &mut Raw, end: &[u8]) -> String {
     let mut text = Vec::new();
     while !text.ends_with(end) {
@@ -272,7 +272,7 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
             404,
             r#"{"code":"not_found","message":"as \"asked\""}"#,
         ),
-        // What is no call, or none that can be taken.
+        // Requests that are no call, or none that can be taken.
         (
             json("/Hello/nothing", "{}"),
             404,
@@ -743,7 +743,7 @@ fn heads_with_two_meanings_are_refused() {
     }
 }
 
-/// What cannot be gone on from: the status, and the code in the body.
+/// Requests after which the connection cannot go on: the status, and the code in the body.
 #[test]
 fn limits_are_said_in_json() {
     let limits = || {

@@ -612,7 +612,7 @@ async fn objects_are_those_of_a_principal() {
         assert_eq!(passed(&ada, &drawer).await, Ok(true), "{model:?}");
         let refused = passed(&bob, &drawer).await.unwrap_err();
         assert_eq!(refused.code(), Code::InvalidArgument, "{model:?} {refused}");
-        // What was passed to both is both's.
+        // An object that was passed to both is both's.
         let shared = open(&ada, 1).await;
         assert_eq!(look(&shared, "bob's secret").await, STRANGER, "{model:?}");
         open(&bob, 1).await;

@@ -236,7 +236,7 @@ pub(crate) const WIRES: &[&str] = &[
     "connect+json",
 ];
 
-/// True where the model has no HTTP/2.
+/// Returns whether the model has no HTTP/2.
 pub(crate) fn lacks(model: Model, wire: &str) -> bool {
     model == Model::ThreadPerConnection && HTTP2.contains(&wire)
 }

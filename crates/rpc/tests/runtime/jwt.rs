@@ -159,7 +159,7 @@ fn a_file_of_keys_is_read_again() {
     std::fs::write(&file, include_str!("jwt/keys.json")).unwrap();
     let keys = JwtKeys::from_jwks_file(&file).unwrap();
     check(keys.clone(), &[("RS256", TAKEN)]);
-    // What cannot be read changes nothing.
+    // A file that cannot be read changes nothing.
     std::fs::write(&file, "{").unwrap();
     let error = keys.reload().unwrap_err();
     assert!(

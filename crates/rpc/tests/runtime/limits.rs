@@ -1,4 +1,4 @@
-//! What is refused, and how the refused are told.
+//! Calls that are refused, and how the callers are told.
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;

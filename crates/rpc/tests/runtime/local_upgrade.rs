@@ -89,7 +89,7 @@ fn next(channel: &blocking::Channel) -> i32 {
     next.expect("an answer")
 }
 
-/// What the items of a stream add up to, so that their order counts.
+/// A sum of a stream's items in which their order counts.
 fn sum_of(items: impl IntoIterator<Item = i32>) -> i64 {
     items
         .into_iter()
@@ -98,10 +98,10 @@ fn sum_of(items: impl IntoIterator<Item = i32>) -> i64 {
 
 const BUSY: usize = 64;
 
-/// Of a stream; many streams follow each other until the connection has moved.
+/// The items of a stream; many streams follow each other until the connection has moved.
 const ITEMS: i32 = 12;
 
-/// Of all models together: a thousand, with those of tasks.
+/// The rounds of all models together: a thousand, with those of tasks.
 const ROUNDS: u64 = 200;
 const ROUNDS_OF_TASKS: u64 = 800;
 

@@ -21,7 +21,7 @@ fn wait(channel: &Channel, gate: i32) -> Result<i32, Status> {
     channel.call(&PROBE.methods[WAIT], (&gate,))
 }
 
-/// What a peer sends, and what it gets.
+/// The bytes of a peer, and the answer to them.
 const ROWS: &[(&[u8], &[u8])] = &[
     (b"\x94\0\x01\xa4echo\x91\xa2hi", b"\x94\x01\x01\xc0\xa2hi"),
     // Text as bytes, an id of its own, lengths in a longer form.

@@ -34,7 +34,7 @@ struct Member(Arc<Inner>);
 struct Inner {
     number: i32,
     calls: AtomicUsize,
-    /// So many calls are still to fail, with `UNAVAILABLE` from the handler.
+    /// The number of calls that are still to fail, with `UNAVAILABLE` from the handler.
     failing: AtomicI32,
     /// How long a call takes.
     millis: AtomicU64,
@@ -313,7 +313,7 @@ fn a_file_is_read_again() {
     warm_up(&channel, 2);
     let counts = spread(&channel, 40);
     assert!((29..=31).contains(&counts[&0]), "{counts:?}");
-    // What is no list, and a list of nothing, change nothing.
+    // Text that is no list, and a list of nothing, change nothing.
     for broken in ["nonsense\n", ""] {
         std::fs::write(&path, broken).unwrap();
         thread::sleep(Duration::from_millis(600));

@@ -223,7 +223,7 @@ impl Service for Counters {
     }
 }
 
-/// What a client passes.
+/// The object that a client passes.
 struct Listener(World);
 
 impl Drop for Listener {
@@ -326,7 +326,7 @@ async fn streamed(counter: &CounterObject) -> Result<i64, Status> {
     Ok(sum)
 }
 
-/// The same, blocking.
+/// Streams of a blocking client.
 fn streamed_blocking(counter: &CounterObject) -> Result<i64, Status> {
     let channel = counter.blocking_channel(&COUNTER);
     let uploaded: Result<blocking::Upload<i64, i64>, Status> =
@@ -342,7 +342,7 @@ fn streamed_blocking(counter: &CounterObject) -> Result<i64, Status> {
     opened?.try_fold(sum, |sum, item| Ok(sum + item?))
 }
 
-/// What both give for an object that counts from `start`.
+/// The result of both for an object that counts from `start`.
 fn sum_of_streams(start: i64) -> i64 {
     let from = start + 55;
     from + (from..1_000).sum::<i64>()
@@ -357,11 +357,11 @@ async fn streams_of_objects_and_promises_as_parameters() {
         let channel = channel(&running);
         let opened = open(&channel, 7).await.expect("an object");
         assert_eq!(streamed(&opened).await, Ok(sum_of_streams(7)), "{model:?}");
-        // Of the client's, by the server.
+        // The client's object, called by the server.
         let own = world.counter(9);
         let theirs: Result<i64, Status> = channel.call(&COUNTERS.methods[STREAM_OF], (&own,)).await;
         assert_eq!(theirs, Ok(sum_of_streams(9)), "{model:?}");
-        // What has not been returned yet is passed on, more than once.
+        // An object that has not been returned yet is passed on, more than once.
         for (beginning, sum) in [(40_i64, Some(40)), (-1, None)] {
             let promised: CounterObject = channel
                 .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&beginning, &false))
@@ -516,7 +516,7 @@ async fn calls_on_what_has_not_been_returned() {
                 world.open.send_replace(true);
             }
             assert_eq!(sum.await.expect("no panic"), Ok(42), "{model:?} {gate}");
-            // What has been returned goes on under its number.
+            // A returned object goes on under its number.
             assert_eq!(add(&first, 1).await, Ok(41), "{model:?} {gate}");
             assert_eq!(add(&second, 1).await, Ok(43), "{model:?} {gate}");
             let home: Result<i64, Status> = channel
@@ -676,7 +676,7 @@ fn blocking_clients() {
             .expect("a connection");
         let status = add(&failed, 1).expect_err("no object");
         assert_eq!(status.execution(), Execution::NotStarted, "{model:?}");
-        // What has not been returned yet is passed on.
+        // An object that has not been returned yet is passed on.
         let promised: CounterObject = channel
             .pipelined::<_, _, Status>(&COUNTERS.methods[OPEN], (&40_i64, &false))
             .expect("a connection");
@@ -799,7 +799,7 @@ async fn a_chain_of_three_calls_takes_one_round_trip() {
     assert!(ended(running).await);
 }
 
-/// What the server says to a call on the object with this number.
+/// Returns the server's status for a call on the object with this number.
 fn call_by_number(running: &Running, number: u32, service: &str) -> Status {
     let mut stream = TcpStream::connect(tcp_place(running)).expect("a listener");
     let mut machine = Connection::new(Role::Client, Options::default());

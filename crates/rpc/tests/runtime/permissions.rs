@@ -1,4 +1,4 @@
-//! What callers may do: by every name that a method has, and by what contracts say.
+//! The permissions of callers: by every name that a method has, and by contracts.
 
 use crate::fixture::*;
 use crate::http::{post, response};
@@ -138,7 +138,7 @@ const STOCKED: &[(&str, &str, bool)] = &[
     ("audit", "bob", false),
     ("count", "ada", true),
     ("fill", "ada", true),
-    // What the server requires for the method comes before the contract.
+    // The server's requirement for the method comes before the contract's.
     ("audit", "ada", false),
     ("audit", "eve", true),
     ("count", "eve", false),

@@ -64,7 +64,7 @@ fn a_shutdown_ends_waiting() {
         let sent = sending.join().unwrap();
         assert_eq!(sent.unwrap_err().kind(), ErrorKind::BrokenPipe);
     });
-    // What was sent before still arrives, and then the end.
+    // Bytes that were sent before still arrive, and then the end.
     let mut received = 0;
     while let Ok(1..) = b
         .recv(&mut [0; 1 << 16], Wait::Until(None))

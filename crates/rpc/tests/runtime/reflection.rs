@@ -1,4 +1,4 @@
-//! What servers say of their contracts, and servers that say wrong things.
+//! Servers that describe their contracts, and servers that say wrong things.
 
 use crate::fixture::{LONG, PROBE, Probe, address, listen, stock};
 use dovetail::reflection::{describe_services, descriptors, list_services};
@@ -186,7 +186,7 @@ fn liars_get_no_further_than_a_limit() {
             |_| files(vec![file("a", &["b"]), file("b", &["a"]), file("a", &[])]),
             Ok(2),
         ),
-        // What is imported is missing.
+        // An imported file is missing.
         (
             |asked| match asked {
                 "a.A" => files(vec![file("a.proto", &["google/api/http.proto"])]),

@@ -48,7 +48,7 @@ pub(crate) const BLOBS: usize = 3;
 pub(crate) const FOREVER: usize = 4;
 pub(crate) const SINK: usize = 5;
 
-/// What the handlers have done.
+/// The record of the handlers.
 #[derive(Clone, Default)]
 pub(crate) struct Flow(Arc<Seen>);
 

@@ -364,7 +364,7 @@ fn channel_of(connections: usize, running: &Running, tls: &ClientTls) -> Channel
     builder.tls(tls).connections(connections).build()
 }
 
-/// What a peer of its own making does to the server, and what is counted then.
+/// A peer of its own making, and the counts of the server then.
 struct Peer(TcpStream);
 
 impl Peer {

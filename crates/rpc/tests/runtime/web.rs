@@ -24,7 +24,7 @@ fn envelopes(messages: &[(u8, &str)]) -> Vec<u8> {
         .collect()
 }
 
-/// What stands in a body, message by message.
+/// Returns the contents of a body, message by message.
 pub(crate) fn opened(mut body: &[u8]) -> Vec<(u8, String)> {
     let mut found = Vec::new();
     while let [flag, a, b, c, d, rest @ ..] = body {
@@ -149,7 +149,7 @@ fn rows() -> Vec<Row<'static>> {
             [envelope(0, b"\x0a\x01a"), envelope(0, b"")].concat(),
             &[(0, "\n\u{1}A"), (0, "\n\0"), FINE],
         ),
-        // What is wrong is said at the end.
+        // A failure is said at the end.
         (
             "count",
             STREAM_JSON,
@@ -454,7 +454,7 @@ fn large_answers_are_compressed_where_the_caller_reads_that() {
         raw.send(&post(&format!("/Talk/{method}"), &headers, &sent));
         let answer = response(&mut raw);
         let head = answer.head.to_lowercase();
-        // Of gRPC-Web's items each may be, where the caller reads that.
+        // Each of gRPC-Web's items may be compressed, where the caller reads that.
         let said = match headers.starts_with(WEB_JSON) {
             true => head.contains("grpc-encoding: gzip"),
             false => head.contains("content-encoding: gzip") == packed,

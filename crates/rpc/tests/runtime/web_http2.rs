@@ -1,4 +1,4 @@
-//! What goes over HTTP/2 beside gRPC: the content type decides.
+//! Requests over HTTP/2 beside gRPC: the content type decides.
 
 use crate::fixture::{LONG, listen};
 use crate::grpc::{Client, MODELS, runtime};

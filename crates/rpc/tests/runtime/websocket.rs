@@ -172,7 +172,7 @@ fn calls() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
             .concat(),
             with(&["8a here?"], FINE),
         ),
-        // What cannot be called is said at the end.
+        // A call that cannot be made is answered at the end.
         (
             "Flow/nothing",
             text(r#"{"params":{}}"#),
@@ -203,7 +203,7 @@ fn calls() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     ]
 }
 
-/// What breaks the rules of RFC 6455 or of calls, and the close that answers it.
+/// Breaches of RFC 6455 or of calls, and the close that answers each.
 fn breaches() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let begun = |rest: Vec<u8>| [text(r#"{"params":{}}"#), rest].concat();
     vec![
@@ -333,7 +333,7 @@ fn breaches_are_answered_with_a_close() {
     }
 }
 
-/// What stands in front of a socket: the handshake, behind other requests, with all bytes at once or one by one.
+/// Requests in front of a socket: the handshake, behind other requests, with all bytes at once or one by one.
 #[test]
 fn handshakes() {
     for model in MODELS {

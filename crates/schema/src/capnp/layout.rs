@@ -49,7 +49,7 @@ pub enum Slot {
     Data {
         /// How many: 1, 8, 16, 32 or 64.
         bits: u8,
-        /// Where, in units of as many bits.
+        /// The place, in units of as many bits.
         offset: u32,
     },
     /// The pointer with this number.

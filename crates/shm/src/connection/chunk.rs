@@ -1,4 +1,4 @@
-//! What the peer has written beside its ring.
+//! A chunk: bytes that the peer has written beside its ring.
 
 use super::End;
 use crate::place::Place;

@@ -11,10 +11,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a receive has found.
+/// The result of a receive.
 #[derive(Debug)]
 pub enum Received {
-    /// So many bytes, at the beginning of the buffer; 0 means that the peer has sent everything.
+    /// The number of bytes at the beginning of the buffer; 0 means that the peer has sent everything.
     Bytes(usize),
     /// A chunk of the peer's.
     Chunk(Chunk),
@@ -51,7 +51,7 @@ impl Receiver {
         Ok(place.filled())
     }
 
-    /// The same into memory that nobody has cleared. Gives what was received: the beginning of that memory, or nothing
+    /// Receives into memory that nobody has cleared. Returns the received bytes: the beginning of that memory, or nothing
     /// at the end.
     pub fn try_read_spare<'a>(
         &mut self,
@@ -85,7 +85,7 @@ impl Receiver {
                 Ok(Some(Record::Chunk { index, length })) => {
                     self.chunk = Some((self.take_chunk(index, length), 0));
                 }
-                // What comes first is told first.
+                // Bytes that came before the error are returned first.
                 Err(_) if place.filled() > 0 => break,
                 Err(e) => return Err(e),
             }
@@ -176,7 +176,7 @@ impl Receiver {
         let (end, tail) = (&self.end, &self.end.peer.words().tail);
         let over = tail.over.observe() != 0 || end.is_receiving_over();
         let gone = end.is_gone();
-        // What was sent before the end was told.
+        // Bytes that were sent before the end come first.
         match self.look()? {
             None if over => Ok(None),
             None if gone => Err(Error::PeerGone),

@@ -114,7 +114,7 @@ proptest! {
 /// Positions of the peer's that cannot be.
 #[test]
 fn positions_that_cannot_be() {
-    // What the writer finds taken out, of 16 bytes that it has written at 80.
+    // The writer has written 16 bytes at 80, and finds the reader at `head`.
     for (head, is_fine) in [
         (80, true),
         (88, true),
@@ -130,7 +130,7 @@ fn positions_that_cannot_be() {
         let result = ring.write(&[&[1; 60]]);
         assert_eq!(result.is_ok(), is_fine, "{head}: {result:?}");
     }
-    // What the reader finds written, having read all up to 80.
+    // The reader has read everything up to 80, and finds the writer at `tail`.
     for (tail, is_fine) in [
         (80, true),
         (144, true),

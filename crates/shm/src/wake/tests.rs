@@ -15,7 +15,7 @@ impl Bell for Calls {
     }
 }
 
-/// Who publishes asks the kernel for nothing while nobody sleeps, and once for each sleep.
+/// A publisher asks the kernel for nothing while nobody sleeps, and once for each sleep.
 #[test]
 fn calls_for_each_sleep() {
     let rows: [(&[Sleep], &[&str]); 6] = [

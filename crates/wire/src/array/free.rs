@@ -43,7 +43,7 @@ impl<T, S: Shape> Array<T, S> {
     ///
     /// # Panics
     ///
-    /// Where [`Array::new`] has an error.
+    /// Panics if [`Array::new`] has an error.
     #[must_use]
     pub fn constant(extents: S::Extents, elements: Vec<T>) -> Self {
         match Self::new(extents, elements) {

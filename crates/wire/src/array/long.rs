@@ -37,7 +37,7 @@ impl<T: Default, const N: usize> LongArray<T, N> {
     ///
     /// # Panics
     ///
-    /// Where they are not.
+    /// Panics if they are not.
     #[must_use]
     pub fn constant(elements: Vec<T>) -> Self {
         match Self::new(elements) {

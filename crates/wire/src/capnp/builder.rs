@@ -15,7 +15,7 @@ pub(super) const TOO_LARGE: EncodeError = EncodeError::Unsupported {
 #[derive(Debug)]
 pub struct Builder<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the segment begins.
+    /// The place where the segment begins.
     base: usize,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Spot {
     pub(super) word: usize,
 }
 
-/// What a pointer leads to. All of it is within its segment.
+/// The target of a pointer. All of it is within its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Null,

@@ -38,14 +38,14 @@ pub enum Incompatible {
     Required {
         /// `Struct.field`.
         place: String,
-        /// True where it is required here.
+        /// It is required here.
         here: bool,
     },
     /// A field is required at one end and may be absent at the other.
     Presence {
         /// `Struct.field`.
         place: String,
-        /// True where it is required here.
+        /// It is required here.
         here: bool,
     },
     /// A description that is none, or one that is too large.
@@ -419,7 +419,7 @@ fn type_text(parsed: &Parsed<'_>, ty: &Type<usize>) -> String {
 }
 
 fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {
-    // What is longer is not shown.
+    // Longer text is not shown.
     if text.len() > 4 * SHOWN {
         return;
     }
@@ -442,7 +442,7 @@ fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {
         Type::Array(extents, item) => {
             text.push_str("array<");
             spell(parsed, item, text);
-            // What is longer is not shown.
+            // Further extents are not shown.
             for extent in extents.iter().take(SHOWN) {
                 text.push_str(", ");
                 match extent {

@@ -1,4 +1,4 @@
-//! What a method says on the wire, in one canonical form, by which two ends find out whether they understand
+//! The form of a method on the wire, in one canonical text, by which two ends find out whether they understand
 //! each other. `docs/spec/encoding.md` is its specification.
 //!
 //! Generated types describe themselves; a schema can be described in the same words. Either way named types
@@ -95,7 +95,7 @@ pub struct FieldType<'a, N> {
     pub ty: Type<N>,
 }
 
-/// What a named type is.
+/// The definition of a named type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Definition<'a, N> {
     /// A struct or exception: its name and fields, inherited ones first.
@@ -115,7 +115,7 @@ pub enum Definition<'a, N> {
 pub struct Signature<'a, N> {
     /// The name in the contract.
     pub name: &'a str,
-    /// True where there is no answer.
+    /// There is no answer.
     pub oneway: bool,
     /// The parameters, in order.
     pub params: Vec<FieldType<'a, N>>,

@@ -23,7 +23,7 @@ impl Named {
         }
     }
 
-    /// The same, which says more about itself.
+    /// Adds remarks of the type about itself.
     #[must_use]
     pub fn noted(mut self, notes: fn() -> Notes) -> Self {
         self.notes = notes;
@@ -35,12 +35,12 @@ impl Named {
         Self::new::<M>(M::define).noted(M::notes)
     }
 
-    /// What it is.
+    /// Returns the definition.
     pub fn define(self) -> Definition<'static, Named> {
         (self.define)()
     }
 
-    /// What else it says about itself.
+    /// Returns the remarks of the type about itself.
     pub fn notes(self) -> Notes {
         (self.notes)()
     }

@@ -1,12 +1,12 @@
 use crate::{Encode, EncodeError, Field, WriteParams, Writer};
 
-/// What a type says about itself that is not on the wire, and that two ends need not agree on: for contracts that are
+/// Remarks of a type about itself that are not on the wire, and that two ends need not agree on: for contracts that are
 /// written out.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// Lines of its documentation, as `#[doc]` has them; none without the feature `notes`.
     pub docs: &'static [&'static str],
-    /// The same of its fields, or of the values of an enum, in order of definition.
+    /// The remarks of its fields, or of the values of an enum, in order of definition.
     pub members: &'static [&'static [&'static str]],
     /// Its fields; none of an enum.
     pub fields: &'static [Field<'static>],

@@ -74,7 +74,7 @@ enum Class {
     Service,
 }
 
-/// What is left of a description.
+/// The rest of a description.
 struct Text<'a> {
     input: Input<'a>,
     /// The named types that were mentioned, and as what.

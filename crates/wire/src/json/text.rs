@@ -1,4 +1,4 @@
-//! What is written as text in both forms of JSON.
+//! Values that are text in both forms of JSON.
 
 use crate::EncodeError;
 use std::fmt::{self, Write as _};

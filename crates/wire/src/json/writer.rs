@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use std::fmt;
 
-/// What the next value needs before it.
+/// The separator that the next value needs before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The whole value, or a field's: nothing.
@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Of a reply: the id of the field that it has. 0 is the result, another one a declared exception.
+    /// Returns the id of the field that a reply has. 0 is the result, another one a declared exception.
     pub fn replied(&self) -> Option<i32> {
         self.replied
     }

@@ -17,11 +17,11 @@ pub enum Head {
     F64(f64),
     /// Text of so many bytes.
     Str(u32),
-    /// So many bytes.
+    /// Bytes, and how many.
     Bin(u32),
-    /// So many elements.
+    /// An array, and the number of its elements.
     Array(u32),
-    /// So many entries, of a key and a value each.
+    /// A map, and the number of its entries, of a key and a value each.
     Map(u32),
     /// A value of an extension: its type and its length in bytes.
     Ext(i8, u32),
@@ -108,7 +108,7 @@ impl Head {
         }
     }
 
-    /// What it is, for error messages.
+    /// Returns the name for error messages.
     pub fn name(self) -> &'static str {
         match self {
             Head::Nil => "nil",

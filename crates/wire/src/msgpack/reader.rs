@@ -29,7 +29,7 @@ struct Frame {
     at: i32,
 }
 
-/// What a struct comes as.
+/// The form in which a struct comes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Form {
     /// An array, in which each field has the place of its id.
@@ -79,7 +79,7 @@ impl<'de> Reader<'de> {
         Ok(head)
     }
 
-    /// True where nothing comes, which then is read.
+    /// Returns whether nothing comes, which then is read.
     fn nil(&mut self) -> Result<bool, DecodeError> {
         let nil = self.peek()? == Head::Nil;
         if nil {

@@ -4,7 +4,7 @@ use crate::depth::Depth;
 use crate::{Dynamic, EncodeError, Field, Kind, Limits, UnknownValue, WrittenNodes};
 use bytes::Bytes;
 
-/// What structs are written as. Both are read, whatever is written.
+/// The form in which structs are written. Both are read, whatever is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Structs {
     /// Arrays, as `MSGPACK_DEFINE` and `MSGPACK_DEFINE_ARRAY` make them in C++. The default.
@@ -32,15 +32,15 @@ pub struct Writer<'a> {
 #[derive(Debug, Default)]
 struct Frame {
     form: Form,
-    /// Where its head is.
+    /// The place of its head.
     start: usize,
     /// Elements or entries so far.
     count: u32,
-    /// Of parameters: their ids in order; empty where they are 1, 2, 3 and so on.
+    /// The ids of parameters in order; empty where they are 1, 2, 3 and so on.
     ids: Vec<i32>,
 }
 
-/// What a struct is written as.
+/// The form in which a struct is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
     /// An array, in which each field has the place of its id.
@@ -342,7 +342,7 @@ impl crate::Writer for Writer<'_> {
                     self.key(id);
                 }
             },
-            // What a struct says of itself has an id alone.
+            // A remark of a struct about itself has an id alone.
             Form::Named if !field.name.is_empty() => {
                 self.element();
                 self.string(field.name)?;

@@ -1,6 +1,6 @@
 //! Protobuf, through the same visitor as Thrift's encodings.
 //!
-//! What protobuf cannot say directly is said with messages, as one would write them in a `.proto` file:
+//! Values that protobuf cannot express directly are messages, as one would write them in a `.proto` file:
 //!
 //! | here | there |
 //! |---|---|

@@ -8,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// What the next value is, and so where its bytes are.
+/// The kind of the next value, and so the place of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The whole message.
@@ -40,7 +40,7 @@ enum Ending {
     Occurrences,
 }
 
-/// Where the reader is in one struct or container.
+/// The place of the reader in one struct or container.
 #[derive(Clone, Copy)]
 struct Level<'de> {
     place: Place,
@@ -57,7 +57,7 @@ struct Level<'de> {
     reply: bool,
     /// The field, or the one that is repeated.
     number: u32,
-    /// What follows the struct, or the message around the container.
+    /// The bytes behind the struct, or behind the message around the container.
     after: &'de [u8],
     /// Which of the struct's first 64 fields have come.
     seen: u64,
@@ -82,7 +82,7 @@ impl Level<'_> {
     }
 }
 
-/// What of a container its elements do not change.
+/// The part of a container that its elements do not change.
 #[derive(Clone, Copy)]
 struct Container<'de> {
     map: bool,
@@ -93,7 +93,7 @@ struct Container<'de> {
     kinds: (Kind, Kind),
     /// Formats of a map's keys and values.
     formats: (IntFormat, IntFormat),
-    /// What follows the packed run or the entry.
+    /// The bytes behind the packed run or the entry.
     resume: &'de [u8],
     /// The bytes of an entry from its key on, and from its value on.
     key: Option<&'de [u8]>,
@@ -219,7 +219,7 @@ impl<'de> Reader<'de> {
         NextField::End
     }
 
-    /// True where this tag ends the struct.
+    /// Returns whether this tag ends the struct.
     fn ends_group(&self, number: u32) -> bool {
         let begun = self.outer.last().map(|outer| outer.number);
         self.level.ending == Ending::Tag && begun == Some(number)
@@ -271,7 +271,7 @@ impl<'de> Reader<'de> {
         };
     }
 
-    /// True where this field has come before in the struct.
+    /// Returns whether this field has come before in the struct.
     #[inline]
     fn comes_again(&mut self, index: usize) -> bool {
         if index >= 64 {
@@ -452,7 +452,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// True where the occurrence that comes next is one of the container's elements, or a run of them.
+    /// Returns whether the occurrence that comes next is one of the container's elements, or a run of them.
     #[inline]
     fn fits(&self) -> bool {
         // Delimited stands for itself and for a packed run of anything but groups.
@@ -460,7 +460,7 @@ impl<'de> Reader<'de> {
         found == self.element_type() || found == DELIMITED && !self.container.groups
     }
 
-    /// True where the occurrence that comes next is a packed run.
+    /// Returns whether the occurrence that comes next is a packed run.
     #[inline]
     fn is_run(&self) -> bool {
         self.level.wire_type == DELIMITED && self.element_type() != DELIMITED
@@ -529,7 +529,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// True where the value of a field can have this wire type.
+/// Returns whether the value of a field can have this wire type.
 #[inline]
 fn fits(field: &Field<'_>, wire: u8) -> bool {
     match field.kind {

@@ -30,7 +30,7 @@ impl Found<'_> {
     }
 }
 
-/// Where in a message the values of the wanted numbers and types are.
+/// Finds the values of the wanted numbers and types in a message.
 pub(super) fn scan<'de>(
     message: &Input<'de>,
     wanted: [(u32, u8); 2],

@@ -67,7 +67,7 @@ impl Timestamp {
         SECONDS.contains(&self.seconds) && (0..NANOS_PER_SECOND).contains(&self.nanos)
     }
 
-    /// The same in the calendar, in UTC; `None` for one that is no instant.
+    /// Returns the time in the calendar, in UTC; `None` for one that is no instant.
     fn civil(self) -> Option<DateTime> {
         let since = SignedDuration::new(self.seconds, self.nanos);
         let time = EPOCH.checked_add(since).ok();
@@ -234,7 +234,7 @@ fn offset(zone: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// True where the text has digits in the places of zeros, and otherwise is the form itself.
+/// Returns whether the text has digits in the places of zeros, and otherwise is the form itself.
 fn looks_like(text: &str, form: &str) -> bool {
     let fits = |(byte, form): (u8, u8)| match form {
         b'0' => byte.is_ascii_digit(),

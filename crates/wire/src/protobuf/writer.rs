@@ -8,7 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use std::num::NonZeroU8;
 
-/// What the next value is, and so what comes before it.
+/// The kind of the next value, and so the bytes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The whole message.
@@ -27,7 +27,7 @@ enum Place {
     Value,
 }
 
-/// Where the writer is in one struct or container.
+/// The place of the writer in one struct or container.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     place: Place,
@@ -50,14 +50,14 @@ struct Outer {
     level: Level,
     /// The message whose length is written when it ends.
     message: Option<Open>,
-    /// The same of a packed run, or of the open entry of a map.
+    /// The open packed run, or the open entry of a map.
     run: Option<Open>,
 }
 
 /// Something whose length stands before it, and is known at its end.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Where its first byte is, behind the room for its length.
+    /// The place of its first byte, behind the room for its length.
     start: usize,
     /// Bytes of that room.
     room: NonZeroU8,
@@ -500,7 +500,7 @@ impl crate::Writer for Writer<'_> {
     #[inline]
     fn end_struct(&mut self) -> Result<(), EncodeError> {
         self.leave()?;
-        // What is around the struct says whether it was a group, as it did at its beginning.
+        // The level around the struct says whether it was a group, as it did at its beginning.
         if self.level.group {
             self.tag(self.level.number, END_GROUP);
         }

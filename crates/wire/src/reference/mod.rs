@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// A `ref` field: it leads to a value that others can lead to as well, or to nothing.
 ///
-/// What is read is owned by the first reference to it, in the order of the message, and by every later one,
+/// A value is owned by the first reference to it, in the order of the message, and by every later one,
 /// except those that close a circle: they lead back to a value in which they are themselves, and do not keep
 /// it. So no message can make a circle of owners, which would never be freed; a circle falls apart when the
 /// reference that leads into it goes. Dovetail's own wire sends nodes that are more than 48 values deep behind the others: a
@@ -82,7 +82,7 @@ impl<T> Ref<T> {
         }
     }
 
-    /// True where it was made to lead to nothing. One whose value is gone only leads to nothing.
+    /// Returns whether it was made to lead to nothing. One whose value is gone only leads to nothing.
     pub fn is_null(&self) -> bool {
         match &self.0 {
             Link::Owner(_) | Link::Later(_) => false,
@@ -90,7 +90,7 @@ impl<T> Ref<T> {
         }
     }
 
-    /// True where it leads to just this value.
+    /// Returns whether it leads to just this value.
     pub fn is(&self, node: &Arc<T>) -> bool {
         self.get().is_some_and(|own| Arc::ptr_eq(&own, node))
     }
@@ -154,7 +154,7 @@ impl<T: fmt::Debug> fmt::Debug for Ref<T> {
     }
 }
 
-/// What stands for a reference where fields have no ids; for a node that came before, its number is added.
+/// The number for a reference where fields have no ids; for a node that came before, its number is added.
 const NULL: usize = 0;
 const NEW: usize = 1;
 const AGAIN_FROM: usize = 2;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a kind of walk keeps; `None` outside of any.
+/// The state that a kind of walk keeps; `None` outside of any.
 type Kept<T> = RefCell<Option<T>>;
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct Outermost<T>(Walk<T>);
 
 impl<T> Drop for Outermost<T> {
     fn drop(&mut self) {
-        // What was kept may hold values, whose end is a walk again.
+        // The kept state may hold values, whose end is a walk again.
         let ended = WALKS.try_with(|walks| (self.0)(walks).borrow_mut().take());
         drop(ended);
     }

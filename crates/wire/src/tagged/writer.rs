@@ -15,7 +15,7 @@ pub struct Writer<'a> {
     numbers: Numbers,
     /// The id of the struct's field before this one.
     last: i32,
-    /// The same of the structs around this one.
+    /// The state of the structs around this one.
     outer: Stack,
 }
 

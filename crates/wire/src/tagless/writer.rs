@@ -24,7 +24,7 @@ impl<'a> Writer<'a> {
         Self::to(out.into(), limits)
     }
 
-    /// The same; large blobs may be left where they are.
+    /// Makes a writer to an output in which large blobs may be left where they are.
     pub(crate) fn to(out: Out<'a>, limits: Limits) -> Self {
         Writer {
             out: out.buffer,

@@ -55,14 +55,14 @@ structs! {
         3 maybe: Option<AnyAnimal>,
         ..unknown_fields
     } { inmate: AnyAnimal, more: Vec<AnyAnimal>, maybe: Option<AnyAnimal>, unknown_fields: UnknownFields, }
-    // The same from before there were dogs.
+    // The cage from before there were dogs.
     OldCage as "Cage" {
         1 inmate: Animal,
         2 more: Vec<Animal>,
         3 maybe: Option<Animal>,
         ..unknown_fields
     } { inmate: Animal, more: Vec<Animal>, maybe: Option<Animal>, unknown_fields: UnknownFields, }
-    // The same from when cats were all there was.
+    // The cage from when cats were all there was.
     CatCage as "Cage" {
         1 inmate: Feline,
         2 more: Vec<Feline>,
@@ -80,7 +80,7 @@ structs! {
         1 to: Ref<Person> [required],
         ..unknown_fields
     } { to: Ref<Person>, unknown_fields: UnknownFields, }
-    // The same without references.
+    // The person without references.
     PlainPerson as "Person" {
         1 name: String,
         2 friend: Option<Box<PlainPerson>>,
@@ -92,7 +92,7 @@ structs! {
         1 to: PlainPerson [required],
         ..unknown_fields
     } { to: PlainPerson, unknown_fields: UnknownFields, }
-    // The same, which knows fewer fields.
+    // The person of a program that knows fewer fields.
     Lonely as "Person" {
         1 name: String,
         4 pet: Ref<AnyAnimal>,

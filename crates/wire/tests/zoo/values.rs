@@ -511,7 +511,7 @@ pub fn cage() -> impl Strategy<Value = Cage> {
     })
 }
 
-/// Who refers to others and to himself, in circles too.
+/// A person who refers to others and to himself, in circles too.
 pub fn person() -> impl Strategy<Value = Person> {
     vec(vec(0..14_usize, 0..4), 0..12).prop_map(|links| graph(&links))
 }
@@ -548,7 +548,7 @@ fn graph(links: &[Vec<usize>]) -> Person {
     }
 }
 
-/// What comes back of a value that went through an encoding: the same, but for a `dynamic`, which in JSON and
+/// Returns a value after its way through an encoding: unchanged, but for a `dynamic`, which in JSON and
 /// MessagePack is whatever it is. `docs/encodings.md` says so in "Types that travel as another one" and "JSON".
 pub fn documented(encoding: Encoding, value: Rich) -> Rich {
     let mapped = match encoding {
@@ -558,7 +558,7 @@ pub fn documented(encoding: Encoding, value: Rich) -> Rich {
         _ => return value,
     };
     let dynamic = match (encoding, value.dynamic) {
-        // What is nothing is not there.
+        // Nothing is not there.
         (_, Dynamic::Unknown(_)) => Dynamic::default(),
         (Encoding::Msgpack, Dynamic::Null(_)) => Dynamic::default(),
         (_, value) => each(value, mapped),
@@ -571,7 +571,7 @@ pub fn documented(encoding: Encoding, value: Rich) -> Rich {
     }
 }
 
-/// What `mapped` makes of a value, and of all in it.
+/// Applies `mapped` to a value, and to all in it.
 fn each(value: Dynamic, mapped: fn(Dynamic) -> Dynamic) -> Dynamic {
     match value {
         Dynamic::List(list) => {

@@ -46,7 +46,7 @@ impl Chromium {
         assert!(page["errorText"].is_null(), "{page}");
     }
 
-    /// What `expression` is in the page, or what it promises.
+    /// Returns the value of `expression` in the page, or the one that it promises.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters =
             json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
@@ -113,7 +113,7 @@ impl Process {
         }
     }
 
-    /// Where it listens, which is among what it says at the start.
+    /// Returns the address on which it listens, from its first lines of output.
     fn address(&mut self) -> String {
         let mut said = String::new();
         while self.said.read_line(&mut said).unwrap() > 0 {

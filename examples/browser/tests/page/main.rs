@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use chromium::Chromium;
 
-/// What the page shows.
+/// The lines that the page shows.
 const RESULTS: [&str; 10] = [
     "Connect: Hello, Ada!",
     r#"Connect, a stream: {"item":2} {"item":1} {"item":0} end: {}"#,

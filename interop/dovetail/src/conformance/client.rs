@@ -316,7 +316,7 @@ impl Cancelling {
         }
     }
 
-    /// The same of a call that has one answer.
+    /// Makes a call that has one answer.
     async fn single(
         &self,
         call: impl Future<Output = Result<Option<ConformancePayload>, Status>>,

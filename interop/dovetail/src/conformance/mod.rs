@@ -1,4 +1,4 @@
-//! What Connect's conformance suite tests: a server, and a client. The suite talks to both on their standard input and output,
+//! The server and the client for Connect's conformance suite. The suite talks to both on their standard input and output,
 //! in messages of protobuf behind their length.
 
 mod client;
@@ -20,7 +20,7 @@ use std::io::{ErrorKind, Read, Write};
 /// The longest message that is believed.
 const MOST: usize = 16 << 20;
 
-/// What the suite says next; `None` at its end.
+/// Reads the suite's next message; `None` at its end.
 fn hear<M: Message + Value + Default>(
     input: &mut impl Read,
 ) -> Result<Option<M>, Box<dyn Error + Send + Sync>> {

@@ -150,7 +150,7 @@ impl ConformanceService for Handler {
                 .await;
             }
             if more && sent {
-                // What the suite still says before the error.
+                // The suite still sends items before the error.
                 if let Some(request) = items.next().await.transpose()? {
                     drop(request);
                 }
@@ -160,7 +160,7 @@ impl ConformanceService for Handler {
     }
 }
 
-/// What a request says that its items are.
+/// The items that a request asks for.
 struct Answers {
     context: Context,
     data: std::vec::IntoIter<Bytes>,
@@ -240,7 +240,7 @@ fn say(cx: &Context, headers: &[Header], trailers: &[Header]) -> Result<(), Stat
     Ok(())
 }
 
-/// What is known of a request.
+/// Describes a request.
 fn info(cx: &Context, requests: Vec<Any>) -> RequestInfo {
     let left = |at: Instant| at.saturating_duration_since(Instant::now());
     RequestInfo {

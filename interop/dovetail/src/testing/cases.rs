@@ -12,7 +12,7 @@ use crate::grpc::{with, with_built};
 use dovetail::{AnswerHeaders, Channel, ChannelBuilder, Code, Status};
 use std::time::Duration;
 
-/// What is sent, and what is asked for.
+/// The sizes of requests, and those of the answers that they ask for.
 const REQUESTS: [i32; 4] = [27_182, 8, 1_828, 45_904];
 const ANSWERS: [i32; 4] = [31_415, 9, 2_653, 58_979];
 const LARGE: (i32, i32) = (271_828, 314_159);

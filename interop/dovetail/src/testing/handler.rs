@@ -1,4 +1,4 @@
-//! What answers the cases.
+//! The handlers for the cases.
 
 use super::contract::grpc::testing::{
     BoolValue, EchoStatus, Empty, ResponseParameters, SimpleRequest, SimpleResponse,

@@ -19,7 +19,7 @@ use dovetail::{Bytes, Code, Status};
 const ECHO_INITIAL: &str = "x-grpc-test-echo-initial";
 const ECHO_TRAILING: &str = "x-grpc-test-echo-trailing-bin";
 
-/// So many zeros.
+/// A payload of zeros.
 fn payload(size: i32) -> Result<Payload, Status> {
     let size = usize::try_from(size)
         .map_err(|_| Status::new(Code::InvalidArgument, format!("a payload of {size} bytes")))?;

@@ -20,7 +20,7 @@ pub struct Uuids {
     pub last: String,
 }
 
-/// What a method takes or returns.
+/// A parameter or result of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Nothing,

@@ -16,7 +16,7 @@ use crate::interop::{
 };
 use crate::values::*;
 
-/// What a case comes to: a note, or why it failed, or why it does not exist here.
+/// The end of a case: a note, or why it failed, or why it does not exist here.
 pub enum Failure {
     Fail(String),
     Skip(&'static str),
@@ -168,7 +168,7 @@ fn evolve(connector: &Connector) -> Outcome {
     Ok(String::new())
 }
 
-/// What is left of `newer()` when an older program has passed it on.
+/// The rest of `newer()` when an older program has passed it on.
 fn passed_on() -> crate::interop::Newer {
     let mut out = newer();
     out.truth = None;

@@ -1,4 +1,4 @@
-//! What the server answers.
+//! The handlers of the server.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -1,10 +1,10 @@
-//! What is shown of each wire: a result, a declared exception, a one-way call, and how long a call takes.
+//! The columns for each wire: a result, a declared exception, a one-way call, and the time of a call.
 
 use super::client::Client;
 use super::workshop::{Notes, QuoteError, Wood, order};
 use std::time::{Duration, Instant};
 
-/// What became of one connection.
+/// The outcome of one connection.
 pub(crate) struct Outcome {
     pub(crate) result: Result<(), String>,
     pub(crate) exception: Result<(), String>,

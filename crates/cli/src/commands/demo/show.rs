@@ -1,4 +1,4 @@
-//! What the demo prints: the table, and how to go on from another terminal.
+//! The demo's output: the table, and how to go on from another terminal.
 
 use super::probe::Outcome;
 use crate::paint::{Paint, Style};
@@ -38,7 +38,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What went wrong, with the way by which it went wrong.
+    /// Returns the problems, each with its wire.
     pub(crate) fn problems(&self) -> Vec<String> {
         let ways = Way::ALL.iter().zip(&self.outcomes);
         ways.filter_map(|(way, outcome)| {

@@ -1,6 +1,6 @@
 //! The contract of the demo, and the handler behind it: what a program with Dovetail looks like.
 
-// What is generated is the demo's to show, not all of it to use.
+// The demo shows generated code, and does not use all of it.
 #[allow(dead_code, missing_docs, unreachable_pub)]
 mod contract {
     dovetail::include_contract!("demo");
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The contract as it is written.
 pub(crate) const CONTRACT: &str = include_str!("../../../demo/demo.thrift");
 
-/// The same for gRPC's reflection.
+/// The contract for gRPC's reflection.
 pub(crate) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/demo.descriptors"));
 
 /// Answers the workshop's calls.

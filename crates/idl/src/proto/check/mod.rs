@@ -1,4 +1,4 @@
-//! What a file may not say although every name in it means something.
+//! Checks for a file in which every name means something.
 
 mod declaration;
 mod enumeration;
@@ -16,7 +16,7 @@ use super::syntax::below;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// What is around the element that is checked.
+/// The surroundings of the element that is checked.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     edition: Edition,

@@ -1,4 +1,4 @@
-//! What a file uses of others, they have to export, from edition 2024 on.
+//! Checks that other files export the definitions that a file uses, from edition 2024 on.
 
 use super::super::descriptor::{Edition, Field, File, Message, Visibility};
 use super::super::features::{Exports, Features};

@@ -184,7 +184,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// What a field of an enum has that nobody has set, where that is not zero.
+    /// Returns the value of a field of an enum that nobody has set, if that is not zero.
     fn first_value(&self, field: &Field) -> Option<Value> {
         let Type::Named(id) = self.one_type(field) else {
             return None;

@@ -20,7 +20,7 @@ pub(super) fn last(set: &FileSet) -> Schema {
     lower(set, set.files.len().checked_sub(1).into_iter().collect())
 }
 
-/// The same of all files with services; of the last one where there are none.
+/// Returns the schema of all files with services; of the last one where there are none.
 pub(super) fn all(set: &FileSet) -> Schema {
     let serves = |index: &usize| !set.files[*index].services.is_empty();
     let wanted: Vec<usize> = (0..set.files.len()).filter(serves).collect();
@@ -30,7 +30,7 @@ pub(super) fn all(set: &FileSet) -> Schema {
     }
 }
 
-/// The same of the files with these names.
+/// Returns the schema of the files with these names.
 pub(super) fn named(set: &FileSet, names: &[&str]) -> Schema {
     let files = set.files.iter().enumerate();
     let wanted = files.filter(|(_, file)| names.contains(&file.name.as_str()));
@@ -76,7 +76,7 @@ fn features_of(file: &File) -> Features {
     Features::of(file.edition).with(&file.options)
 }
 
-/// What is around a definition.
+/// The surroundings of a definition.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     file: &'a File,

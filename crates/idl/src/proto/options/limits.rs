@@ -1,4 +1,4 @@
-//! Where an option may be set, and from which edition on or up to which: what `targets` and `feature_support`
+//! The places where an option may be set, and its editions: what `targets` and `feature_support`
 //! of its field say.
 
 use super::super::descriptor::{Edition, Field, Kind, OptionValue, Options};

@@ -33,7 +33,7 @@ pub(super) fn interpret(linker: &mut Linker<'_>) {
     file.messages.iter_mut().for_each(share_with_entries);
 }
 
-/// What a map says of its text, its keys and values say, too.
+/// Gives the features of a map's text to its keys and values.
 fn share_with_entries(message: &mut Message) {
     let entries: HashMap<String, usize> = message
         .messages

@@ -12,7 +12,7 @@ pub(crate) const MAX_NUMBER: i32 = (1 << 29) - 1;
 /// How many options a statement may make for its ranges, which all have the same ones.
 const MOST_COPIES: usize = 1 << 16;
 
-/// What `max` is until the message's options are known.
+/// The value of `max` until the message's options are known.
 const MAX: i32 = -1;
 
 impl Parser<'_> {

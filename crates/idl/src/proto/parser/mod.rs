@@ -81,7 +81,7 @@ struct Parser<'a> {
     /// Leads to what is being parsed.
     path: Vec<i32>,
     depth: usize,
-    /// Where the last syntax error was; a second one at the same token says nothing new.
+    /// The place of the last syntax error; a second one at the same token says nothing new.
     reported_at: Option<usize>,
     /// The first token of the current statement.
     statement_start: usize,
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
             _ if self.span().end - self.span().start > 40 => "a long token".to_owned(),
             _ => format!("`{}`", self.slice(self.span())),
         };
-        // What is missing at the end of a line is missing there, not at the start of the next one.
+        // A token that is missing at the end of a line is missing there, not at the start of the next one.
         let place = match self.starts_line() && self.at > self.statement_start {
             true => Span {
                 start: self.previous().end,
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
         self.syntax_error(error)
     }
 
-    /// What to do where the message alone does not say it.
+    /// Returns advice where the message alone does not give it.
     fn hint(&self, what: &str) -> String {
         match self.tok() {
             Tok::End => "the file ends too early: is a `}` missing?".to_owned(),
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
         self.sink.push(error.help(help));
     }
 
-    /// True where the current token is the first of its line.
+    /// Returns whether the current token is the first of its line.
     fn starts_line(&self) -> bool {
         let gap = self.previous().end as usize..self.span().start as usize;
         self.text.get(gap).is_some_and(|gap| gap.contains('\n'))
@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         };
     }
 
-    /// The same for a part that is one token, or a few.
+    /// Parses a part that is one token, or a few.
     fn part<T>(&mut self, tag: i32, body: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.located(&[tag], |parser, _| body(parser))
     }

@@ -7,7 +7,7 @@ use crate::proto::literal;
 use crate::proto::syntax::{Entry, Integer, NamePart, Notation, Pending, Value, ValueKind};
 use crate::source::Span;
 
-/// What stands for an option before its number is known: the field `uninterpreted_option`.
+/// The number of an option before its own is known: the field `uninterpreted_option`.
 const UNINTERPRETED: i32 = 999;
 
 impl Parser<'_> {

@@ -291,7 +291,7 @@ fn range(ty: &Type) -> Option<(i128, i128)> {
     })
 }
 
-/// True where a value has the shape of an array: rectangular, with the extents that are fixed.
+/// Returns whether a value has the shape of an array: rectangular, with the extents that are fixed.
 fn shape(value: &Value, dimensions: &[Dimension]) -> bool {
     let Some((dimension, inner)) = dimensions.split_first() else {
         return true;

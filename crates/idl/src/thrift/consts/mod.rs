@@ -494,7 +494,7 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    /// Where an enum is wanted, Apache Thrift only looks at what follows the last dot: so does this, with
+    /// Finds the value of an enum. Apache Thrift only looks at the part behind the last dot, and so does this, with
     /// a warning unless the rest is right, too.
     fn by_last_part(
         &mut self,

@@ -8,7 +8,7 @@ use crate::thrift::resolve::resolve;
 use dovetail_schema::{Field, Presence, Sharing, StructKind, Type, TypeKind};
 use std::collections::HashMap;
 
-/// What a list of fields belongs to.
+/// The owner of a list of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Struct,
@@ -19,7 +19,7 @@ pub(super) enum Context {
 }
 
 impl Context {
-    /// What the fields are called here.
+    /// Returns the word for the fields here.
     fn item(self) -> &'static str {
         match self {
             Context::Struct | Context::Union | Context::Exception => "field",

@@ -1,4 +1,4 @@
-//! What the wire has to say of structs beside their fields must not be taken for something else.
+//! Checks that data of the wire beside the fields of structs cannot be taken for fields.
 
 use super::Lower;
 use crate::diagnostic::Diagnostic;

@@ -1,4 +1,4 @@
-//! What structs and services inherit must not clash with what they add.
+//! Checks that inherited members of structs and services do not clash with their own.
 
 use super::Lower;
 use crate::diagnostic::Diagnostic;

@@ -233,7 +233,7 @@ impl Parser<'_> {
             });
             Ok(())
         });
-        // What could be read counts even where the closing brace is missing: fewer errors follow from it.
+        // The members count even where the closing brace is missing: fewer errors follow from that.
         let _ = closed;
         Ok((name, DefinitionKind::Enum { values, reserved }))
     }
@@ -374,7 +374,7 @@ fn is_exception_word(word: &str) -> bool {
     )
 }
 
-/// What Apache Thrift's compiler calls an unsupported declaration.
+/// Returns whether Apache Thrift's compiler calls this an unsupported declaration.
 fn is_old_namespace(word: &str) -> bool {
     matches!(
         word,

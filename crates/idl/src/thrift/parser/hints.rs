@@ -1,4 +1,4 @@
-//! What to write instead: the second half of a syntax error.
+//! Advice on what to write instead: the second half of a syntax error.
 
 use super::{Parser, is_keyword};
 use crate::thrift::lexer::Tok;

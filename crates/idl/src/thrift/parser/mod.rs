@@ -46,7 +46,7 @@ struct Parser<'a> {
     tokens: &'a [Token],
     docs: &'a [Doc],
     at: usize,
-    /// Where the last syntax error was; a second one at the same token says nothing new.
+    /// The place of the last syntax error; a second one at the same token says nothing new.
     reported_at: Option<usize>,
     /// The first token of the current item or definition.
     item_start: usize,
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         } else {
             found
         };
-        // What is missing at the end of a line is missing there, not at the start of the next one.
+        // A token that is missing at the end of a line is missing there, not at the start of the next one.
         let place = match self.starts_line() && self.at > self.item_start {
             true => Span {
                 start: self.previous().end,
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True where the current token is the first of its line.
+    /// Returns whether the current token is the first of its line.
     fn starts_line(&self) -> bool {
         let before = self.previous().end as usize;
         let here = self.span().start as usize;

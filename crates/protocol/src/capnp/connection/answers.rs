@@ -48,7 +48,7 @@ impl Connection {
         self.answer_with(question, false, write)
     }
 
-    /// The same for an answer that may be `forwarded`; see [`pass_objects`](Self::pass_objects).
+    /// Answers as [`reply`](Self::reply) does; `forwarded` as in [`pass_objects`](Self::pass_objects).
     pub(super) fn answer_with(
         &mut self,
         question: u32,

@@ -16,7 +16,7 @@ pub(super) struct Held {
     missing: usize,
 }
 
-/// What there is to do once a question has been answered.
+/// A step to take once a question has been answered.
 #[derive(Debug)]
 pub(super) enum Ready {
     /// A call that has waited for the answer.

@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// Who reads the results releases the objects of the peer's in them, as if these had come anew.
+    /// Counts a reference for each object of the peer's: a reader of the results releases one, as if they had come anew.
     fn lend(&mut self, results: &Result<Payload, Exception>) {
         for object in results.iter().flat_map(|results| &results.objects) {
             if let Object::Peer(number) = object {

@@ -32,7 +32,7 @@ impl Connection {
         self.ask(target, place, false, write)
     }
 
-    /// The same for a call that may be `forwarded`; see [`pass_objects`](Self::pass_objects).
+    /// Calls as [`call`](Self::call) does; `forwarded` as in [`pass_objects`](Self::pass_objects).
     pub(super) fn ask(
         &mut self,
         target: &Target,

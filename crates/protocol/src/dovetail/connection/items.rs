@@ -1,4 +1,4 @@
-//! What this end sends on the streams of calls.
+//! The items that this end sends on the streams of calls.
 
 use super::Connection;
 use crate::dovetail::events::Sent;
@@ -18,7 +18,7 @@ impl Connection {
         self.append_item(call, item, self.sending, out)
     }
 
-    /// The same with an item that is not compressed.
+    /// Sends an item that is not compressed.
     pub fn plain_item(
         &mut self,
         call: u32,
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// The same with an exception that the contract declares for the stream: a union of those. After an
+    /// Ends the stream with an exception that the contract declares for it: a union of those. After an
     /// error the stream has not ended.
     pub fn end_with(
         &mut self,

@@ -1,4 +1,4 @@
-//! What comes from the other end: bytes to frames, frames to messages, messages to events.
+//! Input from the other end: bytes to frames, frames to messages, messages to events.
 
 use super::{Connection, Opening};
 use crate::dovetail::callee::{Arrived, Released};
@@ -20,7 +20,7 @@ use bytes::BytesMut;
 use std::ops::Range;
 
 impl Connection {
-    /// What happened next, as far as `input` tells; `None` where more must be received first. Methods that
+    /// Returns the next event of `input`; `None` where more must be received first. Methods that
     /// the other end wants to call are looked up in the directory.
     pub fn receive(
         &mut self,
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// False where it has not come as a whole.
+    /// Reads the preface. Returns false where it has not come as a whole.
     fn preface(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         let compared = input.len().min(PREFACE.len());
         if input[..compared] != PREFACE[..compared] {
@@ -260,7 +260,7 @@ impl Connection {
         self.callee.begins(call)
     }
 
-    /// Of a message that nobody takes: the table of headers has to stay the same at both ends.
+    /// Reads the extras of a message that nobody takes: the table of headers has to stay the same at both ends.
     fn read_extras(&mut self, frame: &Frame) -> Result<(), ProtocolError> {
         let mut fields = Cursor(&frame.payload);
         if frame.kind == Kind::Call {
@@ -465,7 +465,7 @@ impl Connection {
         Ok(deliver.then_some(event))
     }
 
-    /// What belongs to a call that waits for a description waits with it.
+    /// Lets an event of a call that waits for a description wait with it.
     fn deliver(&mut self, call: u32, event: Event) -> Option<Event> {
         match self.streams.take(call) {
             Taken::Held => {
@@ -537,7 +537,7 @@ fn echo(payload: &[u8]) -> Result<[u8; 8], ProtocolError> {
     Ok(echo)
 }
 
-/// Of a frame that has a number, and nothing else.
+/// Reads a frame that has a number, and nothing else.
 fn number(payload: &[u8]) -> Result<u64, ProtocolError> {
     let mut fields = Cursor(payload);
     let number = fields.varint()?;

@@ -1,4 +1,4 @@
-//! What the server calls of a blocking client. Whoever waits runs the handlers; those that wait themselves get a
+//! The server's calls of a blocking client. Callers that wait run the handlers; handlers that wait themselves get a
 //! thread each.
 
 use super::connection::{Connection, Driver};
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, Builder, Thread};
 use std::time::{Duration, Instant};
 
-/// So many handlers run one inside the other on a thread, where each calls the server and waits. Beyond, each
+/// The most handlers that run one inside the other on a thread, where each calls the server and waits. Beyond, each
 /// has a thread.
 const NESTED: usize = 8;
 

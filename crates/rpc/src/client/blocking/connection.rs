@@ -45,7 +45,7 @@ pub(crate) struct Connection {
     pub(super) driver: Arc<Driver>,
 }
 
-/// What sends and receives on a connection: whichever caller is there.
+/// Sends and receives on a connection: whichever caller is there does so.
 pub(crate) struct Driver {
     stream: Arc<dyn Stream>,
     /// Locked before the table of the connection, where both are.
@@ -57,7 +57,7 @@ pub(crate) struct Driver {
     receiving: Mutex<Receiving>,
     /// Notified when a caller that waits for its turn may have it.
     turn: Condvar,
-    /// What answers the server's calls.
+    /// Answers the server's calls.
     pub(super) calls: Calls,
     /// How long the server may take nothing of what is sent to it between calls.
     patience: Duration,
@@ -70,14 +70,14 @@ struct Receiving {
     needs: usize,
 }
 
-/// Who does what.
+/// The roles of the callers.
 pub(super) struct Roles {
     reading: bool,
     /// Callers that wait for their turn.
     queueing: usize,
     /// Those that sleep while another one reads.
     asleep: usize,
-    /// What the server calls, for whoever waits next.
+    /// The server's calls, for the next caller that waits.
     pub(super) called: VecDeque<Called>,
     /// Threads that run handlers. They may be those that wait for replies, too.
     pub(super) busy: usize,
@@ -115,12 +115,12 @@ impl LastUsed {
 /// How long to receive.
 #[derive(Clone, Copy)]
 enum Until {
-    /// What is there.
+    /// Until nothing is left to read.
     Empty,
     Deadline(Instant),
 }
 
-/// What to do next for somebody who waits.
+/// The next step for a caller that waits.
 enum Next {
     Serve(Called),
     Read,
@@ -148,7 +148,7 @@ impl Driver {
         }
     }
 
-    /// True where the server has called something meanwhile.
+    /// Returns whether the server has called something meanwhile.
     fn stop_reading(&self, link: &Link) -> bool {
         let mut roles = self.roles();
         roles.reading = false;
@@ -160,7 +160,7 @@ impl Driver {
     /// Somebody must read as long as somebody waits. Who is woken needs the roles, which are no longer locked then.
     fn wake_a_reader(&self, link: &Link, roles: MutexGuard<'_, Roles>) {
         if !roles.reading && roles.asleep > 0 {
-            // Who is busy with a handler does not read.
+            // A caller that is busy with a handler does not read.
             let all = roles.busy > 0 || !roles.called.is_empty();
             drop(roles);
             link.lock().wake(all);
@@ -390,7 +390,7 @@ impl Connection {
         !self.link.lock().broken()
     }
 
-    /// True where nobody waits for anything.
+    /// Returns whether nobody waits for anything.
     fn is_idle(&self) -> bool {
         !self.driver.roles().reading && self.link.lock().idle()
     }
@@ -493,7 +493,7 @@ impl Connection {
         }
     }
 
-    /// The same for something that is hardly there already.
+    /// Waits for something that is hardly there already.
     fn wait_for<R>(
         &self,
         deadline: Instant,

@@ -51,13 +51,13 @@ pub struct ChannelBuilder {
     options: Options,
 }
 
-/// What a channel is made for.
+/// The target of a channel.
 enum Target {
     Connector(Arc<dyn Connector>),
     Name(Arc<dyn Resolver>),
 }
 
-/// What is called.
+/// The callee.
 enum Shared {
     /// Servers, on connections that are made when they are needed.
     Server(Servers<Connections>),
@@ -331,7 +331,7 @@ impl Channel {
         ChannelBuilder { target, options }
     }
 
-    /// What the channel knows of the servers of its name; empty for a channel to an address, and before the first call.
+    /// Returns the servers of the channel's name; empty for a channel to an address, and before the first call.
     pub fn backends(&self) -> Vec<BackendStatus> {
         match &*self.shared {
             Shared::Server(servers) => servers.backends(),
@@ -559,7 +559,7 @@ impl Channel {
         slot.into_result(name)
     }
 
-    /// The same for a one-way method.
+    /// Calls a one-way method.
     pub fn notify_described(
         &self,
         method: &'static Method,
@@ -680,7 +680,7 @@ impl Channel {
         }
     }
 
-    /// True where a lost connection is replaced by another one.
+    /// Returns whether a lost connection is replaced by another one.
     fn redials(&self) -> bool {
         matches!(&*self.shared, Shared::Server(_))
     }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Where no time was set.
+/// The time where none was set.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A call with streams, and who reads for it.
@@ -187,10 +187,10 @@ impl<O, E> Drop for Answer<O, E> {
     }
 }
 
-/// Where a client sends its items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
+/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
 pub type Upload<T, O, S = Status, E = Status> = (Sender<T, S>, Answer<O, E>);
 
-/// What a client gets of a call with a stream of the server's: the stream, or a result and the stream.
+/// The result of a call with a stream of the server's: the stream, or a result and the stream.
 pub trait Streamed {
     /// The result; `()` where there is none.
     type Result: FieldValue;

@@ -130,7 +130,7 @@ impl Channel {
         true
     }
 
-    /// True where a lost connection is replaced by another one.
+    /// Returns whether a lost connection is replaced by another one.
     fn redials(&self) -> bool {
         match &*self.shared {
             Shared::Server(_) => true,

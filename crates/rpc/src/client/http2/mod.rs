@@ -136,7 +136,7 @@ impl Connection {
         let _open = self.count_in(options.calls)?;
         let due = due(call.timeout);
         let (response, mut stream) = self.begin(request).await?;
-        // Where this fails, the response says why.
+        // The response says why this fails.
         let _ = stream.send_data(message, true);
         let message = match single(response, style, options).await {
             Ok(message) => message,
@@ -171,7 +171,7 @@ impl Connection {
         requests.send_request(request, false).map_err(not_sent)
     }
 
-    /// What an error of HTTP/2 means for a call that was sent, and that is over at this time.
+    /// Returns the status for an error of HTTP/2 on a call that was sent, and that is over at this time.
     fn broken(&self, error: &h2::Error, due: Option<Instant>) -> Status {
         let is_late = || due.is_some_and(|due| due <= clock::now());
         match error.reason() {
@@ -180,7 +180,7 @@ impl Connection {
                 let what = "the server has given up the call, whose deadline has passed";
                 Status::new(Code::DeadlineExceeded, what).with_execution(Execution::MayHaveRun)
             }
-            // What the server has not begun, as it says.
+            // The server says that it has not begun the call.
             Some(Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
                 self.lost.store(true, Ordering::Release);
                 let what = "the server takes no further call on this connection";

@@ -34,7 +34,7 @@ fn bare(message: Bytes, style: Style) -> (Style, Bytes) {
     (Style { coding, ..style }, Form::without_prefix(&message))
 }
 
-/// What is sent of a call before any items.
+/// Returns the message of a call before any items.
 pub(super) fn first(
     call: &Outgoing<'_, impl Encode>,
     method: &Method,
@@ -80,7 +80,7 @@ pub(super) fn head<P>(
         return Err(no_objects(options.wire));
     }
     let mut request = Request::post(uri(call, style, options, origin)?);
-    // What is no deadline here is none there.
+    // A time that is no deadline here is none there.
     let timeout = call.timeout.filter(|limit| due(Some(*limit)).is_some());
     for (name, value) in style.request_headers(timeout) {
         request = request.header(&*name, &*value);

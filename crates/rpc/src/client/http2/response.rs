@@ -21,9 +21,9 @@ pub(super) struct Response {
     style: Style,
     /// Nothing where the headers were all.
     messages: Option<Messages>,
-    /// What the headers say of the end, over gRPC-Web: it counts where nothing follows them.
+    /// The end of the call as the headers of gRPC-Web have it: it counts where nothing follows them.
     in_head: Option<Ended>,
-    /// Where to leave what is said beside the answer.
+    /// The place for the headers and trailers of the answer.
     said: Option<AnswerHeaders>,
 }
 
@@ -80,7 +80,7 @@ impl Response {
         let all = body.is_end_stream();
         let web = matches!(style.protocol, Protocol::GrpcWeb { .. });
         if let Some(said) = &said {
-            // What is broken in it says nothing.
+            // A broken header says nothing.
             let read = metadata(&head.headers).unwrap_or_default();
             // Servers of gRPC-Web mix headers and trailers in a head that is all.
             let headers = match all && !web {
@@ -153,7 +153,7 @@ impl Response {
         }
     }
 
-    /// What the last message of an answer says.
+    /// Reads the last message of an answer.
     fn said_last(&mut self, message: Option<Bytes>) -> Ended {
         match (message, self.style.protocol) {
             (Some(message), Protocol::ConnectStream) => connect::read_end(&message)
@@ -220,13 +220,13 @@ async fn whole(body: RecvStream, limits: ConnectionLimits) -> Result<Bytes, Stop
     Ok(whole.freeze())
 }
 
-/// What has been said beside an answer, in place of an earlier one's.
+/// Leaves the headers and trailers of an answer in place of an earlier one's.
 fn leave(said: &AnswerHeaders, headers: Headers, trailers: Headers) {
     said.with_headers(|known| *known = headers);
     said.with_trailers(|known| *known = trailers);
 }
 
-/// What the messages behind this head are compressed with.
+/// Returns the compression of the messages behind this head.
 fn coding(style: Style, head: &Parts) -> Option<Bytes> {
     let coding = head.headers.get(style.coding_header())?;
     Some(Bytes::copy_from_slice(coding.as_bytes()))

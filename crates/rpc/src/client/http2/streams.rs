@@ -54,7 +54,7 @@ impl Connection {
     }
 }
 
-/// Who has the stream of a call; see [`Exchange`].
+/// Owns the stream of a call; see [`Exchange`].
 struct Driver {
     connection: Connection,
     exchange: Arc<Exchange>,

@@ -1,4 +1,4 @@
-//! What of a call each protocol has its own way for, at the caller. No channel calls by WebSocket; its messages are those of
+//! The part of a call for which each protocol has its own way, at the caller. No channel calls by WebSocket; its messages are those of
 //! Connect's streams otherwise.
 
 use super::super::options::Options;
@@ -25,7 +25,7 @@ impl Style {
         }
     }
 
-    /// What a server and its logs are told of who calls.
+    /// Returns the name of the caller for servers and their logs.
     pub(super) fn agent(self) -> &'static str {
         match self.protocol {
             Protocol::Grpc | Protocol::GrpcWeb { .. } => {
@@ -82,7 +82,7 @@ impl Style {
         }
     }
 
-    /// What a status of HTTP means that is not 200, where the answer says nothing else.
+    /// Returns the status for one of HTTP that is not 200, where the answer says nothing else.
     pub(super) fn refused(self, http: u16) -> Status {
         match self.protocol {
             Protocol::Grpc | Protocol::GrpcWeb { .. } => grpc::from_http(http),

@@ -19,7 +19,7 @@ pub(super) trait Connected: Clone {
     /// Whether it takes a further call.
     fn usable(&self) -> Usable;
 
-    /// True where it is the one that is there, and calls may be made on another one from now on.
+    /// Returns whether it is the one that is there, and calls may be made on another one from now on.
     fn gives_way(&self, there: &Self) -> bool {
         let _ = there;
         false
@@ -43,7 +43,7 @@ pub(super) struct Places<C, D> {
     reached: AtomicBool,
 }
 
-/// Where a connection goes, and why there is none.
+/// The address of a connection, and why there is none.
 pub(super) struct Place<C, D> {
     connection: Mutex<Option<C>>,
     /// Held by the one caller that connects, while the others wait for what it gets.

@@ -36,7 +36,7 @@ pub(super) trait Server: Send + Sync + Sized + 'static {
     fn reach(attempt: Attempt<Self>);
 }
 
-/// What a channel calls.
+/// The servers of a channel.
 pub(super) enum Servers<S: Server> {
     One(S),
     Many(Arc<Named<S>>),
@@ -58,7 +58,7 @@ type Place<S> = Arc<Endpoint<Member<S>>>;
 type Reached = Result<(), Failed>;
 
 impl<S: Server> Servers<S> {
-    /// What the channel knows of its servers.
+    /// Returns the state of the servers.
     pub(super) fn backends(&self) -> Vec<BackendStatus> {
         match self {
             Servers::One(_) => Vec::new(),

@@ -2,7 +2,7 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-/// What calls that wait for a server want to hear of.
+/// The news for calls that wait for a server.
 #[derive(Default)]
 pub(super) struct News(Mutex<State>);
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What decides where a call goes.
+/// The facts that decide where a call goes.
 pub(in crate::client) struct Choice<'a> {
     /// The hash of its key, for policies that hash.
     pub(in crate::client) key: Option<u64>,
@@ -76,7 +76,7 @@ impl<S: Server> Visit<S> {
     }
 }
 
-/// What a failure says about the server. Refusals before a call has run say nothing: they follow from load, quotas and restarts.
+/// Returns the outcome that a failure is for the server. Refusals before a call has run say nothing: they follow from load, quotas and restarts.
 fn outcome(status: &Status) -> Outcome {
     let has_run = matches!(
         status.execution(),

@@ -131,7 +131,7 @@ struct Connection<'a> {
     turns: u32,
 }
 
-/// What there was no room for in the socket. The rest of the connection goes on meanwhile: a peer may have to be heard before
+/// Bytes for which there was no room in the socket. The rest of the connection goes on meanwhile: a peer may have to be heard before
 /// it makes room.
 struct Leaving {
     message: Gathered,
@@ -145,10 +145,10 @@ struct Leaving {
 /// waits so long.
 const TURNS: u32 = 256;
 
-/// What is received of later calls while the answer to one is being streamed.
+/// The bytes of later calls that are received while the answer to one is being streamed.
 const AHEAD: usize = 16 << 10;
 
-/// What a connection waits for.
+/// An event that a connection waits for.
 enum Event {
     /// There is room again, or the time for that is over.
     Room(Result<io::Result<()>, Elapsed>),
@@ -162,10 +162,10 @@ enum Event {
     Drain,
 }
 
-/// What has been received.
+/// The result of receiving.
 enum Came {
     Choice(Choice),
-    /// So many bytes, behind those that are there; 0 at the end.
+    /// The number of bytes behind those that are there; 0 at the end.
     Bytes(usize),
 }
 
@@ -238,7 +238,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// True where nothing is received, runs or leaves.
+    /// Returns whether nothing is received, runs or leaves.
     fn is_idle(&self) -> bool {
         self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none()
     }
@@ -277,7 +277,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// True where another call may be taken. A peer that may cancel calls is listened to, and its calls are refused where
+    /// Returns whether another call may be taken. A peer that may cancel calls is listened to, and its calls are refused where
     /// there is no room, as long as it takes the answers.
     fn has_room(&self) -> bool {
         let most = self.shared.limits.calls_per_connection;
@@ -287,7 +287,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// True where answers pile up behind those that the peer does not take.
+    /// Returns whether answers pile up behind those that the peer does not take.
     fn is_crowded(&self) -> bool {
         self.leaving.is_some() && self.out.is_full()
     }
@@ -378,7 +378,7 @@ impl<'a> Connection<'a> {
             true => Duration::MAX,
             false => self.session.patience(),
         };
-        // Of a caller who only listens nothing is expected but that it goes.
+        // A caller who only listens is expected to do nothing but go.
         let watches = streams.is_some() && self.session.input.len() < AHEAD;
         let half = self.session.is_gone_with_half();
         let (needs, crowded) = (self.session.needs(), self.is_crowded());

@@ -31,7 +31,7 @@ impl Future for Answer<'_> {
 /// Approximate bytes that a call takes while its handler waits, without its parameters.
 const CALL: usize = 1 << 10;
 
-/// What is known of a call whose handler waits.
+/// The state of a call whose handler waits.
 pub(super) struct Waits {
     oneway: bool,
     /// Bytes of parameters that are not charged otherwise.

@@ -106,7 +106,7 @@ struct Accepted<S> {
     seat: Seat,
 }
 
-/// What every loop takes connections from.
+/// The queues that loops take connections from.
 type Inboxes = Arc<[UnboundedSender<Accepted<socket2::Socket>>]>;
 
 fn start_loop(
@@ -200,12 +200,12 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
     }
 }
 
-/// What every connection of a loop needs.
+/// The part that every connection of a loop needs.
 #[derive(Clone)]
 struct Site {
     shared: Arc<Shared>,
     told: watch::Receiver<Phase>,
-    /// True where handlers run in the runtime's pool of blocking threads.
+    /// Handlers run in the runtime's pool of blocking threads.
     pooled: bool,
     slot: Slot,
     inboxes: Inboxes,

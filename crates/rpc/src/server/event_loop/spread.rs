@@ -1,6 +1,6 @@
 //! Keeps the loops of a server on cores of their own.
 //!
-//! Where callers are on the same machine and outnumber the cores, the kernel takes it for balanced when two loops share one
+//! If callers are on the same machine and outnumber the cores, the kernel takes it for balanced when two loops share one
 //! core and the callers have the others. Then each call goes from one core to another and back, which costs twice the CPU of
 //! one that stays. A loop that notices moves off. It is not bound to where it moved: threads that a handler starts
 //! inherit where their parent may run.
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A loop looks where it is behind so many answers, a few milliseconds' worth where there is much to do.
 const EVERY: u32 = 256;
 
-/// Where a loop was seen longer ago says nothing: it may have moved, or have nothing to do.
+/// An older place of a loop says nothing: it may have moved, or have nothing to do.
 const FRESH: Duration = Duration::from_millis(50);
 
 /// The loops of a server.
@@ -21,7 +21,7 @@ struct Spread {
     loops: Vec<Station>,
 }
 
-/// What is known of a loop, apart from the others in the cache, as it is written with each answer.
+/// The state of a loop, apart from the others in the cache, as it is written with each answer.
 #[derive(Default)]
 #[repr(align(128))]
 struct Station {
@@ -105,7 +105,7 @@ impl Seat {
         self.0.number
     }
 
-    /// True where the loop has no other connection.
+    /// Returns whether the loop has no other connection.
     pub(super) fn is_alone(&self) -> bool {
         self.0.station().connections() == 1
     }
@@ -138,7 +138,7 @@ impl Station {
         self.seen.store(seen, Relaxed);
     }
 
-    /// Where the loop has been seen lately.
+    /// Returns the core on which the loop has been seen lately.
     fn core(&self, now: Duration) -> Option<usize> {
         let seen = self.seen.load(Relaxed);
         let age = now.saturating_sub(Duration::from_millis(seen >> 32));
@@ -183,7 +183,7 @@ mod tests {
 
     const LATER: Duration = Duration::from_millis(49);
 
-    /// What the third of four loops finds taken, when the loops were seen on these cores so long ago.
+    /// Checks the cores that the third of four loops finds taken, when the loops were seen on these so long ago.
     #[track_caller]
     fn check(seen: [Option<(usize, Duration)>; 4], taken: &[usize]) {
         let now = Duration::from_secs(100);

@@ -1,4 +1,4 @@
-//! What a request asks for, whichever version of HTTP it came by.
+//! The order of a request, whichever version of HTTP it came by.
 
 use crate::call::no_streams;
 use crate::incoming::{self, Incoming, Target};
@@ -22,7 +22,7 @@ pub(in crate::server) struct Ask {
     /// Nothing where it is not known, or in parts only.
     pub(in crate::server) method: Option<&'static Method>,
     pub(in crate::server) style: Style,
-    /// What messages of the request are compressed with.
+    /// The compression of the request's messages.
     pub(in crate::server) coding: Option<Bytes>,
     /// Whether its parameters came compressed, once they have.
     pub(in crate::server) compressed: bool,
@@ -36,7 +36,7 @@ pub(in crate::server) struct Ask {
 pub(in crate::server) type Parameters = (Encoding, Bytes);
 
 impl Ask {
-    /// What is called by a request with these headers, whose messages are in envelopes; or the answer to one that calls
+    /// Finds the method of a request with these headers, whose messages are in envelopes; or the answer to one that calls
     /// nothing. `None` for one that is, or may be, a call without envelopes.
     pub(in crate::server) fn enveloped(
         request: &http::Request,

@@ -23,7 +23,7 @@ use dovetail_protocol::{Codec, connect, grpc, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Duration;
 
-/// Of how many of the longest messages a request may be as long whose messages are in envelopes.
+/// The most messages of the longest kind that fit into a request whose messages are in envelopes.
 const MESSAGES: usize = 4;
 
 /// The answer to gRPC over HTTP/1.1, whose clients keep the request open.
@@ -42,7 +42,7 @@ pub(super) struct Http {
     requests: u64,
     /// How the last request is answered, where that is a call with streams.
     streaming: Option<ReplyTo>,
-    /// What the connection has become.
+    /// The socket that the connection has become.
     socket: Option<Box<Socket>>,
 }
 
@@ -126,14 +126,14 @@ impl Http {
         self.connection.transmit(out);
     }
 
-    /// What a socket has to say, in whatever place.
+    /// Moves the frames of a socket itself, in whatever place.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
         if let Some(socket) = &mut self.socket {
             socket.transmit(out);
         }
     }
 
-    /// What the connection has become, where it is a WebSocket.
+    /// Returns the socket that the connection has become, where it is a WebSocket.
     pub(super) fn socket(&self) -> Option<&Socket> {
         self.socket.as_deref()
     }

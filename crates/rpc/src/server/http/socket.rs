@@ -25,7 +25,7 @@ pub(in crate::server) struct Socket {
     /// How many whole messages have come.
     messages: u64,
     stage: Stage,
-    /// What the wire itself has to say.
+    /// The frames of the wire itself.
     out: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ enum Stage {
 }
 
 impl Socket {
-    /// What the connection is after this request, to which the answer is `accepted`.
+    /// Makes a socket of the connection after this request, to which the answer is `accepted`.
     pub(super) fn new(request: http::Request, accepted: Vec<u8>, shared: &Shared) -> Self {
         Socket {
             reader: Reader::new(&shared.limits.connection),
@@ -152,7 +152,7 @@ impl Socket {
         }
     }
 
-    /// True where everything is said, so that nothing more is received.
+    /// Returns whether everything is said, so that nothing more is received.
     pub(in crate::server) fn is_over(&self) -> bool {
         match &self.stage {
             Stage::Before(..) => false,

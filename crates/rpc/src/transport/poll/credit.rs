@@ -1,10 +1,10 @@
-//! What polling may still cost on one connection. A poll that ends before a wake-up would have earns the difference;
+//! The time that polling may still cost on one connection. A poll that ends before a wake-up would have earns the difference;
 //! any other one pays for its time, and where nothing is left, nobody polls. So no more is lost than what was earned,
 //! and what a trial is given.
 
 use std::time::Duration;
 
-/// What a wake-up costs at least.
+/// The least cost of a wake-up.
 pub(super) const WAKE_UP: Duration = Duration::from_micros(50);
 
 /// The longest poll: while one end sleeps, the other one must not fall asleep over it, or both do for good. That is what
@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_micros(500);
 /// A wait that was no longer may have been little else than wake-ups.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// What a trial is given.
+/// The time for a trial.
 const TRIAL: Duration = Duration::from_millis(1);
 
 /// The most that is kept of what was earned.

@@ -9,7 +9,7 @@ pub(crate) struct Patience {
     stage: Stage,
 }
 
-/// What such a reader does since it has found nothing.
+/// The stage of such a reader since it has found nothing.
 enum Stage {
     /// It has not.
     Fresh,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use std::thread::sleep;
 
-    /// What a reader tells its patience.
+    /// An event of a reader.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         /// It has found nothing, and is to look again soon, or not.

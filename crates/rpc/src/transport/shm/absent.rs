@@ -1,4 +1,4 @@
-//! What stands in for shared memory where there is none.
+//! Stands in for shared memory where there is none.
 
 use crate::transport::{Socket, SocketListener, Stream};
 use std::io;

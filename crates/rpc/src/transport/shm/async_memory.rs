@@ -112,7 +112,7 @@ impl AsyncMemory {
         Ok(self.receiver.lock().try_read(buffer)?)
     }
 
-    /// The same behind what `input` holds, into memory that nobody has cleared.
+    /// Reads behind the bytes of `input`, into memory that nobody has cleared.
     pub(crate) fn try_read_behind(&self, input: &mut BytesMut) -> io::Result<usize> {
         let room = input.capacity() - input.len();
         let mut receiver = self.receiver.lock();

@@ -1,4 +1,4 @@
-//! Where a client that came by TCP finds its server on the same machine: an abstract Unix socket, whose name only those
+//! The place where a client that came by TCP finds its server on the same machine: an abstract Unix socket, whose name only those
 //! can reach who are in the server's network namespace.
 
 use crate::Address;

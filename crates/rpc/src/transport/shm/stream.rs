@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// So many looks at once make whoever polls: together they take a few microseconds, in which most answers come. In between it
+/// The looks that a poll makes at once: together they take a few microseconds, in which most answers come. In between it
 /// gives way to others and reads the clock, which takes as long as many looks.
 const LOOKS: u32 = 150;
 
@@ -29,7 +29,7 @@ pub(crate) fn connect(path: &Path, deadline: Instant) -> io::Result<Arc<dyn Stre
     Ok(Arc::new(Memory::new(connection)))
 }
 
-/// Who listens on a path was allowed to by the file system; an abstract name is anybody's.
+/// The file system has allowed a server to listen on a path; an abstract name is anybody's.
 pub(super) fn trust(server: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     match meeting::is_abstract(path) {
         true => meeting::same_user(server),
@@ -48,7 +48,7 @@ pub(super) fn refused(error: Error) -> io::Error {
     }
 }
 
-/// What a peer on a Unix socket chooses by its first bytes.
+/// The choice that a peer on a Unix socket makes by its first bytes.
 pub(super) enum Choice {
     Memory(Connection),
     Socket,
@@ -171,7 +171,7 @@ impl Stream for Memory {
     fn presence(&self) -> Presence {
         match self.receiver.try_lock() {
             Ok(receiver) => Presence::of(&receiver.as_fd()),
-            // Who receives finds it out.
+            // The next receive finds it out.
             Err(_) => Presence::There,
         }
     }

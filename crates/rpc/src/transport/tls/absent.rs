@@ -1,4 +1,4 @@
-//! What stands in for TLS where there is none.
+//! Stands in for TLS where there is none.
 
 use crate::tls::{Session, TlsPeer};
 use crate::transport::Stream;

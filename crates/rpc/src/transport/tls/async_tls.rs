@@ -18,13 +18,13 @@ use tokio::net::{TcpStream, UnixStream};
 /// A connection over TLS.
 pub(crate) struct AsyncTls {
     socket: Socket,
-    /// Of the one task that has it.
+    /// The state, which one task has.
     state: Mutex<State>,
 }
 
 struct State {
     records: Records,
-    /// What came with the end of the handshake.
+    /// The bytes that came with the end of the handshake.
     plain: BytesMut,
     /// Records that are being sent, and how much of them has left.
     out: Vec<u8>,
@@ -33,7 +33,7 @@ struct State {
     owed: usize,
 }
 
-/// What TLS goes over.
+/// The socket below TLS.
 enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),

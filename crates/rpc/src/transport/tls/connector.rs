@@ -23,7 +23,7 @@ impl TlsConnector {
         }
     }
 
-    /// The same; ALPN offers this protocol.
+    /// Offers this protocol by ALPN.
     pub(crate) fn offering(self, protocol: Option<&'static [u8]>) -> Self {
         TlsConnector { protocol, ..self }
     }

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use rustls::{Connection, Error};
 use std::io::{self, BufRead, IoSlice, Write};
 
-/// What a record holds at most on its way (RFC 8446, 5.2; TLS 1.2 has a little more, and its older ciphers 2 KiB).
+/// The most bytes of a record on its way (RFC 8446, 5.2; TLS 1.2 has a little more, and its older ciphers 2 KiB).
 pub(super) const RECORD: usize = (16 << 10) + (2 << 10) + 5;
 
 /// A session of TLS. Whoever owns it sends what [`take_out`](Self::take_out) gives, in that order, also after an error: that
@@ -24,7 +24,7 @@ impl Records {
         }
     }
 
-    /// Who is at the other end, once the handshake is done.
+    /// Returns the other end, once the handshake is done.
     pub(super) fn peer(&self) -> Option<TlsPeer> {
         (!self.session.is_handshaking()).then(|| TlsPeer::of(&self.session))
     }
@@ -48,8 +48,8 @@ impl Records {
         Ok(())
     }
 
-    /// What the end of the transport means. A server's peers frame all that they send, and many close without a word; what
-    /// a server says may end with its connection, so that whoever cuts that could leave out the end of it.
+    /// Returns the meaning of the transport's end. A server's peers frame all that they send, and many close without a word. An
+    /// answer of a server may end with its connection, so that an attacker who cuts it could leave out the end.
     pub(super) fn end(&self) -> io::Result<usize> {
         match &self.session {
             Connection::Client(_) if !self.ended => Err(io::Error::new(

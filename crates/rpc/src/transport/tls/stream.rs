@@ -30,9 +30,9 @@ struct Sending {
 }
 
 struct Receiving {
-    /// Where records are received.
+    /// The buffer for received records.
     scratch: Vec<u8>,
-    /// What was in them, and nobody has taken.
+    /// The bytes that were in them, and nobody has taken.
     plain: BytesMut,
 }
 
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn how_an_end_ends() {
-        // Who goes, whether with a goodbye, and what the other one is told.
+        // The end that goes, whether with a goodbye, and the answer of the other one.
         for (goes, goodbye, told) in [
             (0, true, Ok(0)),
             (1, true, Ok(0)),

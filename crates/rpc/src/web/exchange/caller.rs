@@ -96,7 +96,7 @@ impl Exchange {
         self.method.name
     }
 
-    /// True where the call is over, whoever ended it.
+    /// Returns whether the call is over, whoever ended it.
     pub(crate) fn is_left(&self) -> bool {
         !self.lock().inbox.is_open()
     }

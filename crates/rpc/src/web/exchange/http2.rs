@@ -1,4 +1,4 @@
-//! What a call with streams sends over HTTP/2.
+//! The bytes that a call with streams sends over HTTP/2.
 
 use super::{ENOUGH, Exchange, Outgoing};
 use crate::grpc::poll_room;
@@ -30,7 +30,7 @@ impl Exchange {
         (part, last)
     }
 
-    /// Who is woken when there is something for the driver to do.
+    /// Sets the waker for the driver, woken when there is something to do.
     pub(crate) fn drive(&self, context: &Context<'_>) {
         self.lock().driver = Some(context.waker().clone());
     }

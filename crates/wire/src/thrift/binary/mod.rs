@@ -49,7 +49,7 @@ const fn code(kind: Kind) -> u8 {
     }
 }
 
-/// What stands before a field whose id fits.
+/// Returns the bytes before a field whose id fits.
 #[inline]
 pub(crate) const fn header(field: &Field<'_>) -> [u8; 3] {
     let [.., high, low] = field.id.to_be_bytes();

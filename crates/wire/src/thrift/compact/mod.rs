@@ -51,7 +51,7 @@ const fn code(kind: Kind) -> u8 {
     }
 }
 
-/// What stands before a field behind the one with the id `last`, where that is one byte and says nothing of the value.
+/// Returns the byte before a field behind the one with the id `last`, where it is one byte and says nothing of the value.
 #[inline]
 pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
     match field.kind {
@@ -88,7 +88,7 @@ fn kind(code: u8) -> Option<Kind> {
     })
 }
 
-/// True where a value of this type in a field may be read as the contract's kind.
+/// Returns whether a value of this type in a field may be read as the contract's kind.
 #[inline]
 fn fits(kind: Kind, found: u8) -> bool {
     code(kind) == found || (found == FALSE && matches!(kind, Kind::Bool))

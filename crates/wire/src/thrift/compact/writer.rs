@@ -20,7 +20,7 @@ pub struct Writer<'a> {
     last: i16,
     /// A bool field that waits for its value.
     bool_field: Option<i16>,
-    /// The same of the structs around this one.
+    /// The state of the structs around this one.
     outer: Stack,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Writer<'a> {
         Self::to(out.into(), limits)
     }
 
-    /// The same; large blobs may be left where they are.
+    /// Makes a writer to an output in which large blobs may be left where they are.
     pub(crate) fn to(out: Out<'a>, limits: Limits) -> Self {
         Writer {
             out: out.buffer,

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 const ELEMENT: usize = 2;
 const ENTRY: usize = 4;
 
-/// What comes before the next value or field.
+/// The separator before the next value or field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Nothing: the whole value, a field's value, or an element of which the comma is read.
@@ -243,7 +243,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// True where a value of this type may be read as the contract's kind.
+/// Returns whether a value of this type may be read as the contract's kind.
 fn fits(expected: Kind, found: Kind) -> bool {
     type_name(expected) == type_name(found)
 }

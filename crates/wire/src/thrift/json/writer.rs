@@ -6,7 +6,7 @@ use crate::{EncodeError, Field, Kind, Limits, WrittenNodes};
 use base64::Engine as _;
 use bytes::Bytes;
 
-/// What the next value needs before it.
+/// The separator that the next value needs before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The whole value, or a field's: nothing.

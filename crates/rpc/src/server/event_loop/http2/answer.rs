@@ -30,11 +30,11 @@ pub(super) struct Respond {
     pub(super) style: Style,
     /// HTTP's part in it.
     http: one::ReplyTo,
-    /// What the handler says beside its answer.
+    /// The headers and trailers of the handler's answer.
     pub(super) said: AnswerHeaders,
 }
 
-/// What stands behind the items of an answer.
+/// The end behind the items of an answer.
 pub(super) enum End {
     Trailers(HeaderMap),
     Data(Bytes),
@@ -150,7 +150,7 @@ impl Respond {
         self.respond.send_response(head, false).ok()
     }
 
-    /// The same of an answer of gRPC's, whose messages may be compressed so.
+    /// Begins an answer of gRPC's, whose messages may be compressed so.
     fn begin_grpc(&mut self, coding: Option<Coding>) -> Option<SendStream<Bytes>> {
         let mut response = response(self.style, coding);
         self.said
@@ -158,7 +158,7 @@ impl Respond {
         self.respond.send_response(response, false).ok()
     }
 
-    /// What stands behind the items of this answer.
+    /// Returns the end behind the items of this answer.
     pub(super) fn ending(&self, answer: Option<Answer>) -> End {
         let thrown = match answer {
             Some(Answer::End) => None,
@@ -210,7 +210,7 @@ impl Respond {
 /// The head of an answer.
 fn head_of(response: one::Response) -> Response<()> {
     let mut head = Response::new(());
-    // What is written there is a status, and headers.
+    // The answer there is a status, and headers.
     *head.status_mut() =
         StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers.into_iter();
@@ -224,7 +224,7 @@ fn head_of(response: one::Response) -> Response<()> {
 
 /// Adds what a handler has said.
 fn add(said: &mut Headers, headers: &mut HeaderMap) {
-    // What cannot be sent was refused when it was said.
+    // A header that cannot be sent was refused when it was set.
     let _ = metadata_into(said, headers);
 }
 

@@ -159,7 +159,7 @@ impl<'a> Call<'a> {
         let answer = self.handle(ask.call(parameters, reply.clone()));
         tokio::select! {
             biased;
-            // What it gives is for wires that answer in bytes.
+            // Its bytes are for wires that answer in bytes.
             _ = answer => Ok(Answered::Whole(reply.take())),
             _ = poll_fn(|context| self.respond.poll_reset(context)) => Err(Stop::Gone),
         }

@@ -16,7 +16,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use std::time::Duration;
 
-/// What a request of gRPC's asks for; `None` where it is another protocol's.
+/// Reads a request of gRPC's; `None` where it is another protocol's.
 pub(super) fn grpc(head: &Parts, shared: &Shared) -> Option<Result<Ask, Status>> {
     let kind = head.headers.get(CONTENT_TYPE_NAME)?;
     let codec = codec(kind.as_bytes())?;
@@ -140,7 +140,7 @@ pub(super) fn fine() -> HeaderMap {
 
 pub(super) fn trailers(failure: &Failure) -> HeaderMap {
     let headers = Trailers::write(failure).into_iter();
-    // What is written there is text.
+    // The headers there are text.
     let header = |(name, value)| {
         let value = HeaderValue::try_from(value).ok()?;
         Some((HeaderName::from_static(name), value))

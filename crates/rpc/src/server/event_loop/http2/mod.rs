@@ -35,17 +35,17 @@ const STREAM_WINDOW: u32 = 256 << 10;
 /// so that handlers that read nothing do not hold up the others.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// What the library takes of an answer before the client does: a frame of the longest that our own clients ask for.
+/// The bytes of an answer that the library takes before the client does: a frame of the longest that our own clients ask for.
 const SEND_BUFFER: usize = (1 << 20) + (1 << 10);
 
 /// Like [`LINGER`], for a connection that makes room for another one, which waits.
 const ROOM_LINGER: Duration = Duration::from_millis(100);
 
-/// What the calls of a connection share.
+/// The part that the calls of a connection share.
 pub(super) struct Place<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) session: &'a Session<'a>,
-    /// True where handlers run in the pool.
+    /// Handlers run in the pool.
     pub(super) pooled: bool,
     pub(super) seat: &'a Seat,
     pub(super) entry: &'a Entry,
