@@ -312,6 +312,53 @@ fn calls_that_wait_hold_their_objects() {
     assert_eq!(call.params.objects, [Object::Own(7), Object::Own(8)]);
 }
 
+/// An object comes once in a message, and once out of an answer: the second reference is none of the peer's.
+#[test]
+fn references_out_of_answers_are_not_given_back() {
+    let mut pair = Pair::new();
+    let main = pair.client.bootstrap();
+    let own = Object::Own(42);
+    let echo = pair
+        .client
+        .call(&promised(main), (1, 0), |_, _| Ok(vec![own]))
+        .unwrap();
+    pair.at_server();
+    pair.server.bootstrapped(0, MAIN);
+    let Some(Event::Call(call)) = pair.at_server().pop() else {
+        panic!("no call");
+    };
+    let passed = call.params.objects[0].clone();
+    let Object::Peer(number) = passed else {
+        panic!("{passed:?}");
+    };
+    pair.server
+        .reply(call.question, |message, at| {
+            message.segment().capability(at, 0);
+            Ok(vec![passed])
+        })
+        .unwrap();
+    let again = Object::Promised(Promised {
+        question: echo,
+        path: Vec::new(),
+    });
+    pair.client
+        .call(&promised(main), (1, 1), |_, _| Ok(vec![again]))
+        .unwrap();
+    pair.client.finish(echo);
+    let Some(Event::Call(call)) = pair.at_server().pop() else {
+        panic!("no call");
+    };
+    assert_eq!(call.params.objects, [Object::Peer(number)]);
+    let released = |pair: &mut Pair| {
+        pair.server.release(number, 1);
+        let is_release = |event: &Event| matches!(event, Event::Released { object: 42, .. });
+        pair.at_server();
+        pair.at_client().iter().any(is_release)
+    };
+    assert!(!released(&mut pair));
+    assert!(released(&mut pair));
+}
+
 #[test]
 fn a_long_chain_of_failures() {
     const LONG: u32 = 20_000;

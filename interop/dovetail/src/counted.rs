@@ -1,8 +1,8 @@
 //! places.capnp: the counters, objects that both ends pass to each other.
 
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
-use crate::connector::{Connector, Kind, ask};
-use crate::places::{Counter, CounterObject, Named, Total};
+use crate::connector::{Client, Connector, Kind, ask};
+use crate::places::{Counter, CounterObject, Named, PlacesBlockingClient, PlacesClient, Total};
 use crate::relay::Relay;
 use dovetail::{Code, Context, Status};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -118,14 +118,20 @@ fn objects(connector: &Connector) -> Outcome {
     pass()
 }
 
-/// Each is called on the answer to the one before it, which is not there yet.
-fn pipelined(connector: &Connector) -> Outcome {
-    let client = connector.places()?;
+/// Opens a counter, and calls ten times: each call is on the answer to the one before it, which is not there yet.
+fn ten_calls(
+    connector: &Connector,
+    client: &Client<PlacesBlockingClient, PlacesClient>,
+) -> Result<(), Failure> {
     let mut last = ask!(client.open_pipelined(0))?;
     for start in 1..10 {
         last = tell!(connector, last.child_pipelined(start))?;
     }
-    check(&tell!(connector, last.add(1))?.total, &10)?;
+    check(&tell!(connector, last.add(1))?.total, &10)
+}
+
+fn pipelined(connector: &Connector) -> Outcome {
+    ten_calls(connector, &connector.places()?)?;
     pass()
 }
 
@@ -210,11 +216,7 @@ fn one_round_trip(connector: &Connector) -> Outcome {
     let client = connector.places_by(&relay.address)?;
     ask!(client.whoami())?;
     relay.rounds();
-    let mut last = ask!(client.open_pipelined(0))?;
-    for start in 1..10 {
-        last = tell!(connector, last.child_pipelined(start))?;
-    }
-    check(&tell!(connector, last.add(1))?.total, &10)?;
+    ten_calls(connector, &client)?;
     check(&relay.rounds(), &1)?;
     pass()
 }

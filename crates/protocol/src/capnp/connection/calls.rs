@@ -1,14 +1,13 @@
 //! Calls of the peer: they run when the object that they are addressed to, and those among their parameters, are known.
 
-use super::objects::{hold, object_at};
+use super::objects::{hold, lend, object_at};
 use super::{Answer, Connection, Event, Frame, IncomingCall, Object, Payload, State};
 use crate::capnp::message::{Call, Cap, Exception, ExceptionKind, Promised, Target};
 
 /// A call, with its message.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) question: u32,
-    pub(super) frame: Frame,
+    frame: Frame,
     call: Call,
     /// The object that is called, and then the objects among the parameters.
     objects: Vec<Found>,
@@ -27,6 +26,9 @@ pub(super) enum Ready {
 
 /// The object of a call that waits for an answer: the number of the call, and the place among its objects.
 pub(super) type Waiter = (u32, usize);
+
+/// The place of the object that is called.
+const TARGET: usize = 0;
 
 #[derive(Debug)]
 enum Found {
@@ -48,14 +50,19 @@ impl Connection {
         let mut objects = vec![target];
         for cap in &call.caps {
             objects.push(match cap {
-                Cap::ReceiverAnswer(promised) => self.find(promised)?,
+                Cap::ReceiverAnswer(promised) => {
+                    let found = self.find(promised)?;
+                    if let Found::Object(Ok(object)) = &found {
+                        lend(&mut self.imports, object);
+                    }
+                    found
+                }
                 cap => Found::Object(Ok(self.receive_object(cap)?)),
             });
         }
         let awaited = |found: &&Found| matches!(found, Found::Awaited(_));
         let missing = objects.iter().filter(awaited).count();
         let call = Held {
-            question: call.question,
             frame,
             call,
             objects,
@@ -81,7 +88,7 @@ impl Connection {
 
     /// Keeps a call until its objects are known.
     fn hold(&mut self, call: Held) -> Result<(), String> {
-        let (question, size) = (call.question, call.frame.bytes.len());
+        let (question, size) = (call.call.question, call.frame.bytes.len());
         if self.waiting + size > self.limits.waiting {
             self.release_found(&call.objects);
             self.refuse(question, "too many calls wait for others");
@@ -134,6 +141,9 @@ impl Connection {
                 let object = in_results(results, promised);
                 if let Ok(object) = &object {
                     hold(&mut self.exports, &mut self.imports, object);
+                    if place > TARGET {
+                        lend(&mut self.imports, object);
+                    }
                 }
                 *found = Found::Object(object);
                 call.missing -= 1;
@@ -174,12 +184,12 @@ impl Connection {
 
     fn run(&mut self, call: Held) {
         let Held {
-            question,
             frame,
             call,
             objects,
             ..
         } = call;
+        let question = call.question;
         let mut objects = objects.into_iter().map(|found| match found {
             Found::Object(found) => found,
             Found::Awaited(_) => Ok(Object::None),

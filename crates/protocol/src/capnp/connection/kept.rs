@@ -7,6 +7,7 @@
 //!            ─── the answer to 7 stays here ──────────►
 //! ```
 
+use super::objects::lend;
 use super::{Connection, Exception, Object, Payload, State};
 use crate::capnp::write::TABLE;
 use dovetail_wire::Bytes;
@@ -75,9 +76,7 @@ impl Connection {
     /// Counts a reference for each object of the peer's: a reader of the results releases one, as if they had come anew.
     fn lend(&mut self, results: &Result<Payload, Exception>) {
         for object in results.iter().flat_map(|results| &results.objects) {
-            if let Object::Peer(number) = object {
-                self.imports.lend(*number);
-            }
+            lend(&mut self.imports, object);
         }
     }
 }

@@ -34,7 +34,11 @@ impl Connection {
                             ..
                         },
                     ..
-                }) => object_at(payload, &promised.path).unwrap_or(Object::None),
+                }) => {
+                    let object = object_at(payload, &promised.path).unwrap_or(Object::None);
+                    lend(&mut self.imports, &object);
+                    object
+                }
                 Some(_) => Object::None,
                 None => return Err(format!("there is no question {}", promised.question)),
             },
@@ -186,6 +190,14 @@ pub(super) fn hold(exports: &mut Exports, imports: &mut Imports, object: &Object
         Object::Own(object) => exports.hold(*object),
         Object::Peer(number) => imports.hold(*number),
         Object::None | Object::Promised(_) => {}
+    }
+}
+
+/// Counts a reference to an object of the peer's that comes out of an answer of this end's: its reader gives one back, and the
+/// message has brought none.
+pub(super) fn lend(imports: &mut Imports, object: &Object) {
+    if let Object::Peer(number) = object {
+        imports.lend(*number);
     }
 }
 
