@@ -140,8 +140,7 @@ impl Connection {
         let _ = stream.send_data(message, true);
         let message = match single(response, style, options).await {
             Ok(message) => message,
-            Err(Stop::Failed(failure)) => return exception(call.method, failure).map(Some),
-            Err(Stop::Http(error)) => return Err(self.broken(&error, due)),
+            Err(stop) => return exception(call.method, self.failure(stop, due)).map(Some),
         };
         if call.oneway {
             return Ok(None);
@@ -171,15 +170,21 @@ impl Connection {
         requests.send_request(request, false).map_err(not_sent)
     }
 
-    /// Returns the status for an error of HTTP/2 on a call that was sent, and that is over at this time.
-    fn broken(&self, error: &h2::Error, due: Option<Instant>) -> Status {
-        let is_late = || due.is_some_and(|due| due <= clock::now());
+    /// Returns the failure that ends a call now, which has this deadline.
+    fn failure(&self, stop: Stop, due: Option<Instant>) -> Failure {
+        let failure = match stop {
+            Stop::Failed(failure) => failure,
+            Stop::Http(error) => self.broken(&error).into(),
+        };
+        match due.is_some_and(|due| due <= clock::now()) {
+            true => too_late(failure),
+            false => failure,
+        }
+    }
+
+    /// Returns the status for an error of HTTP/2 on a call that was sent.
+    fn broken(&self, error: &h2::Error) -> Status {
         match error.reason() {
-            // The server's clock was first.
-            Some(Reason::CANCEL) if error.is_reset() && is_late() => {
-                let what = "the server has given up the call, whose deadline has passed";
-                Status::new(Code::DeadlineExceeded, what).with_execution(Execution::MayHaveRun)
-            }
             // The server says that it has not begun the call.
             Some(Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
                 self.lost.store(true, Ordering::Release);
@@ -193,6 +198,17 @@ impl Connection {
             }
         }
     }
+}
+
+/// Names the deadline in the failure of a call whose deadline has passed. A server whose timer fires before ours resets
+/// the stream with CANCEL, or answers CANCELLED where the cancelled handler is quicker than the reset (grpc-go).
+fn too_late(failure: Failure) -> Failure {
+    if failure.status.code() != Code::Cancelled || !failure.details.is_empty() {
+        return failure;
+    }
+    let what = "the server has given up the call, whose deadline has passed";
+    let status = Status::new(Code::DeadlineExceeded, what);
+    status.with_execution(failure.status.execution()).into()
 }
 
 /// When a call is over that begins now.
@@ -231,4 +247,25 @@ fn exception(method: Option<&Method>, failure: Failure) -> Result<Answered, Stat
 #[cold]
 pub(super) fn no_objects(wire: Wire) -> Status {
     Status::new(Code::Unimplemented, format!("{wire} has no objects"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dovetail_protocol::grpc::from_reset;
+
+    #[test]
+    fn a_cancelled_call_is_late_behind_its_deadline() {
+        let said = |code| Status::from_peer(code, "said");
+        for (status, code) in [
+            (from_reset(Reason::CANCEL.into()), Code::DeadlineExceeded),
+            (said(Code::Cancelled), Code::DeadlineExceeded),
+            (said(Code::Unavailable), Code::Unavailable),
+            (from_reset(Reason::REFUSED_STREAM.into()), Code::Unavailable),
+        ] {
+            let execution = status.execution();
+            let late = too_late(status.into()).status;
+            assert_eq!((late.code(), late.execution()), (code, execution));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::streams::StreamCall;
 use crate::web::{Exchange, Plain, Style};
 use crate::{AnswerHeaders, Execution, Method, Status};
 use bytes::Bytes;
-use dovetail_protocol::{ConnectionLimits, Failure};
+use dovetail_protocol::ConnectionLimits;
 use dovetail_wire::Encode;
 use h2::client::ResponseFuture;
 use h2::{Reason, SendStream};
@@ -78,9 +78,8 @@ impl Driver {
             biased;
             ended = self.receive(response) => match ended {
                 Ok(()) => self.exchange.callee_ends(Ok(())),
-                Err(Stop::Failed(failure)) => self.exchange.callee_ends(Err(failure)),
-                Err(Stop::Http(error)) => {
-                    let failure = Failure::from(self.connection.broken(&error, self.due));
+                Err(stop) => {
+                    let failure = self.connection.failure(stop, self.due);
                     self.exchange.callee_ends(Err(failure));
                 }
             },
