@@ -1,8 +1,9 @@
 //! Dovetail against its peers and against the floor, in one run: `bench/README.md` has the rules.
 //!
 //! `dovetail-bench suite` measures, `dovetail-bench peer` is one of the programs that are measured,
-//! `dovetail-bench agent` starts programs for a suite on another host, `dovetail-bench simulate` runs the policies of channels
-//! in a simulation, and `dovetail-bench picks` measures them. They are started by `cargo xtask bench`.
+//! `dovetail-bench agent` starts programs for a suite on another host, `dovetail-bench simulate`
+//! runs the policies of channels in a simulation, and `dovetail-bench picks` measures them. They
+//! are started by `cargo xtask bench`.
 
 mod agent;
 mod harness;
@@ -25,7 +26,8 @@ struct Cli {
 enum Command {
     /// Measure all systems and write the report.
     Suite(suite::Options),
-    /// Run clients and servers in a simulation, and write plots of how the policies of channels behave.
+    /// Run clients and servers in a simulation, and write plots of how the policies of channels
+    /// behave.
     Simulate(simulation::Options),
     /// Measure how long the choice of a server takes, beside the balancers of peers.
     Picks(picks::Options),

@@ -86,7 +86,8 @@ fn agents_need_an_address_and_a_token() {
     }
 }
 
-/// Two network namespaces with a cable between them that loses and delays packets, as far as the kernel has that.
+/// Two network namespaces with a cable between them that loses and delays packets, as far as the
+/// kernel has that.
 #[test]
 fn between_namespaces() {
     let cable = match hosts::Cable::between_namespaces() {

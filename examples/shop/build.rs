@@ -1,4 +1,5 @@
-//! Generates the types, the server and the clients from the contract, and what reflection tells of it.
+//! Generates the types, the server and the clients from the contract, and what reflection tells of
+//! it.
 
 fn main() -> Result<(), dovetail_build::Error> {
     dovetail_build::compile("shop.thrift")?;

@@ -1,4 +1,5 @@
-//! Cap'n Proto's encoding: a message or an error, never a panic, and what was read is written and read again as the same.
+//! Cap'n Proto's encoding: a message or an error, never a panic, and what was read is written and
+//! read again as the same.
 
 use dovetail_dynamic::{Contract, Typed, TypedSlot, Value, capnp};
 use dovetail_idl::{MemoryLoader, compile};

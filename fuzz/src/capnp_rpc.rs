@@ -12,7 +12,8 @@ const LIMITS: Limits = Limits {
     waiting: 1 << 10,
 };
 
-/// An end that answers, and has asked. The first byte cuts the rest into pieces, which make no difference.
+/// An end that answers, and has asked. The first byte cuts the rest into pieces, which make no
+/// difference.
 pub(crate) fn connection(data: &[u8]) {
     let Some((cut, input)) = data.split_first() else {
         return;

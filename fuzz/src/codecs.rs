@@ -48,8 +48,8 @@ pub(crate) fn relay(input: &[u8]) {
     if from.decode(&mut value, &input, limits()).is_err() {
         return;
     }
-    // Only what both contracts know is the same everywhere: encodings differ in what they say about the
-    // rest, and protobuf does not tell an empty container from none.
+    // Only what both contracts know is the same everywhere: encodings differ in what they say about
+    // the rest, and protobuf does not tell an empty container from none.
     let with_ids = |to: &Encoding| !matches!(to, Encoding::Tagless);
     for to in Encoding::BUILT_IN.into_iter().filter(with_ids) {
         let bytes = Bytes::from(write(to, &value));
@@ -107,8 +107,8 @@ pub(crate) fn graphs(input: &[u8]) {
     TYPES[ty % TYPES.len()](encoding, &Bytes::copy_from_slice(input));
 }
 
-/// No value that was read is walked without end. It need not be possible to write it: numbers of nodes that
-/// were kept do not mix with others.
+/// No value that was read is walked without end. It need not be possible to write it: numbers of
+/// nodes that were kept do not mix with others.
 fn walk<T: Value + Clone + PartialEq + Debug>(encoding: Encoding, input: &Bytes) {
     let mut value = T::default();
     if encoding.decode(&mut value, input, limits()).is_err() {
@@ -132,7 +132,8 @@ fn limits() -> Limits {
     }
 }
 
-/// Twice as deep and large as what was read: two forms of a value need not be equally deep or large.
+/// Twice as deep and large as what was read: two forms of a value need not be equally deep or
+/// large.
 fn wide() -> Limits {
     Limits {
         depth: 2 * Limits::default().depth,

@@ -75,7 +75,8 @@ fn answer(request: &Request) -> String {
     format!("{} {read:?} {streams:?} {web:?}", is_call(request))
 }
 
-/// Reads the end of a call as a server sends it: in a body, in the last message of a stream, and in gRPC-Web's.
+/// Reads the end of a call as a server sends it: in a body, in the last message of a stream, and in
+/// gRPC-Web's.
 pub(crate) fn ends(data: &[u8]) {
     let json = |name| (name == "content-type").then_some(&b"application/json"[..]);
     let failure = read_failure(503, json, data);

@@ -1,5 +1,5 @@
-//! Front ends on arbitrary text: a schema or diagnostics that can be shown, never a panic or a hang. And what
-//! peers say of their contracts.
+//! Front ends on arbitrary text: a schema or diagnostics that can be shown, never a panic or a
+//! hang. And what peers say of their contracts.
 
 use crate::zoo::{Optionals, Presence, Tree};
 use dovetail_idl::proto::plugin::Request;
@@ -46,7 +46,8 @@ pub(crate) fn descriptors(data: &[u8]) {
     }
 }
 
-/// The bytes as what protobuf's compiler asks a plugin for, and as changes of a request for our own set.
+/// The bytes as what protobuf's compiler asks a plugin for, and as changes of a request for our own
+/// set.
 pub(crate) fn plugin(data: &[u8]) {
     // The one file of the set is the request's field 15.
     let file = OURS.get(1..).unwrap_or_default();
@@ -85,7 +86,8 @@ fn check(name: &str, data: &[u8]) -> Option<Schema> {
     compiled.schema
 }
 
-/// The bytes as a peer's description, and as changes of our own: which end compares makes no difference.
+/// The bytes as a peer's description, and as changes of our own: which end compares makes no
+/// difference.
 pub(crate) fn compare(data: &[u8]) {
     let ours = ours();
     for theirs in [data, &changed(&ours, data)] {

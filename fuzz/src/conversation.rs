@@ -1,5 +1,5 @@
-//! A running server, and everything that a client says in a connection. The seeds are whole conversations of stock
-//! clients, `fuzz/conversations`.
+//! A running server, and everything that a client says in a connection. The seeds are whole
+//! conversations of stock clients, `fuzz/conversations`.
 
 use dovetail::{Address, Dynamic, Health, Model, Running, Server};
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// Far longer than any answer takes: a connection that is open then hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sends the bytes to the server that runs all the while, and takes what it answers. The server ends the connection, closes
-/// it on its side as well, and no handler panics.
+/// Sends the bytes to the server that runs all the while, and takes what it answers. The server
+/// ends the connection, closes it on its side as well, and no handler panics.
 pub(crate) fn conversation(input: &[u8]) {
     static SERVER: OnceLock<Running> = OnceLock::new();
     let server = SERVER.get_or_init(|| match serve() {

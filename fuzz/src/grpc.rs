@@ -1,4 +1,5 @@
-//! The parts of gRPC on arbitrary bytes: messages in pieces, timeouts, metadata, and the end of a call.
+//! The parts of gRPC on arbitrary bytes: messages in pieces, timeouts, metadata, and the end of a
+//! call.
 
 use bytes::Bytes;
 use dovetail_protocol::grpc::{

@@ -1,5 +1,5 @@
-//! The fuzz targets. A target is a function of bytes that panics where something is wrong; it is run by
-//! `fuzz/libfuzzer`, and by a test here over every golden file.
+//! The fuzz targets. A target is a function of bytes that panics where something is wrong; it is
+//! run by `fuzz/libfuzzer`, and by a test here over every golden file.
 //!
 //! A new area is a module with a `TARGETS` of its own, added to [`TARGETS`].
 

@@ -1,5 +1,5 @@
-//! Thrift's machines on arbitrary bytes in arbitrary pieces: nothing panics, hangs, buffers beyond the
-//! limits, or depends on how the bytes were cut.
+//! Thrift's machines on arbitrary bytes in arbitrary pieces: nothing panics, hangs, buffers beyond
+//! the limits, or depends on how the bytes were cut.
 
 use bytes::BytesMut;
 use dovetail_protocol::ConnectionLimits;

@@ -24,7 +24,8 @@ fn connection(serves: bool) -> Connection {
     })
 }
 
-/// An end that takes calls, and has made one. The first byte cuts the rest into pieces, which make no difference.
+/// An end that takes calls, and has made one. The first byte cuts the rest into pieces, which make
+/// no difference.
 pub(crate) fn server(data: &[u8]) {
     let Some((cut, input)) = data.split_first() else {
         return;

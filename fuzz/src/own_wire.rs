@@ -1,5 +1,5 @@
-//! Dovetail's own machine on arbitrary frames in arbitrary pieces: nothing panics, hangs, answers what was not
-//! asked, or depends on how the bytes were cut.
+//! Dovetail's own machine on arbitrary frames in arbitrary pieces: nothing panics, hangs, answers
+//! what was not asked, or depends on how the bytes were cut.
 
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{
@@ -111,7 +111,8 @@ fn contract(method: &str, description: &[u8]) -> Contract {
     }
 }
 
-/// Preface and HELLO, then frames: of three bytes each, kind with flags, id and length, and a payload.
+/// Preface and HELLO, then frames: of three bytes each, kind with flags, id and length, and a
+/// payload.
 fn conversation(role: Role, mut data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     Connection::new(role, Options::default()).transmit(&mut out);

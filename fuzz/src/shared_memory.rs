@@ -20,7 +20,8 @@ const SIZE: usize = 4 * PAGE;
 /// The numbers that steer a connection: positions, whether they are over, sleeps, bells, returns.
 const WORDS: [usize; 10] = [128, 132, 256, 260, 384, 512, 640, 768, 896, 900];
 
-/// The first byte says whether the header is the input's too; the numbers follow, then what is in the ring.
+/// The first byte says whether the header is the input's too; the numbers follow, then what is in
+/// the ring.
 pub(crate) fn segment(input: &[u8]) {
     let Some((own_header, mut rest)) = input.split_first() else {
         return;

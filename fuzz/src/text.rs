@@ -1,4 +1,5 @@
-//! Protobuf's text format: a message or an error, never a panic, and what was read is written and read again as the same.
+//! Protobuf's text format: a message or an error, never a panic, and what was read is written and
+//! read again as the same.
 
 use dovetail_dynamic::{Contract, UnknownText, Value, from_text, to_text};
 use dovetail_idl::{MemoryLoader, compile};

@@ -22,7 +22,8 @@ fn findings() {
     assert!(count > 0);
 }
 
-/// Conversations of stock clients and of the own wire, `fuzz/conversations`, leave the server running.
+/// Conversations of stock clients and of the own wire, `fuzz/conversations`, leave the server
+/// running.
 #[test]
 fn conversations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conversations");

@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: builds what is measured, in release mode, and lets `dovetail-bench` measure it.
+//! `cargo xtask bench`: builds what is measured, in release mode, and lets `dovetail-bench` measure
+//! it.
 
 mod apart;
 mod go;
@@ -39,16 +40,19 @@ pub(crate) struct Options {
     /// Judge the ratios of a file such as bench/ratios.toml; fails if one falls short.
     #[arg(long)]
     assert: Option<PathBuf>,
-    /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out; can be repeated.
+    /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out;
+    /// can be repeated.
     #[arg(long)]
     profile: Vec<String>,
     /// Seconds of each step of a profile.
     #[arg(long)]
     step: Option<f64>,
-    /// Measure nothing but servers that get more calls than they can do, for so many seconds at each load.
+    /// Measure nothing but servers that get more calls than they can do, for so many seconds at
+    /// each load.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full"])]
     overload: Option<u64>,
-    /// Measure nothing but how long the choice of one of several servers takes, beside balancers of peers.
+    /// Measure nothing but how long the choice of one of several servers takes, beside balancers of
+    /// peers.
     #[arg(long, conflicts_with_all = ["profile", "full", "overload"])]
     picks: bool,
     #[command(flatten)]
@@ -181,7 +185,8 @@ impl Options {
     }
 }
 
-/// Builds what is there to be measured beside us, and names it. Installs what that takes where it can, without asking.
+/// Builds what is there to be measured beside us, and names it. Installs what that takes where it
+/// can, without asking.
 fn peers(command: &mut Command, builds: &Path) {
     if let Err(why) = tools::install(&[IPERF3]) {
         println!("left out: iperf3: {why}");

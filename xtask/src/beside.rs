@@ -1,4 +1,5 @@
-//! Examples beside peers that are written in Python: `cargo xtask tracing`, `cargo xtask balancing`.
+//! Examples beside peers that are written in Python: `cargo xtask tracing`,
+//! `cargo xtask balancing`.
 
 use crate::peers::{self, Status};
 use crate::stage::{self, Outcome};

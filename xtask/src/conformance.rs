@@ -34,7 +34,8 @@ struct Run {
     peer: &'static [&'static str],
 }
 
-/// Cases that may fail: they compare what is left of a deadline with what it was, which a busy machine does not keep.
+/// Cases that may fail: they compare what is left of a deadline with what it was, which a busy
+/// machine does not keep.
 const FLAKY: &str = "Deadline Propagation/**";
 
 /// Runs all of it, in some 20 seconds.

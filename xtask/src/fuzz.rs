@@ -1,5 +1,6 @@
-//! Fuzzing on the stable compiler: `fuzz/libfuzzer` built with LLVM's coverage counters, then each target
-//! run for a while. What it finds stays in `target/fuzz`: the corpus, and the inputs that failed.
+//! Fuzzing on the stable compiler: `fuzz/libfuzzer` built with LLVM's coverage counters, then each
+//! target run for a while. What it finds stays in `target/fuzz`: the corpus, and the inputs that
+//! failed.
 
 use crate::stage::{self, Outcome};
 use crate::steps::{cores, side_by_side};
@@ -18,8 +19,8 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
 /// The flags are for the fuzzer alone, not for build scripts: that needs the triple named.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// The golden files (hex) from which a target starts, by folder in `interop/golden`. These targets choose a type by
-/// their first byte: a seed for each.
+/// The golden files (hex) from which a target starts, by folder in `interop/golden`. These targets
+/// choose a type by their first byte: a seed for each.
 const GOLDENS: &[(&str, &[&str])] = &[
     ("binary", &["python/binary"]),
     ("compact", &["python/compact", "rust/compact"]),
@@ -31,7 +32,8 @@ const GOLDENS: &[(&str, &[&str])] = &[
 /// How many types such a target has a seed for.
 const FIRST_BYTES: u8 = 16;
 
-/// The conversations of stock clients, and the targets whose inputs they are, behind these first bytes.
+/// The conversations of stock clients, and the targets whose inputs they are, behind these first
+/// bytes.
 const CONVERSATIONS: &str = "fuzz/conversations";
 const CONVERSING: &[(&str, &[u8])] = &[("conversation", &[]), ("capnp-rpc", &[0xff])];
 
@@ -60,8 +62,8 @@ pub(crate) fn soak(targets: &[String], minutes: f64) -> Result<Vec<String>, Stri
     run(targets, (60.0 * minutes) as u64)
 }
 
-/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each, one on each core. Returns a
-/// line for each.
+/// Builds the fuzzer and runs the named targets, or all of them, for so many seconds each, one on
+/// each core. Returns a line for each.
 fn run(targets: &[String], seconds: u64) -> Result<Vec<String>, String> {
     let fuzzer = build()?;
     let known = list(&fuzzer)?;

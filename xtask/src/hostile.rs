@@ -37,7 +37,8 @@ pub(crate) fn stage() -> Outcome {
     attack(&["--check", PAGE])
 }
 
-/// Measures polite callers beside attackers, for so many minutes in each model; returns a line for each.
+/// Measures polite callers beside attackers, for so many minutes in each model; returns a line for
+/// each.
 pub(crate) fn soak(minutes: f64) -> Result<Vec<String>, String> {
     tools::install(&[PYTHON])?;
     let output = Command::new("python3")

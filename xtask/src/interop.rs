@@ -8,7 +8,8 @@ use crate::peers::{self, Contract, Peer, Status};
 use crate::stage::{self, Outcome};
 use clap::Args;
 
-/// Our own program, once for each contract: its name here, its title, and what its command line calls the contract.
+/// Our own program, once for each contract: its name here, its title, and what its command line
+/// calls the contract.
 const OURS: [(&str, &str, Contract, &str); 8] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
@@ -55,7 +56,8 @@ const OURS: [(&str, &str, Contract, &str); 8] = [
     ),
 ];
 
-/// A server of the library that ours has HTTP/2 from, and of nothing else: its rows in `known.toml` say what is not ours.
+/// A server of the library that ours has HTTP/2 from, and of nothing else: its rows in `known.toml`
+/// say what is not ours.
 const BARE: &str = "h2";
 
 /// How our server can spend its threads.
@@ -69,8 +71,8 @@ const SERVERS: [Variant; 4] = [
 /// The clients that are generated.
 const CLIENTS: [Variant; 2] = [client("blocking"), client("async")];
 
-/// The models that a contract's cases are for: those of gRPC wait until their handlers are told that the caller has
-/// gone.
+/// The models that a contract's cases are for: those of gRPC wait until their handlers are told
+/// that the caller has gone.
 fn servers(contract: Contract) -> &'static [Variant] {
     const LOOPS: [Variant; 1] = [model("loops")];
     match contract {

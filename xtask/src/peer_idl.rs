@@ -1,9 +1,10 @@
-//! Fetches the `.thrift`, `.proto` and `.capnp` files that other projects ship, and the compilers of protobuf and of Cap'n Proto, for
-//! the tests `shipped`, `proto_oracle` and `capnp_oracle` of `dovetail-idl`, and `plugin` of `dovetail-cli`; and buf's linter, for `export` of
+//! Fetches the `.thrift`, `.proto` and `.capnp` files that other projects ship, and the compilers
+//! of protobuf and of Cap'n Proto, for the tests `shipped`, `proto_oracle` and `capnp_oracle` of
+//! `dovetail-idl`, and `plugin` of `dovetail-cli`; and buf's linter, for `export` of
 //! `dovetail-codegen`.
 //!
-//! They are other people's files: they stay below `target/` and are never committed. Each comes from the
-//! package's own registry, through that registry's own client.
+//! They are other people's files: they stay below `target/` and are never committed. Each comes
+//! from the package's own registry, through that registry's own client.
 
 use crate::stage::{self, Outcome};
 use crate::steps::output;
@@ -67,8 +68,8 @@ const PACKAGES: &[Package] = &[
         version: "4.36.2",
         registry: Registry::Maven,
     },
-    // The contracts of Envoy and of OpenTelemetry: go-control-plane and PyPI's opentelemetry-proto only have what was
-    // generated of them.
+    // The contracts of Envoy and of OpenTelemetry: go-control-plane and PyPI's opentelemetry-proto
+    // only have what was generated of them.
     Package {
         name: "envoy-types",
         version: "0.7.7",
@@ -126,8 +127,8 @@ pub(crate) fn run() -> Result<(), String> {
     fetch(&stage::root().join("target/peer-idl"))
 }
 
-/// The stage of the tests: every file that could be fetched compiles, the compiler takes our plugin, and the linter what we
-/// export in its style.
+/// The stage of the tests: every file that could be fetched compiles, the compiler takes our
+/// plugin, and the linter what we export in its style.
 pub(crate) fn stage() -> Outcome {
     let fetched = run();
     let tests = [
@@ -145,8 +146,8 @@ pub(crate) fn stage() -> Outcome {
     }
 }
 
-/// Fetches all packages, each into a directory of its own below `dir`. What cannot be fetched is named, and
-/// does not keep the rest from being there.
+/// Fetches all packages, each into a directory of its own below `dir`. What cannot be fetched is
+/// named, and does not keep the rest from being there.
 fn fetch(dir: &Path) -> Result<(), String> {
     let scratch = dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(|problem| format!("{}: {problem}", scratch.display()))?;

@@ -134,7 +134,8 @@ pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
     side_by_side(cores(), &wanted, |recipe| recipe.prepare(&target))
 }
 
-/// The peer's place in the list of all. Our own programs have none: a new peer changes nothing for the others.
+/// The peer's place in the list of all. Our own programs have none: a new peer changes nothing for
+/// the others.
 pub(crate) fn place(name: &str) -> usize {
     let place = recipes::ALL.iter().position(|recipe| recipe.name == name);
     place.unwrap_or(0)

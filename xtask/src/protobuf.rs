@@ -1,8 +1,8 @@
-//! `cargo xtask protobuf`: protobuf's own conformance suite against our dynamic messages and our generated types, and messages
-//! of its libraries in three languages.
+//! `cargo xtask protobuf`: protobuf's own conformance suite against our dynamic messages and our
+//! generated types, and messages of its libraries in three languages.
 //!
-//! The suite is a program of C++, which a package of npm brings. It needs a newer C library than Debian 12 has; that of Debian
-//! 13 is unpacked beside it, and started by its own loader.
+//! The suite is a program of C++, which a package of npm brings. It needs a newer C library than
+//! Debian 12 has; that of Debian 13 is unpacked beside it, and started by its own loader.
 
 use crate::stage::{self, Outcome};
 use crate::steps::execute;

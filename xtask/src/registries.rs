@@ -1,4 +1,5 @@
-//! `cargo xtask registries`: servers that register, and a channel that finds them, beside the registries themselves.
+//! `cargo xtask registries`: servers that register, and a channel that finds them, beside the
+//! registries themselves.
 
 use crate::stage::{self, Outcome};
 use crate::steps::{execute, fetch_with_maven, javac};

@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into docs/soak.md.
+//! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into
+//! docs/soak.md.
 
 use crate::stage;
 use crate::steps::output;

@@ -61,8 +61,8 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     println!("$ {}", words.join(" "));
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
-    // `cargo xtask` says who we are. Some build scripts ask for that, and would run again wherever it differs from
-    // what a `cargo test` by hand says.
+    // `cargo xtask` says who we are. Some build scripts ask for that, and would run again wherever
+    // it differs from what a `cargo test` by hand says.
     let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     let names = std::env::vars_os().map(|(name, _)| name);
     for name in names.filter(|name| name.to_str().is_some_and(ours)) {
@@ -79,15 +79,15 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     }
 }
 
-/// Runs some of the tests again that `cargo test --workspace` has built. With a package named in place of the workspace,
-/// its dependencies would have other features, and be built once more.
+/// Runs some of the tests again that `cargo test --workspace` has built. With a package named in
+/// place of the workspace, its dependencies would have other features, and be built once more.
 pub(crate) fn built_tests(words: &[&str]) -> Outcome {
     let test = ["cargo", "test", "--quiet", "--workspace"];
     command(&[&test[..], words].concat())
 }
 
-/// Our program of the interop peers, built as it is beside its own tests, so that debug assertions are on. With its
-/// package alone, its dependencies would have other features here as well.
+/// Our program of the interop peers, built as it is beside its own tests, so that debug assertions
+/// are on. With its package alone, its dependencies would have other features here as well.
 pub(crate) fn our_peer() -> Result<PathBuf, String> {
     built_tests(&["--test", "command_line", "--no-run"]).into_result()?;
     Ok(target().join("debug/dovetail-peer"))

@@ -33,7 +33,8 @@ pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
     ))
 }
 
-/// Runs a command in this directory, and returns its standard output; the error holds its standard error.
+/// Runs a command in this directory, and returns its standard output; the error holds its standard
+/// error.
 pub(crate) fn output(command: &mut Command, directory: &Path) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.current_dir(directory).output();
@@ -47,7 +48,8 @@ pub(crate) fn output(command: &mut Command, directory: &Path) -> Result<String, 
     }
 }
 
-/// Does the same work for all of these, so many at a time, and gives what came of each, in their order.
+/// Does the same work for all of these, so many at a time, and gives what came of each, in their
+/// order.
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     workers: usize,
     items: &[T],
@@ -129,8 +131,8 @@ pub(crate) fn script(place: &Path, commands: &str) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", place.display()))
 }
 
-/// Copies what a pom.xml depends on into a folder, from the registry only where it is not on this machine yet. One at
-/// a time: all keep what they fetch in one folder, which Maven does not lock.
+/// Copies what a pom.xml depends on into a folder, from the registry only where it is not on this
+/// machine yet. One at a time: all keep what they fetch in one folder, which Maven does not lock.
 pub(crate) fn fetch_with_maven(
     pom: &Path,
     libraries: &Path,

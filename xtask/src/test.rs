@@ -77,7 +77,8 @@ fn lint() -> Outcome {
     stage::command(&["cargo", "doc", "--workspace", "--no-deps", "--quiet"])
 }
 
-/// The algorithms of shared memory under loom. Another flag for all crates: they are built beside the others.
+/// The algorithms of shared memory under loom. Another flag for all crates: they are built beside
+/// the others.
 fn every_order() -> Outcome {
     let test = ["cargo", "test", "--quiet", "--package", "dovetail-shm"];
     let loom = ["env", "RUSTFLAGS=--cfg loom"];

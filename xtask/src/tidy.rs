@@ -30,8 +30,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates that turn bytes and text into values and back, and touch nothing else of the machine. `macros` is none of them: Cargo
-/// tells a macro by the environment which package it expands in.
+/// Crates that turn bytes and text into values and back, and touch nothing else of the machine.
+/// `macros` is none of them: Cargo tells a macro by the environment which package it expands in.
 const PURE: &[&str] = &[
     "balance", "schema", "wire", "idl", "codegen", "dynamic", "protocol",
 ];

@@ -75,7 +75,8 @@ pub(crate) const CAPNP: Tool = debian("capnp", &["capnproto"]);
 pub(crate) const IPERF3: Tool = debian("iperf3", &["iperf3"]);
 pub(crate) const LIBCAPNP: Tool = debian("/usr/include/capnp/rpc-twoparty.h", &["libcapnp-dev"]);
 
-/// Makes sure that the tools are there, through apt where that is possible. One at a time, as apt would have it.
+/// Makes sure that the tools are there, through apt where that is possible. One at a time, as apt
+/// would have it.
 pub(crate) fn install(tools: &[Tool]) -> Result<(), String> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock();

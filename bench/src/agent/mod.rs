@@ -65,7 +65,8 @@ fn work(options: &Options) -> Result<std::convert::Infallible> {
     let (programs, missing) = Local::describe(&options.programs, Some(free_port))?;
     let handler = Arc::new(Handler::new(programs, missing));
     let service = Guarded::new(token, AgentServer::from(handler.clone()));
-    // A call waits for its program, on a thread that nothing else waits for; nor does it burn the processor.
+    // A call waits for its program, on a thread that nothing else waits for; nor does it burn the
+    // processor.
     let server = Server::new()
         .service(service)
         .model(Model::ThreadPerConnection)

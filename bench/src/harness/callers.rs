@@ -29,7 +29,8 @@ struct Part {
     done: mpsc::Sender<Result<Times, Failure>>,
 }
 
-/// The barrier at which callers wait for one another. Tasks wait by asking again, so that they do not hold up a thread.
+/// The barrier at which callers wait for one another. Tasks wait by asking again, so that they do
+/// not hold up a thread.
 enum Start {
     Threads(Barrier),
     Tasks(tokio::sync::Barrier),
@@ -46,13 +47,15 @@ impl Start {
 
 /// The measurements of one caller.
 pub(super) struct Times {
-    /// The time of each call, in nanoseconds. A histogram for each caller would be out of the cache at most calls.
+    /// The time of each call, in nanoseconds. A histogram for each caller would be out of the cache
+    /// at most calls.
     pub(super) latencies: Vec<u64>,
     pub(super) began: Instant,
     pub(super) ended: Instant,
 }
 
-/// Lets a caller with each of these clients warm up, waits for a line on standard input, and measures.
+/// Lets a caller with each of these clients warm up, waits for a line on standard input, and
+/// measures.
 pub(crate) fn measure<C: Client>(
     load: &Load,
     runner: Runner<'_>,
@@ -117,7 +120,8 @@ impl Part {
         let began = Instant::now();
         let (mut ended, mut last) = (began, None);
         for call in 0..self.calls {
-            // Nobody keeps an answer beyond the next call: its memory would not be there for that one's.
+            // Nobody keeps an answer beyond the next call: its memory would not be there for that
+            // one's.
             if let Some(done) = last.take() {
                 client.recycle(done);
             }

@@ -1,7 +1,8 @@
 use super::{Client, Failure, Request, Response};
 use futures_util::future::try_join_all;
 
-/// A client of one server or several: a call goes to all of them at once, and is over with the last answer.
+/// A client of one server or several: a call goes to all of them at once, and is over with the last
+/// answer.
 pub(crate) struct FanOut<C> {
     clients: Vec<C>,
     /// The last answers of several.

@@ -1,8 +1,9 @@
-//! The common part of every program in Rust under the contract of `bench/README.md`: its options, the data, the
-//! callers and their figures.
+//! The common part of every program in Rust under the contract of `bench/README.md`: its options,
+//! the data, the callers and their figures.
 //!
-//! Programs of other packages include this folder by its path. It finds the plain types of the contract in
-//! `crate::records`, since these are not the same for all: those of Dovetail come out of its generator.
+//! Programs of other packages include this folder by its path. It finds the plain types of the
+//! contract in `crate::records`, since these are not the same for all: those of Dovetail come out
+//! of its generator.
 
 pub(crate) mod callers;
 mod fan_out;
@@ -30,8 +31,8 @@ pub(crate) struct Options {
     /// One of those that --describe names.
     #[arg(long, required_unless_present = "describe")]
     system: Option<String>,
-    /// HOST:PORT, or unix:/PATH; a server may leave the port to the system. A client takes several, with commas
-    /// in between: each call goes to all of them at once.
+    /// HOST:PORT, or unix:/PATH; a server may leave the port to the system. A client takes several,
+    /// with commas in between: each call goes to all of them at once.
     #[arg(long, value_delimiter = ',')]
     address: Vec<String>,
     #[arg(long, default_value = "get_answer")]

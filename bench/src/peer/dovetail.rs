@@ -289,7 +289,8 @@ impl Client for Tasks {
     }
 }
 
-/// The bytes of a call and of its answer on Thrift's wire, binary and framed, as a server of ours gives it.
+/// The bytes of a call and of its answer on Thrift's wire, binary and framed, as a server of ours
+/// gives it.
 pub(super) fn conversation(request: &Request) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     use dovetail::transport::{Stream, Wait};
     /// Notes what passes.

@@ -1,5 +1,6 @@
-//! Hundreds of clients and servers in one process, to see what a test bed is too small for: how even policies are, what happens to
-//! a server that comes back, and what subsets cost. The plots are in docs/balancing.md.
+//! Hundreds of clients and servers in one process, to see what a test bed is too small for: how
+//! even policies are, what happens to a server that comes back, and what subsets cost. The plots
+//! are in docs/balancing.md.
 
 mod world;
 

@@ -1,4 +1,5 @@
-//! Clients and servers with a clock of their own. The clients run the balancer that channels run; servers are queues.
+//! Clients and servers with a clock of their own. The clients run the balancer that channels run;
+//! servers are queues.
 
 use dovetail_balance::{Backend, Balancer, Outcome, Picked, Settings};
 use std::cmp::Reverse;

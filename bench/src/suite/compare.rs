@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn only_changes_beyond_the_spread_count() {
-        // Calls per second, median and spread before and now; what has changed, and whether for the better.
+        // Calls per second, median and spread before and now; what has changed, and whether for the
+        // better.
         type Figures = (f64, f64, f64);
         type Check = (Figures, Figures, &'static [(Metric, bool)]);
         let rows: &[Check] = &[

@@ -1,4 +1,5 @@
-//! Figures that are counted, not timed, in runs of their own with one caller: bytes on the wire, system calls.
+//! Figures that are counted, not timed, in runs of their own with one caller: bytes on the wire,
+//! system calls.
 
 use super::Result;
 use super::plan::Case;
@@ -78,7 +79,8 @@ fn has_strace() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// System calls of a call on the client and on the server: the difference between many calls and few.
+/// System calls of a call on the client and on the server: the difference between many calls and
+/// few.
 fn syscalls(
     program: &Program,
     system: &str,

@@ -1,4 +1,5 @@
-//! How much the same service takes in each system: lines written by hand, and lines that its generator wrote.
+//! How much the same service takes in each system: lines written by hand, and lines that its
+//! generator wrote.
 
 use super::Result;
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,8 @@ fn sum(folder: &Path, patterns: &[String]) -> Result<Option<usize>> {
     Ok(Some(sum))
 }
 
-/// The files of a pattern; of those with the same name the newest, since builds leave old folders behind.
+/// The files of a pattern; of those with the same name the newest, since builds leave old folders
+/// behind.
 fn newest(pattern: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for file in glob::glob(&pattern.to_string_lossy())? {

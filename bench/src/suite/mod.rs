@@ -50,7 +50,8 @@ pub(crate) struct Options {
     /// Seconds of each step of a profile.
     #[arg(long, default_value_t = 2.0)]
     step: f64,
-    /// Measure nothing but servers that get more calls than they can do, for so many seconds at each load.
+    /// Measure nothing but servers that get more calls than they can do, for so many seconds at
+    /// each load.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full", "from"])]
     overload: Option<f64>,
     /// All cases; otherwise a cut of less than three minutes.
@@ -59,7 +60,8 @@ pub(crate) struct Options {
     /// Only systems and workloads for which `WORKLOAD CASE SYSTEM` matches this.
     #[arg(long, default_value = "")]
     only: Regex,
-    /// Seconds after which a run of one system on one case is given up, and its processes are killed.
+    /// Seconds after which a run of one system on one case is given up, and its processes are
+    /// killed.
     #[arg(long, default_value_t = 120)]
     timeout: u64,
     /// The folder that peers were built in, where the lines of generated code are counted.

@@ -107,8 +107,8 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
             .any(|part| matches!(part, "unix" | "shm" | "local" | "inproc"))
 }
 
-/// Systems that are not warm before a round of a quick run would be over, as their compiler takes seconds; and those that are nearly
-/// the same as `dovetail-local` and `dovetail-shm-async`.
+/// Systems that are not warm before a round of a quick run would be over, as their compiler takes
+/// seconds; and those that are nearly the same as `dovetail-local` and `dovetail-shm-async`.
 const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"];
 
 /// Whether a caller of a system can wait for several answers.
@@ -118,7 +118,8 @@ fn calls_at_once(system: &str) -> bool {
 
 const OWN: usize = usize::MAX;
 
-/// Workload, case, clients, connections, calls of a full run, and the systems that a quick run measures.
+/// Workload, case, clients, connections, calls of a full run, and the systems that a quick run
+/// measures.
 type Line = (
     &'static str,
     &'static str,
@@ -172,10 +173,12 @@ const LINES: &[Line] = &[
     ("agent_small", "-", 128, 1, 64_000, SHARING),
 ];
 
-/// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of the largest blobs.
+/// How long a round of a quick run calls: long enough for hundreds of small calls, and for some of
+/// the largest blobs.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// The time for many callers: the kernel takes a while to find all of them a core, and a full run gives them longer still.
+/// The time for many callers: the kernel takes a while to find all of them a core, and a full run
+/// gives them longer still.
 const QUICK_MANY: Duration = Duration::from_millis(200);
 const MANY: usize = 64;
 
@@ -195,7 +198,8 @@ fn full() -> Vec<Scenario> {
     cases.map(Scenario::single).collect()
 }
 
-/// The cases with which a quick run can do, for as long as is needed, with the systems that say something there.
+/// The cases with which a quick run can do, for as long as is needed, with the systems that say
+/// something there.
 pub(super) fn quick() -> Result<Vec<Scenario>> {
     let lines = LINES.iter().filter(|line| line.5 != NONE);
     let scenario = |line: &Line| {

@@ -1,4 +1,5 @@
-//! A program that is measured, in a process of its own, with which the coordinator talks line by line.
+//! A program that is measured, in a process of its own, with which the coordinator talks line by
+//! line.
 
 use super::Result;
 use crate::agent::contract::Usage;
@@ -141,7 +142,8 @@ impl Talking {
         format!("it failed: {last}").into()
     }
 
-    /// Returns its usage so far: threads that have ended count in its time, and not in its switches.
+    /// Returns its usage so far: threads that have ended count in its time, and not in its
+    /// switches.
     pub(crate) fn usage(&self) -> Result<Usage> {
         let time = clock_gettime(clock_getcpuclockid(self.pid())?)?;
         Ok(Usage {

@@ -5,8 +5,8 @@ use super::scenario::Scenario;
 use clap::ValueEnum;
 use std::time::Duration;
 
-/// How a load changes. Calls are due at fixed times, whatever earlier ones do, and steps begin on time, whether or
-/// not the calls of the one before are over.
+/// How a load changes. Calls are due at fixed times, whatever earlier ones do, and steps begin on
+/// time, whether or not the calls of the one before are over.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Profile {
     /// More and more calls.

@@ -12,7 +12,8 @@ use std::path::Path;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Targets {
-    /// Systems under one name: regular expressions for their names, each of which must find at least one.
+    /// Systems under one name: regular expressions for their names, each of which must find at
+    /// least one.
     #[serde(default)]
     groups: BTreeMap<String, Vec<String>>,
     target: Vec<Target>,
@@ -24,7 +25,8 @@ struct Target {
     why: String,
     rows: Vec<Rows>,
     metric: Metric,
-    /// A group, or a regular expression for systems: the best of them on the same case is what rows are divided by.
+    /// A group, or a regular expression for systems: the best of them on the same case is what rows
+    /// are divided by.
     over: String,
     /// The connections of their rows, where they differ from those of `rows`.
     over_connections: Option<Connections>,

@@ -11,7 +11,8 @@ use dovetail::transport::Polling;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The agent says itself when a program takes too long; this much later nobody waits for it any more.
+/// The agent says itself when a program takes too long; this much later nobody waits for it any
+/// more.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Remote {

@@ -85,8 +85,9 @@ pub(crate) fn parse(line: &str) -> Result<ClientFigures> {
     Ok(serde_json::from_str(line).map_err(|_| format!("it failed: {line}"))?)
 }
 
-/// Divides what servers used among the cases, by calls: their time within a step, since cases of a step run side
-/// by side, and their context switches over all steps, since these are complete only at the end.
+/// Divides what servers used among the cases, by calls: their time within a step, since cases of a
+/// step run side by side, and their context switches over all steps, since these are complete only
+/// at the end.
 fn share(steps: Vec<Vec<ClientFigures>>, usage: &[Usage], switches: u64) -> Vec<Figures> {
     let calls = |step: &[ClientFigures]| step.iter().map(|client| client.calls).sum::<u64>() as f64;
     let all: f64 = steps.iter().map(|step| calls(step)).sum();

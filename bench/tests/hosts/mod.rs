@@ -87,7 +87,8 @@ pub(crate) fn refusal(address: &str, token: &Token) -> String {
     output.map_or_else(|e| e.to_string(), |output| errors(&output))
 }
 
-/// The report of a suite with servers on the host of the first agent, and clients on that of the other one.
+/// The report of a suite with servers on the host of the first agent, and clients on that of the
+/// other one.
 pub(crate) fn suite(
     host: &Host,
     agents: &[Agent; 2],
@@ -116,7 +117,8 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Two network namespaces with a pair of interfaces that lead from one to the other, which end with this.
+/// Two network namespaces with a pair of interfaces that lead from one to the other, which end with
+/// this.
 pub(crate) struct Cable {
     names: [String; 2],
 }

@@ -4,11 +4,13 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backend {
-    /// The address at which it listens: `tcp://10.0.0.1:9090`. Two backends with one address are one.
+    /// The address at which it listens: `tcp://10.0.0.1:9090`. Two backends with one address are
+    /// one.
     pub address: String,
     /// Its share of the calls beside others. Default 1; 0 gives it none.
     pub weight: u32,
-    /// Backends with a higher number get calls only while none with a lower number can be used. Default 0.
+    /// Backends with a higher number get calls only while none with a lower number can be used.
+    /// Default 0.
     pub priority: u32,
     /// The zone in which it runs.
     pub zone: Option<String>,

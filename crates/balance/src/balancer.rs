@@ -17,12 +17,14 @@ pub struct Settings {
     pub policy: Policy,
     /// Default: five failures in a row eject an endpoint. `None` for no ejections.
     pub outliers: Option<Outliers>,
-    /// Endpoints that are ready and not ejected get all calls, unless they are fewer than this part of those that are ready: then
-    /// ejections do not count. Default 0.5.
+    /// Endpoints that are ready and not ejected get all calls, unless they are fewer than this part
+    /// of those that are ready: then ejections do not count. Default 0.5.
     pub panic_threshold: f64,
-    /// An endpoint that becomes ready gets a tenth of its share at first, and all of it after this time. Default: at once.
+    /// An endpoint that becomes ready gets a tenth of its share at first, and all of it after this
+    /// time. Default: at once.
     pub slow_start: Duration,
-    /// The client's zone: its endpoints get all calls, as long as `zone_share` of them can be used. Default: none.
+    /// The client's zone: its endpoints get all calls, as long as `zone_share` of them can be used.
+    /// Default: none.
     pub zone: Option<String>,
     /// Default 0.7.
     pub zone_share: f64,
@@ -47,7 +49,8 @@ impl Default for Settings {
 /// How often the balancer looks after its endpoints, where nothing brings that forward.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The time after which the next endpoint is tried, too, with [`Policy::PickFirst`] (RFC 8305, section 5).
+/// The time after which the next endpoint is tried, too, with [`Policy::PickFirst`] (RFC 8305,
+/// section 5).
 const HAPPY_EYEBALLS: Duration = Duration::from_millis(250);
 
 /// Chooses an endpoint for each call.
@@ -98,8 +101,8 @@ impl<T> Balancer<T> {
         &self.settings
     }
 
-    /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is kept for a new one, or `None` to
-    /// leave it out.
+    /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is
+    /// kept for a new one, or `None` to leave it out.
     pub fn update(
         &self,
         now: Instant,
@@ -145,9 +148,9 @@ impl<T> Balancer<T> {
         self.snapshot.load().usable()
     }
 
-    /// Chooses an endpoint for a call, and counts it in flight there. `key` is the hash of the call's key, for policies that hash.
-    /// `avoid` are the numbers of endpoints that have failed the call: they are chosen again only where no other is. `None` while no
-    /// endpoint is ready.
+    /// Chooses an endpoint for a call, and counts it in flight there. `key` is the hash of the
+    /// call's key, for policies that hash. `avoid` are the numbers of endpoints that have failed
+    /// the call: they are chosen again only where no other is. `None` while no endpoint is ready.
     pub fn pick(&self, now: Instant, key: Option<u64>, avoid: &[u64]) -> Option<Picked<T>> {
         if self.common.nanos(now) >= self.common.next_look.load(Relaxed) {
             self.look_after(now);
@@ -172,7 +175,8 @@ impl<T> Balancer<T> {
         })
     }
 
-    /// The endpoints to connect to now. They count as connecting from here on: for each, `ready` or `failed` follows.
+    /// The endpoints to connect to now. They count as connecting from here on: for each, `ready` or
+    /// `failed` follows.
     pub fn to_connect(&self, now: Instant) -> Vec<Arc<Endpoint<T>>> {
         let at = self.common.nanos(now);
         if at < self.next_dial.load(Relaxed) {
@@ -191,7 +195,8 @@ impl<T> Balancer<T> {
         wanted
     }
 
-    /// When `to_connect` should be asked again although nothing has happened: a failed endpoint may be tried again.
+    /// When `to_connect` should be asked again although nothing has happened: a failed endpoint may
+    /// be tried again.
     pub fn next_connect(&self) -> Option<Instant> {
         let next = self.next_dial.load(Relaxed);
         let since_start = Duration::from_nanos(next);
@@ -209,7 +214,8 @@ impl<T> Balancer<T> {
         self.enter(now, endpoint, State::Ready);
     }
 
-    /// Notes that the connection of an endpoint has ended: it gets no calls before it is ready again.
+    /// Notes that the connection of an endpoint has ended: it gets no calls before it is ready
+    /// again.
     pub fn lost(&self, now: Instant, endpoint: &Endpoint<T>) {
         if endpoint.state() == State::Ready {
             self.enter(now, endpoint, State::Idle);
@@ -310,7 +316,8 @@ fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     (Vec::new(), next)
 }
 
-/// All endpoints of the first priority where one is not known to be unreachable, and of those before.
+/// All endpoints of the first priority where one is not known to be unreachable, and of those
+/// before.
 fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     let hopeful = all
         .iter()
@@ -333,7 +340,8 @@ fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     (wanted, next.unwrap_or(u64::MAX))
 }
 
-/// An endpoint that was chosen for a call. Dropped before [`Picked::done`], the call counts as given up.
+/// An endpoint that was chosen for a call. Dropped before [`Picked::done`], the call counts as
+/// given up.
 #[derive(Debug)]
 pub struct Picked<T> {
     endpoint: Arc<Endpoint<T>>,

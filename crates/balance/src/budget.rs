@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The settings of a [`Budget`], as `retryThrottling` of gRPC's service config has them (gRFC A6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BudgetSettings {
-    /// The tokens of a full budget. Default 100. Retries are made while more than half of them are there.
+    /// The tokens of a full budget. Default 100. Retries are made while more than half of them are
+    /// there.
     pub max_tokens: u32,
     /// The tokens that a successful call gives back. A failed one takes 1. Default 0.1.
     pub token_ratio: f32,

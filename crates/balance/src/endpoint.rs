@@ -35,7 +35,8 @@ pub(crate) struct Kept<T> {
     user: T,
     pub(crate) load: Load,
     state: AtomicU8,
-    /// When the state began, and until when a failed endpoint is left alone: nanoseconds of the balancer.
+    /// When the state began, and until when a failed endpoint is left alone: nanoseconds of the
+    /// balancer.
     pub(crate) since: AtomicU64,
     pub(crate) again: AtomicU64,
     /// When it may be used again; 0 where it is not ejected. And how often it was ejected of late.
@@ -52,7 +53,8 @@ pub(crate) struct Kept<T> {
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) start: Instant,
-    /// When the balancer looks after its endpoints next, in nanoseconds since the start. Calls may bring that forward.
+    /// When the balancer looks after its endpoints next, in nanoseconds since the start. Calls may
+    /// bring that forward.
     pub(crate) next_look: AtomicU64,
     /// The failures in a row that do.
     pub(crate) in_a_row: u32,
@@ -140,8 +142,9 @@ impl<T> Endpoint<T> {
         self.kept.load.latency().map(Duration::from_nanos)
     }
 
-    /// Returns the cost of a further call: the calls in flight, by their time, over the weight. `typical` stands for a latency that is not
-    /// known yet. In a slow start a part of the calls finds it too expensive, whatever it has in flight.
+    /// Returns the cost of a further call: the calls in flight, by their time, over the weight.
+    /// `typical` stands for a latency that is not known yet. In a slow start a part of the calls
+    /// finds it too expensive, whatever it has in flight.
     pub(crate) fn cost(&self, typical: u64) -> f64 {
         let warmth = self.kept.warmth.load(Relaxed);
         if warmth < WARM && fastrand::u32(..WARM) >= warmth {
@@ -187,7 +190,8 @@ impl<T> Endpoint<T> {
             Change::None => false,
             // A latency that is not known is taken for the mean of the others.
             Change::Measured => true,
-            // Once, not at each further failure: where the endpoint may not be ejected, each look would make a snapshot.
+            // Once, not at each further failure: where the endpoint may not be ejected, each look
+            // would make a snapshot.
             Change::FailedAgain(times) => times == common.in_a_row,
         };
         if looks {

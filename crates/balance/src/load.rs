@@ -23,8 +23,8 @@ pub(crate) enum Change {
     FailedAgain(u32),
 }
 
-/// Counters that all callers of an endpoint share. They are written without a lock; a reader may see one of them later than
-/// another.
+/// Counters that all callers of an endpoint share. They are written without a lock; a reader may
+/// see one of them later than another.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     pub(crate) in_flight: AtomicU32,
@@ -107,7 +107,8 @@ impl Load {
         self.latency.store(latency.max(1), Relaxed);
     }
 
-    /// Lets the latency of an endpoint that gets no calls come down to that of the others, so that it is tried again.
+    /// Lets the latency of an endpoint that gets no calls come down to that of the others, so that
+    /// it is tried again.
     pub(crate) fn forget(&self, now: u64, typical: u64) {
         let Some(latency) = self.latency() else {
             return;
@@ -134,7 +135,8 @@ mod tests {
     use super::*;
     use Outcome::{Abandoned, Failed, Succeeded};
 
-    /// Calls: the second in which they end, their milliseconds and outcome; and the average in milliseconds then.
+    /// Calls: the second in which they end, their milliseconds and outcome; and the average in
+    /// milliseconds then.
     type Row<'a> = (&'a [(u64, u64, Outcome)], u64);
 
     #[test]

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// When endpoints are ejected, and for how long. The names and defaults are gRPC's, but for `consecutive_failures`, which is
-/// Envoy's.
+/// When endpoints are ejected, and for how long. The names and defaults are gRPC's, but for
+/// `consecutive_failures`, which is Envoy's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outliers {
     /// How often successes and failures are counted up. Default 10 s.
     pub interval: Duration,
-    /// How long an endpoint is ejected the first time; each further time adds as much. Default 30 s.
+    /// How long an endpoint is ejected the first time; each further time adds as much. Default 30
+    /// s.
     pub base_ejection_time: Duration,
     /// How long it is ejected at most. Default 300 s.
     pub max_ejection_time: Duration,
-    /// No further endpoint is ejected once so many in a hundred are. Default 10; the first one is ejected in any case.
+    /// No further endpoint is ejected once so many in a hundred are. Default 10; the first one is
+    /// ejected in any case.
     pub max_ejection_percent: u32,
     /// Ejects endpoints with fewer successes than the others. Default: none.
     pub success_rate: Option<SuccessRate>,
@@ -31,8 +33,8 @@ pub struct Outliers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SuccessRate {
-    /// An endpoint is ejected whose rate is below the mean by more than this part, in thousandths, of the standard deviation.
-    /// Default 1900.
+    /// An endpoint is ejected whose rate is below the mean by more than this part, in thousandths,
+    /// of the standard deviation. Default 1900.
     pub stdev_factor: u32,
     /// The chance in a hundred that it is ejected then. Default 100.
     pub enforcement_percentage: u32,

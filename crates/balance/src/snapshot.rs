@@ -116,8 +116,8 @@ fn is_able<T>(endpoint: &Endpoint<T>) -> bool {
     is_ready(endpoint) && !endpoint.is_ejected()
 }
 
-/// The endpoints of the first priority where one is ready and not ejected, or else where one is ready; of the client's zone, as
-/// long as enough of those are ready.
+/// The endpoints of the first priority where one is ready and not ejected, or else where one is
+/// ready; of the client's zone, as long as enough of those are ready.
 fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
     let able = |endpoint: &&Arc<Endpoint<T>>| is_able(endpoint);
     let priority = |endpoint: &Arc<Endpoint<T>>| endpoint.backend.priority;
@@ -148,7 +148,8 @@ fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
     }
 }
 
-/// Returns whether too few endpoints of a level are left to bear its load: then ejections do not count.
+/// Returns whether too few endpoints of a level are left to bear its load: then ejections do not
+/// count.
 fn panics<T>(settings: &Settings, level: &Endpoints<T>) -> bool {
     let ready = level.iter().filter(|endpoint| is_ready(endpoint)).count();
     let able = level.iter().filter(|endpoint| is_able(endpoint)).count();

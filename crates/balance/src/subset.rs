@@ -2,9 +2,10 @@
 
 use crate::{Backend, hash};
 
-/// Has a client use only some of the backends of a name: thousands of clients with connections to thousands of servers would have
-/// millions of them. Backends are chosen by the hashes of the client and their addresses (gRFC A68): each client has a part of its
-/// own, and keeps most of it when the list changes.
+/// Has a client use only some of the backends of a name: thousands of clients with connections to
+/// thousands of servers would have millions of them. Backends are chosen by the hashes of the
+/// client and their addresses (gRFC A68): each client has a part of its own, and keeps most of it
+/// when the list changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Subset {

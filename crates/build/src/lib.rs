@@ -13,15 +13,15 @@
 //! }
 //! ```
 //!
-//! The result is `calculator.rs` in `OUT_DIR`. It has a module for each file of the contract, named by the
-//! file's `namespace rs` or else by the file, and is included with
+//! The result is `calculator.rs` in `OUT_DIR`. It has a module for each file of the contract, named
+//! by the file's `namespace rs` or else by the file, and is included with
 //!
 //! ```ignore
 //! dovetail::include_contract!("calculator");
 //! ```
 //!
-//! or with `include!(concat!(env!("OUT_DIR"), "/calculator.rs"));`. Cargo runs the script again when one of
-//! the contract's files changes.
+//! or with `include!(concat!(env!("OUT_DIR"), "/calculator.rs"));`. Cargo runs the script again
+//! when one of the contract's files changes.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -42,11 +42,12 @@ pub fn compile(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
     Config::new().compile(contract)
 }
 
-/// Writes the descriptors of a contract and of all that it imports, a `google.protobuf.FileDescriptorSet`, into
-/// `OUT_DIR`, under the name of the file with the ending `.descriptors`: for `dovetail::Reflection`. Returns the path.
+/// Writes the descriptors of a contract and of all that it imports, a
+/// `google.protobuf.FileDescriptorSet`, into `OUT_DIR`, under the name of the file with the ending
+/// `.descriptors`: for `dovetail::Reflection`. Returns the path.
 ///
-/// Those of a `.thrift` file are the descriptors of the `.proto` by which gRPC's libraries call it, the one that
-/// `dovetail export --to proto` writes.
+/// Those of a `.thrift` file are the descriptors of the `.proto` by which gRPC's libraries call it,
+/// the one that `dovetail export --to proto` writes.
 pub fn descriptors(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
     Config::new().descriptors(contract)
 }
@@ -97,8 +98,8 @@ impl Config {
         self
     }
 
-    /// Adds a folder in which included files are looked for, after the folder of the including file and the
-    /// folders added before.
+    /// Adds a folder in which included files are looked for, after the folder of the including file
+    /// and the folders added before.
     #[must_use]
     pub fn include_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.loader = self.loader.include_dir(dir);
@@ -112,8 +113,8 @@ impl Config {
         self
     }
 
-    /// Compiles a contract; returns the path of the generated file. Relative paths start at the package
-    /// that is built, where Cargo runs build scripts.
+    /// Compiles a contract; returns the path of the generated file. Relative paths start at the
+    /// package that is built, where Cargo runs build scripts.
     ///
     /// On standard output it tells Cargo which files to watch, and the warnings.
     pub fn compile(&self, contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
@@ -173,7 +174,8 @@ impl Config {
     }
 }
 
-/// Tells Cargo which files to watch: the contract is the first of its sources, unless it could not be read.
+/// Tells Cargo which files to watch: the contract is the first of its sources, unless it could not
+/// be read.
 fn watch(contract: &str, sources: &[Source]) {
     println!("cargo::rerun-if-changed={contract}");
     let files = sources.iter().skip(1);

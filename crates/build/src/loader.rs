@@ -2,7 +2,8 @@ use dovetail_idl::{LoadError, Loader, Source, beside};
 use std::path::Path;
 use std::{fs, io};
 
-/// Loads contracts from files: beside the including one first, then from the include folders in order.
+/// Loads contracts from files: beside the including one first, then from the include folders in
+/// order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLoader {
     include_dirs: Vec<String>,

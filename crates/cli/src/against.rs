@@ -1,4 +1,5 @@
-//! A contract compared with the one that a running server has: for wires on which the two ends do not compare it themselves.
+//! A contract compared with the one that a running server has: for wires on which the two ends do
+//! not compare it themselves.
 
 use crate::failure::{Exit, Failure, Result};
 use crate::headers::Headers;
@@ -16,7 +17,8 @@ use std::time::Duration;
 /// The server to compare with.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Against {
-    /// Compare with the contract of this server, as it says itself: methods that it lacks, and types that differ
+    /// Compare with the contract of this server, as it says itself: methods that it lacks, and
+    /// types that differ
     #[arg(long, value_name = "ADDRESS")]
     against: Option<String>,
     #[command(flatten)]
@@ -32,8 +34,8 @@ pub(crate) struct Against {
 }
 
 impl Against {
-    /// Compares these contracts with the server's, if one is named. Prints a line for each method that a caller with the contract
-    /// could not call, and fails where there is one.
+    /// Compares these contracts with the server's, if one is named. Prints a line for each method
+    /// that a caller with the contract could not call, and fails where there is one.
     pub(crate) fn run(&self, schemas: &[Schema]) -> Result {
         let Some(address) = &self.against else {
             return Ok(());

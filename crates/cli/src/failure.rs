@@ -38,7 +38,8 @@ impl Failure {
         }
     }
 
-    /// Shows the places of a contract that cannot `what`, as in `be generated`; the failure counts them.
+    /// Shows the places of a contract that cannot `what`, as in `be generated`; the failure counts
+    /// them.
     pub(crate) fn unsupported(places: &[Unsupported], what: &str) -> Self {
         for place in places {
             Failure::new(Exit::Failed, place).print();

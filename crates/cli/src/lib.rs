@@ -1,6 +1,7 @@
-//! The programs of Dovetail, which the files in `src/bin` name: [`dovetail()`] with its commands, each of which has a file
-//! in `commands/`, and the [`plugin()`] of protobuf's compiler. `docs/cli.md` describes them. A library only because they share
-//! their parts: no other program is meant to use it.
+//! The programs of Dovetail, which the files in `src/bin` name: [`dovetail()`] with its commands,
+//! each of which has a file in `commands/`, and the [`plugin()`] of protobuf's compiler.
+//! `docs/cli.md` describes them. A library only because they share their parts: no other program is
+//! meant to use it.
 
 mod address;
 mod administration;

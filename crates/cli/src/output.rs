@@ -6,7 +6,8 @@ use dovetail::wire::{is_hidden, visible, visible_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-/// Writes to standard output, for people. What comes from a peer in it cannot command their terminal, or hide.
+/// Writes to standard output, for people. What comes from a peer in it cannot command their
+/// terminal, or hide.
 pub(crate) fn write(text: &str) -> Result {
     document(&shown(text))
 }
@@ -21,7 +22,8 @@ pub(crate) fn tell(text: &str) {
     eprintln!("{}", shown(text));
 }
 
-/// Text with all escaped that does not show, but for lines and what [`Paint`](crate::paint::Paint) makes.
+/// Text with all escaped that does not show, but for lines and what [`Paint`](crate::paint::Paint)
+/// makes.
 fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -32,8 +32,8 @@ struct Parameter {
 
 /// Runs the plugin: a request on standard input, the response on standard output.
 ///
-/// Problems of contracts and options are in the response. The exit code is 1 for problems of the request, or of the
-/// streams.
+/// Problems of contracts and options are in the response. The exit code is 1 for problems of the
+/// request, or of the streams.
 pub fn plugin() -> ExitCode {
     Program::parse();
     if std::io::stdin().is_terminal() {

@@ -36,8 +36,8 @@ impl Known {
     }
 }
 
-/// The contract of a file, or without one that of the server, which is asked over this wire, or else over Dovetail's own,
-/// and then gRPC.
+/// The contract of a file, or without one that of the server, which is asked over this wire, or
+/// else over Dovetail's own, and then gRPC.
 pub(crate) fn contract(
     file: Option<&Path>,
     includes: &Includes,
@@ -54,7 +54,8 @@ pub(crate) fn contract(
 /// How long a server may take to say anything on a wire that it may not speak.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// Services of every server that answers such questions at all; of no interest where services are listed.
+/// Services of every server that answers such questions at all; of no interest where services are
+/// listed.
 const QUESTIONS: [&str; 3] = [
     "dovetail.reflection.v1.Reflection",
     "grpc.reflection.v1.ServerReflection",

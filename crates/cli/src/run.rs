@@ -34,7 +34,8 @@ pub(crate) struct Entrance {
 /// Host names that requests from browsers may use.
 #[derive(Debug, Default, Args)]
 pub(crate) struct AllowedHosts {
-    /// Requests over HTTP may name this host, too: NAME, .DOMAIN or * for any. IP addresses and localhost always pass
+    /// Requests over HTTP may name this host, too: NAME, .DOMAIN or * for any. IP addresses and
+    /// localhost always pass
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
 }
@@ -63,8 +64,8 @@ impl Entrance {
         address::parse(&self.listen)
     }
 
-    /// A server that says what the contract is to those who ask by HTTP, gRPC's reflection or Dovetail's. What cannot
-    /// be said in one of these ways is left out there.
+    /// A server that says what the contract is to those who ask by HTTP, gRPC's reflection or
+    /// Dovetail's. What cannot be said in one of these ways is left out there.
     pub(crate) fn server(&self, schema: &Schema) -> Result<Server> {
         let server = self.hosts.apply(Server::new(), &self.address()?);
         let server = self.tls.apply(server)?;
@@ -78,7 +79,8 @@ impl Entrance {
     }
 }
 
-/// Starts a server at the address of its [`Entrance`]; gives the one that it has got, with its port.
+/// Starts a server at the address of its [`Entrance`]; gives the one that it has got, with its
+/// port.
 pub(crate) fn start(server: Server, address: Address) -> Result<(Running, Address)> {
     let listening = server.listen(&address.to_string());
     let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;

@@ -20,7 +20,8 @@ pub(crate) struct Behavior {
     pub(crate) seed: u64,
 }
 
-/// Answers one service. It lives as long as the process, like the contract and the table of methods.
+/// Answers one service. It lives as long as the process, like the contract and the table of
+/// methods.
 pub(crate) struct Sample {
     contract: &'static Contract<'static>,
     table: Table,

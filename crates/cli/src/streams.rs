@@ -1,4 +1,5 @@
-//! A call with streams from a terminal: items are lines of JSON, on standard input and on standard output.
+//! A call with streams from a terminal: items are lines of JSON, on standard input and on standard
+//! output.
 
 use crate::caller::{Way, reply};
 use crate::failure::{Exit, Failure, Result};
@@ -31,7 +32,8 @@ pub(crate) enum End {
     Failed(Status),
 }
 
-/// The items of a stream: each is the only parameter of a method that does not exist, whose number the wire decides.
+/// The items of a stream: each is the only parameter of a method that does not exist, whose number
+/// the wire decides.
 struct Items {
     stream: &'static Stream,
     methods: [&'static Method; 3],

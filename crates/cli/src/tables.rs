@@ -1,10 +1,12 @@
-//! The tables of a contract that the runtime needs, as generated code has them. They live as long as the process.
+//! The tables of a contract that the runtime needs, as generated code has them. They live as long
+//! as the process.
 
 use dovetail::{Method, MethodKind, ServiceDescriptor};
 use dovetail_dynamic::Contract;
 use dovetail_schema::{self as schema, Idempotency, Schema, ServiceId};
 
-/// A contract that lives as long as the process; `defaults` where it has all default values that there are.
+/// A contract that lives as long as the process; `defaults` where it has all default values that
+/// there are.
 pub(crate) fn forever(schema: Schema, defaults: bool) -> &'static Contract<'static> {
     let contract = Contract::new(Box::leak(Box::new(schema)));
     Box::leak(Box::new(match defaults {

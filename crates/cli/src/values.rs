@@ -11,7 +11,8 @@ use dovetail_schema::{Method, Schema, ServiceId};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// The wire that servers of a contract speak unless somebody says otherwise: that of the contract's language.
+/// The wire that servers of a contract speak unless somebody says otherwise: that of the contract's
+/// language.
 pub(crate) fn usual_wire(schema: &Schema) -> Wire {
     let root = schema.root().map(|root| &schema[root]);
     match root {
@@ -21,8 +22,8 @@ pub(crate) fn usual_wire(schema: &Schema) -> Wire {
     }
 }
 
-/// The wire of Apache Thrift's own examples. A server that expects frames refuses it at once, where an
-/// unframed one would wait for more of a frame.
+/// The wire of Apache Thrift's own examples. A server that expects frames refuses it at once, where
+/// an unframed one would wait for more of a frame.
 const DEFAULT_WIRE: Wire = Wire::Thrift(thrift::Wire::new(Protocol::Binary, Transport::Unframed));
 
 /// The parameters of a call. In a contract of protobuf's an object is the one message of the call.

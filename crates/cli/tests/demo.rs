@@ -1,4 +1,5 @@
-//! The lines that people are told to try do what they are said to do: those that the demo prints, and those of the README.
+//! The lines that people are told to try do what they are said to do: those that the demo prints,
+//! and those of the README.
 
 #![allow(clippy::expect_used)]
 

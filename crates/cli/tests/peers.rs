@@ -1,5 +1,6 @@
-//! The command with servers and clients of others: they list, describe and call without a file, and stand on both sides of
-//! the gateway. `cargo xtask interop` builds these peers; without them, the tests say so and pass.
+//! The command with servers and clients of others: they list, describe and call without a file, and
+//! stand on both sides of the gateway. `cargo xtask interop` builds these peers; without them, the
+//! tests say so and pass.
 
 #![allow(clippy::expect_used)]
 
@@ -277,8 +278,8 @@ fn a_stock_thrift_server_is_called_over_other_wires() {
     }
 }
 
-/// With nothing but the address: the rest they learn by reflection. Java has stubs that protoc has made of the contract
-/// that the demo exports.
+/// With nothing but the address: the rest they learn by reflection. Java has stubs that protoc has
+/// made of the contract that the demo exports.
 #[test]
 fn stock_grpc_clients_call_the_demo() {
     let peers = ["grpc", "grpcurl", "grpc-java"].map(peer);

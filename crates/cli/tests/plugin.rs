@@ -1,7 +1,9 @@
-//! The plugin of protobuf's compiler answers with what `dovetail generate` writes for the same files.
+//! The plugin of protobuf's compiler answers with what `dovetail generate` writes for the same
+//! files.
 //!
-//! `plugin/request.bin` is what the compiler has once asked; `UPDATE_GOLDEN=1` records it again. The compiler itself is
-//! installed by `cargo xtask fetch-peer-idl`; without it, the tests that need it say so and pass.
+//! `plugin/request.bin` is what the compiler has once asked; `UPDATE_GOLDEN=1` records it again.
+//! The compiler itself is installed by `cargo xtask fetch-peer-idl`; without it, the tests that
+//! need it say so and pass.
 
 #![allow(clippy::expect_used)]
 
@@ -122,7 +124,8 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// Problems of the request itself go to standard error, as protobuf's documentation of plugins has it.
+/// Problems of the request itself go to standard error, as protobuf's documentation of plugins has
+/// it.
 #[test]
 fn what_is_no_request() {
     for request in [

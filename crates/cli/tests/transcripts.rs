@@ -1,8 +1,10 @@
-//! Sessions as a person sees them: each file of `transcripts/` is one with the command, run and compared.
+//! Sessions as a person sees them: each file of `transcripts/` is one with the command, run and
+//! compared.
 //!
-//! `$ dovetail …` is run in a fresh copy of `contracts/`; what follows is its output, both streams, and
-//! `[exit N]` where it is not 0. `# serve …` starts `dovetail serve …` on a free port, which stands in the
-//! session as `PORT`. Certificates are made for each run: `ca.pem` has signed `server.pem` and `client.pem`. Times stand as `N µs`. `UPDATE_GOLDEN=1` writes the files again.
+//! `$ dovetail …` is run in a fresh copy of `contracts/`; what follows is its output, both streams,
+//! and `[exit N]` where it is not 0. `# serve …` starts `dovetail serve …` on a free port, which
+//! stands in the session as `PORT`. Certificates are made for each run: `ca.pem` has signed
+//! `server.pem` and `client.pem`. Times stand as `N µs`. `UPDATE_GOLDEN=1` writes the files again.
 
 #![allow(clippy::expect_used)]
 

@@ -35,7 +35,8 @@ fn capitalized(word: &str) -> String {
     }
 }
 
-/// Words joined so that the result is an identifier: it does not begin with a digit, nor is it empty.
+/// Words joined so that the result is an identifier: it does not begin with a digit, nor is it
+/// empty.
 fn joined(words: &[String], separator: &str) -> String {
     let name = words.join(separator);
     match name.chars().next() {

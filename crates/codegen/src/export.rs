@@ -1,4 +1,5 @@
-//! The common part of the writers of contracts: a file for each package, and the list of things that its language lacks.
+//! The common part of the writers of contracts: a file for each package, and the list of things
+//! that its language lacks.
 
 use crate::{File, Unsupported};
 use dovetail_schema::{Package, PackageId, Schema};
@@ -21,8 +22,8 @@ impl Problems {
     }
 }
 
-/// The files of a contract, in the order of its packages, all for one folder. Packages for which `write` has nothing
-/// get none.
+/// The files of a contract, in the order of its packages, all for one folder. Packages for which
+/// `write` has nothing get none.
 pub(crate) fn files(
     schema: &Schema,
     problems: Problems,

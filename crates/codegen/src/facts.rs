@@ -1,5 +1,5 @@
-//! Facts that a generator has to know of a schema as a whole: types that recurse, that serve as a key, that cannot
-//! be compared.
+//! Facts that a generator has to know of a schema as a whole: types that recurse, that serve as a
+//! key, that cannot be compared.
 
 use dovetail_schema::{
     ArrayForm, Dimension, Field, Method, Presence, Schema, ServiceId, Sharing, Struct, StructKind,
@@ -20,14 +20,15 @@ pub(crate) struct Facts<'a> {
     families: BTreeMap<TypeId, Vec<TypeId>>,
     /// Types that stand in a key or in an element of a set, directly or inside another one.
     keyed: HashSet<TypeId>,
-    /// Types that contain a floating point number, something that may be one, or a reference, also to an
-    /// object, and are not keyed.
+    /// Types that contain a floating point number, something that may be one, or a reference, also
+    /// to an object, and are not keyed.
     floating: HashSet<TypeId>,
     /// Types that contain a set or map, and are not keyed.
     hashing: HashSet<TypeId>,
     /// For each type the ones that it contains in place, not through a container.
     inline: Vec<HashSet<TypeId>>,
-    /// For each type the ones that it contains, counting only fields that a default value of the type must fill.
+    /// For each type the ones that it contains, counting only fields that a default value of the
+    /// type must fill.
     filled: Vec<HashSet<TypeId>>,
 }
 
@@ -198,7 +199,8 @@ impl<'a> Facts<'a> {
         types || services
     }
 
-    /// Returns the type that a type consists of where it stands: of arrays of fixed extents, the elements.
+    /// Returns the type that a type consists of where it stands: of arrays of fixed extents, the
+    /// elements.
     fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
         match self.schema.resolve(ty) {
             Type::Array(item, dimensions) if !dimensions.contains(&Dimension::Dynamic) => {
@@ -258,8 +260,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Which types each type reaches in place, through what it extends and the fields that `follow` accepts;
-    /// `members` are those that a field can hold.
+    /// Which types each type reaches in place, through what it extends and the fields that `follow`
+    /// accepts; `members` are those that a field can hold.
     fn closure(
         &self,
         follow: fn(&Struct, &Field) -> bool,
@@ -343,7 +345,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The structs that contain a `leaf` at any depth, where it would count: not inside a keyed type.
+    /// The structs that contain a `leaf` at any depth, where it would count: not inside a keyed
+    /// type.
     fn containing(&self, leaf: fn(Part<'_>) -> bool) -> HashSet<TypeId> {
         let mut found = HashSet::new();
         loop {

@@ -7,9 +7,10 @@
 //!            export ─┴── thrift, proto, capnp ─┘
 //! ```
 //!
-//! Pure: nothing here reads or writes a file, so a test needs no disk, and a build script, the command line
-//! and an editor use the same function. What knows no target language (case conversion, names that must
-//! not collide, what recurses, what serves as a key) stands at the top; each language has a module.
+//! Pure: nothing here reads or writes a file, so a test needs no disk, and a build script, the
+//! command line and an editor use the same function. What knows no target language (case
+//! conversion, names that must not collide, what recurses, what serves as a key) stands at the top;
+//! each language has a module.
 #![forbid(unsafe_code)]
 
 mod case;

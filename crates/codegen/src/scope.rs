@@ -25,9 +25,9 @@ impl Scope {
         name
     }
 
-    /// Takes a name for each of `names`, which are pairs of what the contract says and what the target
-    /// language would make of it. Names written as the target language wants them come first, so that
-    /// `fooBar` gives way to `foo_bar` wherever the two stand.
+    /// Takes a name for each of `names`, which are pairs of what the contract says and what the
+    /// target language would make of it. Names written as the target language wants them come
+    /// first, so that `fooBar` gives way to `foo_bar` wherever the two stand.
     pub(crate) fn claim_all(&mut self, names: &[(&str, String)]) -> Vec<String> {
         let mut claimed = vec![String::new(); names.len()];
         for exact in [true, false] {

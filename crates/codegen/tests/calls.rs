@@ -1,5 +1,5 @@
-//! Calls with derived structs and references, over the wires of Thrift and Dovetail's own: as contracts say them,
-//! and from a client of an older contract.
+//! Calls with derived structs and references, over the wires of Thrift and Dovetail's own: as
+//! contracts say them, and from a client of an older contract.
 #![allow(clippy::unwrap_used)]
 
 use dovetail::blocking::Channel;

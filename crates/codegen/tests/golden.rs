@@ -1,5 +1,5 @@
-//! The generator's output, compared with `golden/*/output.rs`. `UPDATE_GOLDEN=1` rewrites them. That they
-//! compile is the business of `generated.rs`.
+//! The generator's output, compared with `golden/*/output.rs`. `UPDATE_GOLDEN=1` rewrites them.
+//! That they compile is the business of `generated.rs`.
 #![allow(clippy::unwrap_used)] // A test that cannot read its own files has failed.
 
 use dovetail_codegen::rust::{Maps, Options, Strings, generate};
@@ -57,7 +57,8 @@ fn text(schema: &Schema, options: &Options) -> String {
     files.into_iter().next().unwrap().text
 }
 
-/// One of the contracts is generated with hash maps, one with compact strings; the others with the default options.
+/// One of the contracts is generated with hash maps, one with compact strings; the others with the
+/// default options.
 fn options_for(dir: &Path) -> Options {
     let default = Options::default();
     match dir.file_name().and_then(|name| name.to_str()) {

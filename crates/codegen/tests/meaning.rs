@@ -1,6 +1,7 @@
-//! Protobuf's bytes mean what protobuf's own library takes them for, in generated types and in dynamic values: each case of
-//! `meaning/cases.txt` is read, and written as the library for Python (7.35) writes it. `PROTOBUF_PYTHON=python` asks that
-//! library again, in a Python that has `grpcio-tools`.
+//! Protobuf's bytes mean what protobuf's own library takes them for, in generated types and in
+//! dynamic values: each case of `meaning/cases.txt` is read, and written as the library for Python
+//! (7.35) writes it. `PROTOBUF_PYTHON=python` asks that library again, in a Python that has
+//! `grpcio-tools`.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,6 @@
-//! Values for fields that were not sent, where the encoding leaves out zeros: the fields are there all the same, as in
-//! generated code. Others that get the value on, over another wire, could not tell.
+//! Values for fields that were not sent, where the encoding leaves out zeros: the fields are there
+//! all the same, as in generated code. Others that get the value on, over another wire, could not
+//! tell.
 
 use crate::contract::Table;
 use crate::json::array;
@@ -7,8 +8,8 @@ use crate::{Contract, Struct, Value};
 use dovetail_schema::{self as schema, Presence, Type, TypeKind};
 use dovetail_wire::{Any, Budget, DecodeError, Uuid};
 
-/// Gives the fields that are always sent, and have not come, the contract's default, or zero. Structs stay absent, and
-/// so does what has a default that takes memory.
+/// Gives the fields that are always sent, and have not come, the contract's default, or zero.
+/// Structs stay absent, and so does what has a default that takes memory.
 pub(crate) fn fill(
     contract: &Contract<'_>,
     table: &Table<'_>,

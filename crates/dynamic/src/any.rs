@@ -8,8 +8,8 @@ use dovetail_wire::{
     UNREADABLE, Writer,
 };
 
-/// The struct of the contract that an [`Any`] names: by `name`, by `package.name`, or by a name that only one
-/// of all files has.
+/// The struct of the contract that an [`Any`] names: by `name`, by `package.name`, or by a name
+/// that only one of all files has.
 pub(crate) fn find(schema: &Schema, name: &str) -> Option<TypeId> {
     let structs = |id: &TypeId| matches!(schema[*id].kind, TypeKind::Struct(_));
     let anywhere = || {
@@ -23,7 +23,8 @@ pub(crate) fn find(schema: &Schema, name: &str) -> Option<TypeId> {
 /// The types of a contract, so far as an [`Any`] can name them: `left` levels deep.
 pub(crate) struct Types<'a>(pub(crate) &'a Contract<'a>, pub(crate) usize);
 
-/// Finds the type that a name of protobuf stands for: a message of the contract, or a type that every contract has.
+/// Finds the type that a name of protobuf stands for: a message of the contract, or a type that
+/// every contract has.
 pub(crate) fn named(schema: &Schema, name: &str) -> Option<Type> {
     let well_known = match name.strip_prefix("google.protobuf.") {
         Some("Timestamp") => Some(Type::Timestamp { offset: false }),
@@ -107,8 +108,8 @@ impl Decode for Nested<'_> {
     }
 }
 
-/// The message with its type, where the contract knows it, the end that packed it does not contradict, and the message
-/// is one.
+/// The message with its type, where the contract knows it, the end that packed it does not
+/// contradict, and the message is one.
 pub(crate) fn unpack(contract: &Contract<'_>, any: &Any) -> Option<(Type, Value)> {
     let ty = Type::Named(find(contract.schema(), any.name())?);
     let ours = any.contract.as_ref().and(contract.describe_type(&ty));

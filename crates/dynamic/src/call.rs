@@ -153,8 +153,8 @@ impl Encode for ReplyBody<'_> {
     }
 }
 
-/// A whole reply in the place of a result: for servers made for generated code, which write results as the
-/// one field of a reply.
+/// A whole reply in the place of a result: for servers made for generated code, which write results
+/// as the one field of a reply.
 #[derive(Default)]
 pub struct ReplyFields(Option<ReplyBody<'static>>);
 

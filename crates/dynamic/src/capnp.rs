@@ -9,8 +9,8 @@ use dovetail_wire::capnp::{Layouts, Structs};
 ///
 /// # Errors
 ///
-/// The first field that has no form in the encoding: a reference that keeps identity, an object, an array, a struct that extends
-/// another one, a value of any type.
+/// The first field that has no form in the encoding: a reference that keeps identity, an object, an
+/// array, a struct that extends another one, a value of any type.
 pub fn layouts(schema: &Schema, root: TypeId) -> Result<Layouts, Unplaced> {
     let mut places = Places::new(schema);
     let number = places.structure(root);

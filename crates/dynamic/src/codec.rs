@@ -1,4 +1,5 @@
-//! Values through the wire's visitor, as generated code does it, with the schema at hand instead of types.
+//! Values through the wire's visitor, as generated code does it, with the schema at hand instead of
+//! types.
 
 use crate::absent;
 use crate::any;
@@ -455,7 +456,8 @@ pub(crate) fn read_row<'de, R: Reader<'de> + ?Sized>(
     Ok(value.filter(|value| !leaves_out(value, reader)))
 }
 
-/// Whether the value that was read last has a name that the contract does not have, and is to be left out for that.
+/// Whether the value that was read last has a name that the contract does not have, and is to be
+/// left out for that.
 fn leaves_out<'de, R: Reader<'de> + ?Sized>(value: &Value, reader: &R) -> bool {
     matches!(value, Value::Enum(_)) && reader.is_left_out()
 }

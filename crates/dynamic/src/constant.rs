@@ -4,8 +4,8 @@ use crate::{Contract, MAX_DEPTH, Value};
 use dovetail_schema::{self as schema, Type};
 use dovetail_wire::{SignedDuration, Timestamp};
 
-/// A value as a constant of a contract; `None` for one of a type that has no constants, for a struct, and for one without
-/// end.
+/// A value as a constant of a contract; `None` for one of a type that has no constants, for a
+/// struct, and for one without end.
 pub fn to_constant(contract: &Contract<'_>, ty: &Type, value: &Value) -> Option<schema::Value> {
     constant(contract, ty, value, MAX_DEPTH)
 }

@@ -18,7 +18,8 @@ pub struct Contract<'a> {
     defaults: bool,
 }
 
-/// The fields of a struct or union, of a method's parameters, or of its reply; inherited ones first.
+/// The fields of a struct or union, of a method's parameters, or of its reply; inherited ones
+/// first.
 #[derive(Clone, Debug, Default)]
 pub struct Table<'a> {
     /// The fields as the schema has them. The result of a method has no row here, only on the wire.
@@ -60,8 +61,8 @@ impl<'a> Contract<'a> {
         }
     }
 
-    /// Returns the contract with default values that only another end knows, as for one [described](crate::Described) by a
-    /// server: what JSON leaves out is absent, and not zero.
+    /// Returns the contract with default values that only another end knows, as for one
+    /// [described](crate::Described) by a server: what JSON leaves out is absent, and not zero.
     #[must_use]
     pub fn without_defaults(mut self) -> Self {
         self.defaults = false;
@@ -109,7 +110,8 @@ impl<'a> Contract<'a> {
         table
     }
 
-    /// The shape of a type as encodings see it; `None` for types that no encoding of this version carries.
+    /// The shape of a type as encodings see it; `None` for types that no encoding of this version
+    /// carries.
     pub fn kind(&self, ty: &Type) -> Option<Kind> {
         kind(self.schema, ty)
     }

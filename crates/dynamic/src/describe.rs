@@ -12,8 +12,8 @@ use dovetail_wire::description::{
 use std::cell::Cell;
 
 impl Contract<'_> {
-    /// The description of a method, the same as that of generated code; `None` where it reaches a type that
-    /// no encoding of this version carries.
+    /// The description of a method, the same as that of generated code; `None` where it reaches a
+    /// type that no encoding of this version carries.
     pub fn describe(&self, method: &Method) -> Option<Vec<u8>> {
         let walk = Walk::new(self);
         let signature = walk.signature(method);

@@ -10,8 +10,8 @@ use dovetail_wire::{DecodeError, Kind};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// A contract that is put together from [descriptions](said::describe) of methods. It has what these have: names, ids, types,
-/// presence; neither documentation nor default values.
+/// A contract that is put together from [descriptions](said::describe) of methods. It has what
+/// these have: names, ids, types, presence; neither documentation nor default values.
 #[derive(Debug)]
 pub struct Described {
     schema: Schema,
@@ -31,7 +31,8 @@ pub enum Indescribable {
     Malformed(DecodeError),
     /// Two different types have this name.
     Ambiguous(String),
-    /// Structs that extend this one are told apart; descriptions do not say which of its fields are whose.
+    /// Structs that extend this one are told apart; descriptions do not say which of its fields are
+    /// whose.
     Extended(String),
     /// It passes references to objects of this service.
     Object(String),

@@ -1,11 +1,13 @@
-//! Maps in which a key comes twice: the last value stays, in the place of the first. Protobuf sends the entries of a map in
-//! pieces, between which there may be anything, so this is done once a message has been read.
+//! Maps in which a key comes twice: the last value stays, in the place of the first. Protobuf sends
+//! the entries of a map in pieces, between which there may be anything, so this is done once a
+//! message has been read.
 
 use crate::{Struct, Value};
 use dovetail_wire::{Budget, DecodeError};
 use std::cmp::Ordering;
 
-/// Keeps one entry for each key, in all maps in a struct. The budget pays for what that takes for a while.
+/// Keeps one entry for each key, in all maps in a struct. The budget pays for what that takes for a
+/// while.
 pub(crate) fn remove(fields: &mut Struct, budget: &mut Budget) -> Result<(), DecodeError> {
     let mut values = fields.values_mut();
     values.try_for_each(|value| remove_in(value, budget))
@@ -35,7 +37,8 @@ fn remove_of(entries: &mut Vec<(Value, Value)>, budget: &mut Budget) -> Result<(
         [(one, _), (next, _)] => compare(one, next) == Some(Ordering::Less),
         _ => true,
     };
-    // Most senders sort the keys, or send few. Keys of other types than protobuf's have no order here, and stay.
+    // Most senders sort the keys, or send few. Keys of other types than protobuf's have no order
+    // here, and stay.
     if entries.windows(2).all(ascending) || !entries.iter().all(|(key, _)| has_order(key)) {
         return Ok(());
     }

@@ -8,7 +8,8 @@ use dovetail_wire::{
     Reference, UnknownValue, Writer, block, read_reference, reserved, write_reference, write_type,
 };
 
-/// Writes a struct, or one that extends it. `begun` is true for one that has begun already, as a node.
+/// Writes a struct, or one that extends it. `begun` is true for one that has begun already, as a
+/// node.
 pub(crate) fn write_named<W: Writer + ?Sized>(
     contract: &Contract<'_>,
     id: TypeId,

@@ -4,8 +4,8 @@ use dovetail_wire::{
     protobuf,
 };
 
-/// A value of some type of a schema. The type is not repeated in it: the schema says whether an `Int` is
-/// an `i8` or an `i64`, and whether a `List` is a list or a set.
+/// A value of some type of a schema. The type is not repeated in it: the schema says whether an
+/// `Int` is an `i8` or an `i64`, and whether a `List` is a list or a set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A truth value.
@@ -38,9 +38,11 @@ pub enum Value {
     Any(Box<Any>),
     /// A value that brings its own shape.
     Dynamic(Dynamic),
-    /// The elements of a list or set, or of an array whose outermost extent is fixed, or its only free one.
+    /// The elements of a list or set, or of an array whose outermost extent is fixed, or its only
+    /// free one.
     List(Vec<Value>),
-    /// An array of two or more extents, the last of them free: the extents, and the elements row by row.
+    /// An array of two or more extents, the last of them free: the extents, and the elements row by
+    /// row.
     Array(Vec<u32>, Vec<Value>),
     /// The entries of a map, in the order in which they came.
     Map(Vec<(Value, Value)>),
@@ -48,8 +50,8 @@ pub enum Value {
     Struct(Struct),
     /// A struct or exception that extends the one that the schema says.
     Derived(TypeId, Struct),
-    /// The value behind a `ref` field, under a number that no other node of the message has. One without a
-    /// number stands for itself; nothing leads to it again.
+    /// The value behind a `ref` field, under a number that no other node of the message has. One
+    /// without a number stands for itself; nothing leads to it again.
     Node(u64, Box<Value>),
     /// The node of this number, which comes before, or in which the `ref` field is.
     Again(u64),

@@ -1,6 +1,7 @@
-//! Cap'n Proto's encoding, against messages that its own tool has made: each row of `capnp/rows.txt`, which is in the text form
-//! of that tool, has its bytes in `capnp/rows.hex` and what we read in `capnp/rows.json`. `UPDATE_GOLDEN=1` asks the tool anew.
-//! The tool also reads what we write, if it is installed.
+//! Cap'n Proto's encoding, against messages that its own tool has made: each row of
+//! `capnp/rows.txt`, which is in the text form of that tool, has its bytes in `capnp/rows.hex` and
+//! what we read in `capnp/rows.json`. `UPDATE_GOLDEN=1` asks the tool anew. The tool also reads
+//! what we write, if it is installed.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, Value, capnp, to_json};
@@ -196,7 +197,8 @@ fn pointers_to_anything() {
     assert_eq!(back.get(2), Some(&Value::String("behind".to_owned())));
 }
 
-/// Reads words as a segment with a `Node` at its root: one word of data, then the pointers `next`, `voids`, `texts`, `nodes`.
+/// Reads words as a segment with a `Node` at its root: one word of data, then the pointers `next`,
+/// `voids`, `texts`, `nodes`.
 fn read_node(words: &[u64]) -> Result<Value, DecodeError> {
     let id = SCHEMA.find_type("Node").unwrap();
     let layouts = capnp::layouts(&SCHEMA, id).unwrap();

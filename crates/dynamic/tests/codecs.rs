@@ -272,7 +272,8 @@ fn depth_is_bounded() {
     }
 }
 
-/// A field that gRPC leaves out is there: Thrift's servers could not tell it from one that nobody set.
+/// A field that gRPC leaves out is there: Thrift's servers could not tell it from one that nobody
+/// set.
 #[test]
 fn zero_is_there_where_it_is_not_sent() {
     let text = "enum E { A = 0, B = 1 } struct S { 1: i32 a; 2: optional i32 b } \

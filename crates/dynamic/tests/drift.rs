@@ -1,5 +1,5 @@
-//! The fate of a value when the two ends have different versions of its contract. `docs/drift.md` is made from it:
-//! `UPDATE_GOLDEN=1` writes it again.
+//! The fate of a value when the two ends have different versions of its contract. `docs/drift.md`
+//! is made from it: `UPDATE_GOLDEN=1` writes it again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "drift/changes.rs"]
@@ -14,7 +14,8 @@ use dovetail_wire::{Bytes, Encoding, Limits};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
-/// Encodings by the wires that have them. Ends that both are Dovetail's compare their contracts before, where they can.
+/// Encodings by the wires that have them. Ends that both are Dovetail's compare their contracts
+/// before, where they can.
 const WIRES: [(&str, Encoding); 6] = [
     ("Dovetail", Encoding::Tagged),
     ("protobuf", Encoding::Protobuf),
@@ -92,7 +93,8 @@ enum Outcome {
     Wrong(String),
 }
 
-/// Finds a difference between values of the same name; `None` if there is none. A name that `known` has may not be missing.
+/// Finds a difference between values of the same name; `None` if there is none. A name that `known`
+/// has may not be missing.
 fn difference(sent: &Json, read: &Json, known: &Json) -> Option<String> {
     match (sent, read) {
         (Json::Object(sent), Json::Object(read)) => sent.iter().find_map(|(name, value)| {
@@ -115,7 +117,8 @@ fn difference(sent: &Json, read: &Json, known: &Json) -> Option<String> {
     }
 }
 
-/// True for 2, and for the value of an enum that has this number at its end: the name may have changed.
+/// True for 2, and for the value of an enum that has this number at its end: the name may have
+/// changed.
 fn is_two(value: &Json) -> bool {
     ["2", "\"TWO\"", "\"ZWEI\""].contains(&&*value.to_string())
 }

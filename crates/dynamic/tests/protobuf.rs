@@ -1,5 +1,5 @@
-//! Dynamic values in protobuf, byte by byte as protobuf's own library for Python (7.36) writes them with
-//! `SerializeToString(deterministic=True)`.
+//! Dynamic values in protobuf, byte by byte as protobuf's own library for Python (7.36) writes them
+//! with `SerializeToString(deterministic=True)`.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_dynamic::{Contract, Typed, TypedSlot, from_json, to_json};

@@ -1,4 +1,5 @@
-//! Cycles and order in a directed graph, without recursion: a contract may be deeper than the stack.
+//! Cycles and order in a directed graph, without recursion: a contract may be deeper than the
+//! stack.
 
 use std::collections::hash_map::{Entry, HashMap};
 
@@ -54,8 +55,8 @@ pub(crate) fn components(edges: &Edges) -> Vec<Vec<usize>> {
     found
 }
 
-/// The components that are cycles, each as a shortest path from its smallest node back to it: `[a, b]` for
-/// a → b → a.
+/// The components that are cycles, each as a shortest path from its smallest node back to it:
+/// `[a, b]` for a → b → a.
 pub(crate) fn cycles(edges: &Edges) -> Vec<Vec<usize>> {
     let mut member_of = vec![usize::MAX; edges.len()];
     let mut found = Vec::new();

@@ -1,8 +1,10 @@
-//! The front ends: from `.thrift`, `.proto` or `.capnp` text to a [`Schema`], or to messages that say what to change.
+//! The front ends: from `.thrift`, `.proto` or `.capnp` text to a [`Schema`], or to messages that
+//! say what to change.
 //!
-//! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md` describes
-//! both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`;
-//! of Cap'n Proto's what the tools of its version 1 read, see `docs/capnproto.md`. The crate is pure: it reads files only through the [`Loader`] that it is given.
+//! The whole grammar of Apache Thrift is accepted, and Dovetail's additions to it; `docs/idl.md`
+//! describes both. Of protobuf's language all dialects are, see [`proto`] and `docs/proto.md`; of
+//! Cap'n Proto's what the tools of its version 1 read, see `docs/capnproto.md`. The crate is pure:
+//! it reads files only through the [`Loader`] that it is given.
 //!
 //! ```
 //! let files = dovetail_idl::MemoryLoader::from_iter([("hello.thrift", "struct Hello { 1: string name }")]);
@@ -10,7 +12,8 @@
 //! assert_eq!(compiled.schema.unwrap().types[0].name, "Hello");
 //! ```
 //!
-//! Reading order: what all languages share is here (places in files, diagnostics); each language is a module.
+//! Reading order: what all languages share is here (places in files, diagnostics); each language is
+//! a module.
 #![forbid(unsafe_code)]
 
 mod capnp;
@@ -47,8 +50,9 @@ impl Compiled {
     }
 }
 
-/// Compiles the file that `loader` knows as `path`, with everything it includes. A name that ends in `.proto` is
-/// read as protobuf's language, one that ends in `.capnp` as Cap'n Proto's, every other one as Thrift's.
+/// Compiles the file that `loader` knows as `path`, with everything it includes. A name that ends
+/// in `.proto` is read as protobuf's language, one that ends in `.capnp` as Cap'n Proto's, every
+/// other one as Thrift's.
 ///
 /// Never panics, whatever the files contain; time and memory grow with their size.
 pub fn compile(path: &str, loader: &dyn Loader) -> Compiled {

@@ -84,7 +84,8 @@ impl Span {
 
 /// Finds files. The front end itself never touches a file system.
 pub trait Loader {
-    /// Loads what the file named `from` calls `include`; `from` is `None` for the file that was asked for.
+    /// Loads what the file named `from` calls `include`; `from` is `None` for the file that was
+    /// asked for.
     ///
     /// A loader looks beside the including file first, then in its include directories.
     fn load(&self, from: Option<&str>, include: &str) -> Result<Source, LoadError>;

@@ -1,5 +1,5 @@
-//! Cap'n Proto's language: good files in `capnp/` with their schemas beside them, bad ones in `capnp/errors/` with what their
-//! reader sees. `UPDATE_GOLDEN=1` rewrites both.
+//! Cap'n Proto's language: good files in `capnp/` with their schemas beside them, bad ones in
+//! `capnp/errors/` with what their reader sees. `UPDATE_GOLDEN=1` rewrites both.
 #![allow(clippy::unwrap_used)]
 
 mod support;

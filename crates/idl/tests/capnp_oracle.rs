@@ -1,5 +1,6 @@
-//! The places of our fields, their types and values are those of Cap'n Proto's own compiler, for files of ours and of others.
-//! `cargo xtask fetch-peer-idl` installs it; without it, these tests say so and pass.
+//! The places of our fields, their types and values are those of Cap'n Proto's own compiler, for
+//! files of ours and of others. `cargo xtask fetch-peer-idl` installs it; without it, these tests
+//! say so and pass.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -52,8 +53,8 @@ fn files_of_others() {
     }
 }
 
-/// Compares what we make of these files with what the compiler makes of them. Returns how many structs and interfaces
-/// were compared; `None` without the compiler.
+/// Compares what we make of these files with what the compiler makes of them. Returns how many
+/// structs and interfaces were compared; `None` without the compiler.
 fn check(root: &Path, include: &[String], names: &[String]) -> Option<usize> {
     if Command::new("capnp").arg("--version").output().is_err() || !Path::new(REQUEST).exists() {
         println!("skipped: no Cap'n Proto compiler; `cargo xtask fetch-peer-idl` installs it");

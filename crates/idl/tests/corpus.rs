@@ -1,5 +1,6 @@
-//! Good files: `corpus/pure` is what Apache Thrift accepts, too; `corpus/dovetail` uses what we add. Beside
-//! each file is what it means, one line for each definition. `UPDATE_GOLDEN=1` rewrites those.
+//! Good files: `corpus/pure` is what Apache Thrift accepts, too; `corpus/dovetail` uses what we
+//! add. Beside each file is what it means, one line for each definition. `UPDATE_GOLDEN=1` rewrites
+//! those.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -60,7 +61,8 @@ fn examples_of_the_page() {
     }
 }
 
-/// Every contract of this repository compiles, whoever wrote it; one with `broken` in its name is meant not to.
+/// Every contract of this repository compiles, whoever wrote it; one with `broken` in its name is
+/// meant not to.
 #[test]
 fn contracts_of_the_repository() {
     let mut directories = vec![tests("../../..")];
@@ -89,8 +91,8 @@ fn deterministic() {
     assert_eq!(twice(), twice());
 }
 
-/// Our corpus of pure Thrift is what we say it is: the real compiler takes it. A file that it does not take
-/// says so in its first line, with the reason.
+/// Our corpus of pure Thrift is what we say it is: the real compiler takes it. A file that it does
+/// not take says so in its first line, with the reason.
 #[test]
 fn apache_accepts_the_pure_corpus() {
     let compiler = std::process::Command::new("thrift")

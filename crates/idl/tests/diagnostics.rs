@@ -1,5 +1,6 @@
 //! Every message that the front end can give, as its reader sees it: `errors/*.thrift` beside
-//! `errors/*.stderr`, and the same for `warnings/`. `UPDATE_GOLDEN=1` rewrites them; then read the diff.
+//! `errors/*.stderr`, and the same for `warnings/`. `UPDATE_GOLDEN=1` rewrites them; then read the
+//! diff.
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -1,5 +1,5 @@
-//! Descriptors that come from elsewhere: those of our own good files make the same contract again, and nothing that is in
-//! others makes the reader panic, hang, or use up the stack or the memory.
+//! Descriptors that come from elsewhere: those of our own good files make the same contract again,
+//! and nothing that is in others makes the reader panic, hang, or use up the stack or the memory.
 #![allow(clippy::unwrap_used)]
 
 mod support;

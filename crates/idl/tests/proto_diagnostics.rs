@@ -1,5 +1,6 @@
-//! Every message that the `.proto` front end can give, as its reader sees it: `proto/errors/*.proto` beside
-//! `*.stderr`, and the same for `proto/warnings`. `UPDATE_GOLDEN=1` rewrites them; then read the diff.
+//! Every message that the `.proto` front end can give, as its reader sees it:
+//! `proto/errors/*.proto` beside `*.stderr`, and the same for `proto/warnings`. `UPDATE_GOLDEN=1`
+//! rewrites them; then read the diff.
 #![allow(clippy::unwrap_used)]
 
 mod support;

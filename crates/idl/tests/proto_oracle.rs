@@ -1,5 +1,6 @@
-//! Our descriptors are those of protobuf's own compiler, for good files of ours and of others, and what we
-//! refuse, it refuses. `cargo xtask fetch-peer-idl` installs it; without it, these tests say so and pass.
+//! Our descriptors are those of protobuf's own compiler, for good files of ours and of others, and
+//! what we refuse, it refuses. `cargo xtask fetch-peer-idl` installs it; without it, these tests
+//! say so and pass.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -24,7 +25,8 @@ fn environment() -> Option<PathBuf> {
 /// How many files one run of the compiler gets: few enough that all cores have something to do.
 const BATCH: usize = 32;
 
-/// Compares what we make of these files with what the compiler makes of them. Names are relative to `root`.
+/// Compares what we make of these files with what the compiler makes of them. Names are relative to
+/// `root`.
 fn check(root: &Path, include: &[String], names: &[String]) {
     let batches = Mutex::new(names.chunks(BATCH));
     let next = || batches.lock().unwrap().next();
@@ -144,8 +146,8 @@ fn shipped() {
     }
 }
 
-/// Folders that imports of a package are relative to: every project has its own folder, and those that collect contracts of others have one
-/// for each.
+/// Folders that imports of a package are relative to: every project has its own folder, and those
+/// that collect contracts of others have one for each.
 fn folders(root: &Path) -> Vec<String> {
     let mut folders = [".", "src", "proto"].map(str::to_owned).to_vec();
     for collection in ["proto", "src/proto"] {

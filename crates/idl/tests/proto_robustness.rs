@@ -1,5 +1,5 @@
-//! Nothing that a `.proto` file contains makes the front end panic, hang, or use up the stack or the memory.
-//! The fuzz target of the repository calls the same function with the same promise.
+//! Nothing that a `.proto` file contains makes the front end panic, hang, or use up the stack or
+//! the memory. The fuzz target of the repository calls the same function with the same promise.
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -1,5 +1,5 @@
-//! The `.thrift` files that other projects ship: all of them compile. `cargo xtask fetch-peer-idl` brings
-//! them to `target/peer-idl`; without it, this test says so and passes.
+//! The `.thrift` files that other projects ship: all of them compile. `cargo xtask fetch-peer-idl`
+//! brings them to `target/peer-idl`; without it, this test says so and passes.
 #![allow(clippy::unwrap_used)]
 
 mod support;

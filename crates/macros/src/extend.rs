@@ -1,5 +1,5 @@
-//! Structs that extend others. A macro sees one struct only, so one that is extended leaves a macro behind, which puts its
-//! fields in front of those of the other one.
+//! Structs that extend others. A macro sees one struct only, so one that is extended leaves a macro
+//! behind, which puts its fields in front of those of the other one.
 
 use crate::attributes::{Attributes, refuse};
 use crate::message::Row;

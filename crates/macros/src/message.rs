@@ -287,8 +287,8 @@ pub(crate) fn only(variant: &Variant) -> Option<&Type> {
     }
 }
 
-/// Makes an exception an error. Its text is that of its field `message`, or of the only field that it has, if that is
-/// text, as generated ones do.
+/// Makes an exception an error. Its text is that of its field `message`, or of the only field that
+/// it has, if that is text, as generated ones do.
 fn exception(head: &Head<'_>, fields: &Fields, extends: bool) -> TokenStream {
     let ident = head.ident;
     let own = fields

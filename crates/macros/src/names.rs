@@ -31,7 +31,8 @@ pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// The last part of a type's path: `Vec<T>` of `std::vec::Vec<T>`. Macros see no more of a type than how it is written.
+/// The last part of a type's path: `Vec<T>` of `std::vec::Vec<T>`. Macros see no more of a type
+/// than how it is written.
 pub(crate) fn last(ty: &Type) -> Option<&PathSegment> {
     match ty {
         Type::Path(path) if path.qself.is_none() => path.path.segments.last(),

@@ -1,7 +1,8 @@
 use crate::{Codec, Coding};
 use std::time::Duration;
 
-/// The headers of a request over HTTP beside those that name the method, and beside the application's headers.
+/// The headers of a request over HTTP beside those that name the method, and beside the
+/// application's headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     /// How messages are encoded.

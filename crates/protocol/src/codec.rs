@@ -17,7 +17,8 @@ impl Codec {
         }
     }
 
-    /// The one of which the name stands in a content type between this and its parameters, if there are any.
+    /// The one of which the name stands in a content type between this and its parameters, if there
+    /// are any.
     pub(crate) fn behind(content_type: &[u8], begin: &str) -> Option<Self> {
         let kind = content_type
             .split(|byte| *byte == b';')

@@ -4,7 +4,8 @@ use crate::compressors::{Failure, Room, zstd};
 use std::borrow::Cow;
 use std::fmt;
 
-/// How messages are compressed, as headers name it: `grpc-encoding`, `Connect-Content-Encoding` and their like.
+/// How messages are compressed, as headers name it: `grpc-encoding`, `Connect-Content-Encoding` and
+/// their like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// `gzip`.

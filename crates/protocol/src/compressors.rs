@@ -26,8 +26,8 @@ pub(crate) enum Failure {
 }
 
 impl Room {
-    /// Makes room for more output: at first as said, then for as much as there is, and for one byte more than is
-    /// allowed, which tells that there is more.
+    /// Makes room for more output: at first as said, then for as much as there is, and for one byte
+    /// more than is allowed, which tells that there is more.
     pub(crate) fn grow(self, output: &mut Vec<u8>) -> Result<(), Failure> {
         let left = self.most.saturating_add(1).saturating_sub(output.len());
         if left == 0 {
@@ -61,7 +61,8 @@ pub(crate) mod zstd {
     use super::{Failure, Room};
     use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-    /// Windows that a frame may ask for, whatever the size of the result: all that RFC 8878 recommends to take.
+    /// Windows that a frame may ask for, whatever the size of the result: all that RFC 8878
+    /// recommends to take.
     const WINDOW: usize = 8 << 20;
 
     /// Compressing from memory into memory has nothing that could fail.
@@ -113,8 +114,8 @@ pub(crate) mod lz4 {
         Some(block::compress(input))
     }
 
-    /// The block does not say how large the result is: there is memory for all that it may be, unless so few
-    /// bytes cannot stand for that much.
+    /// The block does not say how large the result is: there is memory for all that it may be,
+    /// unless so few bytes cannot stand for that much.
     pub(crate) fn decompress(input: &[u8], room: Room) -> Result<Vec<u8>, Failure> {
         let most = room.most.min(input.len().saturating_mul(MOST_RATIO));
         let mut output = vec![0; most];

@@ -1,4 +1,5 @@
-//! How a caller says, on a foreign wire that has headers, which contract of the method it has: `docs/spec/contract-header.md`.
+//! How a caller says, on a foreign wire that has headers, which contract of the method it has:
+//! `docs/spec/contract-header.md`.
 
 use crate::dovetail::{Contract, Description};
 use crate::metadata::{decode_base64, encode_base64};
@@ -31,8 +32,8 @@ pub struct ContractHeader {
 }
 
 impl ContractHeader {
-    /// The values for a method with this description, whose contract is protobuf's or not; `None` where it is too large for a
-    /// header.
+    /// The values for a method with this description, whose contract is protobuf's or not; `None`
+    /// where it is too large for a header.
     pub fn new(description: &Description, protobuf: bool) -> Option<Self> {
         let bytes = description.bytes();
         if bytes.len() > MOST {
@@ -72,7 +73,8 @@ impl CallerContract {
         })
     }
 
-    /// True for a contract of protobuf. It may have been exported from another one, with the types that protobuf has.
+    /// True for a contract of protobuf. It may have been exported from another one, with the types
+    /// that protobuf has.
     pub fn is_protobuf(&self) -> bool {
         self.protobuf
     }
@@ -89,8 +91,9 @@ impl CallerContract {
 pub struct KnownContracts(VecDeque<(Fingerprint, Result<(), Status>)>);
 
 impl KnownContracts {
-    /// Compares a contract with that of a caller. The error refuses the call: the two contradict each other, or it
-    /// [asks for the description](Status::asks_for_description) where only the fingerprint came.
+    /// Compares a contract with that of a caller. The error refuses the call: the two contradict
+    /// each other, or it [asks for the description](Status::asks_for_description) where only the
+    /// fingerprint came.
     pub fn compare(&mut self, ours: &Contract, theirs: CallerContract) -> Result<(), Status> {
         let Some(description) = ours.description.as_ref().filter(|_| !theirs.equals(ours)) else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Messages behind their prefix, as gRPC and Connect send them: a byte that says whether they are compressed, and their
-//! length in four bytes, the first of which is the highest.
+//! Messages behind their prefix, as gRPC and Connect send them: a byte that says whether they are
+//! compressed, and their length in four bytes, the first of which is the highest.
 
 use crate::limits::credible;
 use crate::{Code, Execution, Status};
@@ -9,7 +9,8 @@ use std::fmt;
 /// The length of the prefix.
 pub const PREFIX: usize = 5;
 
-/// The prefix of a message that is not compressed. `None` where the message is too long to have one.
+/// The prefix of a message that is not compressed. `None` where the message is too long to have
+/// one.
 pub fn prefix(length: usize) -> Option<[u8; PREFIX]> {
     let [a, b, c, d] = u32::try_from(length).ok()?.to_be_bytes();
     Some([0, a, b, c, d])
@@ -22,7 +23,8 @@ pub fn compressed_prefix(length: usize) -> Option<[u8; PREFIX]> {
     Some([COMPRESSED, a, b, c, d])
 }
 
-/// A message of the protocol's own, behind its prefix with this flag. `None` where it is too long to have one.
+/// A message of the protocol's own, behind its prefix with this flag. `None` where it is too long
+/// to have one.
 pub(crate) fn flagged(flag: u8, message: &[u8]) -> Option<Vec<u8>> {
     let [_, length @ ..] = prefix(message.len())?;
     Some([&[flag], &length[..], message].concat())
@@ -122,7 +124,8 @@ impl Assembler {
         Assembler { end: flag, ..self }
     }
 
-    /// Takes what it needs off the front of `piece`, and gives the next message; `None` where `piece` is used up.
+    /// Takes what it needs off the front of `piece`, and gives the next message; `None` where
+    /// `piece` is used up.
     pub fn take(&mut self, piece: &mut Bytes) -> Result<Option<Frame>, FrameError> {
         let (flags, length) = match self.head {
             Some(head) => head,

@@ -1,7 +1,8 @@
-//! How a server says on a foreign wire that a call did not run: `docs/server.md`, "Whether a call ran", has the table.
+//! How a server says on a foreign wire that a call did not run: `docs/server.md`, "Whether a call
+//! ran", has the table.
 //!
-//! HTTP wires have the header [`HEADER`] beside the status of the call, with one of the values below. It is missing where the
-//! handler ran or may have run, and in the answers of other servers.
+//! HTTP wires have the header [`HEADER`] beside the status of the call, with one of the values
+//! below. It is missing where the handler ran or may have run, and in the answers of other servers.
 
 use crate::pushback;
 use crate::{Code, Execution, Status};
@@ -33,7 +34,8 @@ impl Status {
         matches!(self.execution(), Execution::NotSent | Execution::NotStarted)
     }
 
-    /// Returns the headers of a failure beside its code: whether its call ran, and when to try again.
+    /// Returns the headers of a failure beside its code: whether its call ran, and when to try
+    /// again.
     pub(crate) fn answer_headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let value = match self.asks_for_description() {
             true => UNDESCRIBED,

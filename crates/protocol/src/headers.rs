@@ -15,7 +15,8 @@ impl Headers {
         self.0.push((name.into(), value.into()));
     }
 
-    /// The last value of a header, its name in any case: HTTP's have none, and THeader's are close to them.
+    /// The last value of a header, its name in any case: HTTP's have none, and THeader's are close
+    /// to them.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let named = |(key, _): &&(String, Bytes)| key.eq_ignore_ascii_case(name);
         self.0.iter().rev().find(named).map(|(_, value)| &value[..])

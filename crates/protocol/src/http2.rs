@@ -1,8 +1,9 @@
 //! Authorities that are no hosts, in requests over HTTP/2.
 //!
-//! Clients of gRPC's libraries name a socket or a registry there, `tmp%2Frun%2Fsock` (`unix:/tmp/run/sock`) or `services%2Forders`
-//! (`etcd:///services/orders`). By RFC 3986 a host may have such characters; the libraries that read HTTP/2 for us take them for
-//! malformed, and refuse the request. [`Authorities`] changes them on the way.
+//! Clients of gRPC's libraries name a socket or a registry there, `tmp%2Frun%2Fsock`
+//! (`unix:/tmp/run/sock`) or `services%2Forders` (`etcd:///services/orders`). By RFC 3986 a host
+//! may have such characters; the libraries that read HTTP/2 for us take them for malformed, and
+//! refuse the request. [`Authorities`] changes them on the way.
 
 /// The name of the field, where it does not come by its number.
 const NAME: &[u8] = b":authority";
@@ -23,8 +24,9 @@ const FRAME_HEAD: usize = 9;
 
 /// Follows the bytes that a client sends, and makes hosts of its authorities.
 ///
-/// Percent signs become dots and slashes the digit 3: in Huffman's code that is one bit each. So lengths stay, and bytes can be passed on
-/// as they come. A text with a bracket is an address of IPv6, and left as it is.
+/// Percent signs become dots and slashes the digit 3: in Huffman's code that is one bit each. So
+/// lengths stay, and bytes can be passed on as they come. A text with a bracket is an address of
+/// IPv6, and left as it is.
 #[derive(Debug)]
 pub struct Authorities {
     frame: Frame,
@@ -136,7 +138,8 @@ impl Frame {
         }
     }
 
-    /// Returns the place before fields. Lengths that contradict each other are refused by the library.
+    /// Returns the place before fields. Lengths that contradict each other are refused by the
+    /// library.
     fn fields(priority: usize, length: usize, padding: usize) -> Self {
         match length.checked_sub(priority + padding) {
             Some(left @ 1..) => Frame::Fields {
@@ -290,7 +293,8 @@ impl Fields {
         changed
     }
 
-    /// Reads the first byte of a field: a number of 7, 6, 5 or 4 bits behind the bits that say which kind of field it is.
+    /// Reads the first byte of a field: a number of 7, 6, 5 or 4 bits behind the bits that say
+    /// which kind of field it is.
     fn begin(byte: u8) -> Self {
         let (bits, has_value) = match byte.leading_zeros() {
             0 => (7, false),
@@ -364,14 +368,15 @@ struct Code {
     length: u32,
 }
 
-/// Bits that tell characters. A space and a percent sign have the first five bits in common, and neither belongs in a host; with the
-/// fifth bit changed they are a hyphen and a dot.
+/// Bits that tell characters. A space and a percent sign have the first five bits in common, and
+/// neither belongs in a host; with the fifth bit changed they are a hyphen and a dot.
 const SPACE_OR_PERCENT: (u32, u32) = (0b01010, 5);
 /// With the last bit changed, a 3.
 const SLASH: (u32, u32) = (0b01_1000, 6);
 const BRACKET: (u32, u32) = (0x1ffb, 13);
 
-/// Numbers of characters by the lengths of their codes. The code is canonical: its characters are counted through in this order.
+/// Numbers of characters by the lengths of their codes. The code is canonical: its characters are
+/// counted through in this order.
 const LENGTHS: &[(u32, u32)] = &[
     (5, 10),
     (6, 26),

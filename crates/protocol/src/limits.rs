@@ -1,15 +1,15 @@
 /// Limits on the memory that a peer may make this end keep for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that the
-    /// wire itself allows.
+    /// One message, before and after decompression. Default 64 MiB; never more than the 1 GiB that
+    /// the wire itself allows.
     pub message_bytes: usize,
-    /// How many times as long as a compressed message what it decompresses to may be, beyond 1 MiB, which every
-    /// message may. Default 1,050, which what gzip and zlib make never exceeds; ends of Dovetail's compress
-    /// nothing beyond that.
+    /// How many times as long as a compressed message what it decompresses to may be, beyond 1 MiB,
+    /// which every message may. Default 1,050, which what gzip and zlib make never exceeds; ends of
+    /// Dovetail's compress nothing beyond that.
     pub decompression_ratio: usize,
-    /// One frame on Dovetail's own wire; longer messages come in several, which takes longer. Default, and the most that
-    /// the wire allows, 16 MiB less a byte; the least is 16 KiB.
+    /// One frame on Dovetail's own wire; longer messages come in several, which takes longer.
+    /// Default, and the most that the wire allows, 16 MiB less a byte; the least is 16 KiB.
     pub frame_bytes: usize,
     /// The headers of one message: THeader's, or HTTP's with the first line. Default 16 KiB.
     pub header_bytes: usize,
@@ -18,12 +18,13 @@ pub struct ConnectionLimits {
     /// Structs and containers inside one another, where a message has to be walked to find its end.
     /// Default 64.
     pub depth: usize,
-    /// Objects of either end that the other one has references to, on Dovetail's own wire, and calls that have
-    /// promised one: each by itself. Default 10,000.
+    /// Objects of either end that the other one has references to, on Dovetail's own wire, and
+    /// calls that have promised one: each by itself. Default 10,000.
     pub objects: usize,
 }
 
-/// The longest frame that detection can tell from other first bytes, as fbthrift and Apache have it.
+/// The longest frame that detection can tell from other first bytes, as fbthrift and Apache have
+/// it.
 pub(crate) const MAX_FRAME: usize = 0x3fff_ffff;
 
 /// The default of [`ConnectionLimits::decompression_ratio`].
@@ -72,9 +73,9 @@ impl ConnectionLimits {
     }
 }
 
-/// How far a driver may trust the announced length of a message: a few times as far as the peer has sent
-/// already, so that a large one moves seldom while it grows, and a first piece on credit. A claim alone thus never
-/// costs more than that piece.
+/// How far a driver may trust the announced length of a message: a few times as far as the peer has
+/// sent already, so that a large one moves seldom while it grows, and a first piece on credit. A
+/// claim alone thus never costs more than that piece.
 pub(crate) fn credible(needed: usize, received: usize) -> usize {
     const CREDIT: usize = 128 << 10;
     const TIMES: usize = 4;

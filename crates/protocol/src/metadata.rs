@@ -1,4 +1,5 @@
-//! Headers of the application over HTTP: those whose names end in `-bin` are base64 of any bytes, the others text.
+//! Headers of the application over HTTP: those whose names end in `-bin` are base64 of any bytes,
+//! the others text.
 
 use crate::{Headers, execution};
 use base64::Engine;
@@ -54,7 +55,8 @@ pub fn is_custom(name: &str) -> bool {
     !is_one_of(name, &OURS) && ![":", "grpc-", "connect-"].into_iter().any(begins)
 }
 
-/// Returns whether a header belongs to a call, not to its caller's connection: a relay of the call passes it on.
+/// Returns whether a header belongs to a call, not to its caller's connection: a relay of the call
+/// passes it on.
 pub fn is_passed_on(name: &str) -> bool {
     is_custom(name) && !is_one_of(name, &["accept", "user-agent"])
 }
@@ -86,7 +88,8 @@ pub fn lists(value: &[u8], encoding: &str) -> bool {
     })
 }
 
-/// The values of a header with this name, which is in lower case. Several may have been joined in a `-bin` header.
+/// The values of a header with this name, which is in lower case. Several may have been joined in a
+/// `-bin` header.
 pub fn decode_value(name: &str, value: &[u8]) -> Result<Vec<Bytes>, InvalidMetadata> {
     if !name.ends_with("-bin") {
         return Ok(vec![Bytes::copy_from_slice(value)]);
@@ -97,8 +100,8 @@ pub fn decode_value(name: &str, value: &[u8]) -> Result<Vec<Bytes>, InvalidMetad
     decoded.map_err(|error| InvalidMetadata(format!("the header `{name}` is no base64: {error}")))
 }
 
-/// A header as HTTP has it: the name in lower case, and the value. An error where the name or the text of the value
-/// cannot be sent, or the name is the protocol's.
+/// A header as HTTP has it: the name in lower case, and the value. An error where the name or the
+/// text of the value cannot be sent, or the name is the protocol's.
 pub fn encode_value(name: &str, value: &[u8]) -> Result<(String, String), InvalidMetadata> {
     let lower = name.to_ascii_lowercase();
     let letter = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'_' | b'-' | b'.');

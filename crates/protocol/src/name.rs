@@ -3,8 +3,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The name of a method or service as it came over the wire: a string that needs no memory of its own
-/// while it is short, and does not keep the message alive.
+/// The name of a method or service as it came over the wire: a string that needs no memory of its
+/// own while it is short, and does not keep the message alive.
 #[derive(Clone)]
 pub struct Name(Repr);
 

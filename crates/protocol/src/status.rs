@@ -82,8 +82,8 @@ pub enum Execution {
 }
 
 impl Status {
-    /// A failure found at this end, of a call of which no byte was sent. Where more is known, say so with
-    /// [`with_execution`](Self::with_execution).
+    /// A failure found at this end, of a call of which no byte was sent. Where more is known, say
+    /// so with [`with_execution`](Self::with_execution).
     #[cold]
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Status(Box::new(Inner {
@@ -113,8 +113,9 @@ impl Status {
         self
     }
 
-    /// Adds messages that say more, for programs: their values in protobuf, their types' names behind
-    /// `type.googleapis.com/`. They travel over gRPC, gRPC-Web and Connect, and are dropped elsewhere.
+    /// Adds messages that say more, for programs: their values in protobuf, their types' names
+    /// behind `type.googleapis.com/`. They travel over gRPC, gRPC-Web and Connect, and are dropped
+    /// elsewhere.
     #[must_use]
     pub fn with_details(mut self, details: Vec<Any>) -> Self {
         self.0.details = details;
@@ -126,21 +127,22 @@ impl Status {
         &self.0.details
     }
 
-    /// Adds the time after which the caller may try again; `Duration::MAX` for never. It travels on every wire
-    /// in whole milliseconds; `docs/throttling.md` has the table.
+    /// Adds the time after which the caller may try again; `Duration::MAX` for never. It travels on
+    /// every wire in whole milliseconds; `docs/throttling.md` has the table.
     #[must_use]
     pub fn with_retry_after(mut self, after: Duration) -> Self {
         self.0.retry_after = Some(after);
         self
     }
 
-    /// Returns the time after which the caller may try again, where the server has said one; `Duration::MAX` for never.
+    /// Returns the time after which the caller may try again, where the server has said one;
+    /// `Duration::MAX` for never.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// True for the refusal of a server that compares contracts: the call is to be sent again with the description of its
-    /// contract, which channels do by themselves.
+    /// True for the refusal of a server that compares contracts: the call is to be sent again with
+    /// the description of its contract, which channels do by themselves.
     #[doc(hidden)]
     pub fn asks_for_description(&self) -> bool {
         self.0.asks_for_description

@@ -59,8 +59,9 @@ impl Wire {
     }
 }
 
-/// Reads the name of a wire: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`, `grpc-web+json`, `msgpack-rpc`, `capnp`, or protocol and
-/// transport of Thrift, as in `binary+framed`. Connect and gRPC-Web are in protobuf unless the name says otherwise.
+/// Reads the name of a wire: `dovetail`, `grpc`, `connect`, `connect+json`, `grpc-web`,
+/// `grpc-web+json`, `msgpack-rpc`, `capnp`, or protocol and transport of Thrift, as in
+/// `binary+framed`. Connect and gRPC-Web are in protobuf unless the name says otherwise.
 impl FromStr for Wire {
     type Err = ParseWireError;
 

@@ -1,5 +1,5 @@
-//! Two machines of Cap'n Proto's protocol that talk to each other: the order of calls, objects that come and go, and what is refused.
-//! Stock peers are in `interop`.
+//! Two machines of Cap'n Proto's protocol that talk to each other: the order of calls, objects that
+//! come and go, and what is refused. Stock peers are in `interop`.
 #![allow(clippy::unwrap_used)]
 
 use bytes::BytesMut;
@@ -196,7 +196,8 @@ fn calls_through_the_peer_come_before_direct_ones() {
     let view = View::at(&payload.message, payload.content.unwrap()).unwrap();
     assert_eq!((*question, view.unwrap().u64(0)), (2, word));
     assert_eq!(payload.object(&[0]), Ok(Object::Own(43)));
-    // The server has forwarded it, and gives the reference back when the client does not ask for it any longer.
+    // The server has forwarded it, and gives the reference back when the client does not ask for it
+    // any longer.
     pair.client.finish(*question);
     pair.at_server();
     let released = pair.at_client();
@@ -251,7 +252,8 @@ fn parameters_wait_for_answers() {
     assert_eq!(second.params.objects, [Object::Own(7)]);
 }
 
-/// A call waits for one object; the peer lets another one go meanwhile that it has passed with the call.
+/// A call waits for one object; the peer lets another one go meanwhile that it has passed with the
+/// call.
 #[test]
 fn calls_that_wait_hold_their_objects() {
     let mut pair = Pair::new();
@@ -312,7 +314,8 @@ fn calls_that_wait_hold_their_objects() {
     assert_eq!(call.params.objects, [Object::Own(7), Object::Own(8)]);
 }
 
-/// An object comes once in a message, and once out of an answer: the second reference is none of the peer's.
+/// An object comes once in a message, and once out of an answer: the second reference is none of
+/// the peer's.
 #[test]
 fn references_out_of_answers_are_not_given_back() {
     let mut pair = Pair::new();

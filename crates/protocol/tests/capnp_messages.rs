@@ -1,5 +1,6 @@
-//! Messages of Cap'n Proto's protocol as its own tool writes them: `capnp/messages.txt` has them in the tool's text form, with what
-//! we read behind each; `capnp/messages.hex` has the bytes. `UPDATE_GOLDEN=1` asks the tool anew.
+//! Messages of Cap'n Proto's protocol as its own tool writes them: `capnp/messages.txt` has them in
+//! the tool's text form, with what we read behind each; `capnp/messages.hex` has the bytes.
+//! `UPDATE_GOLDEN=1` asks the tool anew.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_protocol::capnp::{
@@ -170,7 +171,8 @@ fn messages_of_ours() {
     }
 }
 
-/// A value goes back to the peer that sent it. Pointers to one place would make it larger each time.
+/// A value goes back to the peer that sent it. Pointers to one place would make it larger each
+/// time.
 #[test]
 fn copies_are_no_larger_than_messages() {
     const DATA: u64 = 4096;

@@ -1,4 +1,5 @@
-//! Frames in pieces of every size, what is refused, and the handshake; examples are those of RFC 6455.
+//! Frames in pieces of every size, what is refused, and the handshake; examples are those of
+//! RFC 6455.
 #![allow(clippy::unwrap_used)]
 
 use bytes::{Bytes, BytesMut};
@@ -410,7 +411,8 @@ fn origins() {
 }
 
 proptest! {
-    /// However a message is cut into frames, and those into pieces, with pings between them: it is the same message.
+    /// However a message is cut into frames, and those into pieces, with pings between them: it is
+    /// the same message.
     #[test]
     fn frames_and_pieces_make_no_difference(
         parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 1..5),

@@ -16,13 +16,15 @@ use std::str::FromStr;
 pub enum Address {
     /// `tcp://host:port`, or `host:port` alone. A server may give port 0 and is told the real one.
     Tcp(String),
-    /// `tls://host:port`: TLS over TCP. A server takes nothing else there; it and its clients need the crate's feature
-    /// `tls`.
+    /// `tls://host:port`: TLS over TCP. A server takes nothing else there; it and its clients need
+    /// the crate's feature `tls`.
     Tls(String),
-    /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer. `unix:@name` has no file, but a name in
-    /// Linux's abstract namespace, behind a zero byte in the path here; a file whose name begins so is `unix:./@name`.
+    /// `unix:/path`: a Unix socket. A server removes a socket that nobody listens on any longer.
+    /// `unix:@name` has no file, but a name in Linux's abstract namespace, behind a zero byte in
+    /// the path here; a file whose name begins so is `unix:./@name`.
     Unix(PathBuf),
-    /// `shm:/path` or `shm:@name`, for clients: shared memory with the server that listens on this Unix socket. Linux only.
+    /// `shm:/path` or `shm:@name`, for clients: shared memory with the server that listens on this
+    /// Unix socket. Linux only.
     Shm(PathBuf),
 }
 
@@ -30,7 +32,8 @@ pub enum Address {
 pub(crate) const MEETING: &str = "dovetail-";
 
 impl Address {
-    /// The place where clients meet a server that came to it by TCP; see `docs/spec/wire.md`, "Moving".
+    /// The place where clients meet a server that came to it by TCP; see `docs/spec/wire.md`,
+    /// "Moving".
     pub(crate) fn meeting(number: u128) -> Self {
         Address::Unix(Self::meeting_name(number))
     }

@@ -4,8 +4,8 @@ use dovetail_protocol::metadata::encode_value;
 use dovetail_wire::Bytes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Headers of a server before an answer, and trailers behind it, over gRPC, gRPC-Web and Connect. Cheap to clone; clones are the
-/// same.
+/// Headers of a server before an answer, and trailers behind it, over gRPC, gRPC-Web and Connect.
+/// Cheap to clone; clones are the same.
 ///
 #[cfg_attr(feature = "async", doc = "```")]
 #[cfg_attr(not(feature = "async"), doc = "```ignore")]
@@ -42,7 +42,8 @@ impl AnswerHeaders {
         self.lock().trailers.get(name).map(Bytes::copy_from_slice)
     }
 
-    /// All headers that came before the answer, in the order in which they came; of the last call that has one.
+    /// All headers that came before the answer, in the order in which they came; of the last call
+    /// that has one.
     pub fn headers(&self) -> Headers {
         self.lock().headers.clone()
     }
@@ -78,7 +79,8 @@ impl AnswerHeaders {
         Ok(())
     }
 
-    /// The headers of an answer, to be sent; or those that have come, in place of an earlier answer's.
+    /// The headers of an answer, to be sent; or those that have come, in place of an earlier
+    /// answer's.
     pub(crate) fn with_headers<R>(&self, with: impl FnOnce(&mut Headers) -> R) -> R {
         with(&mut self.lock().headers)
     }

@@ -36,7 +36,8 @@ pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::
     }
 }
 
-/// Runs a future as long as it is worth while, which is asked now and then; `None` where it no longer is.
+/// Runs a future as long as it is worth while, which is asked now and then; `None` where it no
+/// longer is.
 pub(crate) fn block_on_while<F: Future>(
     future: F,
     worth_while: impl Fn() -> bool,
@@ -73,7 +74,8 @@ pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> 
     }
 }
 
-/// When a thread that waits looks at something that does not wake it: soon, then less and less often.
+/// When a thread that waits looks at something that does not wake it: soon, then less and less
+/// often.
 pub(crate) struct Looks {
     next: Instant,
     pause: Duration,

@@ -1,5 +1,5 @@
-//! Which buffers are used again. Fresh memory is dear: the kernel clears each page when it is first touched,
-//! which takes longer than to copy a message into it.
+//! Which buffers are used again. Fresh memory is dear: the kernel clears each page when it is first
+//! touched, which takes longer than to copy a message into it.
 
 use bytes::{Bytes, BytesMut};
 use dovetail_wire::Blobs;
@@ -60,8 +60,8 @@ impl Gathered {
 /// A buffer that has grown beyond this is let go once it is empty.
 pub(crate) const KEPT: usize = 256 << 10;
 
-/// Gets an empty buffer's memory back from the messages that were split off it. False where some of them are
-/// still there, or it has grown too large: the buffer is then not worth to be kept.
+/// Gets an empty buffer's memory back from the messages that were split off it. False where some of
+/// them are still there, or it has grown too large: the buffer is then not worth to be kept.
 pub(crate) fn reclaim(buffer: &mut BytesMut) -> bool {
     buffer.is_empty() && buffer.try_reclaim(1) && buffer.capacity() <= KEPT
 }
@@ -96,7 +96,8 @@ pub(crate) fn put_spare(mut input: BytesMut) {
     });
 }
 
-/// A shorter message is copied out of its draft, so that it does not keep memory many times its size.
+/// A shorter message is copied out of its draft, so that it does not keep memory many times its
+/// size.
 const SHORT: usize = 4 << 10;
 
 thread_local! {
@@ -149,8 +150,8 @@ impl Drop for Draft {
 mod tests {
     use super::*;
 
-    /// The memory that is left for the next draft of this thread after a message of so many bytes, before and after that has
-    /// been sent.
+    /// The memory that is left for the next draft of this thread after a message of so many bytes,
+    /// before and after that has been sent.
     fn left_by(length: usize) -> (usize, usize) {
         DRAFTS.take();
         let mut draft = Draft::new();

@@ -309,14 +309,15 @@ impl Call {
         self.context.call.observed.end(|| outcome);
     }
 
-    /// The answer to a method number that the service does not have: what generated code falls back to.
+    /// The answer to a method number that the service does not have: what generated code falls back
+    /// to.
     pub fn no_such_method<'a>(self) -> HandlerFuture<'a> {
         let status = Status::new(Code::Unimplemented, "the service has no such method");
         self.refuse(&status)
     }
 
-    /// Answers without running the handler: for a [`Service`](crate::Service) in front of another one, which
-    /// lets only some calls pass.
+    /// Answers without running the handler: for a [`Service`](crate::Service) in front of another
+    /// one, which lets only some calls pass.
     pub fn refuse<'a>(self, status: &Status) -> HandlerFuture<'a> {
         Box::pin(std::future::ready(self.answer(status)))
     }
@@ -465,7 +466,8 @@ impl Call {
         Status::new(code, message).with_execution(Execution::NotStarted)
     }
 
-    /// The objects of a message of the call's; `None` where it has none, or the connection has no say.
+    /// The objects of a message of the call's; `None` where it has none, or the connection has no
+    /// say.
     fn transfer(&self, results: Vec<(u32, u32)>) -> Option<Arc<Transfer>> {
         if !self.method.objects || self.incoming.objects.is_some() {
             return None;

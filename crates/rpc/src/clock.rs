@@ -1,5 +1,5 @@
-//! The time, on the way of an async call. The blocking client and threads ask the system themselves: nobody else can
-//! tell what they wait for.
+//! The time, on the way of an async call. The blocking client and threads ask the system
+//! themselves: nobody else can tell what they wait for.
 
 use std::time::Instant;
 

@@ -230,8 +230,9 @@ impl Compress {
 }
 
 impl Context {
-    /// Makes a future part of the call: the calls that it makes take over the deadline and the trace of this one. The handler's
-    /// own future is part of it already; this is for tasks that it spawns.
+    /// Makes a future part of the call: the calls that it makes take over the deadline and the
+    /// trace of this one. The handler's own future is part of it already; this is for tasks that it
+    /// spawns.
     ///
     /// ```
     /// # fn handler(context: dovetail::Context, audit: impl Future<Output = ()> + Send + 'static) {
@@ -246,8 +247,9 @@ impl Context {
         poll_fn(move |task| call.enter(|| future.as_mut().poll(task)))
     }
 
-    /// The caller's address; `unix` or `in-process` where it has none. Behind [proxies](crate::Server::proxies) it is what they say;
-    /// as their headers have it, an address may be without a port.
+    /// The caller's address; `unix` or `in-process` where it has none. Behind
+    /// [proxies](crate::Server::proxies) it is what they say; as their headers have it, an address
+    /// may be without a port.
     pub fn peer(&self) -> &str {
         let CallInfo {
             caller,
@@ -266,7 +268,8 @@ impl Context {
         self.call.caller.tls.as_ref()
     }
 
-    /// Returns the process that calls, on this machine through a Unix socket or shared memory; `None` on other connections.
+    /// Returns the process that calls, on this machine through a Unix socket or shared memory;
+    /// `None` on other connections.
     pub fn process(&self) -> Option<&Process> {
         self.call.caller.process.as_ref()
     }
@@ -286,16 +289,19 @@ impl Context {
         self.call.wire
     }
 
-    /// When the caller stops waiting, where its wire says so: Dovetail's own, gRPC, gRPC-Web, and Connect.
+    /// When the caller stops waiting, where its wire says so: Dovetail's own, gRPC, gRPC-Web, and
+    /// Connect.
     pub fn deadline(&self) -> Option<Instant> {
         self.call.deadline
     }
 
-    /// True once nobody waits for the answer: the caller has gone, has given the call up, or its deadline has passed. For
-    /// handlers that block or compute for long, which nothing else can stop: one that waits in `await` is dropped then.
+    /// True once nobody waits for the answer: the caller has gone, has given the call up, or its
+    /// deadline has passed. For handlers that block or compute for long, which nothing else can
+    /// stop: one that waits in `await` is dropped then.
     ///
-    /// It costs a system call where the handler runs on its connection's thread. A caller over Thrift or msgpack-rpc that
-    /// has closed its sending side alone still waits, unless [`Server::half_closed`](crate::Server::half_closed) says otherwise.
+    /// It costs a system call where the handler runs on its connection's thread. A caller over
+    /// Thrift or msgpack-rpc that has closed its sending side alone still waits, unless
+    /// [`Server::half_closed`](crate::Server::half_closed) says otherwise.
     pub fn cancelled(&self) -> bool {
         let call = &*self.call;
         let cancelled = |cancellation: &Arc<Cancellation>| cancellation.is_cancelled();
@@ -317,15 +323,16 @@ impl Context {
         self.call.headers.iter()
     }
 
-    /// Returns the value of this type that an [interceptor](crate::ServerInterceptor) has left with the call.
+    /// Returns the value of this type that an [interceptor](crate::ServerInterceptor) has left with
+    /// the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.call.extensions.get()
     }
 
-    /// Adds a header that is sent before the answer, over gRPC, gRPC-Web and Connect. Where items follow the answer, it
-    /// counts until the handler has returned; other wires have no such headers, and it is dropped. An error where it
-    /// cannot be sent: the name is the protocol's own, or the value is no printable ASCII and the name does not end in
-    /// `-bin`.
+    /// Adds a header that is sent before the answer, over gRPC, gRPC-Web and Connect. Where items
+    /// follow the answer, it counts until the handler has returned; other wires have no such
+    /// headers, and it is dropped. An error where it cannot be sent: the name is the protocol's
+    /// own, or the value is no printable ASCII and the name does not end in `-bin`.
     pub fn set_header(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
         let answer = self.call.answer.as_ref();
         answer.map_or(Ok(()), |answer| answer.push_header(name, value.into()))
@@ -337,34 +344,37 @@ impl Context {
         answer.map_or(Ok(()), |answer| answer.push_trailer(name, value.into()))
     }
 
-    /// Whether the parameters came compressed. Of items, [`Receiver::compressed`](crate::Receiver::compressed) says it.
+    /// Whether the parameters came compressed. Of items,
+    /// [`Receiver::compressed`](crate::Receiver::compressed) says it.
     pub fn compressed(&self) -> bool {
         self.call.compressed
     }
 
-    /// Compresses the answer, or does not: what is encoded from here on, so that a stream can say it anew before each of
-    /// its items. Without it an answer is compressed
-    /// as its request was, or as [`Server::compression`](crate::Server::compression) says.
+    /// Compresses the answer, or does not: what is encoded from here on, so that a stream can say
+    /// it anew before each of its items. Without it an answer is compressed as its request was, or
+    /// as [`Server::compression`](crate::Server::compression) says.
     ///
-    /// Only what gets smaller is compressed, from 1 KiB on, and only for a caller that can undo it: over gRPC and Connect by
-    /// what its headers accept, on Dovetail's own wire by [`Server::compression`](crate::Server::compression) alone. Over
-    /// other wires it means nothing.
+    /// Only what gets smaller is compressed, from 1 KiB on, and only for a caller that can undo it:
+    /// over gRPC and Connect by what its headers accept, on Dovetail's own wire by
+    /// [`Server::compression`](crate::Server::compression) alone. Over other wires it means
+    /// nothing.
     pub fn compress(&self, compress: bool) {
         self.call.compress.set(compress);
     }
 
     /// A channel to the caller, on the connection by which it calls: for the services that it
-    /// [serves](crate::ChannelBuilder::serve). It may be kept longer than the call, as long as the connection is there.
+    /// [serves](crate::ChannelBuilder::serve). It may be kept longer than the call, as long as the
+    /// connection is there.
     ///
-    /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc, and in what a blocking client
-    /// serves: see [`blocking_call_back`](Self::blocking_call_back).
+    /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc, and in what a
+    /// blocking client serves: see [`blocking_call_back`](Self::blocking_call_back).
     #[cfg(feature = "async")]
     pub fn call_back(&self) -> Result<crate::Channel, Status> {
         crate::Channel::over(self.connection()?)
     }
 
-    /// Calls back from a handler that a [blocking client](crate::blocking::ChannelBuilder::serve) serves: a channel to the server that
-    /// calls. An error elsewhere.
+    /// Calls back from a handler that a [blocking client](crate::blocking::ChannelBuilder::serve)
+    /// serves: a channel to the server that calls. An error elsewhere.
     pub fn blocking_call_back(&self) -> Result<crate::blocking::Channel, Status> {
         crate::blocking::Channel::over(&self.connection()?)
     }
@@ -381,8 +391,9 @@ impl Context {
         link.upgrade().ok_or_else(gone)
     }
 
-    /// Runs work that blocks or computes for long, without keeping other calls waiting: on an event loop it
-    /// goes to a thread of its own, elsewhere it runs in place. A panic of the work is the handler's.
+    /// Runs work that blocks or computes for long, without keeping other calls waiting: on an event
+    /// loop it goes to a thread of its own, elsewhere it runs in place. A panic of the work is the
+    /// handler's.
     pub async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,10 +1,13 @@
 //! The tables that generated services are made of, and what depends on a feature of this crate.
 
-/// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in the
-/// contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and the error type,
-/// which is left out where nothing is declared. `sink<Item | Error>` and `stream<Item | Error>` are the streams of the
-/// caller and of the server. `in "hello.v1"` behind the name is the service's package. `[objects]` marks methods that pass references to objects, and `passes` names the services of
-/// those; see [`object!`](crate::object). `capnp b"…"` is [`Method::capnp`](crate::Method::capnp). `[permission("orders.write")]` names the permission that a method takes. `[messages]` marks methods whose one parameter and result are messages of
+/// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in
+/// the contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and
+/// the error type, which is left out where nothing is declared. `sink<Item | Error>` and
+/// `stream<Item | Error>` are the streams of the caller and of the server. `in "hello.v1"` behind
+/// the name is the service's package. `[objects]` marks methods that pass references to objects,
+/// and `passes` names the services of those; see [`object!`](crate::object). `capnp b"…"` is
+/// [`Method::capnp`](crate::Method::capnp). `[permission("orders.write")]` names the permission
+/// that a method takes. `[messages]` marks methods whose one parameter and result are messages of
 /// protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
 /// [`MethodTypes::fresh`](crate::MethodTypes::fresh) are for contracts that are written out.
 ///

@@ -4,8 +4,8 @@ use dovetail_wire::{DecodeError, EncodeError, Field, Reader, Writer};
 
 /// How a method can fail: one of its declared exceptions, or a [`Status`].
 ///
-/// Implemented by [`exceptions!`](crate::exceptions) on the error enum of a method, and by `Status` itself
-/// for methods that declare none.
+/// Implemented by [`exceptions!`](crate::exceptions) on the error enum of a method, and by `Status`
+/// itself for methods that declare none.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no error type of a method",
     note = "one is `dovetail::Status`, or an enum of exceptions with `#[derive(dovetail::Exceptions)]`"
@@ -23,8 +23,8 @@ pub trait Exceptions: From<Status> + Send {
     /// Writes the declared exception as a field of the reply; nothing for a `Status`.
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
-    /// Writes the declared exception as the positional answer, a union of these fields; an empty one for a
-    /// `Status`.
+    /// Writes the declared exception as the positional answer, a union of these fields; an empty
+    /// one for a `Status`.
     fn write_answer<W: Writer + ?Sized>(
         &self,
         places: &[Field<'_>],
@@ -109,8 +109,9 @@ pub(crate) fn undeclared_exception(method: &str) -> Status {
 /// assert_eq!(error.to_string(), "7 divided by zero");
 /// ```
 ///
-/// A declared exception has to be `Display`, as generated ones are. Each converts into the error, for `?` in handlers; `[ambiguous]` after a type takes
-/// the conversion away where the same type is declared twice.
+/// A declared exception has to be `Display`, as generated ones are. Each converts into the error,
+/// for `?` in handlers; `[ambiguous]` after a type takes the conversion away where the same type is
+/// declared twice.
 #[macro_export]
 macro_rules! exceptions {
     ($type:ident {

@@ -7,8 +7,9 @@ use dovetail_wire::{Field, FieldValue, Params, ReadParams};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// A function that [`Server::bind`](crate::Server::bind) takes: `Fn(A, B, …) -> T`, of up to twelve parameters. `T` is a value, a
-/// `Result` of one, or a future of either. `Form` tells these apart, and is never written.
+/// A function that [`Server::bind`](crate::Server::bind) takes: `Fn(A, B, …) -> T`, of up to twelve
+/// parameters. `T` is a value, a `Result` of one, or a future of either. `Form` tells these apart,
+/// and is never written.
 #[diagnostic::on_unimplemented(
     message = "this function cannot be bound",
     note = "say the types of its parameters; they, and what it gives, are types of contracts, owned, not references"
@@ -22,7 +23,8 @@ pub trait Function<Form>: Send + Sync + 'static {
     #[doc(hidden)]
     fn types() -> MethodTypes;
 
-    /// Answers a call. Surplus parameters are an error where it is `EXACT`; else they may come from a newer contract.
+    /// Answers a call. Surplus parameters are an error where it is `EXACT`; else they may come from
+    /// a newer contract.
     #[doc(hidden)]
     fn answer<const EXACT: bool>(&self, call: Call) -> HandlerFuture<'_>;
 }
@@ -149,8 +151,8 @@ pub(crate) fn erased<const EXACT: bool, F: Function<Form>, Form: 'static>(
     Box::new(Erased::<_, _, EXACT>(function, PhantomData))
 }
 
-/// The name of a function as `bind` and `call_by_name` take it: `add`, or with the names of its parameters,
-/// `add(a, b)`.
+/// The name of a function as `bind` and `call_by_name` take it: `add`, or with the names of its
+/// parameters, `add(a, b)`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Spelling<'a> {
     pub(crate) name: &'a str,

@@ -1,4 +1,5 @@
-//! Health checks as gRPC has them (`grpc/health/v1/health.proto` of github.com/grpc/grpc-proto), for every wire.
+//! Health checks as gRPC has them (`grpc/health/v1/health.proto` of github.com/grpc/grpc-proto),
+//! for every wire.
 
 use crate::{
     Call, Code, Context, HandlerFuture, Items, Service, ServiceDescriptor, Status, descriptor,
@@ -12,8 +13,8 @@ use std::task::{self, Poll, Waker};
 
 /// Says whether a server and its services are ready: the service `grpc.health.v1.Health`.
 ///
-/// The server itself has the empty name. All are ready until [`set`](Self::set) says otherwise, and none is once the server
-/// goes down. Cheap to clone; clones are the same.
+/// The server itself has the empty name. All are ready until [`set`](Self::set) says otherwise, and
+/// none is once the server goes down. Cheap to clone; clones are the same.
 ///
 /// ```
 /// use dovetail::{Health, Server};
@@ -70,7 +71,8 @@ descriptor!(static HEALTH = "Health" in "grpc.health.v1" {
 });
 
 impl Health {
-    /// Says whether a service is ready, by its full name, as in `hello.v1.Hello`; the empty name is the server's.
+    /// Says whether a service is ready, by its full name, as in `hello.v1.Hello`; the empty name is
+    /// the server's.
     pub fn set(&self, service: &str, ready: bool) {
         let mut state = self.lock();
         state.ready.insert(service.to_owned(), ready);
@@ -136,7 +138,8 @@ impl Service for Health {
                             let what = format!("no service `{}`", asked.service);
                             Err(Status::new(Code::NotFound, what))
                         }
-                        // Probes that ask by GET look at the status of HTTP alone, which is 503 then.
+                        // Probes that ask by GET look at the status of HTTP alone, which is 503
+                        // then.
                         ServingStatus::NOT_SERVING if context.call.get => {
                             Err(Status::new(Code::Unavailable, "not serving"))
                         }

@@ -36,7 +36,8 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
     /// The meaning of references to objects, where that is not for the connection to say.
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
-    /// The results of earlier calls to which the parameters refer: the call, and the object of this end's.
+    /// The results of earlier calls to which the parameters refer: the call, and the object of this
+    /// end's.
     pub(crate) results: Vec<(u32, u32)>,
     /// The objects in the table of its message, on a wire that has one.
     pub(crate) caps: Option<Arc<ReceivedCaps>>,
@@ -158,7 +159,8 @@ impl Incoming {
         }
     }
 
-    /// Answers a one-way call before its handler runs, where the wire has an answer. True where something was appended.
+    /// Answers a one-way call before its handler runs, where the wire has an answer. True where
+    /// something was appended.
     pub(crate) fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
         match &mut self.reply {
             ReplyTo::Thrift(reply) => reply.acknowledge(out),
@@ -238,7 +240,8 @@ impl ReplyTo {
         }
     }
 
-    /// Returns whether an answer counts as sent once it is encoded, because the machine of the connection has made it.
+    /// Returns whether an answer counts as sent once it is encoded, because the machine of the
+    /// connection has made it.
     pub(crate) fn is_sent(&self) -> bool {
         matches!(self, ReplyTo::Capnp(_))
     }
@@ -304,7 +307,8 @@ impl ReplyTo {
         }
     }
 
-    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it goes.
+    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it
+    /// goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         match self {
             ReplyTo::Dovetail {
@@ -331,7 +335,8 @@ impl ReplyTo {
         }
     }
 
-    /// Gives the answer that a stream follows; `result` where it is more than that the stream follows.
+    /// Gives the answer that a stream follows; `result` where it is more than that the stream
+    /// follows.
     pub(crate) fn accept(
         &self,
         body: &impl Encode,
@@ -357,7 +362,8 @@ impl ReplyTo {
         }
     }
 
-    /// Ends the items with an exception that the contract declares for them; returns the status where it is none.
+    /// Ends the items with an exception that the contract declares for them; returns the status
+    /// where it is none.
     pub(crate) fn end_with<E: Exceptions>(
         &self,
         streams: &StreamCall,
@@ -392,7 +398,8 @@ impl ReplyTo {
         Ok(())
     }
 
-    /// Returns the place for headers and trailers of the answer; `None` where the wire has nothing for them.
+    /// Returns the place for headers and trailers of the answer; `None` where the wire has nothing
+    /// for them.
     pub(crate) fn answer_headers(&self) -> Option<AnswerHeaders> {
         match self {
             ReplyTo::Web(reply) => Some(reply.answer_headers()),

@@ -17,8 +17,8 @@ const LAST_WORD: Duration = Duration::from_millis(10);
 
 /// Sends what is queued on a connection.
 pub(crate) trait Flush: Send + Sync {
-    /// Does so in its own time, or waits until it has left: no longer than until `deadline`, or as long as it
-    /// sees fit where there is none.
+    /// Does so in its own time, or waits until it has left: no longer than until `deadline`, or as
+    /// long as it sees fit where there is none.
     fn flush(&self, link: &Link, deadline: Option<Instant>);
 
     /// Somebody has gone who may have been the one to receive.
@@ -42,8 +42,8 @@ pub(crate) struct Received {
     pub(crate) understood: Result<(), Fault>,
 }
 
-/// The table, as long as it is locked. Whose replies have come meanwhile is woken afterwards: a caller that runs at once
-/// needs the table first of all.
+/// The table, as long as it is locked. Whose replies have come meanwhile is woken afterwards: a
+/// caller that runs at once needs the table first of all.
 pub(crate) struct Locked<'a> {
     // In this order: it is unlocked before they are woken.
     table: MutexGuard<'a, Table>,
@@ -83,7 +83,8 @@ pub(crate) struct Link {
     /// Limits on the cost of decoding a message.
     pub(crate) limits: Limits,
     driver: Arc<dyn Flush>,
-    /// Interceptors of the channel that made the connection, for channels to objects of the other end.
+    /// Interceptors of the channel that made the connection, for channels to objects of the other
+    /// end.
     pub(crate) around: Around,
     /// Notified when callers that wait for their turn may have it.
     #[cfg(feature = "async")]
@@ -181,7 +182,8 @@ impl Link {
         self.lock().ready(&directory)
     }
 
-    /// Returns the directory of the methods of these services, and of those of the connection's objects.
+    /// Returns the directory of the methods of these services, and of those of the connection's
+    /// objects.
     pub(crate) fn directory<'a>(
         &'a self,
         services: &'a dyn capnp::Directory,
@@ -206,7 +208,8 @@ impl Link {
         self.with_until(None, work)
     }
 
-    /// Works for a caller that has lost interest in something, and does not wait for long until that is said.
+    /// Works for a caller that has lost interest in something, and does not wait for long until
+    /// that is said.
     pub(crate) fn part<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
         let result = self.with_until(Some(Instant::now() + LAST_WORD), work);
         self.driver.parted(self);
@@ -243,7 +246,8 @@ impl Drop for Link {
     }
 }
 
-/// A driver that is a task: notified when something is queued, or when nobody uses the connection any longer.
+/// A driver that is a task: notified when something is queued, or when nobody uses the connection
+/// any longer.
 #[cfg(feature = "async")]
 #[derive(Default)]
 pub(crate) struct Queued(pub(crate) tokio::sync::Notify);

@@ -1,8 +1,9 @@
 //! A message of protobuf in the words of a call, and back.
 //!
-//! In Dovetail parameters are a struct, and a reply is one with the result as a field. That is what gRPC and Connect send for
-//! methods that know nothing of messages. Where request and answer are messages, as in a contract of protobuf, they
-//! are the values of field 1: the header of that field is taken away, or put before.
+//! In Dovetail parameters are a struct, and a reply is one with the result as a field. That is what
+//! gRPC and Connect send for methods that know nothing of messages. Where request and answer are
+//! messages, as in a contract of protobuf, they are the values of field 1: the header of that field
+//! is taken away, or put before.
 
 use crate::web::Spelling;
 use crate::{Code, Execution, Method, Status};
@@ -12,7 +13,8 @@ use dovetail_wire::{Any, Bytes, spelling};
 /// The wire type of what has a length.
 pub(crate) const DELIMITED: u64 = 2;
 
-/// The number of the field that a message begins with, and the length of its header. `None` for an empty message.
+/// The number of the field that a message begins with, and the length of its header. `None` for an
+/// empty message.
 pub(crate) fn first_field(message: &[u8]) -> Option<(i32, usize)> {
     let (tag, rest) = varint(message)?;
     let (_, rest) = varint(rest)?;
@@ -52,7 +54,8 @@ pub(crate) fn field(number: u64, message: &[u8]) -> Bytes {
     field.into()
 }
 
-/// A declared exception of this method, one of `all`, as a detail that is named as in a `.proto` of the contract.
+/// A declared exception of this method, one of `all`, as a detail that is named as in a `.proto` of
+/// the contract.
 pub(crate) fn thrown(
     method: Option<&'static Method>,
     all: &[(i32, &str)],

@@ -8,7 +8,8 @@ use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// The properties of a method that the runtime needs. Generated code has one `static` of it for each method.
+/// The properties of a method that the runtime needs. Generated code has one `static` of it for
+/// each method.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
     /// The name on the wire.
@@ -17,22 +18,24 @@ pub struct Method {
     pub params: &'static [Field<'static>],
     /// The messages beside the parameters.
     pub kind: MethodKind,
-    /// Calling it twice is as good as calling it once: it may be sent again after a failure, and called by
-    /// GET over HTTP.
+    /// Calling it twice is as good as calling it once: it may be sent again after a failure, and
+    /// called by GET over HTTP.
     pub idempotent: bool,
     /// Parameters or answer may refer to objects.
     pub objects: bool,
-    /// The one parameter is the request and the result the answer, as gRPC and Connect send them: the
-    /// contract is protobuf's. Otherwise they have messages around them.
+    /// The one parameter is the request and the result the answer, as gRPC and Connect send them:
+    /// the contract is protobuf's. Otherwise they have messages around them.
     pub messages: bool,
     /// Lines of its documentation, as `#[doc]` has them; none without the feature `export`.
     pub docs: &'static [&'static str],
-    /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is not known.
+    /// The service that it is a method of, with its package: `hello.v1.Hello`; empty where that is
+    /// not known.
     pub service: &'static str,
-    /// The methods of its service for Cap'n Proto's protocol, where a generator has made the table: of a `.capnp` contract, or by
-    /// `Options::capnp`.
+    /// The methods of its service for Cap'n Proto's protocol, where a generator has made the table:
+    /// of a `.capnp` contract, or by `Options::capnp`.
     pub capnp: Option<&'static [u8]>,
-    /// The permission that it takes, where its contract names one; see [`Permissions`](crate::identity::Permissions).
+    /// The permission that it takes, where its contract names one; see
+    /// [`Permissions`](crate::identity::Permissions).
     pub permission: Option<&'static str>,
     describe: Describe,
 }
@@ -195,7 +198,8 @@ impl Method {
         self
     }
 
-    /// Returns the description of the method, as `docs/spec/encoding.md` has it; `None` where it is not known.
+    /// Returns the description of the method, as `docs/spec/encoding.md` has it; `None` where it is
+    /// not known.
     pub fn description(&self) -> Option<Cow<'static, [u8]>> {
         let types = match self.describe {
             Describe::Nothing => return None,
@@ -328,7 +332,8 @@ fn read(
 pub struct ServiceDescriptor {
     /// The name in the contract, by which multiplexed calls address it.
     pub name: &'static str,
-    /// The package before the name where services of several contracts meet, as in gRPC: `hello.v1`; may be empty.
+    /// The package before the name where services of several contracts meet, as in gRPC:
+    /// `hello.v1`; may be empty.
     pub package: &'static str,
     /// The service whose methods come before this one's.
     pub base: Option<&'static ServiceDescriptor>,

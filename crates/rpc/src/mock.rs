@@ -34,7 +34,8 @@ impl Mock {
     }
 
     /// Answers a method, called as in the contract, with a function of its parameters, as
-    /// [`Server::bind`](crate::Server::bind) takes it: for a method with declared exceptions it gives a `Result`.
+    /// [`Server::bind`](crate::Server::bind) takes it: for a method with declared exceptions it
+    /// gives a `Result`.
     ///
     /// # Panics
     ///

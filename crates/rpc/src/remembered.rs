@@ -1,4 +1,5 @@
-//! Facts that a connection remembers of its caller, where its wire has no headers to say them with each call.
+//! Facts that a connection remembers of its caller, where its wire has no headers to say them with
+//! each call.
 
 use crate::identity::Principal;
 use crate::sessions::Handle;

@@ -1,5 +1,5 @@
-//! The body of a reply, as Thrift has it: a struct with the result as field 0, or one exception. Where
-//! fields have no ids it is a union of them.
+//! The body of a reply, as Thrift has it: a struct with the result as field 0, or one
+//! exception. Where fields have no ids it is a union of them.
 
 use crate::Exceptions;
 use crate::exceptions::{missing_result, undeclared_exception};
@@ -32,7 +32,8 @@ impl<T: FieldValue, E: Exceptions> Encode for ReplyBody<'_, T, E> {
 /// A result or a declared exception, on its way in.
 pub(crate) struct ReplySlot<T, E> {
     reply: Option<Result<T, E>>,
-    /// True for a reply in a field that the contract does not have: an exception that a newer one declares.
+    /// True for a reply in a field that the contract does not have: an exception that a newer one
+    /// declares.
     undeclared: bool,
     /// A value of which the memory is used again.
     spare: Option<T>,

@@ -5,6 +5,7 @@ pub trait Service: Send + Sync + 'static {
     /// The contract's name and methods.
     fn descriptor(&self) -> &'static ServiceDescriptor;
 
-    /// Answers a call of the method with this number in the descriptor, which the runtime has looked up.
+    /// Answers a call of the method with this number in the descriptor, which the runtime has
+    /// looked up.
     fn call<'a>(&'a self, method: usize, call: Call) -> HandlerFuture<'a>;
 }

@@ -1,5 +1,6 @@
-//! For tests: a server and its clients in one thread, whole messages of any wire between them, and a clock that the test
-//! moves. Deadlines, limits of idleness and pauses between attempts take no time, and go the same way each time.
+//! For tests: a server and its clients in one thread, whole messages of any wire between them, and
+//! a clock that the test moves. Deadlines, limits of idleness and pauses between attempts take no
+//! time, and go the same way each time.
 //!
 //! ```
 //! use dovetail::{Channel, Code, Server, Status};
@@ -23,7 +24,8 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, yield_now};
 
-/// So often others may go on before a test does, once time has passed. A call needs less than ten turns.
+/// So often others may go on before a test does, once time has passed. A call needs less than ten
+/// turns.
 const TURNS: usize = 100;
 
 /// A server, and the way to it.
@@ -32,11 +34,12 @@ pub struct Pair {
     connector: MemoryConnector,
 }
 
-/// Runs a test of a server and of what calls it. The clock stands still as long as anything can be done; when all wait, it
-/// goes on to what is due next. It is tokio's: a handler asks `tokio::time` what time it is, and sleeps with it.
+/// Runs a test of a server and of what calls it. The clock stands still as long as anything can be
+/// done; when all wait, it goes on to what is due next. It is tokio's: a handler asks `tokio::time`
+/// what time it is, and sleeps with it.
 ///
-/// Addresses and model of the server do not count: all handlers run in this thread. There is no gRPC, and no polling. What
-/// blocks the thread, or runs in another one, takes its time as always.
+/// Addresses and model of the server do not count: all handlers run in this thread. There is no
+/// gRPC, and no polling. What blocks the thread, or runs in another one, takes its time as always.
 ///
 /// # Panics
 ///
@@ -55,7 +58,8 @@ pub fn run<T>(server: Server, test: impl AsyncFnOnce(Pair) -> T) -> T {
 }
 
 impl Pair {
-    /// A channel to the server; `settings` are those that it is to have: `|builder| builder.timeout(HOUR)`.
+    /// A channel to the server; `settings` are those that it is to have:
+    /// `|builder| builder.timeout(HOUR)`.
     pub fn channel(&self, settings: impl FnOnce(ChannelBuilder) -> ChannelBuilder) -> Channel {
         let builder = ChannelBuilder::in_process(self.connector.clone());
         settings(builder).polling(Polling::Never).build()
@@ -69,7 +73,8 @@ impl Pair {
         }
     }
 
-    /// Loses all connections, as when a machine dies: neither end is told why. New ones can be made.
+    /// Loses all connections, as when a machine dies: neither end is told why. New ones can be
+    /// made.
     pub fn cut(&self) {
         self.connector.cut();
     }

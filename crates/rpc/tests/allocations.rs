@@ -46,7 +46,8 @@ impl ServerInterceptor for Nothing {
 
 const CALLS: u64 = 2_000;
 
-/// Allocations of one call, of both ends, times 100: a connection's own now and then are below that.
+/// Allocations of one call, of both ends, times 100: a connection's own now and then are below
+/// that.
 fn of_a_call(server: Server, model: Model, wire: Wire) -> u64 {
     let server = server.bind("double", |number: i64| number * 2).model(model);
     let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();

@@ -1,8 +1,9 @@
-//! 10,000 idle connections and 64 busy ones on one event-loop server: nothing is refused. Prints the memory for
-//! each idle connection, and the CPU time that an idle server and an idle client take.
+//! 10,000 idle connections and 64 busy ones on one event-loop server: nothing is refused. Prints
+//! the memory for each idle connection, and the CPU time that an idle server and an idle client
+//! take.
 //!
-//! The server is this program again, in a process of its own: the two together have more sockets than a
-//! process usually may.
+//! The server is this program again, in a process of its own: the two together have more sockets
+//! than a process usually may.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dovetail::blocking::Channel;

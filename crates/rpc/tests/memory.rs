@@ -1,4 +1,5 @@
-//! The cost of hostile peers for a whole server in memory, measured: `--nocapture` prints the table.
+//! The cost of hostile peers for a whole server in memory, measured: `--nocapture` prints the
+//! table.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dovetail::blocking::Channel;
@@ -66,7 +67,8 @@ impl Service for Target {
     }
 }
 
-/// The input of a peer, the answer to it, and the most that it may cost in memory, with its own bytes.
+/// The input of a peer, the answer to it, and the most that it may cost in memory, with its own
+/// bytes.
 struct Row {
     name: &'static str,
     sends: Vec<u8>,
@@ -251,7 +253,8 @@ fn peers_cost_little() {
     crowds_cost_little();
 }
 
-/// As many peers, each with an address of its own, that call a method of its own which is not there.
+/// As many peers, each with an address of its own, that call a method of its own which is not
+/// there.
 const CROWD: u32 = 10_000;
 
 /// Most bytes of a peer that has been here, with the quota that it has for a while.

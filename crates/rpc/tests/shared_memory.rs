@@ -1,4 +1,5 @@
-//! The tests of `runtime`, with shared memory in place of TCP: the fixture asks what this crate is called.
+//! The tests of `runtime`, with shared memory in place of TCP: the fixture asks what this crate is
+//! called.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

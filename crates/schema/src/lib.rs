@@ -1,12 +1,12 @@
 //! The intermediate representation of a Dovetail contract.
 //!
-//! Front ends (`.thrift`, `.proto`, later Rust traits) make a [`Schema`]; generators, exporters, the
-//! breaking check, reflection and descriptions of methods read it. It is plain data: no syntax tree, no
-//! spans, no files, no I/O. It can be serialized with serde and compared.
+//! Front ends (`.thrift`, `.proto`, later Rust traits) make a [`Schema`]; generators, exporters,
+//! the breaking check, reflection and descriptions of methods read it. It is plain data: no syntax
+//! tree, no spans, no files, no I/O. It can be serialized with serde and compared.
 //!
 //! A schema is *closed*: every id in it points into it. [`Schema::types`], [`Schema::services`] and
-//! [`Schema::constants`] are arenas indexed by [`TypeId`], [`ServiceId`] and [`ConstantId`]; a front end
-//! that builds one must keep that invariant, everybody else may index without looking.
+//! [`Schema::constants`] are arenas indexed by [`TypeId`], [`ServiceId`] and [`ConstantId`]; a
+//! front end that builds one must keep that invariant, everybody else may index without looking.
 #![forbid(unsafe_code)]
 
 mod annotation;
@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Index, RangeInclusive};
 
-/// Ids that structs in a family, and targets of references, leave free: on the wire they say which struct it is
-/// and which node.
+/// Ids that structs in a family, and targets of references, leave free: on the wire they say which
+/// struct it is and which node.
 pub const RESERVED_IDS: RangeInclusive<i32> = 32765..=32767;
 
 /// How many structs one can extend, one through the other. Front ends refuse more, and circles.
@@ -75,8 +75,8 @@ arena_id!(
 /// A whole contract: everything that a set of files defines, resolved and checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
-    /// One package for each file, in dependency order: includes come before the file that includes them,
-    /// the file that was asked for is the last.
+    /// One package for each file, in dependency order: includes come before the file that includes
+    /// them, the file that was asked for is the last.
     pub packages: Vec<Package>,
     /// All named types, of all packages, in order of definition.
     pub types: Vec<TypeDef>,
@@ -89,7 +89,8 @@ pub struct Schema {
 /// The contribution of one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Package {
-    /// The name by which other files refer to this one: the file's stem in Thrift, the package in protobuf.
+    /// The name by which other files refer to this one: the file's stem in Thrift, the package in
+    /// protobuf.
     pub name: String,
     /// The path as the front end was given it, for messages only.
     pub path: String,
@@ -101,8 +102,8 @@ pub struct Package {
     pub includes: Vec<PackageId>,
     /// Annotations of the file as a whole.
     pub annotations: Annotations,
-    /// Calls take one message and answer with one, as in protobuf: gRPC sends these as they are, and messages
-    /// around the parameters and the result of others.
+    /// Calls take one message and answer with one, as in protobuf: gRPC sends these as they are,
+    /// and messages around the parameters and the result of others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
 }
@@ -144,8 +145,8 @@ impl Schema {
         ty
     }
 
-    /// Whether protobuf leaves the field of a type out where its value is zero or empty: one without presence, in a contract
-    /// in protobuf's language.
+    /// Whether protobuf leaves the field of a type out where its value is zero or empty: one
+    /// without presence, in a contract in protobuf's language.
     pub fn is_implicit(&self, owner: TypeId, field: &Field) -> bool {
         self[self[owner].package].messages
             && field.presence == Presence::Default
@@ -155,7 +156,8 @@ impl Schema {
             }
     }
 
-    /// Returns the form of a type in protobuf's JSON, if it is one of `google.protobuf` that has a form of its own there.
+    /// Returns the form of a type in protobuf's JSON, if it is one of `google.protobuf` that has a
+    /// form of its own there.
     pub fn json_form(&self, id: TypeId) -> JsonForm {
         let def = &self[id];
         let package = &self[def.package];
@@ -172,13 +174,15 @@ impl Schema {
         }
     }
 
-    /// Finds a type by `name`, or by `package.name`; an unqualified name is looked up in the root package.
+    /// Finds a type by `name`, or by `package.name`; an unqualified name is looked up in the root
+    /// package.
     pub fn find_type(&self, name: &str) -> Option<TypeId> {
         self.find(name, &self.types, |def| (def.package, &def.name))
             .map(TypeId)
     }
 
-    /// Finds a service by `name`, or by `package.name`; an unqualified name is looked up in the root package.
+    /// Finds a service by `name`, or by `package.name`; an unqualified name is looked up in the
+    /// root package.
     pub fn find_service(&self, name: &str) -> Option<ServiceId> {
         self.find(name, &self.services, |service| {
             (service.package, &service.name)
@@ -203,8 +207,8 @@ impl Schema {
         Some(at as u32)
     }
 
-    /// The structs and exceptions that others extend, each with itself and all that do, directly or not, in
-    /// the order of [`types`](Self::types).
+    /// The structs and exceptions that others extend, each with itself and all that do, directly or
+    /// not, in the order of [`types`](Self::types).
     pub fn families(&self) -> BTreeMap<TypeId, Vec<TypeId>> {
         let mut families: BTreeMap<TypeId, Vec<TypeId>> = BTreeMap::new();
         for index in 0..self.types.len() {

@@ -50,8 +50,8 @@ pub struct Method {
 /// The annotation that names a permission.
 pub const PERMISSION: &str = "permission";
 
-/// The text of `dovetail/v1/options.proto`, which declares the options of protobuf that name permissions. Other compilers
-/// have to be given it.
+/// The text of `dovetail/v1/options.proto`, which declares the options of protobuf that name
+/// permissions. Other compilers have to be given it.
 pub const OPTIONS_PROTO: &str = include_str!("options.proto");
 
 impl Service {

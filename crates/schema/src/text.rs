@@ -1,5 +1,5 @@
-//! The text forms of constants that have no syntax of their own, in numbers. `None` is for what is no such
-//! constant, or beyond what the type can hold.
+//! The text forms of constants that have no syntax of their own, in numbers. `None` is for what is
+//! no such constant, or beyond what the type can hold.
 
 /// The largest number without its point that a decimal can have: 96 bits.
 const MOST_DIGITS: i128 = (1 << 96) - 1;
@@ -82,7 +82,8 @@ pub fn date(text: &str) -> Option<(i16, i8, i8)> {
     valid.then_some((year as i16, month as i8, day as i8))
 }
 
-/// Days since 1970-01-01. Years begin in March here, so that the day that not all of them have is the last.
+/// Days since 1970-01-01. Years begin in March here, so that the day that not all of them have is
+/// the last.
 fn days((year, month, day): (i16, i8, i8)) -> i64 {
     let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
     let year = if month <= 2 { year - 1 } else { year };
@@ -138,8 +139,8 @@ fn fraction(digits: &str) -> Option<i32> {
     Some(nanos as i32)
 }
 
-/// `P1DT2H3M4.5S`, `-PT0.25S` as seconds and nanoseconds of one sign: weeks and shorter, since months have no
-/// length.
+/// `P1DT2H3M4.5S`, `-PT0.25S` as seconds and nanoseconds of one sign: weeks and shorter, since
+/// months have no length.
 pub fn duration(text: &str) -> Option<(i64, i32)> {
     let (negative, text) = sign(text);
     let text = text.strip_prefix('P')?;

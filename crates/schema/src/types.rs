@@ -98,7 +98,8 @@ pub enum Dimension {
     Dynamic,
 }
 
-/// The outermost dimension of an array, and the dimensions inside it; the element if there are none.
+/// The outermost dimension of an array, and the dimensions inside it; the element if there are
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayForm<'a> {
     /// A fixed number of elements.
@@ -156,7 +157,8 @@ pub struct EnumValue {
 pub struct Struct {
     /// Struct, union or exception.
     pub kind: StructKind,
-    /// The struct whose fields come first (polymorphism: a value of this type fits wherever the base does).
+    /// The struct whose fields come first (polymorphism: a value of this type fits wherever the
+    /// base does).
     pub extends: Option<TypeId>,
     /// Own fields, in the order written; inherited ones are not repeated.
     pub fields: Vec<Field>,
@@ -227,7 +229,8 @@ pub enum Fault {
 pub struct Field {
     /// The number on the wire; negative ones exist in old Thrift files without explicit ids.
     pub id: i32,
-    /// The name as written; `[shop.color]` for an extension of protobuf, whose name does not belong to its message.
+    /// The name as written; `[shop.color]` for an extension of protobuf, whose name does not belong
+    /// to its message.
     pub name: String,
     /// The type.
     pub ty: Type,
@@ -277,8 +280,8 @@ impl Field {
     }
 }
 
-/// How a field travels in protobuf, as far as its type does not say so. For contracts in other languages it is
-/// the default.
+/// How a field travels in protobuf, as far as its type does not say so. For contracts in other
+/// languages it is the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Protobuf {

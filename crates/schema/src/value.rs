@@ -1,8 +1,8 @@
 use crate::TypeId;
 use serde::{Deserialize, Serialize};
 
-/// A constant value: of a constant, a default, or an annotation. Already converted to the type that it
-/// stands for, so that a reader need not know the rules of the language it was written in.
+/// A constant value: of a constant, a default, or an annotation. Already converted to the type that
+/// it stands for, so that a reader need not know the rules of the language it was written in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A `bool`.

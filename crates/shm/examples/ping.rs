@@ -1,11 +1,12 @@
-//! The cost of shared memory: round trips, and transfers beside a copy of the same bytes in one process.
+//! The cost of shared memory: round trips, and transfers beside a copy of the same bytes in one
+//! process.
 //!
 //! ```text
 //! cargo run --release -p dovetail-shm --example ping [SECONDS]
 //! ```
 //!
-//! The server is a second process of this program, on a core of its own. `SECONDS` is the time of each figure, 1 by
-//! default.
+//! The server is a second process of this program, on a core of its own. `SECONDS` is the time of
+//! each figure, 1 by default.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(not(all(target_os = "linux", not(loom))))]

@@ -15,7 +15,8 @@ use crate::wake::Ringer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The process at the other end, as the system vouches for it: the one that connected, or that listened.
+/// The process at the other end, as the system vouches for it: the one that connected, or that
+/// listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The process; `None` where it is in another pid namespace.
@@ -28,8 +29,9 @@ pub struct Credentials {
 
 /// A connection of two processes: a stream of bytes each way, with chunks for what is large.
 ///
-/// Its halves can be used by different threads, and live as long as they like: each ends its direction when it
-/// is dropped. Memory and descriptors are freed with the last half, [`Chunk`], [`ChunkMut`](crate::ChunkMut) and [`Shutdown`].
+/// Its halves can be used by different threads, and live as long as they like: each ends its
+/// direction when it is dropped. Memory and descriptors are freed with the last half, [`Chunk`],
+/// [`ChunkMut`](crate::ChunkMut) and [`Shutdown`].
 #[derive(Debug)]
 pub struct Connection {
     /// The outgoing direction.
@@ -107,8 +109,8 @@ impl End {
         self.receiving_over.load(Ordering::Acquire)
     }
 
-    /// A thread of this process that begins to sleep on a bell at this moment is not woken: it notices when it
-    /// moves to the line.
+    /// A thread of this process that begins to sleep on a bell at this moment is not woken: it
+    /// notices when it moves to the line.
     fn end_sending(&self) {
         if !self.sending_over.swap(true, Ordering::AcqRel) {
             self.own.words().tail.over.publish(1);

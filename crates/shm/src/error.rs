@@ -12,7 +12,8 @@ pub enum Error {
     Closed,
     /// The peer ended, or let go of the connection, without saying that it has sent everything.
     PeerGone,
-    /// The peer broke the rules of the transport, and this is how. The connection is of no use any more.
+    /// The peer broke the rules of the transport, and this is how. The connection is of no use any
+    /// more.
     Misbehaved(&'static str),
     /// The peer does not want the connection.
     Refused(Refusal),

@@ -18,8 +18,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The first bytes of an offer: how a server on a Unix socket tells this from other protocols, before it reads
-/// them (`MSG_PEEK`).
+/// The first bytes of an offer: how a server on a Unix socket tells this from other protocols,
+/// before it reads them (`MSG_PEEK`).
 pub const MAGIC: [u8; 4] = [0xD7, b'S', b'H', b'M'];
 
 /// The version of the handshake.
@@ -31,8 +31,8 @@ const REFUSALS: [Refusal; 3] = [Refusal::Version, Refusal::TooLarge, Refusal::Of
 /// The most descriptors that an offer brings.
 const MOST_FDS: usize = 2;
 
-/// A connection in the making. Nothing here blocks but [`finish`](Self::finish): an event loop calls
-/// [`try_finish`](Self::try_finish) whenever the descriptor is readable.
+/// A connection in the making. Nothing here blocks but [`finish`](Self::finish): an event loop
+/// calls [`try_finish`](Self::try_finish) whenever the descriptor is readable.
 #[derive(Debug)]
 pub struct Handshake {
     socket: OwnedFd,

@@ -1,32 +1,35 @@
 //! A connection of two processes of one machine through shared memory.
 //!
-//! A Unix socket brings the two together ([`Handshake`]); after that a call needs no system call as long as both
-//! ends poll, and one wake-up where one of them sleeps. What is here is a stream of bytes each way, with back-pressure, as a
-//! socket gives; besides, large payloads can be written once, where the peer reads them ([`ChunkMut`], [`Chunk`]).
-//! `docs/spec/shared-memory.md` has every byte.
+//! A Unix socket brings the two together ([`Handshake`]); after that a call needs no system call as
+//! long as both ends poll, and one wake-up where one of them sleeps. What is here is a stream of
+//! bytes each way, with back-pressure, as a socket gives; besides, large payloads can be written
+//! once, where the peer reads them ([`ChunkMut`], [`Chunk`]). `docs/spec/shared-memory.md` has
+//! every byte.
 //!
 //! Linux only: elsewhere the crate is empty.
 //!
 //! # What is trusted
 //!
-//! Nothing that the peer writes. Each end has a segment of its own, and no other process can write to that: it is a memfd,
-//! sealed with `F_SEAL_FUTURE_WRITE` after its one writable mapping was made. The peer's segment is mapped
-//! read-only, and may change at any instant, if the peer breaks the rules. So every number in it is read once, checked, then used;
-//! bytes are copied out before anybody looks at them, and no `&[u8]` ever points there: to whoever holds
-//! one, what stands behind it must not change, and a `str` that was found valid must stay so. A peer that
-//! misbehaves gets its connection an [`Error::Misbehaved`], and nothing else of the process is concerned.
+//! Nothing that the peer writes. Each end has a segment of its own, and no other process can write
+//! to that: it is a memfd, sealed with `F_SEAL_FUTURE_WRITE` after its one writable mapping was
+//! made. The peer's segment is mapped read-only, and may change at any instant, if the peer breaks
+//! the rules. So every number in it is read once, checked, then used; bytes are copied out before
+//! anybody looks at them, and no `&[u8]` ever points there: to whoever holds one, what stands
+//! behind it must not change, and a `str` that was found valid must stay so. A peer that misbehaves
+//! gets its connection an [`Error::Misbehaved`], and nothing else of the process is concerned.
 //!
 //! # Waiting
 //!
-//! [`Sender`] and [`Receiver`] never poll by themselves: `try_…` looks once, `wait` sleeps. Whoever expects an
-//! answer soon calls `try_read` for a while first; a peer that finds nobody asleep makes no system call. For
-//! an event loop there are `arm`, a descriptor that becomes readable, and `disarm`.
+//! [`Sender`] and [`Receiver`] never poll by themselves: `try_…` looks once, `wait` sleeps. Whoever
+//! expects an answer soon calls `try_read` for a while first; a peer that finds nobody asleep makes
+//! no system call. For an event loop there are `arm`, a descriptor that becomes readable, and
+//! `disarm`.
 //!
 //! # Death
 //!
-//! The sockets stay open. When the peer's process ends, however that comes about, whoever waits finds out: at once
-//! where the wait has lasted longer than 10 ms or goes by descriptor, within 10 ms otherwise. What had arrived can still
-//! be read; then there is [`Error::PeerGone`].
+//! The sockets stay open. When the peer's process ends, however that comes about, whoever waits
+//! finds out: at once where the wait has lasted longer than 10 ms or goes by descriptor, within 10
+//! ms otherwise. What had arrived can still be read; then there is [`Error::PeerGone`].
 //!
 //! ```no_run
 //! use dovetail_shm::{Handshake, Settings};

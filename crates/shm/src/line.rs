@@ -1,5 +1,5 @@
-//! The Unix sockets of a connection. They carry no data: a byte is a wake-up for who waits on them, and their
-//! end is the end of the peer's process, however it came about.
+//! The Unix sockets of a connection. They carry no data: a byte is a wake-up for who waits on them,
+//! and their end is the end of the peer's process, however it came about.
 
 use crate::atomic::AtomicU32;
 use crate::error::Error;
@@ -12,8 +12,9 @@ use rustix::thread::futex;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long a wait lasts before it moves from the futex to the line. A wake-up by futex costs less CPU, but
-/// only the line shows the end of the peer; and a wait that has lasted so long is in no hurry.
+/// How long a wait lasts before it moves from the futex to the line. A wake-up by futex costs less
+/// CPU, but only the line shows the end of the peer; and a wait that has lasted so long is in no
+/// hurry.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// One of the sockets.
@@ -59,8 +60,8 @@ impl Bell for Line {
     }
 
     fn signal(&self) {
-        // A full line is readable already, and nobody waits at the other end of a broken one. The flag, not the
-        // socket, says that this never blocks: the peer could change the socket.
+        // A full line is readable already, and nobody waits at the other end of a broken one. The
+        // flag, not the socket, says that this never blocks: the peer could change the socket.
         let _ = send(&self.0, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
     }
 }
@@ -101,8 +102,8 @@ impl Bed for Wait<'_> {
         if left.is_zero() {
             return false;
         }
-        // However it ends, whoever waits looks again: whether the bell rang, or had before, a signal came, or
-        // the time is over.
+        // However it ends, whoever waits looks again: whether the bell rang, or had before, a
+        // signal came, or the time is over.
         let _ = futex::wait(
             bell.atomic(),
             futex::Flags::empty(),

@@ -1,6 +1,7 @@
-//! The algorithms under loom, which runs each model in every order in which two threads can see each other's
-//! steps. A thread that loom finds waiting for ever is a lost wake-up; a cell of memory that is written while
-//! another thread may look at it is a chunk, or a place in the ring, given back too early.
+//! The algorithms under loom, which runs each model in every order in which two threads can see
+//! each other's steps. A thread that loom finds waiting for ever is a lost wake-up; a cell of
+//! memory that is written while another thread may look at it is a chunk, or a place in the ring,
+//! given back too early.
 #![allow(unsafe_code)]
 
 use crate::error::Error;
@@ -155,8 +156,8 @@ impl Bed for Kernel {
     }
 }
 
-/// Runs in every order that has up to three preemptions, which takes seconds; without that bound it takes hours.
-/// `LOOM_MAX_PREEMPTIONS` sets another one.
+/// Runs in every order that has up to three preemptions, which takes seconds; without that bound it
+/// takes hours. `LOOM_MAX_PREEMPTIONS` sets another one.
 fn model(body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

@@ -1,4 +1,5 @@
-//! Memory for received bytes. It need not have been cleared, which would cost as much as to copy into it.
+//! Memory for received bytes. It need not have been cleared, which would cost as much as to copy
+//! into it.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -50,7 +51,8 @@ impl<'a> Place<'a> {
 
 impl<'a> From<&'a mut [u8]> for Place<'a> {
     fn from(memory: &'a mut [u8]) -> Self {
-        // SAFETY: bytes with a value are also such that need none. None loses its value: only `fill` writes here.
+        // SAFETY: bytes with a value are also such that need none. None loses its value: only
+        // `fill` writes here.
         Place::new(unsafe { &mut *(std::ptr::from_mut(memory) as *mut [MaybeUninit<u8>]) })
     }
 }

@@ -1,6 +1,7 @@
-//! Which chunks of a segment its owner may write. Owner and peer count for each chunk, the one how often it
-//! was sent, the other how often it was returned; it is free where both are equal. So each counter has one
-//! writer, nothing has to be taken back from a list, and a peer that lies keeps or spoils only its own chunks.
+//! Which chunks of a segment its owner may write. Owner and peer count for each chunk, the one how
+//! often it was sent, the other how often it was returned; it is free where both are equal. So each
+//! counter has one writer, nothing has to be taken back from a list, and a peer that lies keeps or
+//! spoils only its own chunks.
 
 use crate::word::Word;
 
@@ -17,7 +18,8 @@ impl Pool {
         }
     }
 
-    /// The chunks that the peer does not have. The first ones are likely to be in the cache: they are used most.
+    /// The chunks that the peer does not have. The first ones are likely to be in the cache: they
+    /// are used most.
     pub(crate) fn free<'a>(&'a self, returned: &'a [Word]) -> impl Iterator<Item = u32> + 'a {
         let both = self.sent.iter().zip(returned).enumerate();
         both.filter(|(_, (sent, returned))| returned.observe() == **sent)

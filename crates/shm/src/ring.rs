@@ -1,6 +1,7 @@
-//! One direction's ring of records: where the next one stands, and whether a position that the peer names
-//! can be. A position counts the bytes since the beginning, modulo 2³²; the ring's size divides that, and a
-//! record begins at a multiple of 8, so that its header is never cut by the ring's end.
+//! One direction's ring of records: where the next one stands, and whether a position that the peer
+//! names can be. A position counts the bytes since the beginning, modulo 2³²; the ring's size
+//! divides that, and a record begins at a multiple of 8, so that its header is never cut by the
+//! ring's end.
 
 use crate::error::Error;
 use crate::place::Place;
@@ -9,7 +10,8 @@ use crate::word::Word;
 /// Bytes in front of a record: its length, then 0, or the number of a chunk plus 1.
 const HEADER: u32 = 8;
 
-/// The longest record, so that the peer takes out the first of a large transfer while the next is written.
+/// The longest record, so that the peer takes out the first of a large transfer while the next is
+/// written.
 const PIECE: u32 = 16 << 10;
 
 /// The memory of a ring as its writer sees it. Nobody asks for bytes beyond the ring's size.
@@ -174,7 +176,8 @@ impl Producer {
         Ok(true)
     }
 
-    /// Writes bytes into the record that begins at the tail, around the end of the ring where need be.
+    /// Writes bytes into the record that begins at the tail, around the end of the ring where need
+    /// be.
     fn put(&self, sink: &mut impl Sink, at: u32, bytes: &[u8]) {
         let start = self.tail.wrapping_add(at) % self.size;
         let (now, later) = bytes.split_at(bytes.len().min((self.size - start) as usize));
@@ -218,7 +221,8 @@ pub(crate) struct Consumer {
     head: u32,
     /// The writer's position, when we last looked.
     tail: u32,
-    /// The inline record at the head, once its header was read: its length, and what of it was taken.
+    /// The inline record at the head, once its header was read: its length, and what of it was
+    /// taken.
     open: Option<(u32, u32)>,
     /// The room for which the writer has not been woken.
     room: Room,
@@ -291,8 +295,8 @@ impl Consumer {
         Ok(Some(record))
     }
 
-    /// Takes bytes out of the inline record that [`next`](Self::next) has found; its room is given back with the
-    /// last of them.
+    /// Takes bytes out of the inline record that [`next`](Self::next) has found; its room is given
+    /// back with the last of them.
     pub(crate) fn take(
         &mut self,
         source: &impl Source,
@@ -324,9 +328,10 @@ impl Consumer {
         }
     }
 
-    /// Whether so much room was made since this was asked last that a writer which waits for it is to be woken at once. Not
-    /// for each record, or it would soon sleep again, and to look at its word takes time, too: where the ring has become
-    /// half empty, and where everything is taken out. Whoever stops reading before asks [`made_room`](Self::made_room).
+    /// Whether so much room was made since this was asked last that a writer which waits for it is
+    /// to be woken at once. Not for each record, or it would soon sleep again, and to look at its
+    /// word takes time, too: where the ring has become half empty, and where everything is taken
+    /// out. Whoever stops reading before asks [`made_room`](Self::made_room).
     pub(crate) fn makes_room(&mut self) -> bool {
         let wakes = self.room == Room::Enough;
         if wakes {

@@ -1,13 +1,17 @@
 //! The two mappings of a connection, and everything that is unsafe about them.
 //!
-//! Each end makes one segment and maps it for writing, then seals it against every other writable mapping
-//! (`F_SEAL_FUTURE_WRITE`) and against a change of its size, and only then lets anybody have it. So:
+//! Each end makes one segment and maps it for writing, then seals it against every other writable
+//! mapping (`F_SEAL_FUTURE_WRITE`) and against a change of its size, and only then lets anybody
+//! have it. So:
 //!
-//! - **Our segment** is written by this process alone. It is ordinary memory to us, which others may read.
-//! - **The peer's segment** is mapped read-only, and can change at any instant. No reference to its bytes is
-//!   ever made: they are copied out, by volatile loads, and the words of its first page are read as atomics.
+//! - **Our segment** is written by this process alone. It is ordinary memory to us, which others
+//!   may read.
+//! - **The peer's segment** is mapped read-only, and can change at any instant. No reference to its
+//!   bytes is ever made: they are copied out, by volatile loads, and the words of its first page
+//!   are read as atomics.
 //!
-//! The seals also keep a peer from shortening the memory under us, which would end this process with SIGBUS.
+//! The seals also keep a peer from shortening the memory under us, which would end this process
+//! with SIGBUS.
 #![allow(unsafe_code)]
 
 use crate::error::{Error, Refusal};
@@ -39,7 +43,8 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::FUTURE_WRITE)
     .union(SealFlags::SEAL);
 
-/// `TMPFS_MAGIC` of statfs(2), which memfds have but for those in huge pages, whose absence is a SIGBUS.
+/// `TMPFS_MAGIC` of statfs(2), which memfds have but for those in huge pages, whose absence is a
+/// SIGBUS.
 const TMPFS: i64 = 0x0102_1994;
 
 /// A cache line.
@@ -112,8 +117,9 @@ impl Sink for OutputRing {
         let ring = self.segment.bounds.ring as usize;
         let at = at as usize;
         assert!(at <= ring && bytes.len() <= ring - at);
-        // SAFETY: the bytes lie in the ring, as was just checked, and so in the mapping. Only `self`, of which
-        // there is one, borrowed exclusively, writes there; nothing in this process reads there.
+        // SAFETY: the bytes lie in the ring, as was just checked, and so in the mapping. Only
+        // `self`, of which there is one, borrowed exclusively, writes there; nothing in this
+        // process reads there.
         unsafe {
             let to = self.segment.map.as_mut_ptr().add(PAGE as usize + at);
             to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -121,8 +127,9 @@ impl Sink for OutputRing {
     }
 }
 
-/// A piece of the outgoing segment to write a large payload into: all of it can be written, nobody else writes
-/// it. It holds whatever was in it before. Dropped without being sent, it is free again.
+/// A piece of the outgoing segment to write a large payload into: all of it can be written, nobody
+/// else writes it. It holds whatever was in it before. Dropped without being sent, it is free
+/// again.
 #[derive(Debug)]
 pub struct ChunkMut {
     segment: Arc<OwnSegment>,
@@ -140,8 +147,8 @@ impl ChunkMut {
 
     fn place(&self) -> *mut [u8] {
         let bounds = self.segment.bounds;
-        // SAFETY: the index is below the number of chunks, as it was found in `lent`, which is as long; the whole
-        // chunk lies in the mapping, whose length is `bounds.total()`, a `usize`.
+        // SAFETY: the index is below the number of chunks, as it was found in `lent`, which is as
+        // long; the whole chunk lies in the mapping, whose length is `bounds.total()`, a `usize`.
         let start = unsafe {
             let offset = bounds.chunk_start(self.index) as usize;
             self.segment.map.as_mut_ptr().add(offset)
@@ -154,8 +161,9 @@ impl Deref for ChunkMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: a chunk lies in the mapping, which `self` keeps, is initialized by the system, and is
-        // written only through its one `ChunkMut`: the seal keeps other processes from writing.
+        // SAFETY: a chunk lies in the mapping, which `self` keeps, is initialized by the system,
+        // and is written only through its one `ChunkMut`: the seal keeps other processes from
+        // writing.
         unsafe { &*self.place() }
     }
 }
@@ -201,7 +209,8 @@ impl PeerSegment {
         words(&self.map)
     }
 
-    /// Copies bytes of a chunk out; what lies beyond its end is left out. Returns how many were copied.
+    /// Copies bytes of a chunk out; what lies beyond its end is left out. Returns how many were
+    /// copied.
     pub(crate) fn read_chunk(
         &self,
         index: u32,
@@ -227,9 +236,9 @@ impl PeerSegment {
     fn read(&self, start: u64, count: usize, into: &mut Place<'_>) {
         let length = self.map.len() as u64;
         assert!(start <= length && count as u64 <= length - start);
-        // SAFETY: the bytes lie in the mapping, as was just checked, and that keeps its length: the file is sealed
-        // against shrinking. They may change meanwhile, which is why the loads are volatile. The place is memory of
-        // our own, and `copy` gives each of the bytes a value.
+        // SAFETY: the bytes lie in the mapping, as was just checked, and that keeps its length: the
+        // file is sealed against shrinking. They may change meanwhile, which is why the loads are
+        // volatile. The place is memory of our own, and `copy` gives each of the bytes a value.
         unsafe {
             let from = self.map.as_ptr().add(start as usize);
             into.fill(count, |to| volatile::copy(from, to, count));
@@ -246,10 +255,10 @@ impl Source for PeerSegment {
 /// The first page of a segment, whoever writes it.
 fn words(map: &MmapRaw) -> &Words {
     assert!(map.len() >= size_of::<Words>());
-    // SAFETY: the mapping begins at a page and is long enough, as was just checked, and lives as long as the
-    // result. `Words` are atomics: valid whatever they hold, and whoever writes them meanwhile; the page is used
-    // in no other way. Where it is mapped read-only, only `observe` is called, a relaxed load of 4 bytes, which
-    // is defined there.
+    // SAFETY: the mapping begins at a page and is long enough, as was just checked, and lives as
+    // long as the result. `Words` are atomics: valid whatever they hold, and whoever writes them
+    // meanwhile; the page is used in no other way. Where it is mapped read-only, only `observe` is
+    // called, a relaxed load of 4 bytes, which is defined there.
     unsafe { &*map.as_ptr().cast::<Words>() }
 }
 

@@ -14,7 +14,8 @@ const BLOCK: usize = size_of::<Block>();
 /// Blocks of a step: loads that do not wait for each other.
 const STEP: usize = 4;
 
-/// Has the processor fetch the line of a byte: a hint, which reads nothing and cannot fail, wherever that is.
+/// Has the processor fetch the line of a byte: a hint, which reads nothing and cannot fail,
+/// wherever that is.
 #[inline]
 pub(crate) fn prefetch(at: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -31,8 +32,8 @@ pub(crate) fn prefetch(at: *const u8) {
 ///
 /// # Safety
 ///
-/// `count` bytes behind `from` are mapped, and no reference to them exists in this process; `count` bytes behind `to` are
-/// memory of ours that nobody else uses.
+/// `count` bytes behind `from` are mapped, and no reference to them exists in this process; `count`
+/// bytes behind `to` are memory of ours that nobody else uses.
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if count >= STRING {
@@ -41,8 +42,8 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     }
     let unaligned = from.align_offset(BLOCK).min(count);
     let steps = (count - unaligned) / (BLOCK * STEP);
-    // SAFETY: all that is read and written lies within `count` bytes, which the caller vouches for; blocks begin at
-    // multiples of their size after the first, unaligned bytes.
+    // SAFETY: all that is read and written lies within `count` bytes, which the caller vouches for;
+    // blocks begin at multiples of their size after the first, unaligned bytes.
     unsafe {
         copy_few(from, to, unaligned);
         let (mut from, mut to) = (from.add(unaligned), to.add(unaligned));
@@ -62,7 +63,8 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     }
 }
 
-/// From so many bytes on, the processor's own instruction is faster: it does not fetch the lines that it overwrites.
+/// From so many bytes on, the processor's own instruction is faster: it does not fetch the lines
+/// that it overwrites.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const STRING: usize = 4096;
 
@@ -73,7 +75,8 @@ const STRING: usize = 4096;
 /// As for [`copy`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn copy_string(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: it reads and writes `count` bytes; the direction flag is clear, as between all functions.
+    // SAFETY: it reads and writes `count` bytes; the direction flag is clear, as between all
+    // functions.
     unsafe {
         std::arch::asm!(
             "rep movsb",

@@ -1,9 +1,11 @@
-//! Waiting without missing anything. Who waits says so in a word of its own segment, looks once more, and
-//! only then sleeps; who publishes something looks at that word afterwards. Between the two writes and the two
-//! looks stand fences, so that at least one of the looks sees the other's write.
+//! Waiting without missing anything. Who waits says so in a word of its own segment, looks once
+//! more, and only then sleeps; who publishes something looks at that word afterwards. Between the
+//! two writes and the two looks stand fences, so that at least one of the looks sees the other's
+//! write.
 //!
-//! The word holds how its owner sleeps, in the lowest two bits, and the number of the sleep above them. The number
-//! lets the peer ring once for each sleep, although waking takes long and the peer cannot change the word.
+//! The word holds how its owner sleeps, in the lowest two bits, and the number of the sleep above
+//! them. The number lets the peer ring once for each sleep, although waking takes long and the peer
+//! cannot change the word.
 
 use crate::atomic::{Ordering, fence};
 use crate::word::Word;
@@ -29,7 +31,8 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    /// Says that a sleep begins. What the peer publishes from now on makes it ring; so look for it after this.
+    /// Says that a sleep begins. What the peer publishes from now on makes it ring; so look for it
+    /// after this.
     pub(crate) fn begin(&mut self, word: &Word, sleep: Sleep) {
         self.last = (self.last & !MODE).wrapping_add(MODE + 1) | sleep as u32;
         word.publish(self.last);
@@ -61,8 +64,8 @@ pub(crate) struct Ringer {
 }
 
 impl Ringer {
-    /// Wakes the peer if it sleeps: after something was published that it may wait for. While it is awake, this
-    /// is two looks at memory.
+    /// Wakes the peer if it sleeps: after something was published that it may wait for. While it is
+    /// awake, this is two looks at memory.
     pub(crate) fn ring(&self, sleep: &Word, bell: &Word, kernel: &impl Bell) {
         fence(Ordering::SeqCst);
         let sleep = sleep.observe();
@@ -91,8 +94,8 @@ pub(crate) trait Bed {
     fn on_line(&self) -> Result<(), Self::End>;
 }
 
-/// Waits until something is there: first by futex, which is quick, then on the line, where the end of the
-/// peer shows too.
+/// Waits until something is there: first by futex, which is quick, then on the line, where the end
+/// of the peer shows too.
 pub(crate) fn wait<B: Bed>(
     sleeper: &mut Sleeper,
     sleep: &Word,

@@ -8,8 +8,8 @@ use crate::atomic::{AtomicU32, Ordering, fence};
 pub(crate) struct Word(AtomicU32);
 
 impl Word {
-    /// Reads, and sees everything that was written before this value was published. A relaxed load and a
-    /// fence, as an acquiring load of memory that is mapped read-only is not defined.
+    /// Reads, and sees everything that was written before this value was published. A relaxed load
+    /// and a fence, as an acquiring load of memory that is mapped read-only is not defined.
     pub(crate) fn observe(&self) -> u32 {
         let value = self.0.load(Ordering::Relaxed);
         fence(Ordering::Acquire);

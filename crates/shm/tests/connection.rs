@@ -238,7 +238,8 @@ fn ends() {
     assert!(matches!(all, Err(Error::Closed)), "{all:?}");
 }
 
-/// The peer lets go of everything: what it had sent and ended can be read; a connection that it did not end is lost.
+/// The peer lets go of everything: what it had sent and ended can be read; a connection that it did
+/// not end is lost.
 #[test]
 fn a_peer_that_lets_go() {
     let (mut ours, theirs) = pair(&SMALL);

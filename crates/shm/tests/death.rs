@@ -1,5 +1,6 @@
-//! A peer that is killed: a clear error, nothing leaked, and nobody else concerned. A program, as it is its own
-//! peer: with an argument it is the one that gets killed, and its standard input is the socket.
+//! A peer that is killed: a clear error, nothing leaked, and nobody else concerned. A program, as
+//! it is its own peer: with an argument it is the one that gets killed, and its standard input is
+//! the socket.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(all(target_os = "linux", not(loom)))]
@@ -90,7 +91,8 @@ mod program {
         let before = resources();
         let mut longest = Duration::ZERO;
         for round in 0..KILLS {
-            // Moments from before the handshake until long after it, in an order that has no rhythm.
+            // Moments from before the handshake until long after it, in an order that has no
+            // rhythm.
             let moment = Duration::from_micros(u64::from(round * 7919 % KILLS) * 40);
             match round % 10 {
                 0 => kill_in_handshake(moment),
@@ -125,7 +127,8 @@ mod program {
         }
     }
 
-    /// Both directions are full of messages when it happens; or both wait. Returns how long it took to know.
+    /// Both directions are full of messages when it happens; or both wait. Returns how long it took
+    /// to know.
     fn kill_in_conversation(moment: Duration, busy: bool) -> Duration {
         let (mut child, connection) = connect();
         let Connection {

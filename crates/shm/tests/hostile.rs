@@ -1,5 +1,6 @@
-//! A peer that breaks the rules: an offer that is not what it should be, and one that writes whatever it likes over
-//! every byte of its segment while transfers run. The worst that happens is a typed error.
+//! A peer that breaks the rules: an offer that is not what it should be, and one that writes
+//! whatever it likes over every byte of its segment while transfers run. The worst that happens is
+//! a typed error.
 #![cfg(all(target_os = "linux", not(loom)))]
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -63,7 +64,8 @@ impl Peer {
     /// Writes a number of the segment.
     fn write(&self, at: usize, value: u32) {
         assert!(at.is_multiple_of(4) && at + 4 <= self.memory.len());
-        // SAFETY: within the mapping, aligned, and mapped for nobody else in this process by this address.
+        // SAFETY: within the mapping, aligned, and mapped for nobody else in this process by this
+        // address.
         unsafe {
             self.memory
                 .as_mut_ptr()
@@ -266,7 +268,8 @@ impl Random {
     }
 }
 
-/// The places of the numbers that steer a connection: positions, whether they are over, sleeps, bells, returns.
+/// The places of the numbers that steer a connection: positions, whether they are over, sleeps,
+/// bells, returns.
 const PLACES: [usize; 11] = [128, 132, 256, 260, 384, 512, 640, 768, 896, 900, 904];
 
 /// One thing that breaks the rules, or nearly does not.
@@ -354,7 +357,8 @@ fn scribbling() {
     assert!(misbehaved > 0);
 }
 
-/// Scribbles without a second thread: a step of the one, a step of the other, always in the same order.
+/// Scribbles without a second thread: a step of the one, a step of the other, always in the same
+/// order.
 #[test]
 fn scribbling_step_by_step() {
     for round in 0..2000 {

@@ -9,8 +9,9 @@ use crate::{
 use bytes::Bytes;
 use std::fmt;
 
-/// A message of any type: its name, its bytes, their encoding, and the contract that they are written by. The first two
-/// fields are those of `google.protobuf.Any`, so that protobuf's libraries read one whose value is in protobuf.
+/// A message of any type: its name, its bytes, their encoding, and the contract that they are
+/// written by. The first two fields are those of `google.protobuf.Any`, so that protobuf's
+/// libraries read one whose value is in protobuf.
 ///
 /// ```
 /// use dovetail_wire::{Any, message};
@@ -29,15 +30,17 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Any {
-    /// The name of the type, as in `Origin`, `shared.Origin` or `type.googleapis.com/shared.Origin`.
+    /// The name of the type, as in `Origin`, `shared.Origin` or
+    /// `type.googleapis.com/shared.Origin`.
     pub type_name: String,
     /// The message.
     pub value: Bytes,
-    /// The encoding of the message, one of [`Any::ENCODINGS`]; 0 is protobuf, which is what an `Any` of
-    /// protobuf's libraries has.
+    /// The encoding of the message, one of [`Any::ENCODINGS`]; 0 is protobuf, which is what an
+    /// `Any` of protobuf's libraries has.
     pub encoding: i32,
-    /// The description of the type at the end that packed it: `docs/spec/encoding.md`, "Descriptions and fingerprints".
-    /// `None` where that end said nothing, as protobuf's libraries do.
+    /// The description of the type at the end that packed it: `docs/spec/encoding.md`,
+    /// "Descriptions and fingerprints". `None` where that end said nothing, as protobuf's libraries
+    /// do.
     pub contract: Option<Bytes>,
 }
 
@@ -84,10 +87,11 @@ impl Any {
         Encoding::ThriftJson,
     ];
 
-    /// A message under the full name of its type, in Dovetail's tagged encoding, which carries every message.
+    /// A message under the full name of its type, in Dovetail's tagged encoding, which carries
+    /// every message.
     ///
-    /// With it goes the description of the type, some ten bytes for each field, so that [`unpack`](Any::unpack) notices a
-    /// type whose fields mean something else there.
+    /// With it goes the description of the type, some ten bytes for each field, so that
+    /// [`unpack`](Any::unpack) notices a type whose fields mean something else there.
     pub fn pack<M: Message + Value>(message: &M) -> Result<Self, EncodeError> {
         let name = match M::PACKAGE {
             "" => M::NAME.to_owned(),
@@ -96,10 +100,11 @@ impl Any {
         Self::pack_in(Encoding::Tagged, &name, message)
     }
 
-    /// A message in one of [`Any::ENCODINGS`], under a name that may say more than that of its type: protobuf's
-    /// libraries want `type.googleapis.com/` in front of a full name.
+    /// A message in one of [`Any::ENCODINGS`], under a name that may say more than that of its
+    /// type: protobuf's libraries want `type.googleapis.com/` in front of a full name.
     ///
-    /// The description of the type goes with every encoding but protobuf, whose libraries have no field for it.
+    /// The description of the type goes with every encoding but protobuf, whose libraries have no
+    /// field for it.
     pub fn pack_in<M: Message + Value>(
         encoding: Encoding,
         type_name: &str,
@@ -122,8 +127,9 @@ impl Any {
         })
     }
 
-    /// Makes types known to JSON, which shows a message in an `Any` with its fields: for the whole process, before the first
-    /// call. Without it such a message is base64, and refused where a peer sends its fields.
+    /// Makes types known to JSON, which shows a message in an `Any` with its fields: for the whole
+    /// process, before the first call. Without it such a message is base64, and refused where a
+    /// peer sends its fields.
     ///
     /// ```
     /// use dovetail_wire::{Any, AnyType, Encoding, json, message};
@@ -156,7 +162,8 @@ impl Any {
         Self::ENCODINGS.get(number).copied()
     }
 
-    /// Returns whether the name is that of this type. A package is compared where both the name and the type have one.
+    /// Returns whether the name is that of this type. A package is compared where both the name and
+    /// the type have one.
     pub fn is<M: Message>(&self) -> bool {
         let package = match self.name().strip_suffix(M::NAME) {
             Some("") => return true,
@@ -166,8 +173,9 @@ impl Any {
         package.is_some_and(|package| M::PACKAGE.is_empty() || M::PACKAGE == package)
     }
 
-    /// The message, if it is of this type, and the contract that it was packed by does not contradict this type: fields
-    /// may be added, removed and renamed, but a field keeps its number and its type.
+    /// The message, if it is of this type, and the contract that it was packed by does not
+    /// contradict this type: fields may be added, removed and renamed, but a field keeps its number
+    /// and its type.
     pub fn unpack<M: Message + Value>(&self) -> Result<M, UnpackError> {
         if !self.is::<M>() {
             return Err(UnpackError::Type {
@@ -184,7 +192,8 @@ impl Any {
 }
 
 impl Any {
-    /// Compares the description of a type with that of the end that packed the message, where both are there.
+    /// Compares the description of a type with that of the end that packed the message, where both
+    /// are there.
     #[doc(hidden)]
     pub fn compare_contract(&self, ours: Option<&[u8]>) -> Result<(), Incompatible> {
         match (ours, &self.contract) {

@@ -8,7 +8,8 @@ use std::sync::RwLock;
 
 /// Somebody who knows the types of messages in an [`Any`], by their full names.
 pub trait AnyTypes {
-    /// Whether JSON has a form of its own for the type, which then is no object with fields. `None` for an unknown type.
+    /// Whether JSON has a form of its own for the type, which then is no object with fields. `None`
+    /// for an unknown type.
     fn has_own_form(&self, name: &str) -> Option<bool>;
 
     /// The message of a known type in JSON.

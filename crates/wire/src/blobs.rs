@@ -1,7 +1,8 @@
 use bytes::Bytes;
 
-/// The large blobs of a message, for whoever can send bytes from several places at once: they are not copied to the
-/// message's buffer, but each is to be sent before the buffer's byte at its place.
+/// The large blobs of a message, for whoever can send bytes from several places at once: they are
+/// not copied to the message's buffer, but each is to be sent before the buffer's byte at its
+/// place.
 ///
 /// ```
 /// use dovetail_wire::{Blobs, Bytes, Encoding, Limits, Out};
@@ -46,14 +47,15 @@ impl Blobs {
         self.len
     }
 
-    /// Takes a blob that is to be sent behind the first `place` bytes of the buffer and what was taken before.
-    /// Places only grow.
+    /// Takes a blob that is to be sent behind the first `place` bytes of the buffer and what was
+    /// taken before. Places only grow.
     pub fn push(&mut self, place: usize, blob: Bytes) {
         self.len += blob.len();
         self.places.push((place, blob));
     }
 
-    /// Moves the blobs of another message here, the buffer of which is appended to one of `length` bytes.
+    /// Moves the blobs of another message here, the buffer of which is appended to one of `length`
+    /// bytes.
     pub fn append(&mut self, length: usize, others: &mut Blobs) {
         for (place, blob) in others.places.drain(..) {
             self.push(length + place, blob);

@@ -80,7 +80,8 @@ pub(crate) fn write_list<T: Value, W: Writer + ?Sized>(
 /// The room that is made at once for blocks that may need less, in bytes.
 const ROOM: usize = 4096;
 
-/// Writes elements as blocks where the encoding has such, up to one that has no place in its block. How many there are.
+/// Writes elements as blocks where the encoding has such, up to one that has no place in its block.
+/// How many there are.
 #[inline]
 fn write_blocks<T: Value, W: Writer + ?Sized>(items: &[T], writer: &mut W) -> usize {
     match writer.block_layout() {
@@ -147,7 +148,8 @@ fn read_block_in<'de, L: Layout, T: Value, R: Reader<'de> + ?Sized>(reader: &mut
     })
 }
 
-/// As a function of its own, where the processor has the registers for all that changes with each number.
+/// As a function of its own, where the processor has the registers for all that changes with each
+/// number.
 #[inline(never)]
 fn read_apart<L: Layout, T: Value>(item: &mut T, bytes: &mut &[u8]) -> bool {
     item.read_plain::<L>(bytes)

@@ -5,7 +5,8 @@ use crate::{DecodeError, EncodeError, Kind, Reader, Value, Writer};
 
 pub use rust_decimal::Decimal;
 
-/// Characters of a decimal, at most: 28 digits, a sign, a point, and room for an exponent and zeros.
+/// Characters of a decimal, at most: 28 digits, a sign, a point, and room for an exponent and
+/// zeros.
 const MOST: usize = 64;
 
 /// As text with all digits of its scale, `-12.50`.
@@ -38,8 +39,8 @@ fn no_decimal(text: &str) -> DecodeError {
     ))
 }
 
-/// The number that a text such as `-12.50` or `1.5E-7` says exactly. A peer that knows strings only may
-/// leave one empty: that is zero.
+/// The number that a text such as `-12.50` or `1.5E-7` says exactly. A peer that knows strings only
+/// may leave one empty: that is zero.
 pub fn parse_decimal(text: &str) -> Option<Decimal> {
     if text.is_empty() {
         return Some(Decimal::ZERO);
@@ -57,7 +58,8 @@ pub fn parse_decimal(text: &str) -> Option<Decimal> {
     shift(number, exponent)
 }
 
-/// The number times ten to the power of `exponent`, with no more digits behind the point than that needs.
+/// The number times ten to the power of `exponent`, with no more digits behind the point than that
+/// needs.
 fn shift(number: Decimal, exponent: i32) -> Option<Decimal> {
     let scale = i64::from(number.scale()) - i64::from(exponent);
     let mut mantissa = number.mantissa();

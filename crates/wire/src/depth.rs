@@ -20,7 +20,8 @@ impl Depth {
         }
     }
 
-    /// True if most of the depth that peers allow is used, so that further nodes belong behind the value.
+    /// True if most of the depth that peers allow is used, so that further nodes belong behind the
+    /// value.
     pub(crate) fn is_deep(&self) -> bool {
         let most = self.limits.depth.min(DEPTH);
         self.limits.depth - self.left >= most - most.div_ceil(4)

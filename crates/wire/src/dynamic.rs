@@ -6,8 +6,8 @@ use crate::{
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-/// A value that brings its own shape. Up to `List` it is `google.protobuf.Value`; the others, which JSON does
-/// not have, become numbers and text there.
+/// A value that brings its own shape. Up to `List` it is `google.protobuf.Value`; the others, which
+/// JSON does not have, become numbers and text there.
 ///
 /// ```
 /// use dovetail_wire::Dynamic;

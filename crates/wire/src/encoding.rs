@@ -6,7 +6,8 @@ use crate::{
 use bytes::Bytes;
 use std::fmt;
 
-/// Something that can be written in any encoding: a value, or the parameters of a call with their table.
+/// Something that can be written in any encoding: a value, or the parameters of a call with their
+/// table.
 pub trait Encode {
     /// Walks it past the writer.
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
@@ -114,8 +115,9 @@ impl Encoding {
 
     /// Appends a value to `out`. An error leaves an unfinished value appended.
     ///
-    /// The fast encodings get their own copy of the value's code; the others share one through `dyn`,
-    /// because their work per piece outweighs an indirect call and every copy costs its size.
+    /// The fast encodings get their own copy of the value's code; the others share one through
+    /// `dyn`, because their work per piece outweighs an indirect call and every copy costs its
+    /// size.
     pub fn encode<E: Encode>(
         self,
         value: &E,
@@ -166,9 +168,8 @@ impl Encoding {
         }
     }
 
-    /// Reads a value in the place of `into` and returns how many bytes it took. Parameters that do not
-    /// come keep what they have. What `into` holds after an error is
-    /// unspecified, but valid.
+    /// Reads a value in the place of `into` and returns how many bytes it took. Parameters that do
+    /// not come keep what they have. What `into` holds after an error is unspecified, but valid.
     pub fn decode<D: Decode>(
         self,
         into: &mut D,

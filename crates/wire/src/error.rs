@@ -38,8 +38,8 @@ pub enum DecodeErrorKind {
         /// Bytes that are left.
         left: usize,
     },
-    /// Structs and containers nested deeper than [`Limits::depth`](crate::Limits::depth), or than there is
-    /// [stack](crate::Limits::stack) for.
+    /// Structs and containers nested deeper than [`Limits::depth`](crate::Limits::depth), or than
+    /// there is [stack](crate::Limits::stack) for.
     TooDeep {
         /// The limit.
         limit: usize,
@@ -87,7 +87,8 @@ pub enum DecodeErrorKind {
         /// The problem of the node.
         problem: &'static str,
     },
-    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's protocol pass objects.
+    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's
+    /// protocol pass objects.
     NoObjects,
     /// The connection has as many objects as it may have.
     TooManyObjects {
@@ -108,7 +109,8 @@ impl DecodeError {
         DecodeErrorKind::Malformed { what: what.into() }.into()
     }
 
-    /// [`Message::read_field`](crate::Message::read_field) was asked for an id that its table lacks.
+    /// [`Message::read_field`](crate::Message::read_field) was asked for an id that its table
+    /// lacks.
     #[cold]
     pub fn no_such_field(id: i32) -> Self {
         Self::malformed(format!("no field with the id {id}"))
@@ -119,7 +121,8 @@ impl DecodeError {
         &self.0.kind
     }
 
-    /// The field in which it happened, from the outside in, as in `Order.lines[].price`; empty at the top.
+    /// The field in which it happened, from the outside in, as in `Order.lines[].price`; empty at
+    /// the top.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for segment in self.0.path.iter().rev() {
@@ -220,7 +223,8 @@ impl std::error::Error for DecodeError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// Structs and containers nested deeper than the writer's limit; most often a value that holds itself.
+    /// Structs and containers nested deeper than the writer's limit; most often a value that holds
+    /// itself.
     TooDeep {
         /// The limit.
         limit: usize,
@@ -237,10 +241,11 @@ pub enum EncodeError {
         /// The largest message that the other end takes, in bytes.
         limit: usize,
     },
-    /// The value has not just the fields of the contract: some are unknown, or one is not there. Only an
-    /// encoding that says which fields come can carry it.
+    /// The value has not just the fields of the contract: some are unknown, or one is not there.
+    /// Only an encoding that says which fields come can carry it.
     NeedsTags,
-    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's protocol pass objects.
+    /// A reference to an object, where the encoding has none. Dovetail's own wire and Cap'n Proto's
+    /// protocol pass objects.
     NoObjects,
     /// The connection has as many objects as it may have.
     TooManyObjects {

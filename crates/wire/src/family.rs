@@ -5,7 +5,8 @@ use crate::{
     DecodeError, EncodeError, Field, Message, Reader, UnknownValue, Value, Writer, read_rest,
 };
 
-/// A struct or a family of them: what can be referred to, and stands between `begin_struct` and the end.
+/// A struct or a family of them: what can be referred to, and stands between `begin_struct` and the
+/// end.
 pub trait Node: Value + 'static {
     /// The fields that are there in any case.
     const FIELDS: &'static [Field<'static>];
@@ -91,8 +92,8 @@ impl Member {
         self.name.as_ref().is_ok_and(|own| *own == name)
     }
 
-    /// Reads it over this value. What names a struct unknown here is kept among the unknown fields, so that
-    /// it is what it was once it is sent again.
+    /// Reads it over this value. What names a struct unknown here is kept among the unknown fields,
+    /// so that it is what it was once it is sent again.
     pub fn read<'de, M: Message + Value, R: Reader<'de> + ?Sized>(
         self,
         value: &mut M,
@@ -128,12 +129,12 @@ pub fn write_type<W: Writer + ?Sized>(name: &str, writer: &mut W) -> Result<(), 
     writer.end_field()
 }
 
-/// Implements [`Value`] and [`Node`] for a family: an enum with one variant for a struct, which comes first,
-/// and one for each struct that extends it.
+/// Implements [`Value`] and [`Node`] for a family: an enum with one variant for a struct, which
+/// comes first, and one for each struct that extends it.
 ///
-/// It dereferences to the first struct, and each of them converts into it. `exception` before the name makes
-/// it an error that says what its member says. A value of a struct that is not
-/// among them, because a newer contract has it, becomes the first one, which keeps the rest.
+/// It dereferences to the first struct, and each of them converts into it. `exception` before the
+/// name makes it an error that says what its member says. A value of a struct that is not among
+/// them, because a newer contract has it, becomes the first one, which keeps the rest.
 ///
 /// ```
 /// use dovetail_wire::{UnknownFields, extends, family, message, tagged};

@@ -70,7 +70,8 @@ pub struct Field<'a> {
     pub element: Option<Kind>,
     /// A message without this field is refused.
     pub required: bool,
-    /// For integers, for those in a list or set, and for the values of a map: how protobuf writes them.
+    /// For integers, for those in a list or set, and for the values of a map: how protobuf writes
+    /// them.
     pub format: IntFormat,
     /// For the keys of a map: how protobuf writes them.
     pub key_format: IntFormat,
@@ -80,7 +81,8 @@ pub struct Field<'a> {
     pub expanded: bool,
     /// True for a message, or a list of messages, that protobuf writes as groups.
     pub group: bool,
-    /// True for a field that protobuf's own definition of the message lacks: its reader takes it for an unknown one.
+    /// True for a field that protobuf's own definition of the message lacks: its reader takes it
+    /// for an unknown one.
     pub native: bool,
     /// `null` is a value in JSON, and not the absence of one.
     pub nullable: bool,
@@ -170,7 +172,8 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Puts the field into a oneof: at most one field with this number has a value. Zero is no oneof.
+    /// Puts the field into a oneof: at most one field with this number has a value. Zero is no
+    /// oneof.
     pub const fn oneof(mut self, number: u16) -> Self {
         self.oneof = NonZeroU16::new(number);
         self
@@ -209,8 +212,8 @@ pub const fn has_oneof(fields: &[Field<'_>]) -> bool {
     false
 }
 
-/// Finds the field with this id in the table, looking first at `from`: senders keep to the contract's
-/// order, so the next field is near.
+/// Finds the field with this id in the table, looking first at `from`: senders keep to the
+/// contract's order, so the next field is near.
 #[inline]
 pub(crate) fn find(fields: &[Field<'_>], from: usize, id: i32) -> Option<usize> {
     let (before, after) = fields.split_at(from.min(fields.len()));

@@ -4,8 +4,8 @@ use crate::{
     Cursor, DecodeError, EncodeError, Field, Kind, NextField, Plain, Reader, Value, Writer,
 };
 
-/// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which is
-/// written when present.
+/// Anything that can be a field: a [`Value`], which is always written, or an `Option` of one, which
+/// is written when present.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of a contract",
     note = "types of a contract have `#[derive(dovetail::Message)]`; a reference is none, the value itself is"
@@ -78,8 +78,8 @@ pub trait FieldValue: Default {
         writer.end_struct()
     }
 
-    /// Returns the value for the absence of the field where it is the only one, as in the reply to a call; `None`
-    /// where it must not be absent.
+    /// Returns the value for the absence of the field where it is the only one, as in the reply to
+    /// a call; `None` where it must not be absent.
     fn when_absent() -> Option<Self> {
         None
     }

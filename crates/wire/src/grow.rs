@@ -1,10 +1,12 @@
-//! Memory that values take from the allocator, and containers that grow only as far as a budget pays for it.
+//! Memory that values take from the allocator, and containers that grow only as far as a budget
+//! pays for it.
 
 use crate::{Budget, DecodeError};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-/// Bytes that the allocator uses for a block of `bytes`: a word of its own, in steps of 16, and no less than 32.
+/// Bytes that the allocator uses for a block of `bytes`: a word of its own, in steps of 16, and no
+/// less than 32.
 #[inline]
 pub const fn block(bytes: usize) -> usize {
     match bytes {
@@ -57,8 +59,8 @@ const fn few<T>() -> usize {
     }
 }
 
-/// Makes room for `len` elements, and for twice as many as before: a list that gets them in many steps is copied a few
-/// times only. While it is copied there are two of it.
+/// Makes room for `len` elements, and for twice as many as before: a list that gets them in many
+/// steps is copied a few times only. While it is copied there are two of it.
 #[cold]
 #[inline(never)]
 fn grow<T>(items: &mut Vec<T>, len: usize, budget: &mut Budget) -> Result<(), DecodeError> {
@@ -73,8 +75,9 @@ fn grow<T>(items: &mut Vec<T>, len: usize, budget: &mut Budget) -> Result<(), De
 
 /// Bytes that a tree with this many entries grows by with the next one.
 ///
-/// A node has room for eleven entries. It is split when a twelfth comes; of the two each has five at least, and one
-/// stands between them. So there is a node for every six entries, and a branch for every five nodes or more.
+/// A node has room for eleven entries. It is split when a twelfth comes; of the two each has five
+/// at least, and one stands between them. So there is a node for every six entries, and a branch
+/// for every five nodes or more.
 #[inline]
 const fn tree_growth(len: usize, entry: usize) -> usize {
     match len {

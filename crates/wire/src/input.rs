@@ -5,8 +5,8 @@ use crate::{Budget, DecodeError, DecodeErrorKind, block};
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// From this length on, bytes share the input instead of being copied. A smaller blob that outlives its
-/// message would pin a receive buffer many times its size.
+/// From this length on, bytes share the input instead of being copied. A smaller blob that outlives
+/// its message would pin a receive buffer many times its size.
 pub(crate) const SHARE_FROM: usize = 4096;
 
 /// Memory of `Bytes` made from a vector with spare capacity, beside the vector's.
@@ -109,7 +109,8 @@ impl<'de> Input<'de> {
         }
     }
 
-    /// The next `len` bytes: shared with the input where that is possible and pays, copied otherwise.
+    /// The next `len` bytes: shared with the input where that is possible and pays, copied
+    /// otherwise.
     #[inline]
     pub(crate) fn blob(&mut self, len: usize, budget: &mut Budget) -> Result<Bytes, DecodeError> {
         budget.string(len)?;
@@ -123,7 +124,8 @@ impl<'de> Input<'de> {
         Ok(Bytes::copy_from_slice(bytes))
     }
 
-    /// Checks a count of elements that take at least `wire_size` bytes of input, before anything is allocated for them.
+    /// Checks a count of elements that take at least `wire_size` bytes of input, before anything is
+    /// allocated for them.
     #[inline]
     pub(crate) fn count(&self, count: usize, wire_size: usize) -> Result<(), DecodeError> {
         match count.checked_mul(wire_size) {

@@ -5,15 +5,17 @@ use crate::varint::{self, unzigzag, zigzag};
 use crate::{Field, Plain};
 use std::mem;
 
-/// How plain values are written, and what is between them. Whatever writes does so to the front of the room, which then begins
-/// behind it; whatever reads takes from the front of the bytes. True where there was room, or the right thing.
+/// How plain values are written, and what is between them. Whatever writes does so to the front of
+/// the room, which then begins behind it; whatever reads takes from the front of the bytes. True
+/// where there was room, or the right thing.
 ///
 /// Numbers are given as in memory, least significant byte first.
 pub trait Layout {
     /// All values of one type take as many bytes.
     const IS_FIXED: bool = true;
 
-    /// Two steps. Where values have fixed places the second is made in any case, which takes less time than to ask.
+    /// Two steps. Where values have fixed places the second is made in any case, which takes less
+    /// time than to ask.
     #[inline]
     fn both(first: bool, second: impl FnOnce() -> bool) -> bool {
         match Self::IS_FIXED {
@@ -117,8 +119,8 @@ impl Layout for Tagless {
     }
 }
 
-/// That of [`thrift::binary`](crate::thrift::binary): where all fields of a struct are numbers, and have come in the order of its table, the header
-/// of each has its place, too.
+/// That of [`thrift::binary`](crate::thrift::binary): where all fields of a struct are numbers, and
+/// have come in the order of its table, the header of each has its place, too.
 #[derive(Debug)]
 pub struct ThriftBinary;
 
@@ -169,8 +171,8 @@ impl Layout for ThriftBinary {
     }
 }
 
-/// That of [`thrift::compact`](crate::thrift::compact), where integers take as many bytes as they need. A struct has its place without looking at what
-/// is there first, for each of its fields.
+/// That of [`thrift::compact`](crate::thrift::compact), where integers take as many bytes as they
+/// need. A struct has its place without looking at what is there first, for each of its fields.
 #[derive(Debug)]
 pub struct ThriftCompact;
 
@@ -180,7 +182,8 @@ impl ThriftCompact {
     /// Bytes behind the last one: the type of none.
     pub(crate) const END: usize = 1;
 
-    /// How many bytes an integer takes at most, or is written with before it is known how many it takes.
+    /// How many bytes an integer takes at most, or is written with before it is known how many it
+    /// takes.
     pub(crate) const fn integer(size: usize) -> usize {
         match size {
             1 => 1,

@@ -1,8 +1,9 @@
 //! Bytes to values and back.
 //!
-//! A type implements [`Message`] once, for every encoding: it says which fields it has and walks them past
-//! a [`Writer`] or fills them from a [`Reader`]. An encoding is a `Writer` and a `Reader`; the type and the
-//! encoding meet by monomorphization, or through `dyn` where code size counts more than speed.
+//! A type implements [`Message`] once, for every encoding: it says which fields it has and walks
+//! them past a [`Writer`] or fills them from a [`Reader`]. An encoding is a `Writer` and a
+//! `Reader`; the type and the encoding meet by monomorphization, or through `dyn` where code size
+//! counts more than speed.
 //!
 //! ```text
 //!   generated type ── Message ──┐            ┌── tagless, tagged  ┐
@@ -14,8 +15,8 @@
 //!                                            └── msgpack          ┘
 //! ```
 //!
-//! Nothing in this crate does I/O, reads a clock, or panics on input. Every decoder works under [`Limits`]:
-//! nesting depth, and bytes allocated for the values that it makes.
+//! Nothing in this crate does I/O, reads a clock, or panics on input. Every decoder works under
+//! [`Limits`]: nesting depth, and bytes allocated for the values that it makes.
 #![deny(unsafe_code)]
 
 mod any;

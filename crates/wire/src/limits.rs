@@ -4,13 +4,16 @@ use crate::{DecodeError, DecodeErrorKind};
 /// The depth that is allowed by default.
 pub(crate) const DEPTH: usize = 64;
 
-/// Limits on the cost of decoding one message. The message's own size is limited where it is framed, not here.
+/// Limits on the cost of decoding one message. The message's own size is limited where it is
+/// framed, not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Structs and containers inside one another. Default 64. Decoding and encoding take stack in proportion.
+    /// Structs and containers inside one another. Default 64. Decoding and encoding take stack in
+    /// proportion.
     pub depth: usize,
-    /// Bytes of the thread's stack that values inside one another may take, with which a raised `depth` does not end the
-    /// process. Default 512 KiB, a quarter of what threads of Rust have: raise both where a thread has more.
+    /// Bytes of the thread's stack that values inside one another may take, with which a raised
+    /// `depth` does not end the process. Default 512 KiB, a quarter of what threads of Rust have:
+    /// raise both where a thread has more.
     pub stack: usize,
     /// Bytes that the allocator gives for the decoded value at any time. Default 128 MiB.
     pub allocation: usize,
@@ -41,7 +44,8 @@ pub struct Budget {
     stack: Stack,
 }
 
-/// The stack's address when a walk through a value began, and the bytes of stack that the walk may use.
+/// The stack's address when a walk through a value began, and the bytes of stack that the walk may
+/// use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack {
     begin: usize,
@@ -133,8 +137,8 @@ impl Budget {
         self.limits.depth - self.depth_left
     }
 
-    /// Takes `bytes` from what may still be allocated. Call it *before* allocating. For one block of memory,
-    /// [`block`](Self::block) counts what the allocator adds.
+    /// Takes `bytes` from what may still be allocated. Call it *before* allocating. For one block
+    /// of memory, [`block`](Self::block) counts what the allocator adds.
     #[inline]
     pub fn allocate(&mut self, bytes: usize) -> Result<(), DecodeError> {
         match self.allocation_left.checked_sub(bytes) {

@@ -3,16 +3,17 @@
 
 /// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a struct or exception.
 ///
-/// A row is `id name: Type`; an inherited field is in the field `base`: `id base.name: Type`. After the name,
-/// `as "type"` gives the name in the contract where Rust cannot
-/// spell it; after the type, `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]`
-/// choose how protobuf writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it for
-/// the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In protobuf `[implicit]` leaves out
-/// a value that is zero or empty, `[expanded]` writes the numbers of a list one by one, and `[group]` writes messages as
-/// groups. Of the fields with `[oneof(1)]`, or another number, the last one that comes has a value. `..name` is the field
-/// that keeps unknown fields; without it
-/// they are dropped. A type name too can be followed by `as "name"`, and by `in "package"`. Behind it, `[Name]` is for the types that
-/// every contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
+/// A row is `id name: Type`; an inherited field is in the field `base`: `id base.name: Type`. After
+/// the name, `as "type"` gives the name in the contract where Rust cannot spell it; after the type,
+/// `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]` choose how protobuf
+/// writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it
+/// for the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In
+/// protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers
+/// of a list one by one, and `[group]` writes messages as groups. Of the fields with `[oneof(1)]`,
+/// or another number, the last one that comes has a value. `..name` is the field that keeps unknown
+/// fields; without it they are dropped. A type name too can be followed by `as "name"`, and by
+/// `in "package"`. Behind it, `[Name]` is for the types that every contract has, see
+/// [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
 ///
 /// ```
 /// use dovetail_wire::{Message, UnknownFields, message};
@@ -212,7 +213,8 @@ macro_rules! message {
 }
 
 /// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a union: an enum with one
-/// variant for each field, and a last one, `Unknown(UnknownFields)`, for fields of a newer contract.
+/// variant for each field, and a last one, `Unknown(UnknownFields)`, for fields of a newer
+/// contract.
 ///
 /// ```
 /// use dovetail_wire::{UnknownFields, union};
@@ -352,8 +354,8 @@ macro_rules! union {
     };
 }
 
-/// Implements an open enum on a tuple struct around `i32`: named constants, and numbers without a name
-/// kept as they are.
+/// Implements an open enum on a tuple struct around `i32`: named constants, and numbers without a
+/// name kept as they are.
 ///
 /// ```
 /// use dovetail_wire::enumeration;
@@ -408,9 +410,9 @@ macro_rules! enumeration {
     };
 }
 
-/// Implements an open enum on an enum of Rust: a variant for each named number, and a last one for numbers that have no
-/// name. `From` leads from numbers and to them; the default is number 0. A name that is not the contract's is
-/// followed by `as "NAME"`.
+/// Implements an open enum on an enum of Rust: a variant for each named number, and a last one for
+/// numbers that have no name. `From` leads from numbers and to them; the default is number 0. A
+/// name that is not the contract's is followed by `as "NAME"`.
 ///
 /// ```
 /// use dovetail_wire::variants;

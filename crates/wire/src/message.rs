@@ -9,11 +9,13 @@ use crate::{
 /// A struct, union or exception: a table of fields, and how to walk them.
 ///
 /// Implemented once for all encodings, usually by [`message!`](crate::message) or
-/// [`union!`](crate::union), which also make it a [`Value`](crate::Value). `Default` gives the value that a message with no fields decodes to.
+/// [`union!`](crate::union), which also make it a [`Value`](crate::Value). `Default` gives the
+/// value that a message with no fields decodes to.
 pub trait Message: Default {
     /// The name in the contract.
     const NAME: &'static str;
-    /// The package in front of the name, where an [`Any`](crate::Any) holds the message; empty for none.
+    /// The package in front of the name, where an [`Any`](crate::Any) holds the message; empty for
+    /// none.
     const PACKAGE: &'static str = "";
     /// The fields, in order of definition, inherited ones first.
     const FIELDS: &'static [Field<'static>];
@@ -24,16 +26,16 @@ pub trait Message: Default {
     /// Writes the fields that have a value, then the unknown ones.
     fn write_fields<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
-    /// Reads the value of the field with this id, one of `FIELDS`. A field that comes twice overwrites,
-    /// or, in encodings where that is the rule, is merged.
+    /// Reads the value of the field with this id, one of `FIELDS`. A field that comes twice
+    /// overwrites, or, in encodings where that is the rule, is merged.
     fn read_field<'de, R: Reader<'de> + ?Sized>(
         &mut self,
         id: i32,
         reader: &mut R,
     ) -> Result<(), DecodeError>;
 
-    /// Reads the fields that come first in the order of definition; [`is_next`](Reader::is_next) tells which do. Notes the
-    /// required ones.
+    /// Reads the fields that come first in the order of definition; [`is_next`](Reader::is_next)
+    /// tells which do. Notes the required ones.
     fn read_in_order<'de, R: Reader<'de> + ?Sized>(
         &mut self,
         cursor: &mut Cursor,

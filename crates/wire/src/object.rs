@@ -1,12 +1,13 @@
-//! References to objects: numbers that mean something to the two ends of one connection, and nowhere else.
+//! References to objects: numbers that mean something to the two ends of one connection, and
+//! nowhere else.
 
 use crate::{Decode, DecodeError, Encode, EncodeError, Reader, Writer};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Turns objects into numbers and back, for one message. The ends of a connection implement it: only they know the types of
-/// objects.
+/// Turns objects into numbers and back, for one message. The ends of a connection implement it:
+/// only they know the types of objects.
 pub trait ObjectNumbers: Send + Sync {
     /// Returns the number of an object on the wire.
     fn number(&self, object: &dyn Any) -> Result<u64, EncodeError>;

@@ -1,4 +1,5 @@
-//! The parameters of a call, as a tuple: what Thrift calls the arguments struct, without a type for it.
+//! The parameters of a call, as a tuple: what Thrift calls the arguments struct, without a type for
+//! it.
 
 use crate::containers::write_list;
 use crate::description::{FieldPresence, FieldType, Named, Type};
@@ -8,9 +9,11 @@ use crate::{
     Reader, Uuid, Value, Writer, presence_size, read_required, visible,
 };
 
-/// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic calls.
+/// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic
+/// calls.
 pub trait WriteParams {
-    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have one.
+    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have
+    /// one.
     const UNNAMED: &'static [Field<'static>] = &[];
 
     /// Returns the types of the parameters that no contract names. Only tuples have them.
@@ -18,7 +21,8 @@ pub trait WriteParams {
         Vec::new()
     }
 
-    /// Writes the parameters as a struct. `fields` is the method's table, one row for each parameter.
+    /// Writes the parameters as a struct. `fields` is the method's table, one row for each
+    /// parameter.
     fn write<W: Writer + ?Sized>(
         &self,
         fields: &[Field<'_>],
@@ -26,9 +30,11 @@ pub trait WriteParams {
     ) -> Result<(), EncodeError>;
 }
 
-/// Parameters to receive. Implemented for tuples of up to 32 field values, and by hand for dynamic calls.
+/// Parameters to receive. Implemented for tuples of up to 32 field values, and by hand for dynamic
+/// calls.
 pub trait ReadParams {
-    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have one.
+    /// The table of parameters that no contract names: numbered from 1, in order. Only tuples have
+    /// one.
     const UNNAMED: &'static [Field<'static>] = &[];
 
     /// Returns the types of the parameters that no contract names. Only tuples have them.
@@ -53,8 +59,9 @@ pub trait ReadParams {
     }
 }
 
-/// Parameters that are read [exactly](ReadParams::read_exactly), or as a contract has them. A function without a contract
-/// does not evolve field by field, so a surplus parameter is a mistake there.
+/// Parameters that are read [exactly](ReadParams::read_exactly), or as a contract has them. A
+/// function without a contract does not evolve field by field, so a surplus parameter is a mistake
+/// there.
 #[derive(Debug)]
 pub struct Params<P, const EXACT: bool>(pub P);
 
@@ -135,8 +142,8 @@ fn unnamed_type(
     })
 }
 
-/// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a list. Numbers, and
-/// values of the standard library, may also be given away.
+/// One parameter to send, borrowed: `&T` for any field value, `&str` for a string, `&[T]` for a
+/// list. Numbers, and values of the standard library, may also be given away.
 pub trait Argument {
     /// The shape of the value.
     const KIND: Kind;

@@ -5,8 +5,8 @@ use crate::thrift::compact;
 use crate::{DecodeError, EncodeError, Field, FieldValue, Value};
 use std::mem;
 
-/// How many bytes every value of a type takes, at least one, in each [`Layout`]; `None` where that differs. In
-/// [`ThriftCompact`] it is how many it may take.
+/// How many bytes every value of a type takes, at least one, in each [`Layout`]; `None` where that
+/// differs. In [`ThriftCompact`] it is how many it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain {
     pub(crate) tagless: Option<usize>,
@@ -136,7 +136,8 @@ pub fn read_plain_field<L: Layout, F: FieldValue>(
     L::both(header, || value.read_plain::<L>(bytes))
 }
 
-/// Writes elements of at most `size` bytes each. Looks at what went wrong only at the end, for loops without branches.
+/// Writes elements of at most `size` bytes each. Looks at what went wrong only at the end, for
+/// loops without branches.
 #[inline]
 #[must_use]
 pub(crate) fn write_all<L: Layout, T: Value>(

@@ -2,8 +2,8 @@
 
 use crate::{DecodeError, Field, FieldValue, Reader};
 
-/// Bytes of presence bits that a struct begins with. One without any fields has one, so that every value
-/// takes a byte.
+/// Bytes of presence bits that a struct begins with. One without any fields has one, so that every
+/// value takes a byte.
 pub const fn presence_size(fields: usize, optional: usize) -> usize {
     match fields {
         0 => 1,

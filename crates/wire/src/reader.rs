@@ -29,10 +29,10 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// union   = begin_union value? end_positional
 /// ```
 ///
-/// The caller asks for the kinds that its contract has; a peer that sent another kind inside a container
-/// gets [`TypeMismatch`](crate::DecodeErrorKind::TypeMismatch), a field of another kind is skipped by
-/// `next_field`, as Apache Thrift does. After an error the reader must not be used again.
-/// The trait is object safe.
+/// The caller asks for the kinds that its contract has; a peer that sent another kind inside a
+/// container gets [`TypeMismatch`](crate::DecodeErrorKind::TypeMismatch), a field of another kind
+/// is skipped by `next_field`, as Apache Thrift does. After an error the reader must not be used
+/// again. The trait is object safe.
 pub trait Reader<'de> {
     /// The rest of the decoding budget. Charge it before allocating a container for decoded values.
     fn budget(&mut self) -> &mut Budget;
@@ -49,7 +49,8 @@ pub trait Reader<'de> {
     fn i64(&mut self) -> Result<i64>;
     /// Reads a 64-bit floating point number.
     fn f64(&mut self) -> Result<f64>;
-    /// Reads text; borrowed from the input unless it had to be unescaped. Charges the budget for a copy.
+    /// Reads text; borrowed from the input unless it had to be unescaped. Charges the budget for a
+    /// copy.
     fn string(&mut self) -> Result<Cow<'de, str>>;
     /// Reads bytes; large ones may share the input, small ones are copied.
     fn bytes(&mut self) -> Result<Bytes>;
@@ -64,24 +65,27 @@ pub trait Reader<'de> {
     fn next_element(&mut self, sequence: &mut Sequence) -> Result<bool>;
     /// Begins a struct, union or exception.
     fn begin_struct(&mut self) -> Result<()>;
-    /// The next field. `fields` is the contract's table; `cursor` is new before the first field and then
-    /// belongs to the reader.
+    /// The next field. `fields` is the contract's table; `cursor` is new before the first field and
+    /// then belongs to the reader.
     fn next_field(&mut self, fields: &[Field<'_>], cursor: &mut Cursor) -> Result<NextField>;
-    /// Whether this field, which has this index in the contract's table, comes next; its header has been read then, and its value must
-    /// be read. False where another one comes, or the encoding leaves it to `next_field`, which says what comes.
+    /// Whether this field, which has this index in the contract's table, comes next; its header has
+    /// been read then, and its value must be read. False where another one comes, or the encoding
+    /// leaves it to `next_field`, which says what comes.
     #[inline]
     fn is_next(&mut self, field: &Field<'_>, index: usize, cursor: &mut Cursor) -> bool {
         let _ = (field, index, cursor);
         false
     }
-    /// Reads the value of the field that `next_field` just called unknown. Charges the budget for what is in it.
+    /// Reads the value of the field that `next_field` just called unknown. Charges the budget for
+    /// what is in it.
     fn unknown_value(&mut self) -> Result<UnknownValue>;
 
     /// Begins a set.
     fn begin_set(&mut self, element: Kind) -> Result<Sequence> {
         self.begin_list(element)
     }
-    /// Begins an array of `len` elements, as the contract says. The peer may have sent another number of them.
+    /// Begins an array of `len` elements, as the contract says. The peer may have sent another
+    /// number of them.
     fn begin_array(&mut self, element: Kind, len: usize) -> Result<Sequence> {
         let _ = len;
         self.begin_list(element)
@@ -91,8 +95,8 @@ pub trait Reader<'de> {
         let _ = names;
         self.i32()
     }
-    /// True if the last enum value had a name that the contract does not know, and the reader leaves out such
-    /// values: the field is absent then, and so is the element or the entry.
+    /// True if the last enum value had a name that the contract does not know, and the reader
+    /// leaves out such values: the field is absent then, and so is the element or the entry.
     fn is_left_out(&self) -> bool {
         false
     }
@@ -117,23 +121,23 @@ pub trait Reader<'de> {
         self.f64().map(|wide| wide as f32)
     }
 
-    /// Reads an instant in a form of the encoding's own: seconds since 1970, and nanoseconds that count
-    /// forward. `None`, and nothing is read, where something else comes.
+    /// Reads an instant in a form of the encoding's own: seconds since 1970, and nanoseconds that
+    /// count forward. `None`, and nothing is read, where something else comes.
     fn timestamp(&mut self) -> Result<Option<(i64, u32)>> {
         Ok(None)
     }
-    /// Reads the text of a value whose type has a carrier, in an encoding for people. `None`, and nothing is read,
-    /// where the carrier comes.
+    /// Reads the text of a value whose type has a carrier, in an encoding for people. `None`, and
+    /// nothing is read, where the carrier comes.
     fn as_text(&mut self) -> Result<Option<Cow<'de, str>>> {
         Ok(None)
     }
-    /// Reads a value that brings its own shape. `None`, and nothing is read, where the encoding does not say
-    /// of values what they are.
+    /// Reads a value that brings its own shape. `None`, and nothing is read, where the encoding
+    /// does not say of values what they are.
     fn dynamic(&mut self) -> Result<Option<Dynamic>> {
         Ok(None)
     }
-    /// Reads a message of any type, by the name that the encoding gives it. `None`, and nothing is read, where the carrier
-    /// comes.
+    /// Reads a message of any type, by the name that the encoding gives it. `None`, and nothing is
+    /// read, where the carrier comes.
     fn any_message(&mut self, types: &dyn AnyTypes) -> Result<Option<crate::Any>> {
         let _ = types;
         Ok(None)
@@ -147,21 +151,24 @@ pub trait Reader<'de> {
     fn begin_params(&mut self) -> Result<()> {
         self.begin_struct()
     }
-    /// Refuses parameters beyond the first `count` ones, in the struct of parameters that has just begun. Encodings
-    /// that report unknown fields to their caller leave that to it.
+    /// Refuses parameters beyond the first `count` ones, in the struct of parameters that has just
+    /// begun. Encodings that report unknown fields to their caller leave that to it.
     fn refuse_surplus(&mut self, count: usize) -> Result<()> {
         let _ = count;
         Ok(())
     }
-    /// Returns whether fields of the struct that has just ended were passed over, so that nobody can keep them.
+    /// Returns whether fields of the struct that has just ended were passed over, so that nobody
+    /// can keep them.
     fn lost_fields(&self) -> bool {
         false
     }
-    /// Returns whether an absent value has the default of its type, as senders of protobuf leave it out.
+    /// Returns whether an absent value has the default of its type, as senders of protobuf leave it
+    /// out.
     fn leaves_out_defaults(&self) -> bool {
         false
     }
-    /// Begins the reply to a call: a struct with the result as field 0, or with a declared exception.
+    /// Begins the reply to a call: a struct with the result as field 0, or with a declared
+    /// exception.
     fn begin_reply(&mut self) -> Result<()> {
         self.begin_struct()
     }
@@ -186,7 +193,8 @@ pub trait Reader<'de> {
     fn is_positional(&self) -> bool {
         false
     }
-    /// Begins a struct or exception with `len` bytes of presence bits, see [`Present`](crate::Present).
+    /// Begins a struct or exception with `len` bytes of presence bits, see
+    /// [`Present`](crate::Present).
     fn begin_positional(&mut self, len: usize) -> Result<&'de [u8]> {
         let _ = len;
         Err(not_positional())
@@ -199,8 +207,8 @@ pub trait Reader<'de> {
     fn end_positional(&mut self) -> Result<()> {
         Err(not_positional())
     }
-    /// The `len` bytes of a [plain](crate::Value::PLAIN) value; `None` where the encoding has another form
-    /// for it.
+    /// The `len` bytes of a [plain](crate::Value::PLAIN) value; `None` where the encoding has
+    /// another form for it.
     fn plain(&mut self, len: usize) -> Result<Option<&'de [u8]>> {
         let _ = len;
         Ok(None)
@@ -214,7 +222,8 @@ pub trait Reader<'de> {
     fn block_layout(&self) -> Option<BlockLayout> {
         None
     }
-    /// The next `len` bytes, which are not read yet; `None` where there are not as many, or no blocks in this encoding.
+    /// The next `len` bytes, which are not read yet; `None` where there are not as many, or no
+    /// blocks in this encoding.
     fn block(&self, len: usize) -> Option<&'de [u8]> {
         let _ = len;
         None
@@ -230,8 +239,8 @@ fn not_positional() -> DecodeError {
     DecodeError::malformed("fields without ids, in an encoding that has them")
 }
 
-/// The place of a reader among the fields of a struct. The caller keeps it, so that structs inside one another
-/// each have theirs.
+/// The place of a reader among the fields of a struct. The caller keeps it, so that structs inside
+/// one another each have theirs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     /// The place in the table to look at first: behind the field before.
@@ -254,7 +263,8 @@ pub enum NextField {
 /// A list, set or map while it is being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequence {
-    /// How many elements to make room for, where the [budget](Reader::budget) allows. Never more than the input can have.
+    /// How many elements to make room for, where the [budget](Reader::budget) allows. Never more
+    /// than the input can have.
     pub reserve: usize,
     /// The elements go behind those that the field has already (protobuf's repeated fields).
     pub append: bool,
@@ -263,7 +273,8 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// A sequence of `count` elements, for an encoding with a count in front. The input has bytes for them.
+    /// A sequence of `count` elements, for an encoding with a count in front. The input has bytes
+    /// for them.
     #[inline]
     #[must_use]
     pub const fn counted(count: usize) -> Self {
@@ -274,8 +285,8 @@ impl Sequence {
         }
     }
 
-    /// Whether another of the [counted](Self::counted) elements follows. Behind the last one it leaves the level that
-    /// was entered before the first.
+    /// Whether another of the [counted](Self::counted) elements follows. Behind the last one it
+    /// leaves the level that was entered before the first.
     #[inline]
     pub fn next_counted(&mut self, budget: &mut Budget) -> bool {
         match self.state.checked_sub(1) {

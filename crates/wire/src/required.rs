@@ -2,8 +2,8 @@ use crate::description::{Named, Type};
 use crate::{DecodeError, EncodeError, Kind, Reader, Value, Writer};
 use std::ops::{Deref, DerefMut};
 
-/// The value of a required field in a struct that such a field leads back to. No value of that struct is whole by itself,
-/// so a fresh one has `None` here, which cannot be written.
+/// The value of a required field in a struct that such a field leads back to. No value of that
+/// struct is whole by itself, so a fresh one has `None` here, which cannot be written.
 ///
 /// ```
 /// use dovetail_wire::{Required, message, protobuf};

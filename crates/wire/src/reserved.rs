@@ -1,6 +1,6 @@
-//! Ids that contracts leave free in structs that take part in inheritance or are referred to: under them a
-//! struct says more about itself than its fields. They come before all others, and a reader that does not
-//! know them keeps or skips them like any field.
+//! Ids that contracts leave free in structs that take part in inheritance or are referred to: under
+//! them a struct says more about itself than its fields. They come before all others, and a reader
+//! that does not know them keeps or skips them like any field.
 
 use crate::{
     Cursor, DecodeError, Field, Kind, NextField, Reader, Reference, UnknownFields, UnknownValue,
@@ -47,7 +47,8 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// The value of the reserved field with this id, if it comes next. `fields` is the struct's table.
+    /// The value of the reserved field with this id, if it comes next. `fields` is the struct's
+    /// table.
     pub fn reserved<'de, R: Reader<'de> + ?Sized>(
         &mut self,
         id: i32,
@@ -67,7 +68,8 @@ impl Begun {
         reader.unknown_value().map(Some)
     }
 
-    /// Refuses the name of a struct of a family behind other fields, as what it means for these has been decided.
+    /// Refuses the name of a struct of a family behind other fields, as what it means for these has
+    /// been decided.
     pub fn check_unknown(&self, id: i32) -> Result<(), DecodeError> {
         match self.typed && id == TYPE {
             true => Err(DecodeError::malformed(
@@ -77,9 +79,10 @@ impl Begun {
         }
     }
 
-    /// Decides what becomes of the type of a struct, which has just ended, where this end does not know the type and fields
-    /// are lost, so that nobody could pass it on as what it is. A struct of a family is refused. Any other one, for which the
-    /// number has no meaning, goes without the field.
+    /// Decides what becomes of the type of a struct, which has just ended, where this end does not
+    /// know the type and fields are lost, so that nobody could pass it on as what it is. A struct
+    /// of a family is refused. Any other one, for which the number has no meaning, goes without the
+    /// field.
     pub fn keep<'de, R: Reader<'de> + ?Sized>(
         &self,
         unknown: Option<&mut UnknownFields>,
@@ -110,7 +113,8 @@ impl Begun {
         value.map(node_number).transpose()
     }
 
-    /// Which node comes again, if one does, or `later`: a negative number is that of a node behind the value, with all bits turned.
+    /// Which node comes again, if one does, or `later`: a negative number is that of a node behind
+    /// the value, with all bits turned.
     pub(crate) fn again<'de, R: Reader<'de> + ?Sized>(
         &mut self,
         later: bool,

@@ -1,11 +1,13 @@
-//! Names as the style of buf's linter has them, in which a contract can be exported: callers may use them, too.
+//! Names as the style of buf's linter has them, in which a contract can be exported: callers may
+//! use them, too.
 
 use crate::Names;
 
 /// The end of the name of a value that is zero.
 const ZERO: &str = "_UNSPECIFIED";
 
-/// `foo_bar` for `fooBar`, `FooBar`, `FOO_BAR`: a word begins with each capital beside a small letter.
+/// `foo_bar` for `fooBar`, `FooBar`, `FOO_BAR`: a word begins with each capital beside a small
+/// letter.
 pub fn snake(name: &str) -> impl Iterator<Item = char> {
     let words = name.split('_').filter(|word| !word.is_empty());
     words.enumerate().flat_map(|(before, word)| {
@@ -56,8 +58,9 @@ pub fn service(name: &str) -> String {
     }
 }
 
-/// The number of an enum that has this name in the style: `COLOUR_RED` for `Red`, `COLOUR_NONE_UNSPECIFIED` for a `None` that is
-/// zero, `COLOUR_UNSPECIFIED` for a zero that the contract does not have.
+/// The number of an enum that has this name in the style: `COLOUR_RED` for `Red`,
+/// `COLOUR_NONE_UNSPECIFIED` for a `None` that is zero, `COLOUR_UNSPECIFIED` for a zero that the
+/// contract does not have.
 pub(crate) fn number(names: &dyn Names, name: &str) -> Option<i32> {
     let type_name = names.type_name().rsplit('.').next()?;
     if type_name.is_empty() {

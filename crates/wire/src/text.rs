@@ -1,4 +1,5 @@
-//! Bytes as text. Most texts are short and ASCII; the general check takes longer for them than to copy them.
+//! Bytes as text. Most texts are short and ASCII; the general check takes longer for them than to
+//! copy them.
 #![allow(unsafe_code)]
 
 /// From this length on the general check uses vectors.

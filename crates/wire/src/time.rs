@@ -25,7 +25,8 @@ pub struct TimestampTz {
 }
 
 impl TimestampTz {
-    /// An instant that is known to be one: seconds and nanoseconds since 1970, and the offset in seconds.
+    /// An instant that is known to be one: seconds and nanoseconds since 1970, and the offset in
+    /// seconds.
     ///
     /// # Panics
     ///
@@ -40,8 +41,8 @@ impl TimestampTz {
     }
 }
 
-/// A day of the Gregorian calendar, with no time zone: a [`civil::Date`] that begins at 1970-01-01, where a
-/// peer that leaves a date out means it to be.
+/// A day of the Gregorian calendar, with no time zone: a [`civil::Date`] that begins at 1970-01-01,
+/// where a peer that leaves a date out means it to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Date(pub civil::Date);
 

@@ -61,7 +61,8 @@ pub enum UnknownValue {
     Fixed64(u64),
     /// Protobuf wire type 2. Only protobuf can carry it again.
     Delimited(Bytes),
-    /// Protobuf wire types 3 and 4: the bytes between the two tags. Only protobuf can carry it again.
+    /// Protobuf wire types 3 and 4: the bytes between the two tags. Only protobuf can carry it
+    /// again.
     Group(Bytes),
     /// An array, map or extension of MessagePack as it is. Only MessagePack can carry it again.
     Msgpack(Bytes),
@@ -170,8 +171,8 @@ impl UnknownValue {
         }
     }
 
-    /// The kind under which any encoding can write it; `None` for what only one can carry, for objects, and for
-    /// containers of either.
+    /// The kind under which any encoding can write it; `None` for what only one can carry, for
+    /// objects, and for containers of either.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
             Self::Bool(_) => Kind::Bool,

@@ -25,9 +25,9 @@ pub trait Value: Default {
     /// Writes the value.
     fn write<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError>;
 
-    /// Reads a value over this one. A [positional](Reader::is_positional) encoding replaces it and uses its
-    /// memory again. Others say only what is there, and what they do not say stays as it was: give them a
-    /// new value, or one that is to be merged.
+    /// Reads a value over this one. A [positional](Reader::is_positional) encoding replaces it and
+    /// uses its memory again. Others say only what is there, and what they do not say stays as it
+    /// was: give them a new value, or one that is to be merged.
     fn read<'de, R: Reader<'de> + ?Sized>(&mut self, reader: &mut R) -> Result<(), DecodeError>;
 
     /// True for zero and for what is empty, which protobuf leaves out of fields without presence.
@@ -36,7 +36,8 @@ pub trait Value: Default {
         false
     }
 
-    /// The type in the words of a contract. Types that are no more than their `KIND` need not say it.
+    /// The type in the words of a contract. Types that are no more than their `KIND` need not say
+    /// it.
     fn describe() -> Type<Named> {
         Type::Scalar(<Self as Value>::KIND)
     }
@@ -44,16 +45,16 @@ pub trait Value: Default {
     /// How many bytes every value of this type takes. Lists of such values are blocks of memory.
     const PLAIN: Plain = Plain::NOT;
 
-    /// Writes the value to the front of the room, which then begins behind it. False where it has something that has no place
-    /// there, or where there is no room.
+    /// Writes the value to the front of the room, which then begins behind it. False where it has
+    /// something that has no place there, or where there is no room.
     #[must_use]
     fn write_plain<L: Layout>(&self, room: &mut &mut [u8]) -> bool {
         let _ = room;
         false
     }
 
-    /// Reads a value from the front of the bytes, which then begin behind it. False where there is none, or none in this layout; the
-    /// value and the bytes are anything then.
+    /// Reads a value from the front of the bytes, which then begin behind it. False where there is
+    /// none, or none in this layout; the value and the bytes are anything then.
     #[must_use]
     fn read_plain<L: Layout>(&mut self, bytes: &mut &[u8]) -> bool {
         let _ = bytes;

@@ -4,7 +4,8 @@ use crate::input::{Input, truncated};
 use crate::{DecodeError, layout};
 use std::mem;
 
-/// How many bytes [`put`] writes at once, of which those that the varint does not need are written again.
+/// How many bytes [`put`] writes at once, of which those that the varint does not need are written
+/// again.
 pub(crate) const STEP: usize = 8;
 
 /// How many bytes a varint takes at most.
@@ -40,8 +41,8 @@ fn write_long(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Writes a varint to the front of the room, which then begins behind it. False where there is less room than a [`STEP`], or
-/// than the value needs.
+/// Writes a varint to the front of the room, which then begins behind it. False where there is less
+/// room than a [`STEP`], or than the value needs.
 #[inline]
 pub(crate) fn put(value: u64, room: &mut &mut [u8]) -> bool {
     let Some((word, len)) = form(value) else {
@@ -70,8 +71,8 @@ fn put_longest(value: u64, room: &mut &mut [u8]) -> bool {
         }
 }
 
-/// The bytes of a varint, the first one lowest, and how many they are; `None` for more than a word. Branches for the lengths of
-/// most, which the processor foresees.
+/// The bytes of a varint, the first one lowest, and how many they are; `None` for more than a word.
+/// Branches for the lengths of most, which the processor foresees.
 #[inline]
 fn form(value: u64) -> Option<(u64, usize)> {
     let two = (value & 0x7f) | (value << 1 & 0x7f00) | 0x80;
@@ -128,8 +129,9 @@ fn read_long(input: &mut Input<'_>) -> Result<u64, DecodeError> {
     }
 }
 
-/// Takes a varint from the front of the bytes, which then begin behind it. `None` where there is none, or less than a [`STEP`] is
-/// left. Branches for the lengths of most, which the processor foresees, so that it begins with what follows.
+/// Takes a varint from the front of the bytes, which then begin behind it. `None` where there is
+/// none, or less than a [`STEP`] is left. Branches for the lengths of most, which the processor
+/// foresees, so that it begins with what follows.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let word = u64::from_le_bytes(*bytes.first_chunk()?);
@@ -163,8 +165,8 @@ fn take_high(low: u64, bytes: &mut &[u8]) -> Option<u64> {
     Some(low | high << 56)
 }
 
-/// Closes the gaps of a word by halves, without a branch for each byte. How many bytes of it are the varint's; `None` where it is
-/// longer.
+/// Closes the gaps of a word by halves, without a branch for each byte. How many bytes of it are
+/// the varint's; `None` where it is longer.
 #[inline]
 fn gather(word: u64) -> (u64, Option<usize>) {
     let last = !word & MORE;

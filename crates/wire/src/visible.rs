@@ -9,8 +9,9 @@ pub struct Visible<'a> {
     json: bool,
 }
 
-/// A peer's text, to be shown in a log, in an error, or on a terminal. Characters that move the cursor, change the
-/// direction of the text around them, or are not seen at all are escaped as Rust has it: `\n`, `\u{202e}`.
+/// A peer's text, to be shown in a log, in an error, or on a terminal. Characters that move the
+/// cursor, change the direction of the text around them, or are not seen at all are escaped as Rust
+/// has it: `\n`, `\u{202e}`.
 ///
 /// ```
 /// assert_eq!(dovetail_wire::visible("exe.\u{202e}txt\n").to_string(), r"exe.\u{202e}txt\n");
@@ -19,8 +20,8 @@ pub fn visible(text: &str) -> Visible<'_> {
     Visible { text, json: false }
 }
 
-/// Like [`visible`], for a JSON document, whose meaning stays: such characters are in its strings, except for the lines and
-/// spaces between its members.
+/// Like [`visible`], for a JSON document, whose meaning stays: such characters are in its strings,
+/// except for the lines and spaces between its members.
 pub fn visible_json(text: &str) -> Visible<'_> {
     Visible { text, json: true }
 }
@@ -51,8 +52,9 @@ impl Visible<'_> {
     }
 }
 
-/// True for characters that terminals obey, and that do not show, or change the order of others: those of Unicode's categories
-/// Cc, Cf, Zl and Zp but for the marks that scripts write numbers with.
+/// True for characters that terminals obey, and that do not show, or change the order of others:
+/// those of Unicode's categories Cc, Cf, Zl and Zp but for the marks that scripts write numbers
+/// with.
 pub fn is_hidden(c: char) -> bool {
     match c {
         ' '..='~' => false,

@@ -101,26 +101,26 @@ pub trait Writer {
     fn f32(&mut self, value: f32) -> Result {
         self.f64(value.into())
     }
-    /// Writes an instant: seconds since 1970, and nanoseconds that count forward. False, and nothing is
-    /// written, where the encoding has no form of its own for it.
+    /// Writes an instant: seconds since 1970, and nanoseconds that count forward. False, and
+    /// nothing is written, where the encoding has no form of its own for it.
     fn timestamp(&mut self, seconds: i64, nanos: u32) -> std::result::Result<bool, EncodeError> {
         let _ = (seconds, nanos);
         Ok(false)
     }
-    /// Writes a value whose type has a carrier as its text, which nothing in it escapes. False, and nothing is
-    /// written, where the encoding is not one for people.
+    /// Writes a value whose type has a carrier as its text, which nothing in it escapes. False, and
+    /// nothing is written, where the encoding is not one for people.
     fn as_text(&mut self, text: &dyn fmt::Display) -> std::result::Result<bool, EncodeError> {
         let _ = text;
         Ok(false)
     }
-    /// Writes a value that brings its own shape. False, and nothing is written, where the encoding does not
-    /// say of values what they are.
+    /// Writes a value that brings its own shape. False, and nothing is written, where the encoding
+    /// does not say of values what they are.
     fn dynamic(&mut self, value: &Dynamic) -> std::result::Result<bool, EncodeError> {
         let _ = value;
         Ok(false)
     }
-    /// Writes a message of any type with its fields. False, and nothing is written, where its type is unknown, or the
-    /// encoding is not one for people.
+    /// Writes a message of any type with its fields. False, and nothing is written, where its type
+    /// is unknown, or the encoding is not one for people.
     fn any_message(
         &mut self,
         value: &crate::Any,
@@ -139,7 +139,8 @@ pub trait Writer {
         let _ = fields;
         self.begin_struct()
     }
-    /// Begins the reply to a call: a struct with the result as field 0, or with a declared exception.
+    /// Begins the reply to a call: a struct with the result as field 0, or with a declared
+    /// exception.
     fn begin_reply(&mut self) -> Result {
         self.begin_struct()
     }
@@ -177,13 +178,14 @@ pub trait Writer {
         let _ = place;
         Err(NOT_POSITIONAL)
     }
-    /// Room for `len` bytes in which a [plain](crate::Value::PLAIN) value writes itself; `None` where the
-    /// encoding has another form for it.
+    /// Room for `len` bytes in which a [plain](crate::Value::PLAIN) value writes itself; `None`
+    /// where the encoding has another form for it.
     fn plain(&mut self, len: usize) -> Option<&mut [u8]> {
         let _ = len;
         None
     }
-    /// Writes a list up to its elements, and gives the room for `count` plain ones of `size` bytes each.
+    /// Writes a list up to its elements, and gives the room for `count` plain ones of `size` bytes
+    /// each.
     fn plain_list(
         &mut self,
         count: usize,
@@ -207,7 +209,8 @@ pub trait Writer {
         let _ = len;
     }
 
-    /// Returns whether a field without presence is left out if its value is zero or empty, as in protobuf.
+    /// Returns whether a field without presence is left out if its value is zero or empty, as in
+    /// protobuf.
     fn leaves_out_defaults(&self) -> bool {
         false
     }
@@ -218,8 +221,8 @@ pub trait Writer {
         true
     }
 
-    /// Writes a field that this end does not know, kept from an earlier message. An encoding that cannot
-    /// carry the id or the value leaves the field out.
+    /// Writes a field that this end does not know, kept from an earlier message. An encoding that
+    /// cannot carry the id or the value leaves the field out.
     fn unknown_field(&mut self, id: i32, value: &crate::UnknownValue) -> Result {
         let Some(kind) = value.kind().filter(|_| self.has_id(id)) else {
             return Ok(());

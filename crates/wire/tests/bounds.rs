@@ -245,7 +245,8 @@ fn nodes_are_limited() {
     }
 }
 
-/// Reads a value with a limit on its strings and containers that it just keeps, and with one that it does not.
+/// Reads a value with a limit on its strings and containers that it just keeps, and with one that
+/// it does not.
 fn check_limit<T: Value + Clone>(value: &T, limit: impl Fn(usize) -> Limits, size: usize) {
     for encoding in Encoding::BUILT_IN {
         let bytes = Bytes::from(encoding.to_bytes(value).unwrap());
@@ -340,14 +341,16 @@ fn depth_is_limited_on_both_sides() {
         let too_deep = DecodeErrorKind::TooDeep { limit };
         let (kind, _) = refused::<Chain>(encoding, &bytes, Limits::default());
         assert_eq!(kind, too_deep, "{encoding:?}");
-        // Bounds where nobody knows the field, and where it has another type in the contract. Protobuf
-        // keeps an unknown message as bytes and never looks inside; tagless has no unknown fields.
+        // Bounds where nobody knows the field, and where it has another type in the contract.
+        // Protobuf keeps an unknown message as bytes and never looks inside; tagless has no unknown
+        // fields.
         if !matches!(encoding, Encoding::Protobuf | Encoding::Tagless) {
             let (kind, _) = refused::<Empty>(encoding, &bytes, Limits::default());
             assert_eq!(kind, too_deep, "{encoding:?}");
         }
     }
-    // Lists in lists, in maps, in structs: in an unknown field, or in one of another type than the contract's.
+    // Lists in lists, in maps, in structs: in an unknown field, or in one of another type than the
+    // contract's.
     let bombs = [
         (
             Encoding::ThriftBinary,

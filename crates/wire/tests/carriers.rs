@@ -1,5 +1,5 @@
-//! Types that travel as another one, and what the libraries of Apache Thrift and protobuf make of that
-//! (`interop/golden/carriers.json`): each end reads what the other one wrote.
+//! Types that travel as another one, and what the libraries of Apache Thrift and protobuf make of
+//! that (`interop/golden/carriers.json`): each end reads what the other one wrote.
 #![allow(clippy::unwrap_used)]
 
 mod describe;
@@ -23,7 +23,8 @@ fn peer(protocol: &str, name: &str) -> Option<Vec<u8>> {
     Some(from_hex(text.trim()))
 }
 
-/// Reads the peer's bytes, which have to be one value in all protocols, and returns what we write in protobuf.
+/// Reads the peer's bytes, which have to be one value in all protocols, and returns what we write
+/// in protobuf.
 fn check<T: Value + Debug + PartialEq>(name: &str, text: fn(&T) -> String, row: &Json) -> String {
     let protocols = [
         ("binary", Encoding::ThriftBinary),

@@ -1,5 +1,5 @@
-//! Two contracts that differ: either they understand each other, field by field, or they are told which
-//! field stands in the way. No value ever arrives in another field.
+//! Two contracts that differ: either they understand each other, field by field, or they are told
+//! which field stands in the way. No value ever arrives in another field.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::type_complexity)]
 
 mod zoo;
@@ -31,7 +31,8 @@ const BASE: [(i32, &str, Kind); 4] = [
     (4, "price", Kind::F64),
 ];
 
-/// The struct of four fields, and every version of it with one of its fields changed, moved, added or gone.
+/// The struct of four fields, and every version of it with one of its fields changed, moved, added
+/// or gone.
 fn versions() -> Vec<Vec<Row>> {
     let base: Vec<Row> = BASE
         .iter()

@@ -1,5 +1,5 @@
-//! A value of a struct that extends another one arrives as what it is, and where that is not known, as the
-//! part that is, with the rest beside it.
+//! A value of a struct that extends another one arrives as what it is, and where that is not known,
+//! as the part that is, with the rest beside it.
 #![allow(clippy::unwrap_used)]
 
 mod zoo;

@@ -81,7 +81,8 @@ fn compact_reads_what_others_write() {
     assert_eq!(truths("31 01 02 01"), [true, false, true]);
     assert_eq!(truths("32 01 00 01"), [true, false, true]);
     assert_eq!(truths("f1 03 01 02 01"), [true, false, true]);
-    // The long form of a short header, a set where a list is expected inside another, an untyped empty list.
+    // The long form of a short header, a set where a list is expected inside another, an untyped
+    // empty list.
     assert_eq!(
         compact::from_bytes::<Older>(&from_hex("0502 04 00"))
             .unwrap()
@@ -315,7 +316,8 @@ fn ids_that_do_not_fit() {
     ));
 }
 
-/// An element in other forms than that of the blocks before and behind it, whose value the first row has as well.
+/// An element in other forms than that of the blocks before and behind it, whose value the first
+/// row has as well.
 fn other_forms<T: Value + PartialEq + Debug + Clone>(
     read: fn(&[u8]) -> Result<Vec<T>, dovetail_wire::DecodeError>,
     list: &str,
@@ -333,8 +335,8 @@ fn other_forms<T: Value + PartialEq + Debug + Clone>(
     }
 }
 
-/// Lists of structs of numbers are written, and as a rule read, as blocks: the bytes are those of the structs one by one.
-/// Another form of a peer is read as it is everywhere else.
+/// Lists of structs of numbers are written, and as a rule read, as blocks: the bytes are those of
+/// the structs one by one. Another form of a peer is read as it is everywhere else.
 #[test]
 fn binary_blocks() {
     let truth = |truth, colour| Truth {
@@ -391,7 +393,8 @@ fn compact_blocks() {
         right,
         ..Pair::default()
     };
-    // Some of them at the end, so that what stands before them has as many bytes behind it as a block may take.
+    // Some of them at the end, so that what stands before them has as many bytes behind it as a
+    // block may take.
     let block = "15 0e 16 ac02 00";
     let padding = format!("{block} ").repeat(4);
     compact(&format!("5c {block} {padding}"), vec![pair(7, 150); 5]);

@@ -11,7 +11,8 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use zoo::*;
 
-/// Values for which the format has more than one form, and a peer chooses another one than we: peer, protocol, why.
+/// Values for which the format has more than one form, and a peer chooses another one than we:
+/// peer, protocol, why.
 const OTHER_FORMS: &[(&str, &str, &str)] = &[
     (
         "python",

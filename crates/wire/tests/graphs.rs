@@ -1,5 +1,5 @@
-//! References keep their identity through every encoding, whatever the graph looks like; and no graph, sent
-//! or made here, is walked without end or takes stack in proportion to its depth.
+//! References keep their identity through every encoding, whatever the graph looks like; and no
+//! graph, sent or made here, is walked without end or takes stack in proportion to its depth.
 #![allow(clippy::unwrap_used)]
 
 mod describe;
@@ -195,7 +195,8 @@ fn with_stack<R: Send>(bytes: usize, act: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// A raised limit of depth ends no process: where the stack ends, that is said. Where there is stack, so is the value.
+/// A raised limit of depth ends no process: where the stack ends, that is said. Where there is
+/// stack, so is the value.
 #[test]
 fn raised_limits_of_depth() {
     const STACK: usize = 256 << 20;
@@ -262,7 +263,8 @@ fn long_lists() {
     });
 }
 
-/// A person, some of whose friends are deep in the message, and lead to each other in every direction.
+/// A person, some of whose friends are deep in the message, and lead to each other in every
+/// direction.
 #[test]
 fn circles_behind_the_value() {
     let length = 200;
@@ -443,7 +445,8 @@ fn references_to_nonsense_are_refused() {
             "children[].to: a reference to node 7, which is there twice"
         );
     }
-    // To one behind the value that does not come, to one far beyond, and to a friend as if it were a pet.
+    // To one behind the value that does not come, to one far beyond, and to a friend as if it were
+    // a pet.
     let rows = [
         (
             "00 02 00 00",
@@ -472,7 +475,8 @@ fn references_to_nonsense_are_refused() {
     }
 }
 
-/// The nodes of `interop/wire/test_encoding.py`, whose decoder is written from the specification alone.
+/// The nodes of `interop/wire/test_encoding.py`, whose decoder is written from the specification
+/// alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Owner {
     friend: Ref<Owner>,
@@ -608,7 +612,8 @@ fn nonsense_behind_the_value() {
     }
 }
 
-/// The people by the order in which they are met, and whom each refers to: the same for graphs of one shape.
+/// The people by the order in which they are met, and whom each refers to: the same for graphs of
+/// one shape.
 fn shape(top: &Person) -> Vec<(String, Vec<Option<usize>>)> {
     let mut numbers: HashMap<*const Person, usize> = HashMap::new();
     let mut people: Vec<Arc<Person>> = vec![Arc::new(top.clone())];
@@ -657,7 +662,8 @@ proptest! {
     }
 }
 
-/// The type of a struct comes first. Writers that order fields by number put it last, and are told so.
+/// The type of a struct comes first. Writers that order fields by number put it last, and are told
+/// so.
 #[test]
 fn the_type_behind_other_fields() {
     let late = "it comes first";

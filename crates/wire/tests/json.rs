@@ -1,8 +1,8 @@
 //! Plain JSON, beside what protobuf's own library makes of the same message.
 //!
-//! The files in `json/` are a message of `all.proto` as `google.protobuf` 7.36 for Python writes it: as protobuf, with
-//! `json_format.MessageToJson`, and with that under the options `preserving_proto_field_name` and
-//! `use_integers_for_enums`.
+//! The files in `json/` are a message of `all.proto` as `google.protobuf` 7.36 for Python writes
+//! it: as protobuf, with `json_format.MessageToJson`, and with that under the options
+//! `preserving_proto_field_name` and `use_integers_for_enums`.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_wire::{

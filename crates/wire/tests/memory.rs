@@ -1,4 +1,5 @@
-//! The memory of decoded values, of every type and in every encoding, is never more than the budget allows.
+//! The memory of decoded values, of every type and in every encoding, is never more than the budget
+//! allows.
 #![allow(clippy::unwrap_used)]
 
 mod measure;

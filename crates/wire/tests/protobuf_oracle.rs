@@ -334,7 +334,8 @@ fn retyped_fields_stay_unknown() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Their bytes are read, ours are read by them, and nothing is lost on the way, unknown fields included.
+    /// Their bytes are read, ours are read by them, and nothing is lost on the way, unknown fields
+    /// included.
     #[test]
     fn prost_agrees(theirs in all()) {
         let ours: ours::All = protobuf::from_bytes(&theirs.encode_to_vec()).unwrap();
@@ -476,7 +477,8 @@ fn spelled(tree: &Tree) -> Vec<u8> {
     bytes
 }
 
-/// Lengths of one to three bytes, of messages, runs and entries, in all orders and however deep inside others.
+/// Lengths of one to three bytes, of messages, runs and entries, in all orders and however deep
+/// inside others.
 #[test]
 fn lengths_take_as_many_bytes_as_they_need() {
     let leaf = |size: usize| Tree {

@@ -132,7 +132,8 @@ proptest! {
         prop_assert_eq!(over, values);
     }
 
-    /// Structs of numbers, which Thrift's binary and compact protocols write as blocks: the bytes are those of the same numbers one by one.
+    /// Structs of numbers, which Thrift's binary and compact protocols write as blocks: the bytes
+    /// are those of the same numbers one by one.
     #[test]
     fn blocks_of_thrift(values in vec((any::<(i8, i16, i32)>(), any::<(i32, i64)>(), any::<i64>(), 0u32..64, real()), 0..200),
         broken in any::<(prop::sample::Index, u8)>())

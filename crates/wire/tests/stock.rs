@@ -1,5 +1,6 @@
-//! Libraries that know nothing of inheritance and references, Apache's for Thrift and prost for protobuf, read
-//! what comes of them as the structs that they know, and what they write is read here.
+//! Libraries that know nothing of inheritance and references, Apache's for Thrift and prost for
+//! protobuf, read what comes of them as the structs that they know, and what they write is read
+//! here.
 #![allow(clippy::unwrap_used)]
 
 mod zoo;
@@ -13,8 +14,8 @@ use thrift::protocol::{
 };
 use zoo::*;
 
-/// `struct StockPerson`, which is `Person` of the zoo without references, and `Animal` for pets. Other fields
-/// are skipped; the derive is for protobuf.
+/// `struct StockPerson`, which is `Person` of the zoo without references, and `Animal` for pets.
+/// Other fields are skipped; the derive is for protobuf.
 #[derive(Clone, PartialEq, prost::Message)]
 struct StockPerson {
     #[prost(string, tag = "1")]
@@ -41,7 +42,8 @@ struct StockAnimal {
     legs: Option<i32>,
 }
 
-/// The loop of every struct that Apache's generator writes; `field` reads one, or says that it is unknown.
+/// The loop of every struct that Apache's generator writes; `field` reads one, or says that it is
+/// unknown.
 fn read_struct(
     input: &mut dyn TInputProtocol,
     mut field: impl FnMut(i16, &mut dyn TInputProtocol) -> thrift::Result<bool>,
@@ -326,7 +328,8 @@ dovetail_wire::message!(Maps {
     7 plain: BTreeMap<u32, i32>,
 });
 
-/// `map<sint32, sint64>`, `map<fixed32, sfixed64>` and so on, as protobuf's library for Python (7.36) writes them.
+/// `map<sint32, sint64>`, `map<fixed32, sfixed64>` and so on, as protobuf's library for Python
+/// (7.36) writes them.
 #[test]
 fn integers_of_maps_have_formats_of_their_own() {
     let maps = Maps {

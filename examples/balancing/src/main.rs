@@ -1,5 +1,5 @@
-//! Several servers and a client of theirs. The client calls a method each millisecond for some time, while servers come and go, and
-//! says which of them have answered.
+//! Several servers and a client of theirs. The client calls a method each millisecond for some
+//! time, while servers come and go, and says which of them have answered.
 //!
 //! ```text
 //! cargo run -p example-balancing -- serve 1 --register etcd://127.0.0.1:2379/services/fleet
@@ -7,7 +7,8 @@
 //! cargo run -p example-balancing -- call tcp://10.0.0.1:9090,tcp://10.0.0.2:9090 --wire grpc
 //! ```
 //!
-//! Servers have `fleet.v1.Fleet` with the methods `read`, which may run twice, and `write`. Each answers with its number.
+//! Servers have `fleet.v1.Fleet` with the methods `read`, which may run twice, and `write`. Each
+//! answers with its number.
 
 use clap::{Args, Parser};
 use dovetail::names::{Policy, Registration};
@@ -115,7 +116,8 @@ async fn serve(fleet: Fleet) -> Result<(), Box<dyn Error>> {
 }
 
 async fn call(options: &Client) -> Result<(), Status> {
-    // A stock gRPC server in Python cancels calls that come while it ends, instead of refusing them.
+    // A stock gRPC server in Python cancels calls that come while it ends, instead of refusing
+    // them.
     let retries = RetryPolicy::of(3).codes([Code::Unavailable, Code::Cancelled]);
     let channel = Channel::builder(&options.name)?
         .wire(options.wire)

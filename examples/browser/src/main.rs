@@ -4,8 +4,8 @@
 //! cargo run -p example-browser          # then open examples/browser/page.html
 //! ```
 //!
-//! The page calls it by Connect, by gRPC-Web and by WebSocket, with and without streams, from any origin, and there is no
-//! proxy and no library: `fetch` and `WebSocket` are enough.
+//! The page calls it by Connect, by gRPC-Web and by WebSocket, with and without streams, from any
+//! origin, and there is no proxy and no library: `fetch` and `WebSocket` are enough.
 
 use dovetail::{Code, Cors, Items, Receiver, Server, Status};
 use std::error::Error;

@@ -10,8 +10,8 @@
 //! | string, bytes | text, byte string |
 //! | uuid | tag 37 with 16 bytes |
 //!
-//! A struct says nothing about its length before it ends, as nobody counts the fields that are present.
-//! Other forms of CBOR (tags, half precision, text in chunks) are refused, not guessed at.
+//! A struct says nothing about its length before it ends, as nobody counts the fields that are
+//! present. Other forms of CBOR (tags, half precision, text in chunks) are refused, not guessed at.
 
 use dovetail::wire::{
     Budget, Bytes, Codec, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
@@ -308,8 +308,8 @@ impl<'de> CborReader<'de> {
             .ok_or_else(|| DecodeError::malformed(format!("an integer that is no {kind:?}")))
     }
 
-    /// Reads the bytes of text or of a byte string. Either serves for both: a relay that does not know a field
-    /// cannot know which of the two it was.
+    /// Reads the bytes of text or of a byte string. Either serves for both: a relay that does not
+    /// know a field cannot know which of the two it was.
     fn octets(&mut self, kind: Kind) -> Result<&'de [u8], DecodeError> {
         let head = self.head()?;
         match head.major() {
@@ -529,7 +529,8 @@ fn fits(kind: Kind, first: u8) -> bool {
     }
 }
 
-/// The kind of all these values. CBOR would mix them; the encodings that they may be sent on in do not.
+/// The kind of all these values. CBOR would mix them; the encodings that they may be sent on in do
+/// not.
 fn one_kind<'a>(values: impl Iterator<Item = &'a UnknownValue>) -> Result<Kind, DecodeError> {
     let mut kinds = values.filter_map(UnknownValue::kind);
     let Some(first) = kinds.next() else {

@@ -1,11 +1,11 @@
 //! An encoding of one's own. Three steps, none of them inside Dovetail:
 //!
-//! 1. [`codec`] turns values into CBOR and back. The types know nothing of it: each has one description of
-//!    itself, which walks past any [`Writer`](dovetail::wire::Writer) and any
+//! 1. [`codec`] turns values into CBOR and back. The types know nothing of it: each has one
+//!    description of itself, which walks past any [`Writer`](dovetail::wire::Writer) and any
 //!    [`Reader`](dovetail::wire::Reader).
 //! 2. [`protocol`] says how a message begins, so that a server can tell it from all others.
-//! 3. `Server::protocol(&CborProtocol)` adds it to a server, beside all the wires that are built in, and
-//!    `Channel::builder(…)?.wire(WIRE)` chooses it for a client. `main.rs` does both.
+//! 3. `Server::protocol(&CborProtocol)` adds it to a server, beside all the wires that are built
+//!    in, and `Channel::builder(…)?.wire(WIRE)` chooses it for a client. `main.rs` does both.
 
 pub mod codec;
 pub mod protocol;

@@ -4,8 +4,8 @@
 //! 55799([kind, "method", number, body])        D9D9F7 84 01 64 66696E64 05 BF…
 //! ```
 //!
-//! Tag 55799 means "this is CBOR" (RFC 8949, section 3.4.6) and no other message begins so: that is all
-//! there is to detection. A whole message is one item, so any tool for CBOR can show it.
+//! Tag 55799 means "this is CBOR" (RFC 8949, section 3.4.6) and no other message begins so: that is
+//! all there is to detection. A whole message is one item, so any tool for CBOR can show it.
 
 use crate::codec::{ARRAY, Cbor, CborReader, TEXT, UNSIGNED, put_head, put_integer};
 use dovetail::protocol::Name;
@@ -20,7 +20,8 @@ pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(Wire::new(
     Transport::Framed,
 ));
 
-/// Messages of CBOR. They need frames, since nothing here walks an unfinished message to find its end.
+/// Messages of CBOR. They need frames, since nothing here walks an unfinished message to find its
+/// end.
 pub struct CborProtocol;
 
 /// The tag 55799, as it stands in front of every message.

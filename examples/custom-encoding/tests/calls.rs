@@ -127,8 +127,8 @@ fn a_server_that_was_not_told() -> Result<(), Status> {
     Ok(())
 }
 
-/// A head that cannot be read ends its connection; a body that cannot be decoded fails its call. Nobody
-/// else notices either.
+/// A head that cannot be read ends its connection; a body that cannot be decoded fails its call.
+/// Nobody else notices either.
 #[test]
 fn hostile_messages() {
     let running = start(Model::EventLoops(None));

@@ -1,4 +1,5 @@
-//! Values through the codec: against the examples of the RFC, there and back, and from hostile hands.
+//! Values through the codec: against the examples of the RFC, there and back, and from hostile
+//! hands.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use dovetail::protocol::thrift::{CustomProtocol, MessageKind};
@@ -152,7 +153,8 @@ fn a_circle() {
     );
 }
 
-/// A field of another kind is left out, as in every encoding; an element of another kind is an error.
+/// A field of another kind is left out, as in every encoding; an element of another kind is an
+/// error.
 #[test]
 fn values_of_another_kind() {
     let title: Older = CBOR.from_bytes(&hex("bf 01 05 ff")).unwrap();

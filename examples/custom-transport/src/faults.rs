@@ -1,4 +1,5 @@
-//! A transport around another one, which delivers in pieces and loses connections when it is told to.
+//! A transport around another one, which delivers in pieces and loses connections when it is told
+//! to.
 
 use dovetail::transport::{Connector, Listener, Stream, Wait};
 use std::io;
@@ -25,8 +26,8 @@ struct Meter {
 }
 
 impl Faults {
-    /// Nothing goes wrong, but no more than `piece` bytes are sent or received at once; `usize::MAX` for
-    /// no limit.
+    /// Nothing goes wrong, but no more than `piece` bytes are sent or received at once;
+    /// `usize::MAX` for no limit.
     pub fn in_pieces(piece: usize) -> Self {
         let meter = Meter {
             passed: 0,
@@ -38,14 +39,15 @@ impl Faults {
         }))
     }
 
-    /// After this many more bytes, the connection that would carry the next one is lost; others made
-    /// afterwards are sound. Exact as long as nobody sends and receives at the same time.
+    /// After this many more bytes, the connection that would carry the next one is lost; others
+    /// made afterwards are sound. Exact as long as nobody sends and receives at the same time.
     pub fn lose_after(&self, bytes: usize) {
         let mut meter = self.meter();
         meter.end = meter.passed.saturating_add(bytes);
     }
 
-    /// True as long as no connection has come so far as the last [`lose_after`](Self::lose_after) said.
+    /// True as long as no connection has come so far as the last [`lose_after`](Self::lose_after)
+    /// said.
     pub fn armed(&self) -> bool {
         self.meter().end != usize::MAX
     }
@@ -118,7 +120,8 @@ struct FaultyStream {
 }
 
 impl FaultyStream {
-    /// How many of so many bytes may pass at once. None may where the connection is lost, or is lost now.
+    /// How many of so many bytes may pass at once. None may where the connection is lost, or is
+    /// lost now.
     fn admit(&self, wanted: usize) -> io::Result<usize> {
         let mut meter = self.faults.meter();
         let room = meter.end.saturating_sub(meter.passed);

@@ -6,9 +6,9 @@
 //! | [`Connector`](dovetail::transport::Connector) | how a client connects | wraps each new connection |
 //! | [`Listener`](dovetail::transport::Listener) | how a server is connected to | the same |
 //!
-//! The one in [`faults`] carries nothing itself; it wraps any other transport and damages it, so that a
-//! program can test what it does when the network fails. A client takes it with `Channel::through`, a
-//! server with `Server::listener`; `main.rs` does both.
+//! The one in [`faults`] carries nothing itself; it wraps any other transport and damages it, so
+//! that a program can test what it does when the network fails. A client takes it with
+//! `Channel::through`, a server with `Server::listener`; `main.rs` does both.
 
 pub mod faults;
 

@@ -1,4 +1,5 @@
-//! Calls over a transport that misbehaves: in pieces all of them work, and a lost connection costs one call.
+//! Calls over a transport that misbehaves: in pieces all of them work, and a lost connection costs
+//! one call.
 #![allow(clippy::unwrap_used)]
 
 use dovetail::blocking::{Channel, ChannelBuilder};
@@ -85,8 +86,8 @@ fn every_call_in_pieces() {
     }
 }
 
-/// Loses the connection after each byte of a call, as one end counts them, until a call gets through:
-/// `call` says whether it did.
+/// Loses the connection after each byte of a call, as one end counts them, until a call gets
+/// through: `call` says whether it did.
 fn lose_everywhere(faults: &Faults, label: &str, mut call: impl FnMut(&str) -> bool) {
     for offset in 0.. {
         let label = format!("{label}, lost after {offset} bytes");

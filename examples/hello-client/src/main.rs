@@ -1,11 +1,13 @@
-//! The smallest client: one blocking call to the server at `127.0.0.1:9090`, or at the address given.
+//! The smallest client: one blocking call to the server at `127.0.0.1:9090`, or at the address
+//! given.
 //!
 //! ```text
 //! cargo run -p example-hello-client -- Ada tcp://127.0.0.1:9090
 //! ```
 //!
-//! No async runtime comes with it: `cargo tree -p example-hello-client -e normal` shows the few crates that
-//! do. Any Thrift server that speaks framed binary can answer, and `dovetail serve hello.thrift` does.
+//! No async runtime comes with it: `cargo tree -p example-hello-client -e normal` shows the few
+//! crates that do. Any Thrift server that speaks framed binary can answer, and
+//! `dovetail serve hello.thrift` does.
 
 use dovetail::blocking::Channel;
 use std::error::Error;

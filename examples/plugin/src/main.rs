@@ -5,8 +5,9 @@
 //! cargo run -p example-plugin -- plugin               # what the host starts: serves on its stdin and stdout
 //! ```
 //!
-//! Any Thrift client that can speak over pipes may be the host. The plugin is found by no port and no path, its
-//! life ends with its host's, and a plugin that crashes takes nothing along: the next call starts another.
+//! Any Thrift client that can speak over pipes may be the host. The plugin is found by no port and
+//! no path, its life ends with its host's, and a plugin that crashes takes nothing along: the next
+//! call starts another.
 
 use dovetail::blocking::Channel;
 use dovetail::transport::Program;

@@ -97,7 +97,8 @@ fn a_program_that_is_not_there() {
     assert!(error.message().contains("/no/such/program"), "{error}");
 }
 
-/// A process that has ended and was not waited for is still there, as a zombie; this waits until it is gone.
+/// A process that has ended and was not waited for is still there, as a zombie; this waits until it
+/// is gone.
 fn wait_for_the_end_of(process: i32) {
     let entry = format!("/proc/{process}");
     let start = Instant::now();

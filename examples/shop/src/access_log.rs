@@ -3,7 +3,8 @@
 use dovetail::{CallEnd, CallHead, Context, Decision, ServerInterceptor, Status};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Prints each call with its caller and its outcome. It is the outermost interceptor: refused calls have a line, too.
+/// Prints each call with its caller and its outcome. It is the outermost interceptor: refused calls
+/// have a line, too.
 pub(crate) struct AccessLog;
 
 /// The number of a call.

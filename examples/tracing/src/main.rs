@@ -1,4 +1,5 @@
-//! A link of a chain: greets, or has the next link do it. Each sends its spans to a collector of OpenTelemetry.
+//! A link of a chain: greets, or has the next link do it. Each sends its spans to a collector of
+//! OpenTelemetry.
 //!
 //! ```text
 //! cargo run -p example-tracing -- --name back --listen tcp://127.0.0.1:9091

@@ -1,5 +1,5 @@
-//! libFuzzer around one target, which `FUZZ_TARGET` names; `list` prints all names. `xtask/src/fuzz.rs`
-//! builds and runs it.
+//! libFuzzer around one target, which `FUZZ_TARGET` names; `list` prints all names.
+//! `xtask/src/fuzz.rs` builds and runs it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! A server of the library h2 and nothing else: what it cannot do, a server on top of it cannot do either.
+//! A server of the library h2 and nothing else: what it cannot do, a server on top of it cannot do
+//! either.
 
 use bytes::Bytes;
 use h2::RecvStream;

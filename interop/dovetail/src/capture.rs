@@ -16,8 +16,8 @@ use std::thread;
 /// The bytes that passed, a line for each piece, in order.
 type Record = Arc<Mutex<String>>;
 
-/// Runs every case of a contract over a relay, and writes one conversation for each to the folder, beside
-/// the descriptions of all methods.
+/// Runs every case of a contract over a relay, and writes one conversation for each to the folder,
+/// beside the descriptions of all methods.
 pub(crate) fn run(contract: &Contract, folder: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(

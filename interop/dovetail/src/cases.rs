@@ -41,8 +41,8 @@ fn known<T: Debug + 'static>(
     })
 }
 
-/// The rest of `newer()` when an older program has passed it on. A program that keeps unknown fields
-/// passes all of it on.
+/// The rest of `newer()` when an older program has passed it on. A program that keeps unknown
+/// fields passes all of it on.
 fn evolve(connector: &Connector) -> Outcome {
     let client = connector.future()?;
     let got = ask!(client.echo_evolving(&newer()))?;

@@ -118,7 +118,8 @@ fn objects(connector: &Connector) -> Outcome {
     pass()
 }
 
-/// Opens a counter, and calls ten times: each call is on the answer to the one before it, which is not there yet.
+/// Opens a counter, and calls ten times: each call is on the answer to the one before it, which is
+/// not there yet.
 fn ten_calls(
     connector: &Connector,
     client: &Client<PlacesBlockingClient, PlacesClient>,

@@ -1,5 +1,5 @@
-//! `uuid.thrift` and the second service of `interop.thrift`, in Rust: what the server answers. Peers with code of those
-//! files call services that no IDL has made.
+//! `uuid.thrift` and the second service of `interop.thrift`, in Rust: what the server answers.
+//! Peers with code of those files call services that no IDL has made.
 
 use dovetail::{Message, Status, Uuid};
 use std::collections::{BTreeMap, BTreeSet};

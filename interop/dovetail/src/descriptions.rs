@@ -1,4 +1,5 @@
-//! Both ends of a call can be generated or read a contract at run time: they describe methods alike.
+//! Both ends of a call can be generated or read a contract at run time: they describe methods
+//! alike.
 
 use dovetail::ServiceDescriptor;
 use dovetail_dynamic::Contract;

@@ -47,7 +47,8 @@ fn count(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX)
 }
 
-/// Sets a limit that an attack needs to be lower than its default: `NAME=NUMBER`, times in milliseconds, memory in MiB.
+/// Sets a limit that an attack needs to be lower than its default: `NAME=NUMBER`, times in
+/// milliseconds, memory in MiB.
 pub(crate) fn limit(limits: &mut ServerLimits, setting: &str) -> Result<(), String> {
     let (name, number) = setting.split_once('=').ok_or("a limit is NAME=NUMBER")?;
     let number: u32 = number

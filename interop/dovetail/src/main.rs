@@ -307,8 +307,8 @@ fn wire(options: &Options) -> Result<Wire, Box<dyn Error>> {
     Ok(format!("{protocol}{transport}").parse()?)
 }
 
-/// Everything with everything, but that THeader has numbers for binary and compact alone, and that msgpack-rpc
-/// is a wire of its own, the only one of Neovim. gRPC has contracts of its own.
+/// Everything with everything, but that THeader has numbers for binary and compact alone, and that
+/// msgpack-rpc is a wire of its own, the only one of Neovim. gRPC has contracts of its own.
 fn capabilities(contract: &Contract) -> Vec<Value> {
     match contract.name {
         "neovim" => return vec![alone(MSGPACK_RPC, false)],

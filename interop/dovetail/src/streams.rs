@@ -141,7 +141,8 @@ fn error<T: Debug, E>(result: Result<T, E>) -> Result<E, Failure> {
     }
 }
 
-/// Calls after one that was broken off: when they are over, the server has answered that one as well.
+/// Calls after one that was broken off: when they are over, the server has answered that one as
+/// well.
 fn goes_on(client: &StreamsBlockingClient) -> Outcome {
     for _ in 0..2 {
         let (_, items) = client.count(1, -1)?;
@@ -309,7 +310,8 @@ fn deadline(connector: &Connector) -> Outcome {
     goes_on(&channel.into())
 }
 
-/// Sent as they are at first, then kept, then named by their numbers; the last one is too long for that.
+/// Sent as they are at first, then kept, then named by their numbers; the last one is too long for
+/// that.
 fn headers(connector: &Connector) -> Outcome {
     let channel = connector.channel()?;
     let channel = channel.with_header("tenant", "blue");
@@ -353,7 +355,8 @@ pub(crate) fn all() -> Vec<Case> {
             echo(connector, &[relayed(), reading(1)])
         }),
         case("echo_newer", echo_newer),
-        // More than half of the window of all streams together, so that both kinds of credit are given.
+        // More than half of the window of all streams together, so that both kinds of credit are
+        // given.
         case("make_many", |connector| make(connector, 250, 10_000)),
         case("measure_many", |connector| measure(connector, 250, 10_000)),
         case("make_large", |connector| make(connector, 2, LARGE)),

@@ -1,4 +1,5 @@
-//! uuid.thrift: the cases; what the server answers is in `derived.rs`. Their names are the same for every peer.
+//! uuid.thrift: the cases; what the server answers is in `derived.rs`. Their names are the same for
+//! every peer.
 
 use crate::case::{Case, Outcome, case, check, pass};
 use crate::connector::{Connector, ask};

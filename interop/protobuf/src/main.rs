@@ -1,5 +1,5 @@
-//! The program that protobuf's conformance suite tests. The suite writes requests to its standard input, each behind its
-//! length, and reads the answers from its standard output.
+//! The program that protobuf's conformance suite tests. The suite writes requests to its standard
+//! input, each behind its length, and reads the answers from its standard output.
 
 mod dynamic;
 mod generated;

@@ -1,5 +1,6 @@
-//! Messages of protobuf's own libraries in three languages, both ways: each of them reads what we write and we read what it
-//! writes, as bytes and as JSON, and all fields are compared. `cargo xtask protobuf` installs the libraries.
+//! Messages of protobuf's own libraries in three languages, both ways: each of them reads what we
+//! write and we read what it writes, as bytes and as JSON, and all fields are compared.
+//! `cargo xtask protobuf` installs the libraries.
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
-//! Protobuf's conformance suite. `cargo xtask protobuf` fetches it, and runs these tests; `failures/*.txt` lists the cases that fail,
-//! of which each is a promise that is still open. A case that fails and is not listed fails the test, and so does one that is
-//! listed and passes.
+//! Protobuf's conformance suite. `cargo xtask protobuf` fetches it, and runs these tests;
+//! `failures/*.txt` lists the cases that fail, of which each is a promise that is still open. A
+//! case that fails and is not listed fails the test, and so does one that is listed and passes.
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 

@@ -5,7 +5,8 @@ use std::process::Command;
 /// Client and server on hosts of their own.
 #[derive(Args)]
 pub(super) struct Apart {
-    /// Build everything, and start programs on this host for a coordinator on another one: HOST:PORT.
+    /// Build everything, and start programs on this host for a coordinator on another one:
+    /// HOST:PORT.
     #[arg(long, requires = "token_file")]
     listen: Option<String>,
     /// Run servers on the host of the agent at HOST:PORT.

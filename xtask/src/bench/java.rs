@@ -17,8 +17,9 @@ pub(super) fn build(folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// How the program is started. With the timer slack that processes have by default, a caller that sleeps until a call is
-/// due wakes up 50 µs late. When calls wait for the compiler, it is their number that warms up, not the time.
+/// How the program is started. With the timer slack that processes have by default, a caller that
+/// sleeps until a call is due wakes up 50 µs late. When calls wait for the compiler, it is their
+/// number that warms up, not the time.
 fn start(classes: &Path, libraries: &Path) -> String {
     format!(
         "echo 1 > /proc/self/timerslack_ns\n\

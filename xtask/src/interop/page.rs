@@ -338,8 +338,8 @@ fn lacks(capability: &Capability) -> &'static str {
     }
 }
 
-/// Returns the protocols of which the program says the same: by name, or any where it does not speak one over this
-/// transport from the side that it lacks.
+/// Returns the protocols of which the program says the same: by name, or any where it does not
+/// speak one over this transport from the side that it lacks.
 fn protocols(one: &Capability, all: &[Capability]) -> String {
     let over = |each: &&Capability| each.way.transport == one.way.transport;
     let same = |each: &&Capability| each.reason == one.reason;

@@ -172,8 +172,9 @@ impl Pair<'_> {
         }
     }
 
-    /// The variants of server and client: all of them in turn along each axis of the matrix, be it peer,
-    /// protocol, transport or kind of connection. What a pair runs with does not depend on the filter.
+    /// The variants of server and client: all of them in turn along each axis of the matrix, be it
+    /// peer, protocol, transport or kind of connection. What a pair runs with does not depend on
+    /// the filter.
     pub(crate) fn variants(&self) -> (Option<Variant>, Option<Variant>) {
         let find =
             |all: &[&str], name: &str| all.iter().position(|each| *each == name).unwrap_or(0);

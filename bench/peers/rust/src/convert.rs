@@ -1,5 +1,5 @@
-//! Copies between the plain records and those that tonic and volo generate, which have the same names and fields,
-//! but other types of strings and numbers, and optional fields.
+//! Copies between the plain records and those that tonic and volo generate, which have the same
+//! names and fields, but other types of strings and numbers, and optional fields.
 
 use crate::records;
 use crate::tonic::proto;

@@ -32,7 +32,8 @@ impl Service<()> for Endpoint {
     }
 }
 
-/// Prints a line for each number of threads. A balancer of tower's belongs to one thread: each has its own.
+/// Prints a line for each number of threads. A balancer of tower's belongs to one thread: each has
+/// its own.
 pub fn picks() {
     for threads in [2, 16] {
         let begin = Instant::now();

@@ -1,4 +1,5 @@
-//! The plain types of the contract. tarpc sends them as they are; the others' generated types are made of them.
+//! The plain types of the contract. tarpc sends them as they are; the others' generated types are
+//! made of them.
 
 pub(crate) use bytes::Bytes;
 use serde::{Deserialize, Serialize};

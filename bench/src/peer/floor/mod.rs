@@ -1,5 +1,5 @@
-//! The floor: the bytes of a Thrift call sent back and forth over a raw socket or through shared memory, and nothing
-//! else.
+//! The floor: the bytes of a Thrift call sent back and forth over a raw socket or through shared
+//! memory, and nothing else.
 
 mod ring;
 mod shm;

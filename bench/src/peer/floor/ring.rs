@@ -20,7 +20,8 @@ pub(super) struct Ring {
 
 /// A power of two, so that counters may wrap.
 const CAPACITY: usize = 1 << 20;
-/// Bytes that are passed on at once: while one process reads them, the other one writes the next piece.
+/// Bytes that are passed on at once: while one process reads them, the other one writes the next
+/// piece.
 const PIECE: usize = 64 << 10;
 /// Counters have cache lines of their own, before the bytes.
 const HEADER: usize = 4 << 10;
@@ -29,7 +30,8 @@ const SIZE: usize = HEADER + CAPACITY;
 /// Bytes of two rings.
 pub(super) const BOTH: usize = 2 * SIZE;
 
-/// How many bytes have ever been written or read, modulo 2³², and whether somebody sleeps until that changes.
+/// How many bytes have ever been written or read, modulo 2³², and whether somebody sleeps until
+/// that changes.
 struct Counter<'a> {
     count: &'a AtomicU32,
     sleeper: &'a AtomicU32,
@@ -54,8 +56,9 @@ impl Ring {
         let count = there.min(buffer.len()).min(PIECE);
         let (first, rest) = buffer[..count].split_at_mut(self.before_the_end(read, count));
         for (part, at) in [(first, place(read)), (rest, 0)] {
-            // SAFETY: `place` is below CAPACITY and the part ends before it, so the source is in the mapping, as `pair`
-            // checked. The other process leaves alone what has been written and not yet read.
+            // SAFETY: `place` is below CAPACITY and the part ends before it, so the source is in
+            // the mapping, as `pair` checked. The other process leaves alone what has been written
+            // and not yet read.
             unsafe { ptr::copy_nonoverlapping(self.bytes().add(at), part.as_mut_ptr(), part.len()) }
         }
         self.read_by_now().advance(count);
@@ -68,7 +71,8 @@ impl Ring {
         let count = room.min(bytes.len()).min(PIECE);
         let (first, rest) = bytes[..count].split_at(self.before_the_end(written, count));
         for (part, at) in [(first, place(written)), (rest, 0)] {
-            // SAFETY: as in `read`; the other process leaves alone what has been read and not yet written.
+            // SAFETY: as in `read`; the other process leaves alone what has been read and not yet
+            // written.
             unsafe { ptr::copy_nonoverlapping(part.as_ptr(), self.bytes().add(at), part.len()) }
         }
         self.written_by_now().advance(count);
@@ -86,7 +90,8 @@ impl Ring {
         self.read_by_now().wait(full)
     }
 
-    /// Bytes that have been written and not yet read; never more than there can be, whatever the other process says.
+    /// Bytes that have been written and not yet read; never more than there can be, whatever the
+    /// other process says.
     fn filled(&self) -> usize {
         let (written, read) = (self.written_by_now().get(), self.read_by_now().get());
         (written.wrapping_sub(read) as usize).min(CAPACITY)
@@ -112,8 +117,8 @@ impl Ring {
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: a mapping begins with a page, of which start and offset are multiples of 64; the word lies in the
-        // header, and both processes use it as an atomic only.
+        // SAFETY: a mapping begins with a page, of which start and offset are multiples of 64; the
+        // word lies in the header, and both processes use it as an atomic only.
         unsafe { AtomicU32::from_ptr(self.memory.as_mut_ptr().add(self.start + offset).cast()) }
     }
 

@@ -1,5 +1,5 @@
-//! A connection through shared memory: the client makes it and hands it over a Unix socket, which then only shows
-//! whether the other process is still there.
+//! A connection through shared memory: the client makes it and hands it over a Unix socket, which
+//! then only shows whether the other process is still there.
 
 use super::Wait;
 use super::ring::{BOTH, Ring};

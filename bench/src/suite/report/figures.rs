@@ -24,7 +24,8 @@ fn is_worth_it(plot: &Plot) -> bool {
         .any(|series| series.points.len() >= LEAST)
 }
 
-/// The times of blobs over their sizes: all of it on the linear scale, the small ones on the logarithmic one.
+/// The times of blobs over their sizes: all of it on the linear scale, the small ones on the
+/// logarithmic one.
 fn blobs(report: &Report) -> Vec<Plot> {
     let figures = [
         (Metric::MeanUs, "wall-clock time of a call"),

@@ -61,7 +61,8 @@ impl Point {
     }
 }
 
-/// Calls of some of ten callers, of whom one calls more than the others. The load is how many times as often.
+/// Calls of some of ten callers, of whom one calls more than the others. The load is how many times
+/// as often.
 #[derive(Serialize)]
 pub(crate) struct Share {
     pub(crate) name: String,

@@ -252,7 +252,8 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Moves places apart until they have this distance, in the same order, and none is below the bottom.
+/// Moves places apart until they have this distance, in the same order, and none is below the
+/// bottom.
 fn spread_out(places: &[f64], distance: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|&a, &b| places[a].total_cmp(&places[b]));

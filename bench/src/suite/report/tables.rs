@@ -19,7 +19,8 @@ impl Table {
         self.lines.is_empty() && self.note.is_empty()
     }
 
-    /// Whether a column holds words, which begin where others begin, and not numbers, which end there.
+    /// Whether a column holds words, which begin where others begin, and not numbers, which end
+    /// there.
     pub(super) fn is_text(&self, column: usize) -> bool {
         let cells = self.lines.iter().filter_map(|line| line.cells.get(column));
         let is_number = |cell: &String| {

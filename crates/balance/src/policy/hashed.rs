@@ -4,7 +4,8 @@ use super::{Endpoints, Policy};
 use crate::Endpoint;
 use std::sync::Arc;
 
-/// A table that maps hashes to the endpoints of a list. It stays while the list does, whichever of them can be used.
+/// A table that maps hashes to the endpoints of a list. It stays while the list does, whichever of
+/// them can be used.
 #[derive(Debug)]
 pub(crate) struct Hashed {
     table: Table,
@@ -21,7 +22,8 @@ enum Table {
 }
 
 impl Hashed {
-    /// The table of a policy, which may be the one that is there; `None` where the policy needs none.
+    /// The table of a policy, which may be the one that is there; `None` where the policy needs
+    /// none.
     pub(crate) fn new<T>(
         policy: &Policy,
         endpoints: &Endpoints<T>,
@@ -58,7 +60,8 @@ impl Hashed {
         own.eq(members.iter().copied())
     }
 
-    /// The endpoint for a hash, of those that can be used. `in_flight` is the number of calls to all of them.
+    /// The endpoint for a hash, of those that can be used. `in_flight` is the number of calls to
+    /// all of them.
     pub(crate) fn choose<'a, T>(
         &self,
         hash: u64,

@@ -2,7 +2,8 @@ use super::{Endpoints, LeastRequest};
 use crate::Endpoint;
 use std::sync::Arc;
 
-/// Draws some endpoints, and returns the one where a further call costs least ("power of two choices").
+/// Draws some endpoints, and returns the one where a further call costs least ("power of two
+/// choices").
 pub(crate) fn least_request<T>(
     settings: LeastRequest,
     endpoints: &Endpoints<T>,

@@ -1,7 +1,7 @@
 use crate::hash;
 
-/// The table of Google's Maglev (Eisenbud and others, 2016, section 3.4): endpoints take turns in filling it, each in an order of
-/// its own.
+/// The table of Google's Maglev (Eisenbud and others, 2016, section 3.4): endpoints take turns in
+/// filling it, each in an order of its own.
 #[derive(Debug)]
 pub(crate) struct Maglev(Vec<u32>);
 
@@ -31,7 +31,8 @@ impl Maglev {
         Maglev(table)
     }
 
-    /// The endpoints for a hash, the best one first. Those behind it are for when that cannot be used.
+    /// The endpoints for a hash, the best one first. Those behind it are for when that cannot be
+    /// used.
     pub(crate) fn from(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         let start = (hash % SIZE) as usize;
         let (before, behind) = self.0.split_at(start);

@@ -22,12 +22,14 @@ pub enum Policy {
     PickFirst,
     /// All in turn, by their weights.
     RoundRobin,
-    /// Draws some endpoints at random, and chooses the one with the fewest calls in flight and the shortest latency.
+    /// Draws some endpoints at random, and chooses the one with the fewest calls in flight and the
+    /// shortest latency.
     LeastRequest(LeastRequest),
-    /// By the hash of a key, on a ring: a key stays with its endpoint while that can be used, and few keys move when the list
-    /// changes.
+    /// By the hash of a key, on a ring: a key stays with its endpoint while that can be used, and
+    /// few keys move when the list changes.
     RingHash(HashRing),
-    /// By the hash of a key, in Maglev's table: quicker and more even than a ring, while some more keys move.
+    /// By the hash of a key, in Maglev's table: quicker and more even than a ring, while some more
+    /// keys move.
     Maglev,
 }
 
@@ -120,8 +122,8 @@ impl Default for LeastRequest {
 pub struct HashRing {
     /// The entries of the ring at least and at most. Default 1,024 and 65,536.
     pub size: (usize, usize),
-    /// An endpoint takes no further calls while it has more in flight than the average times this; the next one on the ring gets
-    /// them. Default 1.25; below 1 there is no such bound.
+    /// An endpoint takes no further calls while it has more in flight than the average times this;
+    /// the next one on the ring gets them. Default 1.25; below 1 there is no such bound.
     pub bounded_load: f64,
 }
 

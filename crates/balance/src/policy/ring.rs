@@ -25,7 +25,8 @@ impl Ring {
         Ring(ring)
     }
 
-    /// The endpoints from the place of a hash on, in the order of the ring; an endpoint comes several times.
+    /// The endpoints from the place of a hash on, in the order of the ring; an endpoint comes
+    /// several times.
     pub(crate) fn from(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         let start = self.0.partition_point(|(point, _)| *point < hash);
         let (before, behind) = self.0.split_at(start);

@@ -3,7 +3,8 @@
 use super::Endpoints;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Weights in proportion to the largest one. In each round an endpoint is passed over as its weight says.
+/// Weights in proportion to the largest one. In each round an endpoint is passed over as its weight
+/// says.
 #[derive(Debug)]
 pub(crate) struct Stride {
     weights: Box<[u16]>,

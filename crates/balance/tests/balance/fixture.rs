@@ -58,7 +58,8 @@ impl Bed {
         Some(address)
     }
 
-    /// Makes calls one after the other that succeed after a millisecond, and counts them by address.
+    /// Makes calls one after the other that succeed after a millisecond, and counts them by
+    /// address.
     pub(crate) fn spread(&mut self, calls: u64) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for key in 0..calls {

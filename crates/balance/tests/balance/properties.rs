@@ -63,7 +63,8 @@ fn apply(bed: &mut Bed, event: Event) {
 }
 
 proptest! {
-    /// A pick finds an endpoint exactly while one of the list is ready and has a weight, and never another.
+    /// A pick finds an endpoint exactly while one of the list is ready and has a weight, and never
+    /// another.
     #[test]
     fn picks_find_ready_endpoints(events in events(), policy in 0..5usize) {
         let policy = Policy::all()[policy].clone();

@@ -28,7 +28,8 @@ pub(crate) struct Admin {
     /// Choose a view, or an action
     #[arg(value_enum, default_value = "overview")]
     what: What,
-    /// The call that is cancelled, or the seconds for which calls may go on that run at a drain; 30 by default
+    /// The call that is cancelled, or the seconds for which calls may go on that run at a drain; 30
+    /// by default
     #[arg(value_name = "NUMBER", required_if_eq("what", "cancel"))]
     number: Option<i64>,
     /// Print the answer as JSON

@@ -53,17 +53,20 @@ pub(crate) struct Call {
     /// The method, with its service in front where several have it
     #[arg(value_name = "[SERVICE.]METHOD")]
     method: String,
-    /// The arguments in JSON, an object by name or an array by position, or what --format says; @FILE, or - for standard input
+    /// The arguments in JSON, an object by name or an array by position, or what --format says;
+    /// @FILE, or - for standard input
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<String>,
     /// The contract; without it the server is asked
     #[arg(long, value_name = "FILE")]
     idl: Option<PathBuf>,
-    /// The wire of the server: dovetail, grpc, grpc-web or connect (both also with `+json`), msgpack-rpc, capnp, or Thrift's
-    /// `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old, compact, json; unframed, framed, header, http; zlib, zstd
+    /// The wire of the server: dovetail, grpc, grpc-web or connect (both also with `+json`),
+    /// msgpack-rpc, capnp, or Thrift's `PROTOCOL[+TRANSPORT[:TRANSFORMS]]`, of binary, binary-old,
+    /// compact, json; unframed, framed, header, http; zlib, zstd
     #[arg(short, long, value_name = "WIRE")]
     wire: Option<Wire>,
-    /// How arguments and results are written; text is protobuf's text format, for messages of its contracts
+    /// How arguments and results are written; text is protobuf's text format, for messages of its
+    /// contracts
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
     /// Give up after this time

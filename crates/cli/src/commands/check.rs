@@ -39,7 +39,8 @@ impl Check {
         for file in &self.files {
             add(file, &mut files)?;
         }
-        // Imports of protobuf, and absolute ones of Cap'n Proto, begin at a folder of all contracts, which a named one is.
+        // Imports of protobuf, and absolute ones of Cap'n Proto, begin at a folder of all
+        // contracts, which a named one is.
         let folders = self.files.iter().filter(|path| path.is_dir());
         let with_folders = self.includes.and(folders);
         let mut findings = Findings::default();

@@ -22,8 +22,8 @@ Examples:
 
 A server is asked by Dovetail's reflection, then by gRPC's, unless --wire says how.")]
 pub(crate) struct Describe {
-    /// The server, unless --idl names a file; then a service, `service.method`, method or type, or all services when
-    /// left out
+    /// The server, unless --idl names a file; then a service, `service.method`, method or type, or
+    /// all services when left out
     #[arg(value_name = "ADDRESS] [NAME", num_args = 0..=2)]
     words: Vec<String>,
     #[command(flatten)]

@@ -26,7 +26,8 @@ pub(crate) struct Export {
     /// How names are written in a `.proto`; servers of the contract answer to both
     #[arg(long, value_enum, default_value_t = Style::Contract)]
     style: Style,
-    /// The folder for the files; made if it does not exist. Without it, a single file goes to standard output
+    /// The folder for the files; made if it does not exist. Without it, a single file goes to
+    /// standard output
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -130,8 +130,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The services of the file itself; those of included files only where it has none. A service that another
-/// one extends is answered through that one too, so derived ones come first.
+/// The services of the file itself; those of included files only where it has none. A service that
+/// another one extends is answered through that one too, so derived ones come first.
 pub(crate) fn services(schema: &Schema) -> Vec<ServiceId> {
     let all = (0..schema.services.len())
         .rev()

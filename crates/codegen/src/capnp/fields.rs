@@ -149,7 +149,8 @@ impl Writer<'_> {
         parameters.collect::<Vec<_>>().join(", ")
     }
 
-    /// The type of a field, and its default. A number that may be absent has a struct of its own, which has none.
+    /// The type of a field, and its default. A number that may be absent has a struct of its own,
+    /// which has none.
     fn typed(&self, field: &Field, is_member: bool, at: &str) -> String {
         let ty = self.ty(&field.ty, &field.annotations, at);
         if field.presence == Presence::Optional

@@ -1,7 +1,7 @@
 //! A contract in Cap'n Proto's language; `docs/capnproto.md` has the mapping.
 //!
-//! Read again, a contract has the same places for all fields. Names are those that the language asks for: `camelCase`, types with
-//! a capital letter.
+//! Read again, a contract has the same places for all fields. Names are those that the language
+//! asks for: `camelCase`, types with a capital letter.
 
 mod fields;
 mod names;
@@ -20,8 +20,8 @@ pub use services::interface;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-/// Writes a contract: one file for each package, in the order of the schema, all for one folder. Where one of them needs it,
-/// `dovetail/types.capnp` is the first.
+/// Writes a contract: one file for each package, in the order of the schema, all for one
+/// folder. Where one of them needs it, `dovetail/types.capnp` is the first.
 ///
 /// # Errors
 ///
@@ -200,7 +200,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The id that the contract gives a definition, unless another one has it, too: those of a generic type.
+/// The id that the contract gives a definition, unless another one has it, too: those of a generic
+/// type.
 fn own_id<'a>(schema: &'a Schema, annotations: &'a Annotations) -> Option<&'a str> {
     let id = annotations.get(ID)?;
     let types = schema.types.iter().map(|def| &def.annotations);

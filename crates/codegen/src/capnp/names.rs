@@ -4,7 +4,8 @@ use crate::case::camel;
 use dovetail_schema::Field;
 use std::cell::Cell;
 
-/// Ids without a field become fields that take no room, up to this number: so an ordinal never changes.
+/// Ids without a field become fields that take no room, up to this number: so an ordinal never
+/// changes.
 pub(super) const MOST_FILLED: i32 = 1000;
 
 /// The name of a type: `OuterInner` for `Outer.inner_`.
@@ -73,7 +74,8 @@ const WORDS: &[&str] = &[
     "using",
 ];
 
-/// The ordinals of fields with these ids: one less than the id where ids begin at 1, else their place in the order of ids.
+/// The ordinals of fields with these ids: one less than the id where ids begin at 1, else their
+/// place in the order of ids.
 pub(super) struct Ordinals {
     ids: Vec<i32>,
     next: Cell<i32>,

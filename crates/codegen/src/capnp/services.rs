@@ -5,8 +5,8 @@ use super::{Writer, doc, made_up, own_id};
 use dovetail_schema::capnp::{ID, INHERITED, PARAMS, RESULT, RESULTS, STREAM, Unplaced};
 use dovetail_schema::{Annotations, Method, Schema, Service, ServiceId, Type};
 
-/// Methods of a service for Cap'n Proto's protocol, in the bytes that the descriptor of the service takes, and the reasons why some are
-/// left out, which have no form in it.
+/// Methods of a service for Cap'n Proto's protocol, in the bytes that the descriptor of the service
+/// takes, and the reasons why some are left out, which have no form in it.
 pub fn interface(schema: &Schema, methods: &[(ServiceId, &Method)]) -> (Vec<u8>, Vec<Unplaced>) {
     let id = |owner: ServiceId| interface_id(schema, &schema[owner]);
     let methods: Vec<_> = methods
@@ -16,7 +16,8 @@ pub fn interface(schema: &Schema, methods: &[(ServiceId, &Method)]) -> (Vec<u8>,
     dovetail_schema::capnp::interface(schema, &methods)
 }
 
-/// The id of an interface: that of the contract, unless another definition has it, too; else one that the same name always has.
+/// The id of an interface: that of the contract, unless another definition has it, too; else one
+/// that the same name always has.
 fn interface_id(schema: &Schema, service: &Service) -> u64 {
     own_id(schema, &service.annotations)
         .and_then(|id| u64::from_str_radix(id.strip_prefix("0x")?, 16).ok())

@@ -1,7 +1,9 @@
-//! A contract as an OpenAPI document: what of it can be called with JSON over HTTP, for tools that know nothing else.
+//! A contract as an OpenAPI document: what of it can be called with JSON over HTTP, for tools that
+//! know nothing else.
 //!
-//! The format is that of OpenAPI 3.1 (<https://spec.openapis.org/oas/v3.1.1>), what is said in it that of
-//! `docs/http.md`. Methods with streams or references to objects, which HTTP does not carry, are left out.
+//! The format is that of OpenAPI 3.1 (<https://spec.openapis.org/oas/v3.1.1>), what is said in it
+//! that of `docs/http.md`. Methods with streams or references to objects, which HTTP does not
+//! carry, are left out.
 
 mod types;
 
@@ -14,7 +16,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use types::with;
 
-/// Writes the document of a contract: of the services of its last file, with the types that they use.
+/// Writes the document of a contract: of the services of its last file, with the types that they
+/// use.
 ///
 /// # Errors
 ///

@@ -199,7 +199,8 @@ impl Writer<'_> {
         described(json, field.doc.as_deref())
     }
 
-    /// A default, as far as a contract writes it as JSON does: no durations, bytes, maps or structs.
+    /// A default, as far as a contract writes it as JSON does: no durations, bytes, maps or
+    /// structs.
     fn value(&self, ty: &Type, value: &Value) -> Option<Json> {
         Some(match (self.schema.resolve(ty), value) {
             (Type::I64 | Type::U64, Value::Int(number)) => json!(number.to_string()),

@@ -1,4 +1,5 @@
-//! Names in the style of buf's linter. Servers know a contract by these, too: `spelling` of `dovetail-wire` has the same rules.
+//! Names in the style of buf's linter. Servers know a contract by these, too: `spelling` of
+//! `dovetail-wire` has the same rules.
 
 use super::built_in;
 use crate::export::{Problems, file_name};

@@ -11,8 +11,8 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// The first that says everything: contracts that did not come from protobuf's language have no closed enums, and
-    /// what is required and defaults are not on the wire.
+    /// The first that says everything: contracts that did not come from protobuf's language have no
+    /// closed enums, and what is required and defaults are not on the wire.
     pub(super) fn of(schema: &Schema, id: PackageId) -> Dialect {
         let facts = Facts::of(schema, id);
         let says_new = |field: &&Field| {

@@ -1,5 +1,5 @@
-//! Enums. Their values keep the names that JSON has for them: where those of two enums would meet, each of the enums stands in
-//! a message of its own.
+//! Enums. Their values keep the names that JSON has for them: where those of two enums would meet,
+//! each of the enums stands in a message of its own.
 
 use super::dialect::Dialect;
 use super::{Style, Writer, block, buf, comment, deprecated};
@@ -163,7 +163,8 @@ impl Writer<'_> {
     }
 }
 
-/// A value whose name differs from that of another one by case and by the name of the enum alone: compilers refuse it.
+/// A value whose name differs from that of another one by case and by the name of the enum alone:
+/// compilers refuse it.
 fn clash<'a>(def: &TypeDef, values: &'a Enum, zero: Option<&str>) -> Option<&'a str> {
     let letters = |name: &str| name.replace('_', "").to_lowercase();
     let prefix = letters(&def.name);

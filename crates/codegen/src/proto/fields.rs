@@ -107,7 +107,8 @@ impl Writer<'_> {
         options
     }
 
-    /// Returns the properties of a field that a contract in another language has, and this one lacks.
+    /// Returns the properties of a field that a contract in another language has, and this one
+    /// lacks.
     fn notes(&self, field: &Field) -> Vec<String> {
         if self.package.messages {
             return Vec::new();

@@ -84,8 +84,8 @@ impl Writer<'_> {
         parts.join("\n")
     }
 
-    /// The fields of a message, those of a oneof where its first one is. Those of a union are in one, but for containers,
-    /// which cannot be.
+    /// The fields of a message, those of a oneof where its first one is. Those of a union are in
+    /// one, but for containers, which cannot be.
     pub(super) fn fields(&self, fields: &[&Field], union: bool, indent: &str) -> String {
         if let Some(name) = twice_in_json(fields.iter().copied()).filter(|_| !self.package.messages)
         {
@@ -126,7 +126,8 @@ impl Writer<'_> {
         text
     }
 
-    /// Returns the reserved ids and names of a struct: in families, ids that say which struct it is, too.
+    /// Returns the reserved ids and names of a struct: in families, ids that say which struct it
+    /// is, too.
     fn kept(&self, id: TypeId, reserved: &Reserved) -> Reserved {
         let (first, last) = RESERVED_IDS.into_inner();
         let mut reserved = reserved.clone();

@@ -1,8 +1,10 @@
-//! A contract in protobuf's language: what [`docs/proto.md`](https://github.com/dovetail-rpc/dovetail) calls a `.proto` file.
+//! A contract in protobuf's language: what
+//! [`docs/proto.md`](https://github.com/dovetail-rpc/dovetail) calls a `.proto` file.
 //!
-//! A contract that came from such a file is the same one once it is written and read again. One in another language
-//! becomes the file with which gRPC's own libraries call its services: its numbers are what is on the wire. Constants and
-//! annotations, which are not, are left out, but for permissions, which are options.
+//! A contract that came from such a file is the same one once it is written and read again. One in
+//! another language becomes the file with which gRPC's own libraries call its services: its numbers
+//! are what is on the wire. Constants and annotations, which are not, are left out, but for
+//! permissions, which are options.
 
 mod buf;
 mod dialect;
@@ -29,8 +31,9 @@ pub enum Style {
     /// As they are.
     #[default]
     Contract,
-    /// As the default rules of `buf lint` want them, with version 1 of the package: servers of the contract answer to both.
-    /// In JSON fields have the names of the contract. A contract of protobuf's cannot be written so.
+    /// As the default rules of `buf lint` want them, with version 1 of the package: servers of the
+    /// contract answer to both. In JSON fields have the names of the contract. A contract of
+    /// protobuf's cannot be written so.
     Buf,
 }
 
@@ -43,8 +46,9 @@ impl Style {
     }
 }
 
-/// Writes a contract: one file for each package, in the order of the schema, all for one folder. Files that every compiler
-/// of the language brings, those of `google/protobuf`, are not among them.
+/// Writes a contract: one file for each package, in the order of the schema, all for one folder.
+/// Files that every compiler of the language brings, those of `google/protobuf`, are not among
+/// them.
 ///
 /// # Errors
 ///
@@ -53,7 +57,8 @@ pub fn write(schema: &Schema) -> Result<Vec<File>, Vec<Unsupported>> {
     write_in(schema, Style::Contract)
 }
 
-/// Writes a contract with names in a style. In [`Style::Buf`] the files lie in folders that are called as their packages.
+/// Writes a contract with names in a style. In [`Style::Buf`] the files lie in folders that are
+/// called as their packages.
 ///
 /// # Errors
 ///
@@ -107,7 +112,8 @@ struct Writer<'a> {
     /// The names of the file's own definitions.
     scope: RefCell<Scope>,
     imports: RefCell<BTreeSet<String>>,
-    /// Messages that the contract does not have, for what a field cannot be: what is in them, and their names.
+    /// Messages that the contract does not have, for what a field cannot be: what is in them, and
+    /// their names.
     wrappers: RefCell<Vec<(String, String)>>,
     /// Messages of methods that have been written: service, method, and how their names end.
     calls: RefCell<BTreeMap<(ServiceId, String, &'static str), String>>,
@@ -164,8 +170,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Names on the wire stay: services, messages, by which gRPC tells exceptions apart, and values of enums,
-    /// which JSON names.
+    /// Names on the wire stay: services, messages, by which gRPC tells exceptions apart, and values
+    /// of enums, which JSON names.
     fn claim_names(&self) {
         let services = self.schema.services.iter();
         let services = services.filter(|service| service.package == self.id);

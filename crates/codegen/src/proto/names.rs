@@ -1,4 +1,5 @@
-//! Names of types: which message each of them stands in, and what has to stand before one where it is used.
+//! Names of types: which message each of them stands in, and what has to stand before one where it
+//! is used.
 
 use dovetail_schema::{PackageId, Schema, TypeId};
 use std::collections::HashSet;
@@ -37,7 +38,8 @@ const SCALARS: &[&str] = &[
 ];
 
 pub(super) struct Names<'a> {
-    /// The names of the file's types, and those of messages in which some stand that are none of the contract.
+    /// The names of the file's types, and those of messages in which some stand that are none of
+    /// the contract.
     own: Vec<(&'a str, Option<TypeId>)>,
     /// Names that a name can be taken for inside a message of this package.
     inner: HashSet<&'a str>,

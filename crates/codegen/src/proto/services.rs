@@ -72,8 +72,8 @@ impl Writer<'_> {
         )
     }
 
-    /// The permission of a method where it is not that of its service. A method that is inherited has that of the service
-    /// that it comes from.
+    /// The permission of a method where it is not that of its service. A method that is inherited
+    /// has that of the service that it comes from.
     fn own_permission<'m>(&'m self, call: &CallOf<'m>) -> Option<&'m str> {
         match call.owner == call.service {
             true => call.method.annotations.get(PERMISSION),
@@ -190,8 +190,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the contents of the messages of a direction with something before its stream: that, or an item. Containers cannot be in a
-    /// oneof.
+    /// Returns the contents of the messages of a direction with something before its stream: that,
+    /// or an item. Containers cannot be in a oneof.
     fn either(&self, single: bool, first: impl Fn(&str) -> String, stream: &Stream) -> String {
         let item = Field::new(2, "item", stream.item.clone());
         let (mut inside, mut beside) = (String::new(), String::new());

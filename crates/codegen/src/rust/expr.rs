@@ -66,7 +66,8 @@ impl Expr {
         }
     }
 
-    /// The expression at this indentation, `before` columns after it and `after` columns before the end.
+    /// The expression at this indentation, `before` columns after it and `after` columns before the
+    /// end.
     pub(super) fn render(&self, indent: usize, before: usize, after: usize) -> String {
         let room = MAX_WIDTH.saturating_sub(indent + before + after);
         if let Some(flat) = self.flat().filter(|flat| flat.chars().count() <= room) {
@@ -113,7 +114,8 @@ impl Expr {
         }
     }
 
-    /// Returns whether rustfmt leaves it beside the parenthesis of a call of which it is the only argument.
+    /// Returns whether rustfmt leaves it beside the parenthesis of a call of which it is the only
+    /// argument.
     fn hugs(&self) -> bool {
         !matches!(self, Expr::Atom(_))
     }

@@ -253,8 +253,8 @@ impl Module<'_> {
         }
     }
 
-    /// Returns whether a fresh message has no value in an optional field with a default: in protobuf, the default is what readers
-    /// take for a field that is absent, and never travels.
+    /// Returns whether a fresh message has no value in an optional field with a default: in
+    /// protobuf, the default is what readers take for a field that is absent, and never travels.
     fn is_absent(&self, owner: TypeId) -> bool {
         self.cx.schema[self.cx.schema[owner].package].messages
     }
@@ -318,8 +318,8 @@ impl Module<'_> {
         text.line(&format!("impl ::std::error::Error for {name} {{}}"));
     }
 
-    /// Returns the field that is the text of an exception: the one that its annotation `message` names, one called so, or
-    /// the only one that it has.
+    /// Returns the field that is the text of an exception: the one that its annotation `message`
+    /// names, one called so, or the only one that it has.
     fn message_field<'r, 'a>(&self, id: TypeId, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
         let def = &self.cx.schema[id];
         let named = |name: &str| rows.iter().find(|row| row.field.name == name);
@@ -382,7 +382,8 @@ fn json_form(form: JsonForm) -> &'static str {
     }
 }
 
-/// Flags of a field in the table, behind its type: ` [required, zigzag]`. `oneofs` are those of the fields before, by number.
+/// Flags of a field in the table, behind its type: ` [required, zigzag]`. `oneofs` are those of the
+/// fields before, by number.
 fn attributes<'a>(field: &'a Field, implicit: bool, oneofs: &mut Vec<&'a str>) -> String {
     let flags = [
         (field.presence == Presence::Required, "required"),

@@ -1,8 +1,8 @@
 //! Rust: structs, enums, a trait for each service, and its clients.
 //!
 //! One file for a whole schema, made to be `include!`d: a module for each package, named by its
-//! `namespace rs` or else its file. The file needs no formatter and no attribute of its own. What the
-//! items look like is shown in `docs/generated-rust.md`.
+//! `namespace rs` or else its file. The file needs no formatter and no attribute of its own. What
+//! the items look like is shown in `docs/generated-rust.md`.
 
 mod array;
 mod check;

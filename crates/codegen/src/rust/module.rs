@@ -68,13 +68,14 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Notes that the module contains something which a lint would judge, though the contract dictates it.
+    /// Notes that the module contains something which a lint would judge, though the contract
+    /// dictates it.
     pub(super) fn allow(&self, lint: &'static str) {
         self.lints.borrow_mut().insert(lint);
     }
 
-    /// A name of the standard library or of Dovetail: imported if need be, spelled out where the module
-    /// has an item of that name.
+    /// A name of the standard library or of Dovetail: imported if need be, spelled out where the
+    /// module has an item of that name.
     pub(super) fn name(&self, name: &str) -> String {
         let path = match name {
             "Option" => "::std::option",
@@ -342,8 +343,8 @@ impl<'a> Module<'a> {
             .all(|package| package.messages)
     }
 
-    /// A field that could be filled for ever is optional unless the contract requires it, and what is
-    /// chosen in a union is there.
+    /// A field that could be filled for ever is optional unless the contract requires it, and what
+    /// is chosen in a union is there.
     pub(super) fn is_optional(&self, owner: TypeId, field: &Field) -> bool {
         let facts = &self.cx.facts;
         !facts.is_union(owner)

@@ -1,5 +1,5 @@
-//! The Rust names of all definitions. They are decided for the whole schema before a line is printed, because
-//! a name that one item takes changes how others are spelled.
+//! The Rust names of all definitions. They are decided for the whole schema before a line is
+//! printed, because a name that one item takes changes how others are spelled.
 
 use crate::Unsupported;
 use crate::case::{camel, screaming, snake};
@@ -189,7 +189,8 @@ impl Names {
         }
     }
 
-    /// `AddError`; where something else wants that name too, `CalculatorAddError`, for all who want it.
+    /// `AddError`; where something else wants that name too, `CalculatorAddError`, for all who want
+    /// it.
     fn claim_error(
         &mut self,
         schema: &Schema,
@@ -258,7 +259,8 @@ pub(super) fn field_names(schema: &Schema, def: &Struct) -> Vec<String> {
     lower_names(&def.fields, &mut inherited_names(schema, def))
 }
 
-/// Returns the names that the structs that a struct extends have taken: their fields are seen through it.
+/// Returns the names that the structs that a struct extends have taken: their fields are seen
+/// through it.
 fn inherited_names(schema: &Schema, def: &Struct) -> Scope {
     let base = def.extends.map(|base| &schema[base].kind);
     let Some(TypeKind::Struct(base)) = base else {
@@ -319,8 +321,8 @@ fn pipelined_names(methods: &[String]) -> Vec<String> {
     wanted.collect()
 }
 
-/// The variants of an error type: each named for its exception, or, where a type comes twice, for its
-/// field.
+/// The variants of an error type: each named for its exception, or, where a type comes twice, for
+/// its field.
 pub(super) fn exception_names(names: &Names, schema: &Schema, throws: &[Field]) -> Vec<String> {
     let of = |field: &Field| match schema.resolve(&field.ty) {
         dovetail_schema::Type::Named(id) => names.of_type(*id).to_owned(),
@@ -340,7 +342,8 @@ pub(super) fn exception_names(names: &Names, schema: &Schema, throws: &[Field]) 
     Scope::with(&["Status", "Self"]).claim_all(&wanted)
 }
 
-/// The constants of an enum keep their names, unless Rust or the type needs them for something else.
+/// The constants of an enum keep their names, unless Rust or the type needs them for something
+/// else.
 pub(super) fn enum_names(def: &TypeDef) -> Vec<String> {
     let TypeKind::Enum(def) = &def.kind else {
         return Vec::new();

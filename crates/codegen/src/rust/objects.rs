@@ -1,4 +1,5 @@
-//! The code for references to objects, in the services that they lead to, and in the methods that return them.
+//! The code for references to objects, in the services that they lead to, and in the methods that
+//! return them.
 
 use super::module::Module;
 use super::names::{ErrorNames, ServiceNames};

@@ -7,7 +7,8 @@ pub struct Options {
     pub async_client: bool,
     /// The client for threads.
     pub blocking_client: bool,
-    /// Tables for Cap'n Proto's protocol in the descriptors of services, which a `.capnp` contract has in any case.
+    /// Tables for Cap'n Proto's protocol in the descriptors of services, which a `.capnp` contract
+    /// has in any case.
     pub capnp: bool,
     /// The types for sets and maps.
     pub maps: Maps,
@@ -22,10 +23,12 @@ pub struct Options {
 /// The types for sets and maps of the contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Maps {
-    /// `BTreeSet`, `BTreeMap`: the same order on every run, and types that contain one are ordered too.
+    /// `BTreeSet`, `BTreeMap`: the same order on every run, and types that contain one are ordered
+    /// too.
     #[default]
     Ordered,
-    /// `HashSet`, `HashMap`; ordered ones remain inside keys, which have to be comparable themselves.
+    /// `HashSet`, `HashMap`; ordered ones remain inside keys, which have to be comparable
+    /// themselves.
     Hashed,
 }
 
@@ -35,8 +38,9 @@ pub enum Strings {
     /// `String`.
     #[default]
     Standard,
-    /// `CompactString` of the crate `compact_str`, which keeps up to 24 bytes in itself: for contracts with many short
-    /// texts, each of which would be an allocation. Needs the feature `compact-strings` of `dovetail`.
+    /// `CompactString` of the crate `compact_str`, which keeps up to 24 bytes in itself: for
+    /// contracts with many short texts, each of which would be an allocation. Needs the feature
+    /// `compact-strings` of `dovetail`.
     Compact,
 }
 

@@ -121,8 +121,8 @@ impl Module<'_> {
         }
     }
 
-    /// The type of a result that is there. With the annotation `rust.arc` a handler that keeps the value need not
-    /// copy it for each call.
+    /// The type of a result that is there. With the annotation `rust.arc` a handler that keeps the
+    /// value need not copy it for each call.
     pub(super) fn shared_result(&self, method: &Method, ty: &Type) -> String {
         let ty = self.ty(ty, Place::Value);
         match method.annotations.get("rust.arc") {
@@ -227,7 +227,8 @@ impl Module<'_> {
         self.print_thrown(text, throws, error);
     }
 
-    /// Exceptions of a family become the error like those that the method names, unless it names them too.
+    /// Exceptions of a family become the error like those that the method names, unless it names
+    /// them too.
     fn print_thrown(&self, text: &mut Text, throws: &[Field], error: &str) {
         let named = |field: &Field| match self.cx.schema.resolve(&field.ty) {
             Type::Named(id) => Some(*id),
@@ -439,7 +440,8 @@ impl Module<'_> {
         text.close("}");
     }
 
-    /// `0 => call.unary(initial, move |cx, (a, b)| handler.add(cx, a, b)),`, broken as rustfmt breaks it.
+    /// `0 => call.unary(initial, move |cx, (a, b)| handler.add(cx, a, b)),`, broken as rustfmt
+    /// breaks it.
     fn print_arm(&self, text: &mut Text, number: usize, method: &Method, name: &str) {
         let function = CallShape::of(method).server_function();
         let (closure, body) = handler_call(text, name, method);

@@ -119,8 +119,8 @@ impl Text {
         self.open("{");
     }
 
-    /// `head(params) -> ret;`, the parameters one for each line where they do not fit. With `{` as its
-    /// tail it opens a body.
+    /// `head(params) -> ret;`, the parameters one for each line where they do not fit. With `{` as
+    /// its tail it opens a body.
     pub(super) fn signature(&mut self, head: &str, params: &[String], ret: &str, tail: &str) {
         let line = format!("{head}({}) -> {ret}{tail}", params.join(", "));
         if self.indent + line.len() == MAX_WIDTH && tail == ";" {
@@ -142,8 +142,8 @@ impl Text {
         }
     }
 
-    /// A type between other things, its arguments one for each line where it does not fit, and theirs where they
-    /// do not.
+    /// A type between other things, its arguments one for each line where it does not fit, and
+    /// theirs where they do not.
     fn long_type(&mut self, before: &str, ty: &str, after: &str) {
         let flat = format!("{before}{ty}{after}");
         // rustfmt leaves the last column free behind an argument.
@@ -160,7 +160,8 @@ impl Text {
         self.close(&format!("{close}{after}"));
     }
 
-    /// The end of a signature. rustfmt measures a result by itself, and breaks a bound before a type.
+    /// The end of a signature. rustfmt measures a result by itself, and breaks a bound before a
+    /// type.
     fn long_result(&mut self, ret: &str, tail: &str) {
         let parts = ret.split_once("<Output = ").zip(ret.rsplit_once(" + "));
         let Some(((future, rest), (bounded, bound))) = parts else {

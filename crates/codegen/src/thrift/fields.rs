@@ -36,7 +36,8 @@ impl Writer<'_> {
         }
     }
 
-    /// `1: required i32 number = 7`. Of the fields of a choice there is one: presence goes without saying.
+    /// `1: required i32 number = 7`. Of the fields of a choice there is one: presence goes without
+    /// saying.
     fn field(&self, field: &Field, choice: bool) -> String {
         let (id, name) = (field.id, field.short_name());
         if field.extension().is_some() {

@@ -1,7 +1,9 @@
-//! A contract in Thrift's language: what [`docs/idl.md`](https://github.com/dovetail-rpc/dovetail) calls a `.thrift` file.
+//! A contract in Thrift's language: what [`docs/idl.md`](https://github.com/dovetail-rpc/dovetail)
+//! calls a `.thrift` file.
 //!
-//! Written and read again, a contract is the same one. Where it came from another language, names that Thrift cannot
-//! spell have underscores, and what only protobuf's encoding asks for is left out.
+//! Written and read again, a contract is the same one. Where it came from another language, names
+//! that Thrift cannot spell have underscores, and what only protobuf's encoding asks for is left
+//! out.
 
 mod fields;
 mod values;

@@ -1,5 +1,5 @@
-//! Contracts that are written out as `.capnp` and read again have the same places for all fields; Cap'n Proto's own compiler takes them,
-//! where it is installed.
+//! Contracts that are written out as `.capnp` and read again have the same places for all fields;
+//! Cap'n Proto's own compiler takes them, where it is installed.
 
 use crate::{contracts, read, texts};
 use dovetail_codegen::capnp::{interface, write};
@@ -54,7 +54,8 @@ fn places(schema: &Schema) -> BTreeSet<(u64, u16)> {
     all
 }
 
-/// Puts fields in the order of their places: groups and unions of the file change the one of the schema.
+/// Puts fields in the order of their places: groups and unions of the file change the one of the
+/// schema.
 fn sort(group: &mut GroupLayout) {
     let mut flat = Vec::new();
     for field in std::mem::take(&mut group.fields) {
@@ -63,7 +64,8 @@ fn sort(group: &mut GroupLayout) {
                 sort(&mut inside);
                 flat.extend(inside.fields);
             }
-            // The language knows fields that take no room; those that fill gaps are not in the contract.
+            // The language knows fields that take no room; those that fill gaps are not in the
+            // contract.
             Slot::Void => {}
             _ => flat.push(field),
         }
@@ -113,7 +115,8 @@ fn convert(folder: &Path, forms: &str, ty: &str, input: &[u8]) -> Option<Vec<u8>
     Some(output.stdout)
 }
 
-/// Values of a contract in Thrift's language go through Cap'n Proto's tool, which knows the contract as it was written out.
+/// Values of a contract in Thrift's language go through Cap'n Proto's tool, which knows the
+/// contract as it was written out.
 #[test]
 fn values() {
     let text = "
@@ -209,7 +212,8 @@ fn every_contract() {
             }
             let (before, after) = (layouts(&schema), layouts(&written));
             for (name_of, before) in before {
-                // Structs that no method reaches as they are: applied generic types have other names.
+                // Structs that no method reaches as they are: applied generic types have other
+                // names.
                 if let Some(after) = after.get(&name_of)
                     && *after != before
                 {

@@ -1,4 +1,5 @@
-//! Contracts written out for others; those in another IDL are read again, and are the same contracts.
+//! Contracts written out for others; those in another IDL are read again, and are the same
+//! contracts.
 #![allow(clippy::unwrap_used)]
 
 mod capnp;

@@ -1,5 +1,5 @@
-//! OpenAPI documents of contracts, beside golden ones (`UPDATE_GOLDEN=1` writes them), and of all contracts of the
-//! tests.
+//! OpenAPI documents of contracts, beside golden ones (`UPDATE_GOLDEN=1` writes them), and of all
+//! contracts of the tests.
 use crate::contracts;
 use dovetail_codegen::openapi::write;
 use dovetail_idl::{Loader, compile};

@@ -90,8 +90,9 @@ fn mapped() -> Vec<Mapped> {
     found
 }
 
-/// Values of a contract in Thrift's language are messages of the file: each field has its number and its type. Where structs
-/// extend others, a message holds what is in the first one, and keeps the rest.
+/// Values of a contract in Thrift's language are messages of the file: each field has its number
+/// and its type. Where structs extend others, a message holds what is in the first one, and keeps
+/// the rest.
 #[test]
 fn values() {
     let mut count = 0;
@@ -159,7 +160,8 @@ fn decoded(contract: &Contract<'_>, ty: &Type, bytes: &[u8]) -> Value {
     slot.value.unwrap()
 }
 
-/// Values of enums have the names that JSON has, whatever else has them, and no order of declarations changes that.
+/// Values of enums have the names that JSON has, whatever else has them, and no order of
+/// declarations changes that.
 #[test]
 fn values_of_enums_keep_their_names() {
     let own = "message A { enum Value {";
@@ -173,7 +175,8 @@ fn values_of_enums_keep_their_names() {
             &["enum A { ONLY = 0 }", "enum B { OTHER = 0 }"],
             &["enum A { ONLY = 0;", "enum B { OTHER = 0;"],
         ),
-        // The clash is with a message, a service, or another enum's zero, which the contract does not have.
+        // The clash is with a message, a service, or another enum's zero, which the contract does
+        // not have.
         (&["enum A { B = 0 }", "struct B {}"], &[own]),
         (&["enum A { B = 0 }", "service B {}"], &[own]),
         (
@@ -229,7 +232,8 @@ fn values_of_enums_keep_their_names() {
     }
 }
 
-/// gRPC's own programs in `interop/peers` are made of this file, and speak with ours, which is made of the contract.
+/// gRPC's own programs in `interop/peers` are made of this file, and speak with ours, which is made
+/// of the contract.
 #[test]
 fn of_the_matrix() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/contract");
@@ -238,8 +242,9 @@ fn of_the_matrix() {
     golden(&folder.join(&files[0].path), &files[0].text);
 }
 
-/// The files of the contracts of the generator's tests, and the parts of them that cannot be said. Protobuf's own compiler reads the
-/// files, too: `proto_oracle.rs` of `dovetail-idl` shows them to it.
+/// The files of the contracts of the generator's tests, and the parts of them that cannot be said.
+/// Protobuf's own compiler reads the files, too: `proto_oracle.rs` of `dovetail-idl` shows them to
+/// it.
 #[test]
 fn files() {
     let mut refused = String::new();
@@ -289,8 +294,8 @@ fn golden(path: &Path, text: &str) {
     );
 }
 
-/// Contracts in the style of buf's linter are read again, and the linter finds nothing in them. `cargo xtask
-/// fetch-peer-idl` installs it.
+/// Contracts in the style of buf's linter are read again, and the linter finds nothing in them.
+/// `cargo xtask fetch-peer-idl` installs it.
 #[test]
 fn in_the_style_of_buf() {
     let buf = Path::new(env!("CARGO_MANIFEST_DIR"))

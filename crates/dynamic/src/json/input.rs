@@ -18,15 +18,16 @@ pub(super) type Result<T> = std::result::Result<T, JsonError>;
 
 /// The value that JSON stands for.
 ///
-/// A field that is left out gets the default of the contract. Without one, a number, text or container
-/// that the contract always sends is zero or empty, as generated code would send it; optional fields,
-/// structs and enums stay absent; a required field is an error. `null` is the same as leaving out.
+/// A field that is left out gets the default of the contract. Without one, a number, text or
+/// container that the contract always sends is zero or empty, as generated code would send it;
+/// optional fields, structs and enums stay absent; a required field is an error. `null` is the same
+/// as leaving out.
 pub fn from_json(contract: &Contract<'_>, ty: &Type, json: &Json) -> Result<Value> {
     convert(contract, ty, json, MAX_DEPTH)
 }
 
-/// The parameters of a call: an object by name, or an array by position. A parameter that is left out
-/// must have a default or be optional.
+/// The parameters of a call: an object by name, or an array by position. A parameter that is left
+/// out must have a default or be optional.
 pub fn arguments_from_json(
     contract: &Contract<'_>,
     method: &Method,

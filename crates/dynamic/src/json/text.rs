@@ -1,4 +1,5 @@
-//! Types that JSON has as text, so that they can be keys of objects, and their constants in a contract.
+//! Types that JSON has as text, so that they can be keys of objects, and their constants in a
+//! contract.
 
 use crate::Value;
 use dovetail_schema::{Type, text};
@@ -43,7 +44,8 @@ fn instant(text: &str) -> Option<protobuf::Timestamp> {
     known.or_else(|| text.parse().ok())
 }
 
-/// As a contract writes it, with days and weeks of one length, or in the words of people (`1h 30m`).
+/// As a contract writes it, with days and weeks of one length, or in the words of people
+/// (`1h 30m`).
 fn duration(text: &str) -> Option<SignedDuration> {
     match text::duration(text) {
         Some((seconds, nanos)) => Some(SignedDuration::new(seconds, nanos)),

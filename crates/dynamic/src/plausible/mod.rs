@@ -10,7 +10,8 @@ use dovetail_wire::{Bytes, Uuid};
 /// Optional fields and elements of containers are left out below this.
 const DEEP: usize = 5;
 
-/// Below this, even fields that are always sent are left out: only a type that contains itself gets here.
+/// Below this, even fields that are always sent are left out: only a type that contains itself gets
+/// here.
 const DEEPEST: usize = 24;
 
 /// After this many values nothing is added that can be left out.
@@ -59,8 +60,8 @@ impl<'a> Plausible<'a> {
         }
     }
 
-    /// A value of a type. `name` says what it is for: a field called `email` gets an address. `None` for
-    /// a type that has no finite value, or that no encoding carries.
+    /// A value of a type. `name` says what it is for: a field called `email` gets an address.
+    /// `None` for a type that has no finite value, or that no encoding carries.
     pub fn value(&mut self, ty: &Type, name: &str) -> Option<Value> {
         self.values = 0;
         self.make(ty, name, 0)
@@ -78,9 +79,9 @@ impl<'a> Plausible<'a> {
         values
     }
 
-    /// The answer of a method to these parameters. What a parameter says, the result repeats: `addUser(user)`
-    /// answers that user, and `getUser(id: 7)` a user with the id 7, if their types are the same. `None`
-    /// where the result has no finite value.
+    /// The answer of a method to these parameters. What a parameter says, the result repeats:
+    /// `addUser(user)` answers that user, and `getUser(id: 7)` a user with the id 7, if their types
+    /// are the same. `None` where the result has no finite value.
     pub fn reply(&mut self, method: &Method, params: &Struct) -> Option<Reply> {
         let Some(ty) = &method.result else {
             return Some(Reply::Result(None));

@@ -344,8 +344,8 @@ fn whose(words: &[String]) -> Topic {
     words.iter().rev().find_map(of).unwrap_or(Topic::Name)
 }
 
-/// A field's name with what is known about its owner, most telling words last. The `its` keeps a `User`'s
-/// `name` from reading as `username`.
+/// A field's name with what is known about its owner, most telling words last. The `its` keeps a
+/// `User`'s `name` from reading as `username`.
 pub(super) fn qualified(owner: &str, role: &str, field: &str) -> String {
     match topic(field) {
         Topic::Name => format!("{role}_{owner}_its_{field}"),

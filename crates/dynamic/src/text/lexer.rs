@@ -56,7 +56,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A word or a number: letters, digits, points, and signs of exponents. Empty where something else comes.
+    /// A word or a number: letters, digits, points, and signs of exponents. Empty where something
+    /// else comes.
     pub(super) fn token(&mut self) -> &'t str {
         self.space();
         let rest = self.rest();

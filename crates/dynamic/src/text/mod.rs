@@ -1,4 +1,5 @@
-//! Protobuf's text format (<https://protobuf.dev/reference/protobuf/textformat-spec/>), of messages of protobuf's contracts.
+//! Protobuf's text format (<https://protobuf.dev/reference/protobuf/textformat-spec/>), of messages
+//! of protobuf's contracts.
 
 mod lexer;
 mod reader;
@@ -51,8 +52,8 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// The name of the type of a group, which the text has for the name of its field: where the field is called like its type, in
-/// small letters, and the type is defined beside it.
+/// The name of the type of a group, which the text has for the name of its field: where the field
+/// is called like its type, in small letters, and the type is defined beside it.
 fn group_name<'a>(contract: &Contract<'a>, owner: TypeId, field: &Field) -> Option<&'a str> {
     let schema = contract.schema();
     let item = match schema.resolve(&field.ty) {

@@ -12,8 +12,9 @@ type Result<T> = std::result::Result<T, TextError>;
 
 /// The message of this type that a text in protobuf's text format is.
 ///
-/// Fields are named as in the contract, extensions and messages in an `Any` by their full names in brackets. A number in the
-/// place of a name is that of a field, or of one that the contract does not have, which becomes an unknown field.
+/// Fields are named as in the contract, extensions and messages in an `Any` by their full names in
+/// brackets. A number in the place of a name is that of a field, or of one that the contract does
+/// not have, which becomes an unknown field.
 pub fn from_text(contract: &Contract<'_>, ty: &Type, text: &str, limits: Limits) -> Result<Value> {
     let mut reader = Reader {
         lexer: Lexer::new(text),
@@ -274,7 +275,8 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Reads the key and the value of an entry. Either may be absent, and has its type's default then.
+    /// Reads the key and the value of an entry. Either may be absent, and has its type's default
+    /// then.
     fn entry(
         &mut self,
         message: &Message<'_>,
@@ -451,8 +453,9 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Keeps a field that the contract does not have, as it is written: a number in decimal digits is a varint, one of 8 or 16
-    /// hexadecimal digits is fixed, and a string or a message has a length.
+    /// Keeps a field that the contract does not have, as it is written: a number in decimal digits
+    /// is a varint, one of 8 or 16 hexadecimal digits is fixed, and a string or a message has a
+    /// length.
     fn unknown_field(&mut self, number: i32, value: &mut Struct) -> Result<()> {
         if !(1..1 << 29).contains(&number) {
             return Err(self.lexer.error("a number that no field can have"));

@@ -1,6 +1,7 @@
 //! Numbers and strings as the text has them.
 
-/// The bytes between the quotes of a string, as the text has them. `all`: also those that are no ASCII are escaped.
+/// The bytes between the quotes of a string, as the text has them. `all`: also those that are no
+/// ASCII are escaped.
 pub(super) fn quote(bytes: &[u8], all: bool, out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in bytes {

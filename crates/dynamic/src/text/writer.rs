@@ -24,8 +24,9 @@ pub enum UnknownText {
 /// How deep bytes of unknown fields are looked into.
 const UNKNOWN_DEPTH: usize = 10;
 
-/// A message in protobuf's text format, with a field in each line. Messages in an `Any` are shown with their fields where the
-/// contract has their types. Values that only other contracts than protobuf's have are an error.
+/// A message in protobuf's text format, with a field in each line. Messages in an `Any` are shown
+/// with their fields where the contract has their types. Values that only other contracts than
+/// protobuf's have are an error.
 pub fn to_text(
     contract: &Contract<'_>,
     ty: &Type,
@@ -220,7 +221,8 @@ impl Writer {
                 let group = matches!(value, UnknownValue::Group(_));
                 let message = depth.checked_sub(1).filter(|_| group || !bytes.is_empty());
                 let fields = message.and_then(|left| Some((left, unknown_fields(bytes).ok()?)));
-                // Text does not tell groups from other messages: bytes with some would be read as others.
+                // Text does not tell groups from other messages: bytes with some would be read as
+                // others.
                 let is_group = |(_, value): &(i32, _)| matches!(value, UnknownValue::Group(_));
                 let fields = fields.filter(|(_, fields)| group || !fields.iter().any(is_group));
                 let Some((left, fields)) = fields else {

@@ -1,4 +1,5 @@
-//! The changes of a contract: a name, the definitions before and after it, and a value of the parameters for each.
+//! The changes of a contract: a name, the definitions before and after it, and a value of the
+//! parameters for each.
 
 /// A change. The method is `f`; where no service stands, it has the parameter `1: S s`.
 pub(crate) struct Change {

@@ -1,5 +1,5 @@
-//! The ids of definitions that state none (<https://capnproto.org/language.html#unique-ids>): a digest of the id of
-//! the scope and of the name.
+//! The ids of definitions that state none (<https://capnproto.org/language.html#unique-ids>): a
+//! digest of the id of the scope and of the name.
 
 use md5::{Digest, Md5};
 

@@ -1,4 +1,5 @@
-//! Text to tokens. Comments vanish here; the parser looks for documentation in the text behind a token.
+//! Text to tokens. Comments vanish here; the parser looks for documentation in the text behind a
+//! token.
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
@@ -96,7 +97,8 @@ pub(super) struct Token {
     pub(super) span: Span,
 }
 
-/// Splits a text; the tokens end with [`Tok::End`]. Text that is no token is reported, once for each run of it.
+/// Splits a text; the tokens end with [`Tok::End`]. Text that is no token is reported, once for
+/// each run of it.
 pub(super) fn lex(file: FileId, text: &str, sink: &mut Sink) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut bad: Option<Span> = None;

@@ -36,8 +36,8 @@ pub(super) struct Names<'a> {
     pub(super) files: Vec<NodeId>,
 }
 
-/// A definition, or something that is built in, as an expression names it. The types that it is applied to are
-/// still expressions.
+/// A definition, or something that is built in, as an expression names it. The types that it is
+/// applied to are still expressions.
 #[derive(Clone, Debug)]
 pub(super) enum Entity<'a> {
     Node(NodeId, Vec<Applied<'a>>),

@@ -1,6 +1,7 @@
-//! Which comment belongs to what. A declaration ends with `;`, `{` or `}`; between two of them, comments are
-//! trailing (they belong to what has ended), detached (to nothing) or leading (to what follows). The rules
-//! are those of `SourceCodeInfo.Location` in `google/protobuf/descriptor.proto`.
+//! Which comment belongs to what. A declaration ends with `;`, `{` or `}`; between two of them,
+//! comments are trailing (they belong to what has ended), detached (to nothing) or leading (to what
+//! follows). The rules are those of `SourceCodeInfo.Location` in
+//! `google/protobuf/descriptor.proto`.
 
 use super::lexer::Comment;
 use crate::source::Span;
@@ -21,8 +22,8 @@ struct Block {
     line: bool,
 }
 
-/// Sorts the comments of a gap: between the end of `before` (nothing at the start of a file) and the start
-/// of `after`, which closes a scope or not.
+/// Sorts the comments of a gap: between the end of `before` (nothing at the start of a file) and
+/// the start of `after`, which closes a scope or not.
 pub(super) fn sort(
     text: &str,
     comments: &[Comment],
@@ -44,7 +45,8 @@ pub(super) fn sort(
     let next = lines.of(after.start as usize);
     let mut gap = Gap::default();
     let mut blocks = blocks.into_iter().peekable();
-    // A comment on the line of a declaration's end belongs to it, unless the next one begins there, too.
+    // A comment on the line of a declaration's end belongs to it, unless the next one begins there,
+    // too.
     if before.is_some() {
         let same_line = blocks.next_if(|block| block.first == 0);
         match same_line {

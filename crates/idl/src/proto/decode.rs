@@ -1,4 +1,5 @@
-//! Descriptors out of bytes: the other direction of [`super::encode`], for what protobuf's own tools and other servers say.
+//! Descriptors out of bytes: the other direction of [`super::encode`], for what protobuf's own
+//! tools and other servers say.
 //!
 //! Options are read as far as they say something about a contract. Extensions are not.
 
@@ -62,7 +63,8 @@ impl FileSet {
     ///
     /// # Errors
     ///
-    /// Bytes that are none, and more than 64 MiB of descriptors. Whether what they say is true, nobody has checked.
+    /// Bytes that are none, and more than 64 MiB of descriptors. Whether what they say is true,
+    /// nobody has checked.
     pub fn decode(bytes: &[u8]) -> Result<FileSet> {
         let (mut set, mut memory) = (FileSet::default(), Memory::default());
         each(bytes, |number, value| match (number, value) {
@@ -129,7 +131,8 @@ impl Raw<'_> {
     }
 }
 
-/// Hands out the fields of a message. Those of fixed width, and groups, stand in no descriptor but in custom options.
+/// Hands out the fields of a message. Those of fixed width, and groups, stand in no descriptor but
+/// in custom options.
 pub(super) fn each<'a>(
     bytes: &'a [u8],
     mut take: impl FnMut(u64, Raw<'a>) -> Result<()>,

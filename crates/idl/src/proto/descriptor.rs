@@ -1,5 +1,6 @@
-//! The definitions of a `.proto` file as plain data: the messages of `google/protobuf/descriptor.proto`, field by
-//! field. [`FileSet::encode`] makes the bytes that protobuf's own tools read.
+//! The definitions of a `.proto` file as plain data: the messages of
+//! `google/protobuf/descriptor.proto`, field by field. [`FileSet::encode`] makes the bytes that
+//! protobuf's own tools read.
 
 /// Files with everything that they import, imports first: `google.protobuf.FileDescriptorSet`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -273,7 +274,8 @@ pub enum OptionValue {
 pub struct Location {
     /// Field numbers and indexes that lead to it from the file's descriptor.
     pub path: Vec<i32>,
-    /// Line and column of its start, then of its end; the second line is left out where it is the first.
+    /// Line and column of its start, then of its end; the second line is left out where it is the
+    /// first.
     pub span: Vec<i32>,
     /// The comment right before it.
     pub leading: Option<String>,

@@ -1,5 +1,5 @@
-//! Features: what an edition decides for a file, and options for parts of it. Older languages are fixed
-//! choices of the same features.
+//! Features: what an edition decides for a file, and options for parts of it. Older languages are
+//! fixed choices of the same features.
 
 use super::descriptor::{Edition, Field, File, Kind, Label, Options};
 use super::walk;

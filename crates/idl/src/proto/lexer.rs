@@ -1,5 +1,5 @@
-//! Text to tokens, with the comments beside them. The language has no reserved words: every word is a
-//! [`Tok::Ident`], and the parser knows where it means something.
+//! Text to tokens, with the comments beside them. The language has no reserved words: every word is
+//! a [`Tok::Ident`], and the parser knows where it means something.
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
@@ -101,7 +101,8 @@ fn no_number(_: &mut Lexer<'_, Tok>) -> Result<(), LexError> {
     Err(LexError::Number)
 }
 
-/// Up to the closing quote, in one line. Escapes are understood later; here only their length matters.
+/// Up to the closing quote, in one line. Escapes are understood later; here only their length
+/// matters.
 fn literal(lexer: &mut Lexer<'_, Tok>) -> Result<(), LexError> {
     let quote = lexer.slice().as_bytes().first().copied();
     let rest = lexer.remainder().as_bytes();

@@ -1,5 +1,5 @@
-//! Names to what they stand for, file by file, imports first. Then each file's options are interpreted, and it
-//! is checked.
+//! Names to what they stand for, file by file, imports first. Then each file's options are
+//! interpreted, and it is checked.
 
 use super::check::extension::Ranges;
 use super::descriptor::{Field, File, Kind, Label, Message};
@@ -73,8 +73,8 @@ impl Wanted {
         }
     }
 
-    /// Returns whether the search goes on behind a name of another kind. Protobuf's compiler passes over others for
-    /// the types of fields alone.
+    /// Returns whether the search goes on behind a name of another kind. Protobuf's compiler passes
+    /// over others for the types of fields alone.
     fn passes_over_others(self) -> bool {
         self == Wanted::Type
     }
@@ -109,8 +109,8 @@ impl Linker<'_> {
         }
     }
 
-    /// The file itself, its first `imports` imports, and what those import publicly. Imports for options, which only
-    /// options see, come last.
+    /// The file itself, its first `imports` imports, and what those import publicly. Imports for
+    /// options, which only options see, come last.
     fn view_of(&self, index: usize, imports: usize) -> View {
         let mut view = View::default();
         let direct = self.imports[index].iter().take(imports).flatten().copied();

@@ -34,7 +34,8 @@ pub(super) fn unescape(token: &str) -> Result<Vec<u8>, BadEscape> {
     Ok(out)
 }
 
-/// Writes the character of an escape, which follows a backslash, and returns the length of the escape.
+/// Writes the character of an escape, which follows a backslash, and returns the length of the
+/// escape.
 fn one_escape(escape: &str, out: &mut Vec<u8>) -> Result<usize, (usize, &'static str)> {
     let first = escape
         .chars()

@@ -114,8 +114,8 @@ impl Program {
         self.imports.push(targets);
     }
 
-    /// Imports are relative to the folder of the file that was asked for, and to the include folders; never to
-    /// the importing file. What nobody brings is built in, perhaps.
+    /// Imports are relative to the folder of the file that was asked for, and to the include
+    /// folders; never to the importing file. What nobody brings is built in, perhaps.
     fn find(
         &mut self,
         path: &str,

@@ -1,5 +1,5 @@
-//! The language of `.proto` files: proto2, proto3, and editions 2023 and 2024; `docs/proto.md` describes what
-//! becomes of them.
+//! The language of `.proto` files: proto2, proto3, and editions 2023 and 2024; `docs/proto.md`
+//! describes what becomes of them.
 //!
 //! Reading order: [`describe`] names the phases; each is a module.
 
@@ -48,8 +48,8 @@ pub struct Described {
 
 /// Describes the `.proto` file that `loader` knows as `path`, with everything that it imports.
 ///
-/// Imports are looked for beside this file and in the loader's include folders; the files of protobuf itself
-/// (`google/protobuf/…`) are built in.
+/// Imports are looked for beside this file and in the loader's include folders; the files of
+/// protobuf itself (`google/protobuf/…`) are built in.
 pub fn describe(path: &str, loader: &dyn Loader) -> Described {
     let mut sink = Sink::default();
     let Some(mut program) = load::load(path, loader, &mut sink) else {
@@ -78,10 +78,11 @@ pub(crate) fn compile(path: &str, loader: &dyn Loader) -> Compiled {
     }
 }
 
-/// The contract that an encoded `google.protobuf.FileDescriptorSet` describes, as protobuf's compiler writes it with
-/// `--descriptor_set_out`, or reflection gives it: the files with services, and those whose types they use. Where no file
-/// has a service, the last one counts. Files may come in any order; one that nothing is used of may be missing, and the
-/// files of protobuf itself that have types of the schema, too.
+/// The contract that an encoded `google.protobuf.FileDescriptorSet` describes, as protobuf's
+/// compiler writes it with `--descriptor_set_out`, or reflection gives it: the files with services,
+/// and those whose types they use. Where no file has a service, the last one counts. Files may come
+/// in any order; one that nothing is used of may be missing, and the files of protobuf itself that
+/// have types of the schema, too.
 ///
 /// ```
 /// use dovetail_idl::{MemoryLoader, proto};
@@ -95,8 +96,9 @@ pub(crate) fn compile(path: &str, loader: &dyn Loader) -> Compiled {
 ///
 /// # Errors
 ///
-/// Never panics, whatever the bytes are. Beside what is no descriptor, those of the language are found that would make a
-/// contract wrong: names that are none, types that are missing, numbers that come twice.
+/// Never panics, whatever the bytes are. Beside what is no descriptor, those of the language are
+/// found that would make a contract wrong: names that are none, types that are missing, numbers
+/// that come twice.
 pub fn from_descriptors(bytes: &[u8]) -> Result<Schema, DescriptorError> {
     let mut set = FileSet::decode(bytes)?;
     sound::check(&set)?;

@@ -1,5 +1,5 @@
-//! Floating-point numbers as descriptors have them: C's `%g`, with as many digits as the type always has, or
-//! with as many as it needs where that does not read back the same.
+//! Floating-point numbers as descriptors have them: C's `%g`, with as many digits as the type
+//! always has, or with as many as it needs where that does not read back the same.
 
 /// Returns the text of a `double`.
 pub(super) fn text_of_f64(value: f64) -> String {

@@ -1,6 +1,7 @@
 //! The messages between protobuf's compiler and its plugins: those of
-//! `google/protobuf/compiler/plugin.proto`. The compiler runs a program that is called `protoc-gen-NAME` for
-//! `--NAME_out`, with a request on its standard input, and takes the response from its standard output.
+//! `google/protobuf/compiler/plugin.proto`. The compiler runs a program that is called
+//! `protoc-gen-NAME` for `--NAME_out`, with a request on its standard input, and takes the response
+//! from its standard output.
 
 use super::decode::{self, DescriptorError, Memory, Raw};
 use super::descriptor::{Edition, File, FileSet};
@@ -14,7 +15,8 @@ use std::collections::{HashMap, HashSet};
 pub struct Request {
     /// The files to generate code for, by their names.
     pub wanted: Vec<String>,
-    /// The value of `--NAME_opt` on the command line; empty without one, with commas between several.
+    /// The value of `--NAME_opt` on the command line; empty without one, with commas between
+    /// several.
     pub parameter: String,
     /// These files, and all that they import.
     pub files: FileSet,
@@ -25,7 +27,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Bytes that are none, and more than 64 MiB of descriptors. Whether what they say is true, nobody has checked.
+    /// Bytes that are none, and more than 64 MiB of descriptors. Whether what they say is true,
+    /// nobody has checked.
     pub fn decode(bytes: &[u8]) -> Result<Request, DescriptorError> {
         let (mut request, mut memory) = (Request::default(), Memory::default());
         decode::each(bytes, |number, value| match (number, value) {
@@ -44,7 +47,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Files that are wanted and not there, and what [`from_descriptors`](super::from_descriptors) refuses.
+    /// Files that are wanted and not there, and what [`from_descriptors`](super::from_descriptors)
+    /// refuses.
     pub fn contracts(&self) -> Result<Vec<Schema>, DescriptorError> {
         sound::check(&self.files)?;
         let files = self.files.files.iter();
@@ -90,8 +94,8 @@ fn closure(by_name: &HashMap<&str, &File>, names: &[&str]) -> FileSet {
     set
 }
 
-/// Makes a plugin's answer: `CodeGeneratorResponse`, with the names and texts of files, or the problems of the contract.
-/// It says that the plugin knows all dialects that this crate reads.
+/// Makes a plugin's answer: `CodeGeneratorResponse`, with the names and texts of files, or the
+/// problems of the contract. It says that the plugin knows all dialects that this crate reads.
 pub fn response(generated: &Result<Vec<(String, String)>, String>) -> Vec<u8> {
     const PROTO3_OPTIONAL: i32 = 1;
     const EDITIONS: i32 = 2;

@@ -1,5 +1,5 @@
-//! Whether descriptors that come from elsewhere say what a contract can be made of. What our own front end makes needs no
-//! such check: it has told the author of the text.
+//! Whether descriptors that come from elsewhere say what a contract can be made of. What our own
+//! front end makes needs no such check: it has told the author of the text.
 
 use super::decode::{DescriptorError, Memory};
 use super::descriptor::{Enum, Field, File, FileSet, Kind, Message};
@@ -139,7 +139,8 @@ impl Known {
     }
 }
 
-/// Those that are sound by themselves, and do not fit the messages that they extend, are left out where they are lowered.
+/// Those that are sound by themselves, and do not fit the messages that they extend, are left out
+/// where they are lowered.
 fn extensions(extensions: &[Field]) -> Result {
     extensions
         .iter()

@@ -1,5 +1,5 @@
-//! The meaning of every name, and protobuf's rules for finding it: from the innermost scope outwards, by the
-//! first part of the name.
+//! The meaning of every name, and protobuf's rules for finding it: from the innermost scope
+//! outwards, by the first part of the name.
 
 use super::descriptor::{Enum, Field, File, Message};
 use super::syntax::below;
@@ -142,8 +142,8 @@ impl Symbols {
         clashes
     }
 
-    /// Finds what a name stands for in a scope, as one of these files sees it. `wanted` tells what can be
-    /// meant; anything else by that name is passed over.
+    /// Finds what a name stands for in a scope, as one of these files sees it. `wanted` tells what
+    /// can be meant; anything else by that name is passed over.
     pub(super) fn resolve(
         &self,
         scope: &str,

@@ -1,5 +1,5 @@
-//! The parser's result for a file: descriptors whose names are not resolved, the places of everything, and
-//! options that wait for their types.
+//! The parser's result for a file: descriptors whose names are not resolved, the places of
+//! everything, and options that wait for their types.
 
 use super::descriptor::File;
 use crate::source::Span;

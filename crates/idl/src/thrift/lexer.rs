@@ -4,8 +4,8 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
 use logos::{FilterResult, Lexer, Logos};
 
-/// The kinds of token. Only Apache Thrift's own keywords are here: the words that Dovetail adds are plain
-/// [`Tok::Ident`]s, which the parser understands where Thrift has no meaning for them.
+/// The kinds of token. Only Apache Thrift's own keywords are here: the words that Dovetail adds are
+/// plain [`Tok::Ident`]s, which the parser understands where Thrift has no meaning for them.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip(r"[ \t\r\n\f\u{FEFF}]+"))]
 #[logos(error = LexError)]
@@ -371,8 +371,8 @@ fn add_doc(lexed: &mut Lexed, comment: &str) {
     });
 }
 
-/// The text of a block comment without its frame: no stars at the line starts, no common indentation, no
-/// blank lines at either end.
+/// The text of a block comment without its frame: no stars at the line starts, no common
+/// indentation, no blank lines at either end.
 fn normalize(body: &str) -> String {
     let mut lines: Vec<&str> = body.lines().map(str::trim_end).collect();
     let (_, rest) = match lines.split_first_mut() {

@@ -7,8 +7,8 @@ use crate::thrift::load::Program;
 use dovetail_schema::{ConstantId, PackageId, Schema, ServiceId, Type, TypeId, TypeKind};
 use std::collections::HashMap;
 
-/// Stands for a type that could not be found, so that what depends on it is not reported as well. No
-/// schema with such a type is ever handed out.
+/// Stands for a type that could not be found, so that what depends on it is not reported as well.
+/// No schema with such a type is ever handed out.
 pub(crate) const POISON: Type = Type::Named(TypeId(u32::MAX));
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +126,8 @@ impl<'a> Names<'a> {
         Some(found.0)
     }
 
-    /// The scopes in which the last part of a name is looked up, and that part. There are several where
-    /// includes share a name; the last one goes first, as it does in Apache Thrift.
+    /// The scopes in which the last part of a name is looked up, and that part. There are several
+    /// where includes share a name; the last one goes first, as it does in Apache Thrift.
     fn scopes<'n>(&self, file: FileId, name: &'n str) -> (impl Iterator<Item = &Scope>, &'n str) {
         let (files, last) = match name.rsplit_once('.') {
             Some((prefix, last)) => (self.included(file, prefix), last),
@@ -326,8 +326,8 @@ pub(crate) fn resolve<'t>(schema: &'t Schema, mut ty: &'t Type) -> Option<&'t Ty
     Some(ty)
 }
 
-/// The types that are named by words which Apache Thrift knows as plain identifiers. A definition of that
-/// name goes before them.
+/// The types that are named by words which Apache Thrift knows as plain identifiers. A definition
+/// of that name goes before them.
 fn builtin(name: &str) -> Option<Type> {
     Some(match name {
         "float" => Type::F32,

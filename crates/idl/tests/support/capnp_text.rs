@@ -1,4 +1,5 @@
-//! Cap'n Proto's text form of values, as `capnp convert` writes it, to JSON. Bytes of data become characters.
+//! Cap'n Proto's text form of values, as `capnp convert` writes it, to JSON. Bytes of data become
+//! characters.
 
 use serde_json::{Map, Value};
 use std::iter::Peekable;

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files below a directory, by paths relative to it. Whatever else a file is called there, messages show
-/// the same names everywhere.
+/// Files below a directory, by paths relative to it. Whatever else a file is called there, messages
+/// show the same names everywhere.
 pub struct Below {
     pub root: PathBuf,
     /// Directories to search after that of the including file.

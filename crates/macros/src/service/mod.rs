@@ -355,7 +355,8 @@ fn is_unit(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
-/// Whether values of this type are passed by value: numbers, times and uuids, also where they may be absent.
+/// Whether values of this type are passed by value: numbers, times and uuids, also where they may
+/// be absent.
 fn is_small(ty: &Type) -> bool {
     const SMALL: &[&str] = &[
         "bool",

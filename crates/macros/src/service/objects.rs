@@ -62,8 +62,8 @@ impl Service {
         })
     }
 
-    /// The name of the call that gives the object before it is returned, where the result is one. A method that is called
-    /// so keeps its name.
+    /// The name of the call that gives the object before it is returned, where the result is one. A
+    /// method that is called so keeps its name.
     pub(super) fn pipelined(&self, method: &Method) -> Option<Ident> {
         let result = last(&method.result)?.ident.to_string();
         let named = |path: &Path| Some(format!("{}Object", path.segments.last()?.ident));

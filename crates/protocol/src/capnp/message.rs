@@ -14,7 +14,8 @@ const LONGEST_PATH: usize = 64;
 /// A message.
 #[derive(Debug)]
 pub enum Message {
-    /// The peer does not know a message of ours: the kind of that, and its question where it was one.
+    /// The peer does not know a message of ours: the kind of that, and its question where it was
+    /// one.
     Unimplemented {
         /// The tag of the message.
         kind: u16,
@@ -228,7 +229,8 @@ impl Message {
     }
 }
 
-/// The place of the parameters in a call, or of the results in its answer; `None` where there are none.
+/// The place of the parameters in a call, or of the results in its answer; `None` where there are
+/// none.
 pub fn content(message: &Segments) -> Result<Option<PointerAt>> {
     let root = View::root(message)?;
     let body = root.structure(0)?.ok_or_else(empty)?;
@@ -295,7 +297,8 @@ fn cap(body: &View<'_>) -> Result<Cap> {
         2 => Cap::SenderPromise(body.u32(1)),
         3 => Cap::ReceiverHosted(body.u32(1)),
         4 => Cap::ReceiverAnswer(promised(&body.structure(0)?.ok_or_else(empty)?)?),
-        // An object of a third party is reached through the sender, which keeps one that stands for it.
+        // An object of a third party is reached through the sender, which keeps one that stands for
+        // it.
         5 => Cap::SenderHosted(body.structure(0)?.ok_or_else(empty)?.u32(0)),
         _ => return Err(DecodeError::malformed("an unknown kind of object")),
     })

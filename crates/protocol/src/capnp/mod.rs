@@ -1,5 +1,5 @@
-//! Cap'n Proto's protocol, level 1 (<https://capnproto.org/rpc.html>): calls of objects, and of the results of calls that are not
-//! there yet.
+//! Cap'n Proto's protocol, level 1 (<https://capnproto.org/rpc.html>): calls of objects, and of the
+//! results of calls that are not there yet.
 
 mod connection;
 mod message;

@@ -63,11 +63,13 @@ pub(super) struct Exports {
 struct Export {
     object: u64,
     references: u32,
-    /// Those of the references that calls brought which were forwarded to the peer: the owner does not know of them.
+    /// Those of the references that calls brought which were forwarded to the peer: the owner does
+    /// not know of them.
     forwarded: u32,
     /// The answers and the waiting calls that lead to it.
     held: u32,
-    /// References that the peer has given back meanwhile: they count when nothing leads to it any longer.
+    /// References that the peer has given back meanwhile: they count when nothing leads to it any
+    /// longer.
     late: u32,
 }
 
@@ -94,14 +96,16 @@ impl Exports {
         self.table.get(number).map(|export| export.object)
     }
 
-    /// An answer or a waiting call leads to an object: until it is [let go](Self::let_go), it stays.
+    /// An answer or a waiting call leads to an object: until it is [let go](Self::let_go), it
+    /// stays.
     pub(super) fn hold(&mut self, object: u64) {
         if let Some(export) = self.export(object) {
             export.held += 1;
         }
     }
 
-    /// An answer or a waiting call does not lead to an object any longer. Returns how many references its owner has back.
+    /// An answer or a waiting call does not lead to an object any longer. Returns how many
+    /// references its owner has back.
     pub(super) fn let_go(&mut self, object: u64) -> u32 {
         let Some(export) = self.export(object) else {
             return 0;
@@ -121,8 +125,9 @@ impl Exports {
         self.table.get_mut(*number)
     }
 
-    /// The peer gives references back to an object. Returns the object, and how many of the references its owner has passed: those
-    /// are given back last. An error where the peer has not as many.
+    /// The peer gives references back to an object. Returns the object, and how many of the
+    /// references its owner has passed: those are given back last. An error where the peer has not
+    /// as many.
     pub(super) fn release(&mut self, number: u32, count: u32) -> Result<(u64, u32), Wrong> {
         let export = self.table.get_mut(number).ok_or(Wrong)?;
         let left = export.references.checked_sub(export.late).ok_or(Wrong)?;
@@ -200,14 +205,16 @@ impl Imports {
         }
     }
 
-    /// An answer leads to an object: until it is [let go](Self::let_go), no reference to it is given back.
+    /// An answer leads to an object: until it is [let go](Self::let_go), no reference to it is
+    /// given back.
     pub(super) fn hold(&mut self, number: u32) {
         if let Some(import) = self.0.get_mut(&number) {
             import.held += 1;
         }
     }
 
-    /// An answer does not lead to an object any longer. Returns the references that are to be given back.
+    /// An answer does not lead to an object any longer. Returns the references that are to be given
+    /// back.
     pub(super) fn let_go(&mut self, number: u32) -> u32 {
         let Some(import) = self.0.get_mut(&number) else {
             return 0;

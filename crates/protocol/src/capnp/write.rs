@@ -8,8 +8,9 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 
 /// A message in the making, with its table of segments in front.
 ///
-/// Payloads are written in place: who builds a call or an answer gets the place of the pointer that leads to the parameters or
-/// results, writes them there, then [`caps`](Self::caps), then [`finish`](Self::finish).
+/// Payloads are written in place: who builds a call or an answer gets the place of the pointer that
+/// leads to the parameters or results, writes them there, then [`caps`](Self::caps), then
+/// [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Outgoing<'a> {
     out: &'a mut Vec<u8>,
@@ -116,7 +117,8 @@ impl<'a> Outgoing<'a> {
         let body = self.body(3, 2, 1)?;
         let mut segment = self.segment();
         segment.put_u32(body, 0, question);
-        // The objects among the parameters are given back one by one: the bit says the contrary of the default.
+        // The objects among the parameters are given back one by one: the bit says the contrary of
+        // the default.
         segment.put_u16(body, 2, 1);
         segment.put_u16(body, 3, kind);
         Ok(body)

@@ -1,4 +1,5 @@
-//! Calls as their callers have them: what a request says beside its messages, and what an answer means.
+//! Calls as their callers have them: what a request says beside its messages, and what an answer
+//! means.
 
 use super::status::{self, of_http};
 use super::{codec, content_type, stream_type};
@@ -8,7 +9,8 @@ use crate::{Ask, Codec, Coding, Execution, Failure, Headers, Status};
 use dovetail_wire::{Dynamic, Limits, Value, json};
 use std::time::Duration;
 
-/// The headers of a request without streams, but for the application's; `coding` is how its body is compressed.
+/// The headers of a request without streams, but for the application's; `coding` is how its body is
+/// compressed.
 pub fn request_headers(ask: &Ask) -> Vec<Header> {
     headers(content_type(ask.codec), "", ask)
 }
@@ -45,7 +47,8 @@ fn timeout(left: Duration) -> String {
     left.as_nanos().div_ceil(1_000_000).min(MOST).to_string()
 }
 
-/// The headers and the trailers of an answer without streams, whose trailers are headers with another name.
+/// The headers and the trailers of an answer without streams, whose trailers are headers with
+/// another name.
 pub fn split_trailers(all: &Headers) -> (Headers, Headers) {
     const TRAILER: &str = "trailer-";
     let trailer = |name: &str| {
@@ -63,8 +66,8 @@ pub fn split_trailers(all: &Headers) -> (Headers, Headers) {
     (headers, trailers)
 }
 
-/// Reads why a call without streams has failed: from the status of its answer, which is not 200, from its headers, and
-/// from its body.
+/// Reads why a call without streams has failed: from the status of its answer, which is not 200,
+/// from its headers, and from its body.
 pub fn read_failure<'a>(
     http: u16,
     header: impl Fn(&'static str) -> Option<&'a [u8]>,
@@ -97,7 +100,8 @@ pub struct End {
     pub trailers: Headers,
 }
 
-/// Reads the last message of an answer; `None` where it is no object. Of a broken trailer nothing is kept.
+/// Reads the last message of an answer; `None` where it is no object. Of a broken trailer nothing
+/// is kept.
 pub fn read_end(message: &[u8]) -> Option<End> {
     let end = object(message)?;
     let Dynamic::Map(_) = &end else { return None };

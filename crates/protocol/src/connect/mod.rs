@@ -1,6 +1,7 @@
-//! Connect's protocol (<https://connectrpc.com/docs/protocol>). A call without streams has its message,
-//! JSON or protobuf, in the body of an HTTP request, the answer in that of the response: whoever can POST JSON can call.
-//! Calls with streams have [envelopes](crate::envelope) in both bodies, and the last one says how the call ended.
+//! Connect's protocol (<https://connectrpc.com/docs/protocol>). A call without streams has its
+//! message, JSON or protobuf, in the body of an HTTP request, the answer in that of the response:
+//! whoever can POST JSON can call. Calls with streams have [envelopes](crate::envelope) in both
+//! bodies, and the last one says how the call ended.
 //!
 //! ```text
 //!   http::Request ─► Call::read ─┬─► Call                        (the driver runs it)
@@ -11,8 +12,8 @@
 //!   http::Response ◄─ stream ◄─ envelopes ◄─ end ◄── items, and how it ended
 //! ```
 //!
-//! A caller has [`request_headers`] and [`read_failure`] for a call without streams, for others [`stream_request_headers`] and
-//! [`read_end`].
+//! A caller has [`request_headers`] and [`read_failure`] for a call without streams, for others
+//! [`stream_request_headers`] and [`read_end`].
 //!
 //! HTTP itself is in [`http`](crate::http). `docs/http.md` says what a server makes of this.
 

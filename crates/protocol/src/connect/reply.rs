@@ -44,8 +44,8 @@ fn error(http: u16, failure: &Failure, debug: Option<&[u8]>) -> Response {
 }
 
 impl Refusal {
-    /// The answer to a request that is no call. What is none at all, by its method or content type, may be another
-    /// protocol's, whose clients do not read JSON.
+    /// The answer to a request that is no call. What is none at all, by its method or content type,
+    /// may be another protocol's, whose clients do not read JSON.
     pub fn response(self) -> Response {
         let response = match self.http {
             405 | 415 => {
@@ -66,8 +66,8 @@ pub fn document(document: &Bytes) -> Response {
     Response::new(200, content_type(Codec::Json), document.clone())
 }
 
-/// The answer to a browser that asks what a page may send; what that is, nothing says where no page of another site may
-/// call.
+/// The answer to a browser that asks what a page may send; what that is, nothing says where no page
+/// of another site may call.
 pub fn preflight(cors: Option<&Cors>) -> Response {
     match cors {
         None => Refusal::method().response(),

@@ -29,8 +29,9 @@ pub struct Refusal {
     pub(super) status: Status,
 }
 
-/// True for requests that are Connect's, or nobody's, by their headers: all but POST requests, and of these the ones
-/// with a content type of Connect or gRPC. A POST with another content type may be Thrift's, which its body tells.
+/// True for requests that are Connect's, or nobody's, by their headers: all but POST requests, and
+/// of these the ones with a content type of Connect or gRPC. A POST with another content type may
+/// be Thrift's, which its body tells.
 pub fn claims(method: Method, headers: &Headers) -> bool {
     let kind = headers.get("content-type").unwrap_or_default();
     let begins = |with: &str| {
@@ -43,14 +44,16 @@ pub fn claims(method: Method, headers: &Headers) -> bool {
         || begins("application/grpc")
 }
 
-/// Returns whether a request that came as a whole is Connect's. A message of Thrift's JSON may come as JSON, too.
+/// Returns whether a request that came as a whole is Connect's. A message of Thrift's JSON may come
+/// as JSON, too.
 pub fn is_call(request: &Request) -> bool {
     let kind = request.headers.get("content-type").unwrap_or_default();
     let thrift = codec(kind) == Some(Codec::Json) && is_thrift(&request.body);
     claims(request.method, &request.headers) && !thrift
 }
 
-/// Returns whether JSON begins as a message of Thrift does: `[1,"` with the name of a method behind it.
+/// Returns whether JSON begins as a message of Thrift does: `[1,"` with the name of a method behind
+/// it.
 fn is_thrift(body: &[u8]) -> bool {
     let tokens = [b"[", b"1", b",", b"\""];
     let mut rest = Some(body);
@@ -60,7 +63,8 @@ fn is_thrift(body: &[u8]) -> bool {
     rest.is_some()
 }
 
-/// Returns the target of a request: the service, if its path has more than a method, and the method.
+/// Returns the target of a request: the service, if its path has more than a method, and the
+/// method.
 pub fn target(
     request: &Request,
     limits: &ConnectionLimits,

@@ -1,5 +1,5 @@
-//! How a call ended: the name of the code, the status that HTTP has for it, and the object in the body. The one place
-//! that maps codes of Connect; `docs/http.md` has the table.
+//! How a call ended: the name of the code, the status that HTTP has for it, and the object in the
+//! body. The one place that maps codes of Connect; `docs/http.md` has the table.
 
 use crate::metadata::decode_base64;
 use crate::{Code, Failure, Headers, Status};
@@ -116,8 +116,8 @@ pub(super) fn write(failure: &Failure, debug: Option<&[u8]>, out: &mut Vec<u8>) 
     out.extend_from_slice(if details.is_empty() { b"}" } else { b"]}" });
 }
 
-/// The failure that an object says. Where it names no code that is known, the status of HTTP counts, if there is one. What is
-/// broken in it is left out.
+/// The failure that an object says. Where it names no code that is known, the status of HTTP
+/// counts, if there is one. What is broken in it is left out.
 pub(super) fn read(object: &Dynamic, http: Option<u16>) -> Failure {
     let text = |key| object.get(key).and_then(Dynamic::as_str);
     let named = |code: &Code| text("code") == Some(name(*code));

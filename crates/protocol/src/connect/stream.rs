@@ -40,8 +40,8 @@ pub fn stream(codec: Codec, gzip: bool) -> Response {
     }
 }
 
-/// The last message of an answer: how the call ended, and the headers behind it, encoded. `debug` is the only detail of
-/// the failure, as JSON for people.
+/// The last message of an answer: how the call ended, and the headers behind it, encoded. `debug`
+/// is the only detail of the failure, as JSON for people.
 pub fn end(
     failure: Option<&Failure>,
     debug: Option<&[u8]>,

@@ -72,8 +72,8 @@ impl Callee {
         self.held > 0
     }
 
-    /// Takes the id of a call that begins. Ids rise until they start again from the lowest: a lower one is in the lower
-    /// half of all numbers, behind one in the upper half.
+    /// Takes the id of a call that begins. Ids rise until they start again from the lowest: a lower
+    /// one is in the lower half of all numbers, behind one in the upper half.
     pub(super) fn begins(&mut self, call: u32) -> Result<(), ProtocolError> {
         let starts_again = self.last >= FIRST_OF_UPPER_HALF && call < FIRST_OF_UPPER_HALF;
         if call <= self.last && !starts_again {
@@ -101,7 +101,8 @@ impl Callee {
         self.methods.bind(slot, payload, directory, limits, out)
     }
 
-    /// Takes DESCRIBE: the calls of the slot run, or are refused. All that have waited, and those that run.
+    /// Takes DESCRIBE: the calls of the slot run, or are refused. All that have waited, and those
+    /// that run.
     pub(super) fn describe(
         &mut self,
         slot: u32,
@@ -248,8 +249,8 @@ impl Callee {
         true
     }
 
-    /// Says DRAIN, once, and refuses the calls that wait for a description, which are given. Nobody may be there to
-    /// run them when it comes.
+    /// Says DRAIN, once, and refuses the calls that wait for a description, which are given. Nobody
+    /// may be there to run them when it comes.
     pub(super) fn drain(&mut self, why: &str, out: &mut Vec<u8>) -> Vec<u32> {
         if self.drained.is_some() {
             return Vec::new();

@@ -107,8 +107,8 @@ impl Caller {
             false => terms.sending,
         };
         let packed = sending.compress(body_at, out);
-        // The extras are written last and moved to the front: after an error, the table must not have
-        // headers that were not sent.
+        // The extras are written last and moved to the front: after an error, the table must not
+        // have headers that were not sent.
         let (headers, table) = (call.headers, &mut self.headers);
         let has_extras = extras::put_before(body_at, out, |out| {
             let extras = CallExtras {

@@ -8,8 +8,8 @@ use dovetail_wire::Bytes;
 use std::borrow::Cow;
 use std::fmt;
 
-/// How an end compresses the messages that it sends, where the other end has said that it can decompress them.
-/// Bytes that do not get smaller are sent as they are.
+/// How an end compresses the messages that it sends, where the other end has said that it can
+/// decompress them. Bytes that do not get smaller are sent as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
     algorithm: Algorithm,
@@ -22,7 +22,8 @@ pub struct Compression {
 const LEAST: usize = 1 << 10;
 
 impl Compression {
-    /// Zstandard: smaller. `level` is 1 (fast) to 22 (small); 3 suits most, and negative ones are faster than 1.
+    /// Zstandard: smaller. `level` is 1 (fast) to 22 (small); 3 suits most, and negative ones are
+    /// faster than 1.
     #[cfg(feature = "zstd")]
     pub fn zstd(level: i32) -> Self {
         Compression {
@@ -165,8 +166,8 @@ impl Packed {
     }
 }
 
-/// A body as it came. A compressed one stays so until somebody takes it: what waits costs no more memory than
-/// was sent.
+/// A body as it came. A compressed one stays so until somebody takes it: what waits costs no more
+/// memory than was sent.
 #[derive(Clone, Debug)]
 pub struct Body {
     bytes: Bytes,

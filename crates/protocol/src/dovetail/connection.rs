@@ -52,16 +52,19 @@ pub struct Options {
 /// # Calling contract
 ///
 /// - [`call`](Self::call) appends a call to a buffer of your own; send it.
-/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns `None`.
-///   [`needs`](Self::needs) then says how much to read next.
+/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns
+///   `None`. [`needs`](Self::needs) then says how much to read next.
 /// - [`transmit`](Self::transmit) after that, and after [`abandon`](Self::abandon) and
-///   [`drain`](Self::drain): the machine may have something to say. [`call`](Self::call) does so by itself.
-/// - Answer each [`IncomingCall`](super::IncomingCall) that is not one-way through its [`ReplyTo`](super::ReplyTo), exactly once, also after
-///   [`Event::Cancelled`].
-/// - A call with streams is over for its callee with the answer, or, where the callee has a stream, with
-///   [`end`](Self::end) behind answer and items; the machine is told by [`answered`](Self::answered) or by `end`.
+///   [`drain`](Self::drain): the machine may have something to say. [`call`](Self::call) does so by
+///   itself.
+/// - Answer each [`IncomingCall`](super::IncomingCall) that is not one-way through its
+///   [`ReplyTo`](super::ReplyTo), exactly once, also after [`Event::Cancelled`].
+/// - A call with streams is over for its callee with the answer, or, where the callee has a stream,
+///   with [`end`](Self::end) behind answer and items; the machine is told by
+///   [`answered`](Self::answered) or by `end`.
 /// - After an error, [`transmit`](Self::transmit) a last time and close. When the other end has
-///   [closed](Self::closed), and after an error, the calls in [`pending`](Self::pending) will not be answered.
+///   [closed](Self::closed), and after an error, the calls in [`pending`](Self::pending) will not
+///   be answered.
 ///
 /// ```text
 ///   Preface ── D7 'D' 'V' 'T' ──► Hello ── HELLO ──► Open ──► Failed
@@ -139,7 +142,8 @@ impl Connection {
         }
     }
 
-    /// Returns the place where this client finds its server on the same machine. `None` as long as the server has not said anything.
+    /// Returns the place where this client finds its server on the same machine. `None` as long as
+    /// the server has not said anything.
     pub fn meeting_point(&self) -> Option<Option<MeetingPoint>> {
         self.greeted.then_some(self.peer.meeting_point)
     }
@@ -149,8 +153,8 @@ impl Connection {
         first == PREFACE[0]
     }
 
-    /// Appends a call; `contract` is asked where the method has not been called on this connection before.
-    /// The number is `None` for a one-way call. After an error there is no call.
+    /// Appends a call; `contract` is asked where the method has not been called on this connection
+    /// before. The number is `None` for a one-way call. After an error there is no call.
     pub fn call(
         &mut self,
         call: &OutgoingCall<'_>,
@@ -192,7 +196,8 @@ impl Connection {
         }
     }
 
-    /// A call with streams has been answered for good: with an answer that no stream follows, or a status.
+    /// A call with streams has been answered for good: with an answer that no stream follows, or a
+    /// status.
     pub fn answered(&mut self, call: u32) {
         self.close(call);
     }
@@ -231,7 +236,8 @@ impl Connection {
         }
     }
 
-    /// Cancels a call whose answer comes as an event all the same: it may bring objects that are to be released.
+    /// Cancels a call whose answer comes as an event all the same: it may bring objects that are to
+    /// be released.
     pub fn cancel(&mut self, call: u32) {
         if self.caller.is_open(call) {
             frame::put(Kind::Cancel, call, &[], &mut self.control);
@@ -260,7 +266,8 @@ impl Connection {
         self.caller.is_open(call)
     }
 
-    /// The calls of this end that wait for their answers. If the connection is lost, these may have run.
+    /// The calls of this end that wait for their answers. If the connection is lost, these may have
+    /// run.
     pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         self.caller.pending()
     }
@@ -301,8 +308,8 @@ impl Connection {
         !self.control.is_empty()
     }
 
-    /// How many more bytes the current frame surely needs, after `receive` said `None`. At least one, and
-    /// never much more than the peer has sent already.
+    /// How many more bytes the current frame surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the peer has sent already.
     pub fn needs(&self) -> usize {
         self.needs
     }

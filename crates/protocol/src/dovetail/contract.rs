@@ -137,8 +137,8 @@ impl Contract {
 
 /// The directory of the methods that an end answers.
 pub trait Directory {
-    /// The method's contract, and the number under which the driver knows its handler. The status goes to the
-    /// caller.
+    /// The method's contract, and the number under which the driver knows its handler. The status
+    /// goes to the caller.
     fn find(&self, service: &str, method: &str) -> Result<(usize, Arc<Contract>), Status>;
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 /// A breach of the protocol by the peer, which ends the connection.
 ///
-/// After one of these the bytes that follow have no meaning: the machine has queued a GOODBYE that says so.
+/// After one of these the bytes that follow have no meaning: the machine has queued a GOODBYE that
+/// says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {

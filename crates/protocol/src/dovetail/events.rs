@@ -14,24 +14,28 @@ use std::time::Duration;
 pub struct OutgoingCall<'a> {
     /// The method, as it was bound or is to be.
     pub method: &'a MethodKey,
-    /// The time that the callee has; `None` for [`Options::deadline`](super::Options::deadline), with streams for no limit.
+    /// The time that the callee has; `None` for [`Options::deadline`](super::Options::deadline),
+    /// with streams for no limit.
     pub deadline: Option<Duration>,
     /// Sent along.
     pub headers: &'a Headers,
-    /// It is not to be compressed, whatever [`Options::compression`](super::Options::compression) says.
+    /// It is not to be compressed, whatever [`Options::compression`](super::Options::compression)
+    /// says.
     pub plain: bool,
     /// The object of the other end's that is called; `None` for a service.
     pub target: Option<Target>,
     /// Further calls may be addressed to the object that this one returns, until
     /// [`forget`](super::Connection::forget). Only for a call that is answered and has no streams.
     pub promise: bool,
-    /// Which calls are to return what the parameters refer to; `None` where they cannot refer to objects.
+    /// Which calls are to return what the parameters refer to; `None` where they cannot refer to
+    /// objects.
     pub awaits: Option<&'a dyn Awaits>,
 }
 
 /// The calls to whose results the parameters of a call refer. Asked when they have been encoded.
 pub trait Awaits: fmt::Debug {
-    /// The earlier calls of this end's whose results they refer to, each once: at most [`MOST_RESULTS`].
+    /// The earlier calls of this end's whose results they refer to, each once: at most
+    /// [`MOST_RESULTS`].
     fn awaits(&self) -> Vec<u32>;
 }
 
@@ -61,8 +65,8 @@ pub enum CallError {
 pub enum Event {
     /// The other end calls.
     Call(IncomingCall),
-    /// The answer to a call of this end: its encoded body, or why it failed. Where the callee has a stream, that
-    /// follows, unless the call failed.
+    /// The answer to a call of this end: its encoded body, or why it failed. Where the callee has a
+    /// stream, that follows, unless the call failed.
     Reply {
         /// The number that [`Connection::call`](super::Connection::call) gave.
         call: u32,
@@ -86,11 +90,12 @@ pub enum Event {
     End {
         /// The number of its call.
         call: u32,
-        /// The exception of the contract's with which it ended: a union of those that are declared. A
-        /// status where it was broken off.
+        /// The exception of the contract's with which it ended: a union of those that are declared.
+        /// A status where it was broken off.
         result: Result<Option<(Encoding, Bytes)>, Status>,
     },
-    /// There is credit again, for one call, or for all: items that were refused for want of it may be sent.
+    /// There is credit again, for one call, or for all: items that were refused for want of it may
+    /// be sent.
     Credit {
         /// The number of its call; `None` for all.
         call: Option<u32>,
@@ -102,7 +107,8 @@ pub enum Event {
         /// How many, at least one.
         count: u64,
     },
-    /// The caller of this call has gone; the call is still to be answered, most often with `CANCELLED`.
+    /// The caller of this call has gone; the call is still to be answered, most often with
+    /// `CANCELLED`.
     Cancelled {
         /// Its number, as in [`ReplyTo::call`](super::ReplyTo::call).
         call: u32,

@@ -105,7 +105,8 @@ pub(super) fn write_packed(packed: Packed, out: &mut Vec<u8>) {
     packed.write(out);
 }
 
-/// Puts what is written before the body that stands in `out` from `body` on. False where that is nothing.
+/// Puts what is written before the body that stands in `out` from `body` on. False where that is
+/// nothing.
 pub(super) fn put_before(body: usize, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> bool {
     let end = out.len();
     write(out);

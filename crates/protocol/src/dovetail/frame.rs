@@ -129,8 +129,8 @@ impl Header {
 }
 
 impl Header {
-    /// How much room to keep for what follows this frame: to let the buffer of a long message grow is to copy it. Most
-    /// that are cut are hardly longer than a frame.
+    /// How much room to keep for what follows this frame: to let the buffer of a long message grow
+    /// is to copy it. Most that are cut are hardly longer than a frame.
     pub(super) fn promised(&self) -> usize {
         match self.flags.has(Flags::MORE) {
             true => self.length / 4,
@@ -168,7 +168,8 @@ fn header(length: usize, kind: Kind, flags: Flags, id: u32) -> [u8; HEADER] {
     [a, b, c, kind as u8 | flags.0, e, f, g, h]
 }
 
-/// Like [`end`], and cuts a payload longer than `largest` into several frames. Blobs that stand elsewhere count.
+/// Like [`end`], and cuts a payload longer than `largest` into several frames. Blobs that stand
+/// elsewhere count.
 pub(super) fn end_message(
     out: Out<'_>,
     start: usize,
@@ -208,7 +209,8 @@ fn cut(
     header: impl Fn(usize) -> ([u8; HEADER], usize),
 ) {
     out.resize(out.len() + (pieces - 1) * HEADER, 0);
-    // From the last one to the first, each moves behind as many headers as there are pieces before it.
+    // From the last one to the first, each moves behind as many headers as there are pieces before
+    // it.
     for piece in (0..pieces).rev() {
         let from = start + HEADER + piece * largest;
         let (header, length) = header(piece);

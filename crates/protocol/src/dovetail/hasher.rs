@@ -1,5 +1,5 @@
-//! A quick hash, for keys that this end chooses: its calls, and the methods that it calls. A peer's could be chosen to
-//! collide.
+//! A quick hash, for keys that this end chooses: its calls, and the methods that it calls. A peer's
+//! could be chosen to collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

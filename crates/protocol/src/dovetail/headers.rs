@@ -6,7 +6,8 @@ use super::settings::MOST_HEADERS;
 use crate::Headers;
 use dovetail_wire::Bytes;
 
-/// The headers that one direction of a connection remembers. Both ends of it go through the same states.
+/// The headers that one direction of a connection remembers. Both ends of it go through the same
+/// states.
 #[derive(Default)]
 pub(super) struct HeaderTable {
     kept: Vec<(String, Bytes)>,

@@ -54,8 +54,8 @@ impl IncomingCall {
         objects.is_some_and(|objects| objects.promise)
     }
 
-    /// Returns the results of the caller's earlier calls to which the parameters refer: the call, and the object of
-    /// this end's.
+    /// Returns the results of the caller's earlier calls to which the parameters refer: the call,
+    /// and the object of this end's.
     pub fn results(&self) -> &[(u32, u32)] {
         let objects = self.objects.as_ref();
         objects.map_or(&[], |objects| &objects.results)
@@ -126,7 +126,8 @@ impl CallObjects {
 }
 
 /// The data to answer a call with, independent of the connection's machine. Where the call has
-/// streams, the machine has to be told when it is over: [`Connection::answered`](super::Connection::answered).
+/// streams, the machine has to be told when it is over:
+/// [`Connection::answered`](super::Connection::answered).
 #[derive(Clone, Debug)]
 pub struct ReplyTo {
     pub(super) call: u32,
@@ -149,8 +150,8 @@ impl ReplyTo {
         }
     }
 
-    /// Appends the answer, a union of the result and the declared exceptions. After an error `out` is as it
-    /// was.
+    /// Appends the answer, a union of the result and the declared exceptions. After an error `out`
+    /// is as it was.
     pub fn reply<'a>(
         &self,
         out: impl Into<Out<'a>>,

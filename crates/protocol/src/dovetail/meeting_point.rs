@@ -1,4 +1,5 @@
-//! How a server tells its clients where they find it on the same machine. `docs/spec/wire.md`, "Moving".
+//! How a server tells its clients where they find it on the same machine. `docs/spec/wire.md`,
+//! "Moving".
 
 use std::fmt;
 
@@ -7,8 +8,8 @@ use std::fmt;
 pub struct MeetingPoint {
     /// The number in the name of the server's abstract Unix socket. Nobody can guess it.
     pub number: u128,
-    /// The port of this connection's client, as the server sees it. Another one than the client sees: somebody is in
-    /// between.
+    /// The port of this connection's client, as the server sees it. Another one than the client
+    /// sees: somebody is in between.
     pub client_port: u16,
     /// The port of this connection's server, as the server sees it.
     pub server_port: u16,

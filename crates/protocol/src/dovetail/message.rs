@@ -48,8 +48,8 @@ impl Sending {
         self.compression?.apply(start, out)
     }
 
-    /// Ends a reply or an item, of which the body has been appended behind the room for a header. Gives the bytes of
-    /// its payload. What is to be compressed has no blobs elsewhere.
+    /// Ends a reply or an item, of which the body has been appended behind the room for a header.
+    /// Gives the bytes of its payload. What is to be compressed has no blobs elsewhere.
     pub(super) fn end(
         &self,
         kind: Kind,
@@ -80,8 +80,8 @@ fn fits(length: usize, limit: usize) -> Result<(), EncodeError> {
     }
 }
 
-/// Appends a body of at most `most` bytes: tagless where that is agreed on and possible. True where it is tagged. After
-/// an error `out` is as it was before `start`, where the message begins.
+/// Appends a body of at most `most` bytes: tagless where that is agreed on and possible. True where
+/// it is tagged. After an error `out` is as it was before `start`, where the message begins.
 pub(super) fn body(
     body: &impl Encode,
     tagless: bool,

@@ -1,7 +1,7 @@
 //! Dovetail's own wire: `docs/spec/wire.md` describes it byte by byte.
 //!
-//! Both ends of a connection are a [`Connection`]: bytes in, events out, and back. The caller owns the
-//! socket and the buffers.
+//! Both ends of a connection are a [`Connection`]: bytes in, events out, and back. The caller owns
+//! the socket and the buffers.
 //!
 //! ```text
 //!   received ─► frame ─► reassembly ─┬─ callee ─► IncomingCall ─► ReplyTo ─┐

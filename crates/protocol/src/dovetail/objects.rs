@@ -1,5 +1,5 @@
-//! References to objects: their numbers on the wire, and the objects that an end has passed to the other one.
-//! `docs/spec/wire.md`, "Objects".
+//! References to objects: their numbers on the wire, and the objects that an end has passed to the
+//! other one. `docs/spec/wire.md`, "Objects".
 
 use std::collections::HashMap;
 
@@ -43,18 +43,20 @@ pub fn of_result(call: u32) -> u64 {
     (RESULTS | u64::from(call)) << 1 | 1
 }
 
-/// The objects of this end that the other one has references to. Plain data: what an object is, the driver knows.
+/// The objects of this end that the other one has references to. Plain data: what an object is, the
+/// driver knows.
 ///
 /// Answers are written away from the machine, and so the driver keeps this beside it.
 ///
 /// # Calling contract
 ///
-/// - [`export`](Self::export) for each reference that is written, [`take_back`](Self::take_back) for one that is known
-///   not to have been received.
-/// - [`release`](Self::release) for [`Event::Released`](super::Event::Released). A message that came before it can have
-///   references that come home, and is perhaps read behind it: who keeps such a message takes a
-///   [`lease`](Self::lease) until it is read. Releases wait for that.
-/// - What a method gives back is out of the table, and is to be dropped where dropping may do anything.
+/// - [`export`](Self::export) for each reference that is written, [`take_back`](Self::take_back)
+///   for one that is known not to have been received.
+/// - [`release`](Self::release) for [`Event::Released`](super::Event::Released). A message that
+///   came before it can have references that come home, and is perhaps read behind it: who keeps
+///   such a message takes a [`lease`](Self::lease) until it is read. Releases wait for that.
+/// - What a method gives back is out of the table, and is to be dropped where dropping may do
+///   anything.
 #[derive(Debug)]
 pub struct Exports<T> {
     objects: HashMap<u32, Export<T>>,
@@ -99,7 +101,8 @@ impl<T> Exports<T> {
         }
     }
 
-    /// The number of an object, for another reference to it. `key` is of this object alone as long as it is here.
+    /// The number of an object, for another reference to it. `key` is of this object alone as long
+    /// as it is here.
     pub fn export(&mut self, key: usize, object: impl FnOnce() -> T) -> Result<u32, TooMany> {
         if let Some(number) = self.numbers.get(&key)
             && let Some(export) = self.objects.get_mut(number)

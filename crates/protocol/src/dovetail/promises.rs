@@ -23,7 +23,8 @@ pub(super) struct Promises {
 
 /// A call that may return an object.
 struct Promised {
-    /// Rises with each promise that comes. A call waits for earlier ones alone, so that none wait for each other.
+    /// Rises with each promise that comes. A call waits for earlier ones alone, so that none wait
+    /// for each other.
     order: u64,
     promise: Promise,
 }
@@ -43,7 +44,8 @@ enum Promise {
     Settled(Result<u32, Status>),
 }
 
-/// The most objects whose references may be released while calls wait. There are not more in a table by default.
+/// The most objects whose references may be released while calls wait. There are not more in a
+/// table by default.
 const MOST_LATE: usize = 10_000;
 
 /// The fate of a call.
@@ -124,7 +126,8 @@ impl Promises {
         !self.held.is_empty()
     }
 
-    /// A call has been answered. Those that have waited for it, and now for no other one, or are to be refused.
+    /// A call has been answered. Those that have waited for it, and now for no other one, or are to
+    /// be refused.
     fn settle(&mut self, call: u32, outcome: &Result<u32, Status>) -> Vec<IncomingCall> {
         let Some(promise @ Promise::Waiting { .. }) = self.get_mut(call) else {
             return Vec::new();
@@ -183,8 +186,9 @@ impl Promises {
 }
 
 impl Connection {
-    /// A call whose [`IncomingCall::promises`] is true has been answered: with this object of this end's, or
-    /// without one. The calls that were addressed to its result follow as events, or are refused.
+    /// A call whose [`IncomingCall::promises`] is true has been answered: with this object of this
+    /// end's, or without one. The calls that were addressed to its result follow as events, or are
+    /// refused.
     pub fn returned(&mut self, call: u32, outcome: Result<u32, Status>) {
         self.settled(call, outcome.map_err(|why| status::unfulfilled(&why)));
     }
@@ -201,7 +205,8 @@ impl Connection {
         }
     }
 
-    /// Returns the next event that [`returned`](Self::returned) has let go, without receiving anything; `None` where there is none.
+    /// Returns the next event that [`returned`](Self::returned) has let go, without receiving
+    /// anything; `None` where there is none.
     pub fn ready(&mut self) -> Option<Event> {
         self.ready.pop_front().or_else(|| self.late_release())
     }
@@ -285,8 +290,8 @@ impl Connection {
         self.promises.open(call);
     }
 
-    /// The caller of a call has gone. False where that ends the matter: the call has waited for another one,
-    /// or is over, and its caller will not name it again.
+    /// The caller of a call has gone. False where that ends the matter: the call has waited for
+    /// another one, or is over, and its caller will not name it again.
     pub(super) fn cancelled(&mut self, call: u32) -> bool {
         match self.promises.cancel(call) {
             Some(held) => {

@@ -105,7 +105,8 @@ impl Reassembly {
         Ok(outcome)
     }
 
-    /// The number of the oldest message of which frames are missing, and how many have begun; `None` where all are whole.
+    /// The number of the oldest message of which frames are missing, and how many have begun;
+    /// `None` where all are whole.
     pub(super) fn unfinished(&self) -> Option<Range<u64>> {
         let oldest = self.partial.values().map(|partial| partial.number).min()?;
         Some(oldest..self.begun)

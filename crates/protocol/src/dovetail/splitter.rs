@@ -4,14 +4,15 @@ use super::ProtocolError;
 use super::frame::{Flags, Frame, HEADER, Header, Kind};
 use bytes::{Buf, BytesMut};
 
-/// Frames of a call or an answer that follow each other without anything in between are taken as one: to move them
-/// together where they are costs less than to put them together somewhere else.
+/// Frames of a call or an answer that follow each other without anything in between are taken as
+/// one: to move them together where they are costs less than to put them together somewhere else.
 #[derive(Default)]
 pub(super) struct Splitter {
     joined: Option<Joined>,
 }
 
-/// The joined front: the first frame's header, the payloads so far, and room that the other headers have left.
+/// The joined front: the first frame's header, the payloads so far, and room that the other headers
+/// have left.
 #[derive(Clone, Copy)]
 struct Joined {
     first: Header,
@@ -29,8 +30,8 @@ pub(super) struct Largest {
 }
 
 impl Splitter {
-    /// The next frame; where it is not complete, how many bytes are missing, or more where room for them will not be
-    /// enough.
+    /// The next frame; where it is not complete, how many bytes are missing, or more where room for
+    /// them will not be enough.
     pub(super) fn split(
         &mut self,
         input: &mut BytesMut,

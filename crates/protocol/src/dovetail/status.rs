@@ -1,6 +1,7 @@
 //! The one place where this wire's codes and [`Status`] are turned into each other.
 //!
-//! The code is the number of [`Code`]; the execution is 1 (not started), 2 (may have run) or 3 (finished).
+//! The code is the number of [`Code`]; the execution is 1 (not started), 2 (may have run) or 3
+//! (finished).
 
 use super::ProtocolError;
 use super::compression::DecompressError;
@@ -27,7 +28,8 @@ pub(super) fn write(call: u32, status: &Status, out: &mut Vec<u8>) {
     frame::end(out, start, Kind::Status, Flags::NONE, call);
 }
 
-/// The detail that says when to try again: milliseconds, as a signed number of 8 bytes; negative for never.
+/// The detail that says when to try again: milliseconds, as a signed number of 8 bytes; negative
+/// for never.
 const RETRY_AFTER: u8 = 1;
 
 /// Messages longer than this are cut: they always fit a frame.
@@ -154,7 +156,8 @@ pub(super) fn undecodable_answer(error: &DecompressError) -> Status {
     Status::new(Code::Internal, error.to_string()).with_execution(Execution::Finished)
 }
 
-/// A call that is addressed to what another one returned, which returned nothing that could be called.
+/// A call that is addressed to what another one returned, which returned nothing that could be
+/// called.
 pub(super) fn unfulfilled(why: &Status) -> Status {
     let what = format!(
         "the call that was to return the object failed: {}",

@@ -15,8 +15,8 @@ pub(super) struct Streams {
     /// The bytes that the other end may still send.
     allowed: Allowance,
     ours: Windows,
-    /// If true, the credit of all streams together is given back as frames arrive, and windows of streams bound what
-    /// is kept; false where it is given back as items are taken.
+    /// If true, the credit of all streams together is given back as frames arrive, and windows of
+    /// streams bound what is kept; false where it is given back as items are taken.
     gives_on_receipt: bool,
     /// The other end's, as far as they are known.
     theirs: Windows,
@@ -100,8 +100,8 @@ impl Allowance {
 }
 
 impl Streams {
-    /// A client opens its streams itself, so it bounds them. What a server keeps for all streams of a client has a bound of
-    /// its own.
+    /// A client opens its streams itself, so it bounds them. What a server keeps for all streams of
+    /// a client has a bound of its own.
     pub(super) fn new(ours: Windows, role: Role) -> Self {
         let theirs = Windows::default();
         Streams {
@@ -154,7 +154,8 @@ impl Streams {
         }
     }
 
-    /// Nobody sends or takes items of this call any longer, though the other end may still send some.
+    /// Nobody sends or takes items of this call any longer, though the other end may still send
+    /// some.
     pub(super) fn drop_items(&mut self, call: u32) {
         if let Some(halves) = self.calls.get_mut(&call) {
             halves.outgoing = None;
@@ -233,7 +234,8 @@ impl Streams {
         }
     }
 
-    /// A frame of an item arrives: is there credit for it? `begins` where it is the first one of its item.
+    /// A frame of an item arrives: is there credit for it? `begins` where it is the first one of
+    /// its item.
     pub(super) fn arrived(
         &mut self,
         call: u32,
@@ -289,7 +291,8 @@ impl Streams {
         }
     }
 
-    /// The other end's stream of a call has ended. False where it had none, or somebody has lost interest.
+    /// The other end's stream of a call has ended. False where it had none, or somebody has lost
+    /// interest.
     pub(super) fn ended(&mut self, call: u32) -> bool {
         let halves = self.calls.get_mut(&call);
         let incoming = halves.and_then(|halves| halves.incoming.take());

@@ -1,7 +1,7 @@
 //! gRPC, as far as it is no HTTP/2: metadata, timeouts, and how a call ended; and gRPC-Web.
 //!
-//! The source is `doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc. HTTP/2 itself is a library's, which drivers use; messages
-//! are [envelopes](crate::envelope).
+//! The source is `doc/PROTOCOL-HTTP2.md` of github.com/grpc/grpc. HTTP/2 itself is a library's,
+//! which drivers use; messages are [envelopes](crate::envelope).
 
 mod ask;
 mod status;

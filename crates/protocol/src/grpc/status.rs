@@ -1,5 +1,6 @@
-//! How a call ended: `grpc-status`, `grpc-message`, `grpc-status-details-bin`, and what stands for them where they are
-//! missing. The one place that maps codes of gRPC; `docs/grpc.md` has the table.
+//! How a call ended: `grpc-status`, `grpc-message`, `grpc-status-details-bin`, and what stands for
+//! them where they are missing. The one place that maps codes of gRPC; `docs/grpc.md` has the
+//! table.
 
 use crate::metadata::{decode_value, encode_base64};
 use crate::{Code, Execution, Failure, Status, execution, pushback};
@@ -96,7 +97,8 @@ impl<'a> Trailers<'a> {
         }
     }
 
-    /// How the call ended; `None` where the trailers do not say it. What is broken in message or details is left out.
+    /// How the call ended; `None` where the trailers do not say it. What is broken in message or
+    /// details is left out.
     pub fn read(&self) -> Option<Result<(), Failure>> {
         let number = std::str::from_utf8(self.status?).ok()?;
         let code = match number.parse::<u32>() {
@@ -178,7 +180,8 @@ pub fn from_http(status: u16) -> Status {
     Status::from_peer(code, what).with_execution(Execution::MayHaveRun)
 }
 
-/// Returns the status for a stream that the peer has reset, by the code of RST_STREAM or GOAWAY (RFC 9113, section 7).
+/// Returns the status for a stream that the peer has reset, by the code of RST_STREAM or GOAWAY
+/// (RFC 9113, section 7).
 pub fn from_reset(reason: u32) -> Status {
     const REFUSED_STREAM: u32 = 7;
     const CANCEL: u32 = 8;

@@ -57,7 +57,8 @@ impl Text {
     }
 }
 
-/// Appends what whole fours of letters stand for. Each may be padded: what stood before it is a piece then.
+/// Appends what whole fours of letters stand for. Each may be padded: what stood before it is a
+/// piece then.
 fn decode(mut letters: &[u8], bytes: &mut Vec<u8>) -> Result<(), InvalidText> {
     while !letters.is_empty() {
         let padding = letters.iter().position(|letter| *letter == b'=');

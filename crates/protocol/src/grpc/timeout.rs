@@ -48,8 +48,8 @@ pub fn parse_timeout(text: &[u8]) -> Result<Duration, InvalidTimeout> {
     ))
 }
 
-/// Writes the value of a header: in the smallest unit in which it has eight digits, rounded up, so that the server
-/// does not give up before the client does.
+/// Writes the value of a header: in the smallest unit in which it has eight digits, rounded up, so
+/// that the server does not give up before the client does.
 pub fn timeout(duration: Duration) -> String {
     const MOST: u128 = 99_999_999;
     let nanos = duration.as_nanos();

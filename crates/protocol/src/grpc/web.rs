@@ -1,5 +1,5 @@
-//! gRPC-Web, gRPC as browsers can speak it: what stands in trailers of HTTP elsewhere is the last message of the body. The
-//! source is `doc/PROTOCOL-WEB.md` of github.com/grpc/grpc.
+//! gRPC-Web, gRPC as browsers can speak it: what stands in trailers of HTTP elsewhere is the last
+//! message of the body. The source is `doc/PROTOCOL-WEB.md` of github.com/grpc/grpc.
 
 use super::{Trailers, parse_timeout, status};
 use crate::envelope::flagged;
@@ -93,8 +93,8 @@ pub fn web_end(failure: Option<&Failure>, trailers: &[(String, String)]) -> Vec<
     flagged(Web::END, lines.as_bytes()).unwrap_or_default()
 }
 
-/// Reads such a message: the end of the call, `None` where it does not say it, and the headers behind the answer. Of a
-/// broken header nothing is kept.
+/// Reads such a message: the end of the call, `None` where it does not say it, and the headers
+/// behind the answer. Of a broken header nothing is kept.
 pub fn read_web_end(message: &[u8]) -> (Option<Result<(), Failure>>, Headers) {
     let lines = message.split(|byte| *byte == b'\n');
     let all: Headers = lines.filter_map(line).collect();

@@ -24,9 +24,10 @@ pub struct Request {
 ///
 /// # Calling contract
 ///
-/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it returns `None`.
-///   [`needs`](Self::needs) says how much to read next.
-/// - Answer the requests in their order. [`transmit`](Self::transmit) whenever all so far are answered.
+/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it
+///   returns `None`. [`needs`](Self::needs) says how much to read next.
+/// - Answer the requests in their order. [`transmit`](Self::transmit) whenever all so far are
+///   answered.
 /// - After an error: write the outstanding answers, then [`goodbye`](Self::goodbye), then close.
 /// - At the end of the stream, [`end`](Self::end) tells whether it came in the middle of a request.
 pub struct ServerConnection {
@@ -47,9 +48,9 @@ impl ServerConnection {
         }
     }
 
-    /// Splits the next request off the front of `input`; `None` where more must be received first. `look` sees what a
-    /// request wants and its headers before the body has come. It says how many of the longest messages that may hold, or refuses
-    /// the request.
+    /// Splits the next request off the front of `input`; `None` where more must be received first.
+    /// `look` sees what a request wants and its headers before the body has come. It says how many
+    /// of the longest messages that may hold, or refuses the request.
     pub fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -101,8 +102,8 @@ impl ServerConnection {
         self.reader.is_within()
     }
 
-    /// How many more bytes the current request surely needs, after `receive` said `None`. At least one, and never
-    /// much more than the peer has sent already.
+    /// How many more bytes the current request surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the peer has sent already.
     pub fn needs(&self) -> usize {
         self.needs
     }

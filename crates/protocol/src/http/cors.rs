@@ -1,8 +1,8 @@
 use super::Header;
 use crate::Headers;
 
-/// Which pages of other sites may call from a browser, which asks the server first (the Fetch standard calls it
-/// cross-origin resource sharing).
+/// Which pages of other sites may call from a browser, which asks the server first (the Fetch
+/// standard calls it cross-origin resource sharing).
 ///
 /// ```
 /// use dovetail_protocol::http::Cors;
@@ -21,7 +21,8 @@ const HEADERS: &str = "Content-Type, Content-Encoding, Connect-Protocol-Version,
      Connect-Content-Encoding, Connect-Accept-Encoding, Grpc-Timeout, Grpc-Encoding, Grpc-Accept-Encoding, \
      X-Grpc-Web, X-User-Agent";
 
-/// The headers of an answer that pages may read beside those that they always may: all, or, where credentials are sent, these.
+/// The headers of an answer that pages may read beside those that they always may: all, or, where
+/// credentials are sent, these.
 const EXPOSED: &str = "*, Connect-Content-Encoding, Content-Encoding, Grpc-Encoding, Grpc-Status, Grpc-Message, \
      Grpc-Status-Details-Bin";
 
@@ -42,7 +43,8 @@ impl Cors {
         }
     }
 
-    /// The pages of this site too: scheme, host, and port unless it is the scheme's, as in `https://shop.example`.
+    /// The pages of this site too: scheme, host, and port unless it is the scheme's, as in
+    /// `https://shop.example`.
     #[must_use]
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
@@ -61,12 +63,13 @@ impl Cors {
         self.any || self.origins.iter().any(|known| known.as_bytes() == origin)
     }
 
-    /// Returns whether a browser sends a request with these headers for a page that may not call; `None` allows none. Browsers
-    /// ask before they send JSON, but not before all that a server understands: GET requests, and text that is Thrift's.
+    /// Returns whether a browser sends a request with these headers for a page that may not call;
+    /// `None` allows none. Browsers ask before they send JSON, but not before all that a server
+    /// understands: GET requests, and text that is Thrift's.
     ///
-    /// `Sec-Fetch-Site` decides where it is there. Browsers leave it out over plain HTTP, except to their own machine; then
-    /// `Origin` has to be that of the server. They send it with all requests of pages but GET and HEAD. Another site with
-    /// the same domain is foreign, too.
+    /// `Sec-Fetch-Site` decides where it is there. Browsers leave it out over plain HTTP, except to
+    /// their own machine; then `Origin` has to be that of the server. They send it with all
+    /// requests of pages but GET and HEAD. Another site with the same domain is foreign, too.
     pub fn refuses(cors: Option<&Cors>, request: &Headers) -> bool {
         let origin = request.get("origin");
         let foreign = match request.get("sec-fetch-site") {
@@ -76,8 +79,8 @@ impl Cors {
         foreign && !cors.is_some_and(|cors| cors.allows(origin.unwrap_or_default()))
     }
 
-    /// True for a request that browsers send for any page without asking before, by the standard's list of content types,
-    /// and that does not come from a page of the server's own.
+    /// True for a request that browsers send for any page without asking before, by the standard's
+    /// list of content types, and that does not come from a page of the server's own.
     pub fn is_unasked(request: &Headers) -> bool {
         const SIMPLE: [&[u8]; 3] = [
             b"text/plain",
@@ -95,8 +98,9 @@ impl Cors {
                 .is_some_and(|origin| is_own(origin, request))
     }
 
-    /// Returns whether a request with these headers asks for a socket for a page that may not call. Browsers ask for
-    /// sockets without asking before, and old ones say of the page no more than its origin. Who says none is no browser.
+    /// Returns whether a request with these headers asks for a socket for a page that may not call.
+    /// Browsers ask for sockets without asking before, and old ones say of the page no more than
+    /// its origin. Who says none is no browser.
     pub fn refuses_socket(cors: Option<&Cors>, request: &Headers) -> bool {
         let Some(origin) = request.get("origin") else {
             return false;

@@ -19,7 +19,8 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
-    /// A response whose headers are larger than [`ConnectionLimits::header_bytes`](crate::ConnectionLimits).
+    /// A response whose headers are larger than
+    /// [`ConnectionLimits::header_bytes`](crate::ConnectionLimits).
     HeadersTooLarge {
         /// The limit.
         limit: usize,

@@ -109,7 +109,8 @@ pub(super) fn parse(bytes: &[u8], side: Side) -> Result<Head, Error> {
     }
 }
 
-/// Returns whether a line feed has no carriage return before it. Two servers could then see different lines.
+/// Returns whether a line feed has no carriage return before it. Two servers could then see
+/// different lines.
 fn has_bare_newline(head: &[u8]) -> bool {
     let mut before = 0;
     head.iter().any(|byte| {
@@ -119,7 +120,8 @@ fn has_bare_newline(head: &[u8]) -> bool {
     })
 }
 
-/// Headers that decide for whom a request is come once, RFC 9112, section 3.2; and HTTP/1.0 has no chunks, section 6.1.
+/// Headers that decide for whom a request is come once, RFC 9112, section 3.2; and HTTP/1.0 has no
+/// chunks, section 6.1.
 fn check_request(version: Option<u8>, list: &[httparse::Header<'_>]) -> Result<(), Error> {
     let all = |name| {
         let named = move |header: &&httparse::Header<'_>| header.name.eq_ignore_ascii_case(name);

@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112), as far as calls need it: heads, bodies, and where they end. It is no call protocol; those that
-//! go over HTTP/1.1 stand on it.
+//! HTTP/1.1 (RFC 9112), as far as calls need it: heads, bodies, and where they end. It is no call
+//! protocol; those that go over HTTP/1.1 stand on it.
 
 mod connection;
 mod cors;

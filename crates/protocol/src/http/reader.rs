@@ -281,8 +281,8 @@ impl Reader {
     }
 }
 
-/// Behind the empty line that ends the headers. Bytes before `from` are known to have no line end with
-/// anything decisive behind it.
+/// Behind the empty line that ends the headers. Bytes before `from` are known to have no line end
+/// with anything decisive behind it.
 fn head_end(input: &[u8], from: usize) -> Option<usize> {
     let mut at = from.min(input.len());
     while let Some(index) = input[at..].iter().position(|byte| *byte == b'\n') {

@@ -101,8 +101,8 @@ impl ReplyTo {
         }
     }
 
-    /// Appends the beginning of an answer that comes in pieces, the first of which is its body: behind it comes
-    /// [`piece`](Self::piece), as often as needed, and [`end`](Self::end).
+    /// Appends the beginning of an answer that comes in pieces, the first of which is its body:
+    /// behind it comes [`piece`](Self::piece), as often as needed, and [`end`](Self::end).
     pub fn begin(&self, response: &Response, out: &mut Vec<u8>) {
         self.write_head(response, out);
         if self.keep_alive {
@@ -112,7 +112,8 @@ impl ReplyTo {
         self.piece(&response.body, out);
     }
 
-    /// Appends a piece of an answer that has begun. Where the connection ends with the answer, nothing is around it.
+    /// Appends a piece of an answer that has begun. Where the connection ends with the answer,
+    /// nothing is around it.
     pub fn piece(&self, bytes: &[u8], out: &mut Vec<u8>) {
         // A chunk without bytes would be the end.
         if bytes.is_empty() {

@@ -56,7 +56,8 @@ pub(crate) fn write_request(
     Ok(())
 }
 
-/// Writes the head of a response, its length to be set by [`set_length`]. `headers` are whole lines.
+/// Writes the head of a response, its length to be set by [`set_length`]. `headers` are whole
+/// lines.
 pub(crate) fn write_response(
     status: u16,
     keep_alive: bool,
@@ -104,7 +105,8 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Room for the digits of a length. Spaces before a value mean nothing, so what is left stays blank.
+/// Room for the digits of a length. Spaces before a value mean nothing, so what is left stays
+/// blank.
 const LENGTH_ROOM: usize = 10;
 
 fn write_length(content_type: &str, out: &mut Vec<u8>) {

@@ -15,7 +15,8 @@ pub struct Options {
     pub limits: ConnectionLimits,
     /// Limits on the cost of encoding the parameters of a call.
     pub encoding: Limits,
-    /// The service that is called, where the peer has several: methods are then called `Service.method`.
+    /// The service that is called, where the peer has several: methods are then called
+    /// `Service.method`.
     pub service: Option<String>,
     /// This end takes calls. They are refused otherwise.
     pub serves: bool,
@@ -28,12 +29,13 @@ pub struct Options {
 /// # Calling contract
 ///
 /// - [`call`](Self::call) appends a message to a buffer of your own; send it.
-/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns `None`.
-///   Then [`transmit`](Self::transmit) what the machine itself has to say.
+/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns
+///   `None`. Then [`transmit`](Self::transmit) what the machine itself has to say.
 /// - Answer each call that arrives through its [`ReplyTo`], at any time and in any order.
-/// - A caller that is gone [`abandon`](Self::abandon)s its call; the response is dropped when it comes.
-/// - After an error, or [`fail`](Self::fail): write the outstanding answers, then [`goodbye`](Self::goodbye),
-///   then close. The error comes again if you go on.
+/// - A caller that is gone [`abandon`](Self::abandon)s its call; the response is dropped when it
+///   comes.
+/// - After an error, or [`fail`](Self::fail): write the outstanding answers, then
+///   [`goodbye`](Self::goodbye), then close. The error comes again if you go on.
 /// - At the end of the stream, [`end`](Self::end) tells whether it came in the middle of a message.
 pub struct Connection {
     options: Options,
@@ -89,7 +91,8 @@ pub struct ReplyTo {
 }
 
 impl Connection {
-    /// Whether a connection that begins with this byte speaks msgpack-rpc: an array of three or four elements.
+    /// Whether a connection that begins with this byte speaks msgpack-rpc: an array of three or
+    /// four elements.
     pub fn detects(first: u8) -> bool {
         matches!(first, 0x93 | 0x94)
     }
@@ -108,8 +111,8 @@ impl Connection {
         }
     }
 
-    /// Appends a call, and gives its number; `None` for one-way calls, which are not answered. After an error
-    /// `out` is as it was, and there is no call.
+    /// Appends a call, and gives its number; `None` for one-way calls, which are not answered.
+    /// After an error `out` is as it was, and there is no call.
     pub fn call(
         &mut self,
         method: &str,
@@ -234,8 +237,9 @@ impl Connection {
         }
     }
 
-    /// How many more bytes the current message surely needs, after `receive` said `None`. At least one, and
-    /// never much more than the peer has sent already: a claimed length alone gets no memory.
+    /// How many more bytes the current message surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the peer has sent already: a claimed length alone gets no
+    /// memory.
     pub fn needs(&self) -> usize {
         self.needs
     }
@@ -252,15 +256,15 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up for a reason of the driver's: a message that takes too long. `input` is what
-    /// has arrived of it.
+    /// Gives the connection up for a reason of the driver's: a message that takes too long. `input`
+    /// is what has arrived of it.
     pub fn fail(&mut self, error: ProtocolError, input: &[u8]) {
         self.interrupted = message::begun_request(input).unwrap_or(0);
         self.failed.get_or_insert(error);
     }
 
-    /// Appends what tells the peer why the connection is about to be closed: a response to the request
-    /// that has arrived in part, or, where its number is not known, to number 0.
+    /// Appends what tells the peer why the connection is about to be closed: a response to the
+    /// request that has arrived in part, or, where its number is not known, to number 0.
     pub fn goodbye(&self, out: &mut Vec<u8>) {
         if let Some(error) = &self.failed {
             let reply = ReplyTo {

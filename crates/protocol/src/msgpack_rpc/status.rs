@@ -1,8 +1,9 @@
 //! Failures, as the error of a response has them.
 //!
 //! Written: the text `CODE: message`, which every peer shows to its caller. A declared exception is
-//! a map with one entry, from its name in the contract to its value. The result beside an error is nil, or, where the
-//! call did not run, the text `not-started`. Where the caller may try again later, `;retry-after-ms=` and a number follow.
+//! a map with one entry, from its name in the contract to its value. The result beside an error is
+//! nil, or, where the call did not run, the text `not-started`. Where the caller may try again
+//! later, `;retry-after-ms=` and a number follow.
 //!
 //! Read:
 //!
@@ -48,7 +49,8 @@ pub(super) fn write(status: &Status, out: &mut Vec<u8>) {
 /// The words before the number of milliseconds after which a caller may try again.
 const RETRY_AFTER: &str = ";retry-after-ms=";
 
-/// Reads an answer, error and result: itself, to be decoded by a caller that knows the contract, or a failure.
+/// Reads an answer, error and result: itself, to be decoded by a caller that knows the contract, or
+/// a failure.
 pub(super) fn read(answer: &Bytes) -> Result<(), Status> {
     match Head::read(answer) {
         Ok((Head::Nil, _)) => Ok(()),
@@ -115,7 +117,8 @@ fn from_text(text: &str) -> Status {
     Status::from_peer(said(text), text.to_owned())
 }
 
-/// Neovim's: 0 for exceptions, 1 for what it found wrong before it began. rpclib's handlers may choose any.
+/// Neovim's: 0 for exceptions, 1 for what it found wrong before it began. rpclib's handlers may
+/// choose any.
 fn from_kind(kind: i64, text: &str) -> Status {
     let code = match (said(text), kind) {
         (Code::Unknown, 1) => Code::InvalidArgument,

@@ -1,8 +1,8 @@
 //! The one place where a Thrift wire's failures and [`Status`] are turned into each other.
 //!
-//! A `TApplicationException` is a struct of a message and a type. What a status says beyond the type goes
-//! into the message: `CODE: message`, which is what a person with an Apache client sees, and which is read
-//! back here.
+//! A `TApplicationException` is a struct of a message and a type. What a status says beyond the
+//! type goes into the message: `CODE: message`, which is what a person with an Apache client sees,
+//! and which is read back here.
 //!
 //! | type | name | read as | written for |
 //! |---|---|---|---|
@@ -26,9 +26,10 @@
 //!
 //! Those from 11 on are fbthrift's.
 //!
-//! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the call did not run, 2 where
-//! it did not run and the server asks for the description of the caller's contract (`docs/spec/contract-header.md`); and field 101,
-//! `retry_after_ms`, an `i64`: the caller may try again after so many milliseconds, or never where it is negative.
+//! Beside them stands field 100, `execution`, which readers of Apache's libraries skip: 1 where the
+//! call did not run, 2 where it did not run and the server asks for the description of the caller's
+//! contract (`docs/spec/contract-header.md`); and field 101, `retry_after_ms`, an `i64`: the caller
+//! may try again after so many milliseconds, or never where it is negative.
 
 use super::ProtocolError;
 use crate::{Code, Execution, Status, execution, pushback};

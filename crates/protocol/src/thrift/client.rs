@@ -34,7 +34,8 @@ pub struct CallId(pub u64);
 pub struct IncomingReply {
     /// The call that it answers.
     pub call: CallId,
-    /// The body, one encoded struct with the result or a declared exception; or why the call failed.
+    /// The body, one encoded struct with the result or a declared exception; or why the call
+    /// failed.
     pub result: Result<(Encoding, Bytes), Status>,
     /// THeader's or HTTP's headers.
     pub headers: Headers,
@@ -44,15 +45,17 @@ pub struct IncomingReply {
 ///
 /// # Calling contract
 ///
-/// - [`call`](Self::call) appends a message to a buffer of your own; send it. Not while the connection is
-///   [`exclusive`](Self::exclusive) to another call.
-/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns `None`.
-/// - A caller that is gone [`abandon`](Self::abandon)s its call; the reply is dropped when it comes.
+/// - [`call`](Self::call) appends a message to a buffer of your own; send it. Not while the
+///   connection is [`exclusive`](Self::exclusive) to another call.
+/// - Append what is received to another one, and call [`receive`](Self::receive) until it returns
+///   `None`.
+/// - A caller that is gone [`abandon`](Self::abandon)s its call; the reply is dropped when it
+///   comes.
 /// - After an error, and at the [`end`](Self::end) of the stream, the calls in
 ///   [`pending`](Self::pending) will not be answered.
 ///
-/// Replies are matched by their number. HTTP has none, and some servers answer with zero: those are taken
-/// in the order of the calls.
+/// Replies are matched by their number. HTTP has none, and some servers answer with zero: those are
+/// taken in the order of the calls.
 pub struct ClientConnection {
     wire: Wire,
     options: ClientOptions,
@@ -63,7 +66,8 @@ pub struct ClientConnection {
     /// Over HTTP: the server has kept the connection after a response.
     kept: bool,
     calls: u64,
-    /// In the order of the calls. Answered ones stay until they are at the front or make up half of it.
+    /// In the order of the calls. Answered ones stay until they are at the front or make up half of
+    /// it.
     pending: VecDeque<Pending>,
     answered: usize,
 }
@@ -126,8 +130,8 @@ impl ClientConnection {
         self.call_with((None, method), oneway, &Headers::new(), body, out)
     }
 
-    /// Appends a call of a method, of another service than the options name where one is given, with headers, which THeader
-    /// and HTTP carry; other wires leave them out.
+    /// Appends a call of a method, of another service than the options name where one is given,
+    /// with headers, which THeader and HTTP carry; other wires leave them out.
     pub fn call_with(
         &mut self,
         (service, method): (Option<&str>, &str),
@@ -190,9 +194,10 @@ impl ClientConnection {
         self.wire.transport == Transport::Http
     }
 
-    /// Returns whether the next call has to wait until all others are answered. Servers of HTTP/1.0 close after
-    /// each response, and what was sent behind the request may have run or not: a client sends nothing
-    /// behind it before the server has shown that it keeps the connection (RFC 9112, 9.3.2).
+    /// Returns whether the next call has to wait until all others are answered. Servers of HTTP/1.0
+    /// close after each response, and what was sent behind the request may have run or not: a
+    /// client sends nothing behind it before the server has shown that it keeps the connection (RFC
+    /// 9112, 9.3.2).
     pub fn exclusive(&self) -> bool {
         self.wire.transport == Transport::Http && !self.kept && !self.pending.is_empty()
     }
@@ -221,8 +226,8 @@ impl ClientConnection {
         }
     }
 
-    /// How many more bytes the current message surely needs, after `receive` said `None`. At least one, and
-    /// never much more than the server has sent already.
+    /// How many more bytes the current message surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the server has sent already.
     pub fn needs(&self) -> usize {
         self.needs
     }
@@ -236,7 +241,8 @@ impl ClientConnection {
         }
     }
 
-    /// The calls that wait for a reply, the oldest first. If the connection is lost, these may have run.
+    /// The calls that wait for a reply, the oldest first. If the connection is lost, these may have
+    /// run.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         let waiting = |pending: &&Pending| pending.state == PendingState::Waiting;
         self.pending
@@ -250,13 +256,14 @@ impl ClientConnection {
         self.closing
     }
 
-    /// Returns whether replies come in the order of the calls, so that a slow one holds the others up.
+    /// Returns whether replies come in the order of the calls, so that a slow one holds the others
+    /// up.
     pub fn ordered(&self) -> bool {
         self.wire.transport == Transport::Http
     }
 
-    /// The server has closed its side. That can be what ends a reply over HTTP; an error where it is in
-    /// the middle of one.
+    /// The server has closed its side. That can be what ends a reply over HTTP; an error where it
+    /// is in the middle of one.
     pub fn end(&mut self, input: &mut BytesMut) -> Result<Option<IncomingReply>, ProtocolError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -367,7 +374,8 @@ impl ClientConnection {
         search.ok()
     }
 
-    /// The outstanding call with a number. Numbers repeat after 2^31 calls: the oldest call is the base.
+    /// The outstanding call with a number. Numbers repeat after 2^31 calls: the oldest call is the
+    /// base.
     fn with_seqid(&self, seqid: i32) -> Option<usize> {
         let oldest = self.pending.front()?.call.0;
         let period = i32::MAX as u64;

@@ -5,14 +5,15 @@ use dovetail_wire::Codec;
 
 /// A protocol that is not built in: how messages begin, and how values are encoded.
 ///
-/// It runs inside frames; unframed only where [`scan`](Self::scan) can find the end of a message. THeader
-/// and HTTP name their protocols and do not carry others.
+/// It runs inside frames; unframed only where [`scan`](Self::scan) can find the end of a message.
+/// THeader and HTTP name their protocols and do not carry others.
 pub trait CustomProtocol: Send + Sync {
-    /// The name, for people and statistics; two protocols with the same name are taken for the same.
+    /// The name, for people and statistics; two protocols with the same name are taken for the
+    /// same.
     fn name(&self) -> &str;
 
-    /// Whether a message that begins with these bytes is one of this protocol. The built-in protocols are
-    /// asked first.
+    /// Whether a message that begins with these bytes is one of this protocol. The built-in
+    /// protocols are asked first.
     fn detect(&self, prefix: &[u8]) -> Detect;
 
     /// Reads what comes before the body. `message` is complete.
@@ -29,7 +30,8 @@ pub trait CustomProtocol: Send + Sync {
     /// How bodies are encoded.
     fn codec(&self) -> &'static dyn Codec;
 
-    /// Returns a scanner that finds the end of one unframed message, from its first byte on; `None` where nothing can.
+    /// Returns a scanner that finds the end of one unframed message, from its first byte on; `None`
+    /// where nothing can.
     fn scan(&self) -> Option<Box<dyn Scan>> {
         None
     }

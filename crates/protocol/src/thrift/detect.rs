@@ -12,8 +12,8 @@ use crate::http;
 pub enum Detection {
     /// At least this many more bytes are needed to tell.
     More(usize),
-    /// Thrift, without HTTP. With [`Transport::Header`] the protocol comes with each message, and the one
-    /// here means nothing.
+    /// Thrift, without HTTP. With [`Transport::Header`] the protocol comes with each message, and
+    /// the one here means nothing.
     Thrift(Wire),
     /// An HTTP/1 request. Whether it carries Thrift is told by its body.
     Http1,
@@ -25,7 +25,8 @@ pub enum Detection {
     Unknown,
 }
 
-/// Looks at the first bytes of a connection. `custom` protocols are asked where no built-in one fits.
+/// Looks at the first bytes of a connection. `custom` protocols are asked where no built-in one
+/// fits.
 pub fn detect(
     prefix: &[u8],
     limits: &ConnectionLimits,
@@ -106,8 +107,8 @@ fn unframed(prefix: &[u8]) -> Guess {
 
 /// Frames, and old binary messages: both begin with a length.
 ///
-/// A frame's first byte is a protocol's mark or, around an old binary message, the high byte of the length
-/// of a name: zero. The first byte of a name is neither.
+/// A frame's first byte is a protocol's mark or, around an old binary message, the high byte of the
+/// length of a name: zero. The first byte of a name is neither.
 fn framed(
     prefix: &[u8],
     limits: &ConnectionLimits,
@@ -158,8 +159,8 @@ fn ask<'a>(custom: impl Iterator<Item = &'a &'static dyn CustomProtocol>, messag
 fn other_protocol(prefix: &[u8]) -> Option<Detection> {
     const TABLE: &[(&[u8], Detection)] = &[
         (b"PRI * HTTP/2.0", Detection::Http2),
-        // A handshake record of SSL 3.0 to TLS 1.3. Also the length of a frame of 369 MB, which is taken
-        // for TLS whatever the limit.
+        // A handshake record of SSL 3.0 to TLS 1.3. Also the length of a frame of 369 MB, which is
+        // taken for TLS whatever the limit.
         (&[0x16, 3], Detection::Tls),
     ];
     let http = http::BEGINNINGS.map(|mark| (mark, Detection::Http1));

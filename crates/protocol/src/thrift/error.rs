@@ -9,7 +9,8 @@ use std::time::Duration;
 /// A breach of the protocol by the peer, which ends the connection, with advice.
 ///
 /// After one of these the bytes that follow have no meaning. A server says
-/// [`goodbye`](super::ServerConnection::goodbye) and closes; a client fails the calls that are outstanding.
+/// [`goodbye`](super::ServerConnection::goodbye) and closes; a client fails the calls that are
+/// outstanding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {

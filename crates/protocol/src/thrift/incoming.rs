@@ -33,7 +33,8 @@ pub(crate) struct HeaderLead {
 }
 
 impl Lead {
-    /// The number of the message. fbthrift gives it to THeader alone, and zero to the message inside.
+    /// The number of the message. fbthrift gives it to THeader alone, and zero to the message
+    /// inside.
     pub(crate) fn number(&self, inner: i32) -> i32 {
         match &self.header {
             Some(header) if inner == 0 => header.seqid.cast_signed(),
@@ -107,7 +108,8 @@ impl Reader {
         }
     }
 
-    /// The connection has ended with this input left; an error where that is in the middle of a message.
+    /// The connection has ended with this input left; an error where that is in the middle of a
+    /// message.
     pub(crate) fn end(&self, input: &[u8]) -> Result<(), ProtocolError> {
         let left = match self {
             Reader::Unframed(unframed) if unframed.protocol == Protocol::Json => {
@@ -121,8 +123,8 @@ impl Reader {
         }
     }
 
-    /// The name and number of the message that could not be read, as far as they have come: what the
-    /// peer knows it by.
+    /// The name and number of the message that could not be read, as far as they have come: what
+    /// the peer knows it by.
     pub(crate) fn failed(&self, input: &[u8], limits: &ConnectionLimits) -> Option<Head> {
         let (protocol, message) = match self {
             Reader::Framed(protocol) => (*protocol, input.get(4..)?),
@@ -156,8 +158,9 @@ pub(crate) fn from_http(
     plain(protocol, body, lead, headers, limits)
 }
 
-/// The frame of THeader, without its length, that is all of what another transport has around it; `None` for anything else.
-/// An old binary message begins like it, and goes on with a letter of its name.
+/// The frame of THeader, without its length, that is all of what another transport has around it;
+/// `None` for anything else. An old binary message begins like it, and goes on with a letter of its
+/// name.
 fn frame_of_header(bytes: &Bytes) -> Option<Bytes> {
     let (length, frame) = bytes.split_first_chunk()?;
     let whole = u32::from_be_bytes(*length) as usize == frame.len();

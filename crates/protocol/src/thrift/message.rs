@@ -117,9 +117,9 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the head of a binary or compact message that may still be incomplete, and says how long it is.
-/// Old and strict binary are told apart message by message, as Apache's libraries do: a client with one
-/// may get a reply in the other.
+/// Reads the head of a binary or compact message that may still be incomplete, and says how long it
+/// is. Old and strict binary are told apart message by message, as Apache's libraries do: a client
+/// with one may get a reply in the other.
 pub(crate) fn read_head(
     protocol: Protocol,
     unread: &[u8],

@@ -1,8 +1,8 @@
 //! Apache Thrift's call protocol.
 //!
-//! A connection is a [`ServerConnection`] or a [`ClientConnection`]: bytes in, calls or replies out, and
-//! back. The caller owns the socket and the buffers. The server finds out from the first bytes what its
-//! peer speaks.
+//! A connection is a [`ServerConnection`] or a [`ClientConnection`]: bytes in, calls or replies
+//! out, and back. The caller owns the socket and the buffers. The server finds out from the first
+//! bytes what its peer speaks.
 //!
 //! ```text
 //!   received ─► detect ─► incoming ─┬─ frame ───────────────┬─► message ─► IncomingCall / IncomingReply

@@ -1,4 +1,5 @@
-//! Several services on one connection: the name of a call is `service:method`, that of its reply `method`.
+//! Several services on one connection: the name of a call is `service:method`, that of its reply
+//! `method`.
 
 use crate::Name;
 

@@ -104,8 +104,8 @@ impl Outgoing<'_> {
     }
 }
 
-/// Transforms the message that stands in `out` from `message` on, behind a header at `start`, which comes to say so where not
-/// all transforms are applied.
+/// Transforms the message that stands in `out` from `message` on, behind a header at `start`, which
+/// comes to say so where not all transforms are applied.
 fn transform(
     protocol: Protocol,
     envelope: &Envelope,

@@ -1,8 +1,9 @@
 //! Finds where an unframed message ends.
 //!
-//! A scan is told again and again what has come of one message, and goes on where it stopped: no byte is
-//! looked at twice, apart from the few of a length or field header that came in pieces. It keeps an
-//! explicit stack, bounded by the depth limit, so that no input costs more memory or a deep recursion.
+//! A scan is told again and again what has come of one message, and goes on where it stopped: no
+//! byte is looked at twice, apart from the few of a length or field header that came in pieces. It
+//! keeps an explicit stack, bounded by the depth limit, so that no input costs more memory or a
+//! deep recursion.
 
 use super::ProtocolError;
 use super::message::{Stop, truncate, varint, word};
@@ -10,7 +11,8 @@ use crate::ConnectionLimits;
 
 /// Finds the end of one message; made anew for each.
 pub trait Scan: Send {
-    /// Goes on. `message` is everything that has come since the message began, perhaps more than it.
+    /// Goes on. `message` is everything that has come since the message began, perhaps more than
+    /// it.
     fn scan(&mut self, message: &[u8]) -> Result<Scanned, ProtocolError>;
 }
 
@@ -169,8 +171,8 @@ impl<G: Grammar> StructScan<G> {
 
     /// Opens a container of so many values, or steps over it where that tells its size.
     fn open(&mut self, values: u64, shapes: [Shape; 2]) -> Result<(), ProtocolError> {
-        // Values have at least this size: a count that the limit has no room for is refused at once.
-        // Counts have at most 33 bits, sizes at most 5: no overflow.
+        // Values have at least this size: a count that the limit has no room for is refused at
+        // once. Counts have at most 33 bits, sizes at most 5: no overflow.
         let least = shapes.map(Self::least);
         let least = (least[0] + least[1]) * values / 2;
         match shapes {
@@ -240,7 +242,8 @@ impl<G: Grammar> StructScan<G> {
 
 impl<G: Grammar> Scan for StructScan<G> {
     fn scan(&mut self, message: &[u8]) -> Result<Scanned, ProtocolError> {
-        // Bytes beyond the limit are not looked at: else the error would depend on how many of them have come.
+        // Bytes beyond the limit are not looked at: else the error would depend on how many of them
+        // have come.
         let message = &message[..message.len().min(self.size)];
         match self.run(message) {
             Ok(len) => Ok(Scanned::Complete(len)),
@@ -264,8 +267,8 @@ fn unread(message: &[u8], position: usize) -> Result<&[u8], Stop> {
     }
 }
 
-/// Steps over varints until none is left or the bytes end. There is room for so many bytes within the limit;
-/// that the varints need more is seen where they get there.
+/// Steps over varints until none is left or the bytes end. There is room for so many bytes within
+/// the limit; that the varints need more is seen where they get there.
 fn skip_varints(
     unread: &[u8],
     left: &mut u64,
@@ -406,8 +409,8 @@ fn count(word: u32) -> Result<u64, ProtocolError> {
     }
 }
 
-/// A [`Scan`] of a JSON message: an array, and whatever is in it. Only brackets are counted; whether they
-/// match is the decoder's to say.
+/// A [`Scan`] of a JSON message: an array, and whatever is in it. Only brackets are counted;
+/// whether they match is the decoder's to say.
 pub(crate) struct JsonScan {
     position: usize,
     depth: usize,
@@ -418,7 +421,8 @@ pub(crate) struct JsonScan {
 
 impl JsonScan {
     pub(crate) fn new(limits: &ConnectionLimits) -> Self {
-        // JSON nests at most three brackets for one of Thrift's: the field's, the type's and the value's.
+        // JSON nests at most three brackets for one of Thrift's: the field's, the type's and the
+        // value's.
         let depth = limits.depth.saturating_mul(3).saturating_add(1);
         JsonScan {
             position: 0,

@@ -32,13 +32,15 @@ pub struct ServerOptions {
 ///
 /// # Calling contract
 ///
-/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it returns
-///   `None`. Complete messages are split off the front of the buffer without copying; leave the rest.
+/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it
+///   returns `None`. Complete messages are split off the front of the buffer without copying; leave
+///   the rest.
 /// - [`needs`](Self::needs) says how much to read next.
 /// - [`transmit`](Self::transmit) whenever the replies to all calls so far are written.
-/// - Answer each call through its [`ReplyTo`], at any time, unless it says [`ordered`](ReplyTo::ordered).
-/// - After an error: write the outstanding replies, then [`goodbye`](Self::goodbye), then close. The error
-///   comes again if you go on.
+/// - Answer each call through its [`ReplyTo`], at any time, unless it says
+///   [`ordered`](ReplyTo::ordered).
+/// - After an error: write the outstanding replies, then [`goodbye`](Self::goodbye), then close.
+///   The error comes again if you go on.
 /// - At the end of the stream: [`end`](Self::end) tells whether it came in the middle of a message.
 ///
 /// ```text
@@ -152,8 +154,8 @@ impl ServerConnection {
         )?)
     }
 
-    /// Gives the connection up for a reason of the driver's: a message that takes too long. `input` is what
-    /// has arrived of it. [`goodbye`](Self::goodbye) is still to be said.
+    /// Gives the connection up for a reason of the driver's: a message that takes too long. `input`
+    /// is what has arrived of it. [`goodbye`](Self::goodbye) is still to be said.
     pub fn fail(&mut self, error: ProtocolError, input: &[u8]) {
         if let State::Reading(reader) = &self.state {
             self.failed = reader.failed(input, &self.options.limits);
@@ -161,14 +163,15 @@ impl ServerConnection {
         self.state = State::Failed(error);
     }
 
-    /// How many more bytes the current message surely needs, after `receive` said `None`. At least one, and
-    /// never much more than the peer has sent already: a claimed length alone gets no memory.
+    /// How many more bytes the current message surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the peer has sent already: a claimed length alone gets no
+    /// memory.
     pub fn needs(&self) -> usize {
         self.needs
     }
 
-    /// Returns the peer's wire, as far as it is known. Inside THeader and HTTP each message may be another
-    /// protocol: this is the last one's.
+    /// Returns the peer's wire, as far as it is known. Inside THeader and HTTP each message may be
+    /// another protocol: this is the last one's.
     pub fn wire(&self) -> Option<Wire> {
         self.wire
     }
@@ -182,8 +185,8 @@ impl ServerConnection {
         }
     }
 
-    /// Appends what tells the peer why the connection is about to be closed, in its own wire; nothing where
-    /// that is not known.
+    /// Appends what tells the peer why the connection is about to be closed, in its own wire;
+    /// nothing where that is not known.
     pub fn goodbye(&self, error: &ProtocolError, out: &mut Vec<u8>) {
         if *error == ProtocolError::Tls {
             // An alert record: fatal, handshake_failure. The client then blames the handshake.
@@ -273,8 +276,8 @@ impl ServerConnection {
                 .unwrap_or(Wire::new(head.protocol, Transport::Unframed))
         };
         wire.transforms = Transforms::NONE;
-        // Only THeader has a word for it. Stock clients give their calls different numbers, and still take the
-        // next reply for the one to the oldest call.
+        // Only THeader has a word for it. Stock clients give their calls different numbers, and
+        // still take the next reply for the one to the oldest call.
         let mut ordered = true;
         let number = lead.number(head.seqid);
         let mut plain_reply = false;
@@ -346,8 +349,9 @@ fn check_request(head: &http::Head, options: &ServerOptions) -> Result<(), http:
 }
 
 impl ReplyTo {
-    /// Appends the reply, a struct with the result or a declared exception, as one complete message. To a
-    /// one-way call only [`accepted`](Self::accepted) is said. After an error `out` is as it was.
+    /// Appends the reply, a struct with the result or a declared exception, as one complete
+    /// message. To a one-way call only [`accepted`](Self::accepted) is said. After an error `out`
+    /// is as it was.
     pub fn reply<'a>(
         &self,
         out: impl Into<Out<'a>>,
@@ -367,8 +371,8 @@ impl ReplyTo {
 
     /// Appends what a one-way call is answered with: nothing, but over HTTP an empty response.
     ///
-    /// Use it for every method that the contract calls one-way: clients older than Apache Thrift 0.9.3
-    /// send those as ordinary calls, and wait for nothing all the same.
+    /// Use it for every method that the contract calls one-way: clients older than Apache Thrift
+    /// 0.9.3 send those as ordinary calls, and wait for nothing all the same.
     pub fn accepted(&self, out: &mut Vec<u8>) {
         if self.wire.transport == Transport::Http && !self.acknowledged {
             http::write_response(200, self.keep_alive, outgoing::HTTP_TYPE, "", out);
@@ -377,8 +381,8 @@ impl ReplyTo {
         }
     }
 
-    /// Appends the answer to a one-way call before its handler runs: the caller waits for nothing else. False where the wire
-    /// has none, or it is no such call. Nothing is appended later.
+    /// Appends the answer to a one-way call before its handler runs: the caller waits for nothing
+    /// else. False where the wire has none, or it is no such call. Nothing is appended later.
     pub fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
         let has_one = self.oneway && self.wire.transport == Transport::Http && !self.acknowledged;
         if has_one {
@@ -388,8 +392,9 @@ impl ReplyTo {
         has_one
     }
 
-    /// Returns whether this reply must not be sent before those to the calls received earlier: everywhere but for
-    /// THeader clients that say they tell replies apart by their numbers, and number their calls so.
+    /// Returns whether this reply must not be sent before those to the calls received earlier:
+    /// everywhere but for THeader clients that say they tell replies apart by their numbers, and
+    /// number their calls so.
     pub fn ordered(&self) -> bool {
         self.ordered
     }

@@ -1,4 +1,5 @@
-//! The transforms of THeader for the bytes of a message. Decompression never makes more than it is allowed to.
+//! The transforms of THeader for the bytes of a message. Decompression never makes more than it is
+//! allowed to.
 
 use super::{ProtocolError, Transform};
 use crate::compressors::{Failure, Room, zstd};
@@ -54,8 +55,9 @@ fn broken(transform: Transform, why: &str) -> ProtocolError {
     ProtocolError::malformed(format!("{name} cannot decompress a message: {why}"))
 }
 
-/// Applies one transform to what stands in `out` from `start` on. False where `out` is as it was: the message would become so
-/// small that its receiver refused it. Compressing from memory into memory has nothing else that could fail.
+/// Applies one transform to what stands in `out` from `start` on. False where `out` is as it was:
+/// the message would become so small that its receiver refused it. Compressing from memory into
+/// memory has nothing else that could fail.
 #[must_use]
 pub(crate) fn apply(transform: Transform, out: &mut Vec<u8>, start: usize) -> bool {
     let compressed = match transform {

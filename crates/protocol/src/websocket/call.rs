@@ -25,8 +25,8 @@ pub const ITEM: &str = "item";
 pub const END: &str = "end";
 
 impl Said {
-    /// Reads a message; `None` for one that is none of them. The reader of the value finds out whether it has more than one
-    /// member.
+    /// Reads a message; `None` for one that is none of them. The reader of the value finds out
+    /// whether it has more than one member.
     pub fn read(message: &Bytes) -> Option<Self> {
         let member = message
             .trim_ascii()

@@ -36,7 +36,8 @@ impl CloseCode {
     }
 }
 
-/// A mistake of a client. The socket is closed with the [code](Self::code), and with this text as the reason.
+/// A mistake of a client. The socket is closed with the [code](Self::code), and with this text as
+/// the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// A frame that RFC 6455 does not allow.

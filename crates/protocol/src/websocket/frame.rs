@@ -24,8 +24,8 @@ pub enum Message {
 ///
 /// # Calling contract
 ///
-/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it returns `None`.
-///   [`needs`](Self::needs) says how much to read next.
+/// - Append what is received to a buffer of your own, and call [`receive`](Self::receive) until it
+///   returns `None`. [`needs`](Self::needs) says how much to read next.
 /// - After an error, or [`Message::Close`], nothing that comes means anything.
 pub struct Reader {
     most: usize,
@@ -76,8 +76,8 @@ impl Reader {
         }
     }
 
-    /// How many more bytes the current frame surely needs, after `receive` said `None`. At least one, and never much more
-    /// than the peer has sent already.
+    /// How many more bytes the current frame surely needs, after `receive` said `None`. At least
+    /// one, and never much more than the peer has sent already.
     pub fn needs(&self) -> usize {
         self.needs
     }
@@ -184,7 +184,8 @@ impl Head {
     }
 }
 
-/// The length of a frame, which is said in seven bits or in the bytes behind them, in as few as possible; and what follows.
+/// The length of a frame, which is said in seven bits or in the bytes behind them, in as few as
+/// possible; and what follows.
 fn length(short: u8, rest: &[u8]) -> Result<Option<(u64, &[u8])>, Error> {
     let (least, long) = match short {
         126 => {

@@ -15,8 +15,8 @@ pub fn asks(request: &Request) -> bool {
     request.method == Method::Get && request.upgrades && lists(protocols, "websocket")
 }
 
-/// Appends the answer to a request that [asks](asks) for a socket, behind which the connection is one; or the answer to
-/// one that cannot have any.
+/// Appends the answer to a request that [asks](asks) for a socket, behind which the connection is
+/// one; or the answer to one that cannot have any.
 pub fn accept(request: &Request, out: &mut Vec<u8>) -> Result<(), Response> {
     if request.headers.get("sec-websocket-version") != Some(b"13") {
         let what = "the version of WebSocket is 13 (RFC 6455)\n";

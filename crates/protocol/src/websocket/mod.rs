@@ -1,4 +1,5 @@
-//! WebSocket (RFC 6455), as a server has it, and the calls that pages of browsers make by it: one socket is one call.
+//! WebSocket (RFC 6455), as a server has it, and the calls that pages of browsers make by it: one
+//! socket is one call.
 //!
 //! ```text
 //!   http::Request ─► asks, accept ─┬─► 101 Switching Protocols      then the connection is a socket

@@ -130,6 +130,7 @@ fn deadlines_and_headers_arrive() {
         assert_eq!(call.deadline, deadline);
         assert_eq!(call.headers, headers);
     }
-    // The first headers are sent before it is known how many the other end keeps, the second ones kept.
+    // The first headers are sent before it is known how many the other end keeps, the second ones
+    // kept.
     assert!(sizes[2] < sizes[1], "headers that were sent are numbers");
 }

@@ -178,7 +178,8 @@ fn what_breaks_the_rules_is_named() {
             .concat(),
             Err("a target of more than 33 bits"),
         ),
-        // Results of no call, of the call itself, of a later one: refused, and the connection goes on.
+        // Results of no call, of the call itself, of a later one: refused, and the connection goes
+        // on.
         ([bound(), frame(0xc5, 3, &[0, 4, 3])].concat(), Ok(0)),
         ([bound(), frame(0xc5, 3, &[0, 20, 7])].concat(), Ok(0)),
         ([bound(), frame(0xc5, 3, &[0, 4, 11])].concat(), Ok(0)),
@@ -247,7 +248,8 @@ fn what_breaks_the_rules_is_named() {
     }
 }
 
-/// Each row: frames behind BIND of `m` (slot 0), `upload` (1) and `download` (2), and the number of events or the error.
+/// Each row: frames behind BIND of `m` (slot 0), `upload` (1) and `download` (2), and the number of
+/// events or the error.
 #[test]
 fn ids_and_payloads_are_those_of_the_tables() {
     const CALL: u8 = 0x45;
@@ -382,7 +384,8 @@ fn held() -> Vec<u8> {
     [greeting(), frame(2, 0, &payload)].concat()
 }
 
-/// A call that began before DRAIN, and whose last frame comes behind it, is told so; later ones are not answered.
+/// A call that began before DRAIN, and whose last frame comes behind it, is told so; later ones are
+/// not answered.
 #[test]
 fn a_drain_leaves_no_call_without_an_end() {
     let mut server = Connection::new(Role::Server, Options::default());
@@ -476,7 +479,8 @@ fn a_body_that_is_not_what_was_announced_concerns_its_call() {
         bytes[at] = byte;
         bytes
     };
-    // Algorithm, the size that is announced, the body, and what its sender is told; nothing where all is well.
+    // Algorithm, the size that is announced, the body, and what its sender is told; nothing where
+    // all is well.
     let rows: [(u8, u64, Vec<u8>, &str); 17] = [
         (1, 256 << 10, zstd_zeros(2), ""),
         (
@@ -578,7 +582,8 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a server's text, readable where it is text, and the sizes of the bodies of the calls that it starts.
+/// Returns a server's text, readable where it is text, and the sizes of the bodies of the calls
+/// that it starts.
 fn answers(bytes: &[u8]) -> (String, Vec<usize>) {
     let mut server = Connection::new(Role::Server, Options::default());
     let methods = Methods(vec![Arc::new(nameless("m"))]);
@@ -623,7 +628,8 @@ fn streams_that_are_not_there() {
         (called(2, "upload"), &[(ITEM, b"x"), (END, b"")], Ok(3)),
         (called(2, "upload"), &[(END, b""), (ITEM, b"x")], no_item),
         (called(2, "upload"), &[(END, b""), (END, b"")], no_end),
-        // Behind CANCEL nobody minds, and of a call without streams nobody knows whether it is over.
+        // Behind CANCEL nobody minds, and of a call without streams nobody knows whether it is
+        // over.
         (
             called(2, "upload"),
             &[(8, b""), (ITEM, b"x"), (END, b"")],

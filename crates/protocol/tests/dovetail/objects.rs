@@ -326,7 +326,8 @@ struct World {
     method: Arc<Contract>,
     client: Side,
     server: Side,
-    /// Calls that were made, with what they are addressed to, and the calls whose results they refer to.
+    /// Calls that were made, with what they are addressed to, and the calls whose results they
+    /// refer to.
     calls: HashMap<u32, (Option<Target>, Vec<u32>)>,
     promises: Vec<u32>,
     forgotten: HashSet<u32>,

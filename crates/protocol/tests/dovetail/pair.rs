@@ -49,7 +49,8 @@ pub(crate) fn described(method: &str, description: &[u8]) -> Contract {
     }
 }
 
-/// One direction: what has been sent and has not arrived, and what has arrived and was not understood yet.
+/// One direction: what has been sent and has not arrived, and what has arrived and was not
+/// understood yet.
 #[derive(Default)]
 struct Pipe {
     sent: Vec<u8>,
@@ -113,8 +114,8 @@ impl Pair {
         }
     }
 
-    /// Lets each end, which takes messages of 100,000 bytes, say that it takes 2 MiB: the other one sends larger ones
-    /// than it takes.
+    /// Lets each end, which takes messages of 100,000 bytes, say that it takes 2 MiB: the other one
+    /// sends larger ones than it takes.
     pub(crate) fn hide_message_limits(&mut self) {
         const SAID: [u8; 4] = [2, 0xa0, 0x8d, 0x06];
         const WIDER: [u8; 4] = [2, 0xff, 0xff, 0x7f];

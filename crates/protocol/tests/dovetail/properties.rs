@@ -1,4 +1,5 @@
-//! Random operations on both ends, in any order, in pieces of any size: every call has exactly one outcome.
+//! Random operations on both ends, in any order, in pieces of any size: every call has exactly one
+//! outcome.
 
 use crate::compression::any_options;
 use crate::pair::{Methods, Pair, decode, described, nameless};

@@ -1,4 +1,5 @@
-//! Streams: items come in order and once, no more of them than there is credit, and each stream ends once.
+//! Streams: items come in order and once, no more of them than there is credit, and each stream
+//! ends once.
 
 use crate::compression::any_options;
 use crate::pair::{Methods, Pair, described, nameless};

@@ -1,5 +1,5 @@
-//! Authorities that stock clients name, in the bytes that they sent: grpcio to `unix:/tmp/run/sock`, and grpc-go to
-//! `etcd:///services/fleet`.
+//! Authorities that stock clients name, in the bytes that they sent: grpcio to
+//! `unix:/tmp/run/sock`, and grpc-go to `etcd:///services/fleet`.
 
 use dovetail_protocol::http2::Authorities;
 use proptest::prelude::*;

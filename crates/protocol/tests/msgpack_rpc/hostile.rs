@@ -125,7 +125,8 @@ fn goodbye_answers_the_call_that_was_arriving() {
     }
 }
 
-/// A claimed length gets no memory before the bytes are there, and bytes that are there are looked at once.
+/// A claimed length gets no memory before the bytes are there, and bytes that are there are looked
+/// at once.
 #[test]
 fn claims_cost_nothing() {
     let mut connection = server();

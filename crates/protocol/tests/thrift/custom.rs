@@ -1,5 +1,5 @@
-//! A protocol and an encoding plugged in from outside the crates: everything is a 64-bit number or bytes
-//! with a length, fields have their id before them.
+//! A protocol and an encoding plugged in from outside the crates: everything is a 64-bit number or
+//! bytes with a length, fields have their id before them.
 
 use crate::support::{Greeting, options, serve};
 use bytes::BytesMut;

@@ -133,8 +133,8 @@ fn calls_of_every_wire_at_every_chunk_size() {
     assert!(seen >= CALLS.len() * WIRES.len(), "{seen} captures");
 }
 
-/// Every message of every kind is found whole by the scan of the unframed wires, in any pieces, and a
-/// reply sent to a server is refused.
+/// Every message of every kind is found whole by the scan of the unframed wires, in any pieces, and
+/// a reply sent to a server is refused.
 #[test]
 fn replies_are_refused_by_a_server() {
     for (directory, _) in WIRES {
@@ -263,7 +263,8 @@ fn the_same_bytes_are_written() {
             .call("echo_i32", false, &Number(Some(42)), &mut sent)
             .expect("encodes");
         if wire.transport == Transport::Header {
-            // The flag that says that replies may come in any order, which Apache's clients do not know.
+            // The flag that says that replies may come in any order, which Apache's clients do not
+            // know.
             assert_eq!(std::mem::take(&mut sent[7]), 1);
         }
         assert_eq!(sent, golden("call_echo_i32"), "{directory}: a call");

@@ -316,7 +316,8 @@ fn zip_bombs() {
     }
 }
 
-/// A large message costs the same in pieces of one byte as in one: nothing is looked at again and again.
+/// A large message costs the same in pieces of one byte as in one: nothing is looked at again and
+/// again.
 #[test]
 fn slow_peers_cost_no_more() {
     // 300,000 bytes of everything, unframed. Quadratic work would be 10^11 steps: minutes.

@@ -1,5 +1,6 @@
-//! THeader inside other transports: in frames, and in the bodies of HTTP. The calls are bytes of Apache Thrift's Python library
-//! 0.25 (`THeaderProtocol` over `TFramedTransport`, and over a buffer as `THttpClient` sends it), which has read the answers here.
+//! THeader inside other transports: in frames, and in the bodies of HTTP. The calls are bytes of
+//! Apache Thrift's Python library 0.25 (`THeaderProtocol` over `TFramedTransport`, and over a
+//! buffer as `THttpClient` sends it), which has read the answers here.
 
 use crate::support::{bytes, chunk_sizes, options, serve};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Field, Kind, Limits, Writer, message};

@@ -132,8 +132,8 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
 }
 
-/// Year, month and day of a number of days since 1970, in the Gregorian calendar. Years begin in March here, so that leap days are
-/// the last ones.
+/// Year, month and day of a number of days since 1970, in the Gregorian calendar. Years begin in
+/// March here, so that leap days are the last ones.
 fn date(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     let shifted = days + 719_468;

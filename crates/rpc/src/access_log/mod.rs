@@ -13,11 +13,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Writes a line for each call, or for a part of them; see [`Server::access_log`](crate::Server::access_log).
+/// Writes a line for each call, or for a part of them; see
+/// [`Server::access_log`](crate::Server::access_log).
 ///
-/// The lines say when a call ended, its method, wire, caller, outcome, time and sizes, never its parameters or its result. A thread
-/// writes them: a call does not wait for the disk. While that is too slow, lines are left out, and counted. Clones are the same log;
-/// with the last one it writes what is left.
+/// The lines say when a call ended, its method, wire, caller, outcome, time and sizes, never its
+/// parameters or its result. A thread writes them: a call does not wait for the disk. While that is
+/// too slow, lines are left out, and counted. Clones are the same log; with the last one it writes
+/// what is left.
 ///
 /// ```
 /// use dovetail::{AccessLog, Server};
@@ -59,7 +61,8 @@ impl AccessLog {
         })
     }
 
-    /// A log that is appended to a file. When the file is renamed or removed, as tools do that rotate logs, it is made anew.
+    /// A log that is appended to a file. When the file is renamed or removed, as tools do that
+    /// rotate logs, it is made anew.
     pub fn file(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::to(lines::Rotating::open(path.as_ref())?)
     }
@@ -71,7 +74,8 @@ impl AccessLog {
         self
     }
 
-    /// Writes this part, 0 to 1, of the calls that have returned. Calls that have failed and slow ones are always written. Default: 1.
+    /// Writes this part, 0 to 1, of the calls that have returned. Calls that have failed and slow
+    /// ones are always written. Default: 1.
     #[must_use]
     pub fn sample(mut self, ratio: f64) -> Self {
         self.ratio = ratio;

@@ -23,7 +23,8 @@ descriptor!(pub(super) static ADMIN = "Admin" in "dovetail.admin.v1" {
     configuration() -> String [idempotent, permission("dovetail.admin.read")];
     /// Reads the configuration again. Returns the keys that have changed.
     reload() -> Reloaded [permission("dovetail.admin.write")];
-    /// Asks the program to end: it takes no more calls, and lets those that run finish for this long.
+    /// Asks the program to end: it takes no more calls, and lets those that run finish for this
+    /// long.
     drain(1 seconds: i32) [permission("dovetail.admin.write")];
     /// Cancels a call. Returns false if it does not run.
     cancel(1 call: i64) -> bool [permission("dovetail.admin.write")];

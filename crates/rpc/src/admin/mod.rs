@@ -23,9 +23,9 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The administration of a server: it sees the calls and connections of the server that it is given to by
-/// [`Server::administered`](crate::Server::administered), and another server shows it by [`Server::admin`](crate::Server::admin).
-/// Clones are the same.
+/// The administration of a server: it sees the calls and connections of the server that it is given
+/// to by [`Server::administered`](crate::Server::administered), and another server shows it by
+/// [`Server::admin`](crate::Server::admin). Clones are the same.
 ///
 /// ```
 /// use dovetail::Server;
@@ -123,7 +123,8 @@ impl Admin {
         self
     }
 
-    /// Shows this configuration, with the refusals of its quotas, and reads it again on request. The first one counts.
+    /// Shows this configuration, with the refusals of its quotas, and reads it again on request.
+    /// The first one counts.
     #[cfg(feature = "config")]
     #[must_use]
     pub fn with_config(self, config: &Config) -> Self {
@@ -131,7 +132,8 @@ impl Admin {
         self
     }
 
-    /// Waits until an administrator asks the program to end (`drain`). Returns how long calls that run may go on:
+    /// Waits until an administrator asks the program to end (`drain`). Returns how long calls that
+    /// run may go on:
     ///
     /// ```no_run
     /// # fn serve(running: dovetail::Running, admin: dovetail::admin::Admin) {
@@ -221,7 +223,8 @@ impl Admin {
     }
 }
 
-/// Keeps other sites away from a page: nothing of theirs is loaded, and it is in no frame of theirs.
+/// Keeps other sites away from a page: nothing of theirs is loaded, and it is in no frame of
+/// theirs.
 fn secured(page: Response) -> Response {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                           base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -3,7 +3,8 @@
 use crate::{Code, Execution, Status};
 use dovetail_protocol::capnp::{Exception, ExceptionKind};
 
-/// The exception of a failed call. Its reason begins with the code, where the kind of the exception does not say it.
+/// The exception of a failed call. Its reason begins with the code, where the kind of the exception
+/// does not say it.
 pub(super) fn of_status(status: &Status) -> Exception {
     let kind = match status.code() {
         Code::ResourceExhausted => ExceptionKind::Overloaded,

@@ -25,7 +25,8 @@ pub(crate) struct Method {
 /// The codec of parameters or results: it reads them out of the message of a call or an answer.
 pub(crate) struct Form(Layouts);
 
-/// The tables that have been read, by their addresses: encodings live as long as the program, like the descriptors.
+/// The tables that have been read, by their addresses: encodings live as long as the program, like
+/// the descriptors.
 static READ: LazyLock<Mutex<HashMap<usize, Table>>> = LazyLock::new(Mutex::default);
 
 /// The methods of a table, by their names.

@@ -1,4 +1,5 @@
-//! Cap'n Proto's protocol: the tables of methods, and the ends of connections. The machine is `dovetail_protocol::capnp`.
+//! Cap'n Proto's protocol: the tables of methods, and the ends of connections. The machine is
+//! `dovetail_protocol::capnp`.
 
 mod exception;
 mod methods;

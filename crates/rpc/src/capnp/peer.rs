@@ -1,7 +1,7 @@
 //! One end of a connection. Both ends call each other's services and objects.
 //!
-//! The object that an end gives by bootstrap is all of its services at once: a call names the interface. Calls of services go to the
-//! answer to bootstrap, before it is there.
+//! The object that an end gives by bootstrap is all of its services at once: a call names the
+//! interface. Calls of services go to the answer to bootstrap, before it is there.
 
 use super::exception::{of_status, to_status, unknown};
 use super::methods::Method;
@@ -65,7 +65,8 @@ pub(crate) struct IncomingCall {
 pub(crate) struct Peer {
     machine: Connection,
     encoding: Encoded,
-    /// The question for the main object. It is never finished, so that calls can be addressed to its answer.
+    /// The question for the main object. It is never finished, so that calls can be addressed to
+    /// its answer.
     main: Option<u32>,
     /// How the protocol has the methods that have been called, by their addresses.
     known: HashMap<usize, &'static Method>,
@@ -112,7 +113,8 @@ impl Peer {
         Ok(found)
     }
 
-    /// Appends a call of an object, or of a service where there is no target. Its number is `None` where no answer is wanted.
+    /// Appends a call of an object, or of a service where there is no target. Its number is `None`
+    /// where no answer is wanted.
     pub(crate) fn call(
         &mut self,
         target: Option<dovetail::Target>,
@@ -285,7 +287,8 @@ impl Peer {
         self.machine.abort(why);
     }
 
-    /// True as long as this end has called nothing: its messages are answers, which can leave in any order.
+    /// True as long as this end has called nothing: its messages are answers, which can leave in
+    /// any order.
     pub(crate) fn only_answers(&self) -> bool {
         self.main.is_none()
     }
@@ -342,7 +345,8 @@ fn number_of(object: &Object) -> u64 {
     }
 }
 
-/// The objects of a message that has been written. `promised` knows those in answers that are not there yet.
+/// The objects of a message that has been written. `promised` knows those in answers that are not
+/// there yet.
 fn objects_of(
     caps: Option<&SentCaps>,
     promised: impl Fn(u32) -> Result<Promised, EncodeError>,

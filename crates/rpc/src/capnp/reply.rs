@@ -44,7 +44,8 @@ impl ReplyTo {
         caps
     }
 
-    /// Appends the answer. A declared exception, for which the language has no word, is an exception whose reason has it in JSON.
+    /// Appends the answer. A declared exception, for which the language has no word, is an
+    /// exception whose reason has it in JSON.
     pub(crate) fn reply(
         &self,
         out: &mut Vec<u8>,

@@ -35,8 +35,8 @@ use tokio::time::timeout;
 
 /// An async connection to a server. Cheap to clone; safe to share between tasks.
 ///
-/// One task per connection sends what all callers have queued in one piece, and hands out the replies. A
-/// call whose future is dropped is given up; its reply is dropped when it comes.
+/// One task per connection sends what all callers have queued in one piece, and hands out the
+/// replies. A call whose future is dropped is given up; its reply is dropped when it comes.
 #[derive(Clone)]
 pub struct Channel {
     shared: Arc<Shared>,
@@ -131,8 +131,8 @@ impl Channel {
         }
     }
 
-    /// A channel to a service of this process, with no wire between: its handlers run where they are called. For
-    /// tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    /// A channel to a service of this process, with no wire between: its handlers run where they
+    /// are called. For tests, with a [`Mock`](crate::Mock) too. It has no streams.
     pub fn in_process(service: impl Service) -> Self {
         Channel {
             shared: Arc::new(Shared::Local(Arc::new(service))),
@@ -140,8 +140,8 @@ impl Channel {
         }
     }
 
-    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the servers of a
-    /// [name](crate::names): `dns:///orders:9090`.
+    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the
+    /// servers of a [name](crate::names): `dns:///orders:9090`.
     pub fn builder(target: &str) -> Result<ChannelBuilder, Status> {
         if let Some(resolver) = resolver(target)? {
             return Ok(Self::resolved_by_any(resolver));
@@ -168,7 +168,8 @@ impl Channel {
         ChannelBuilder { target, options }
     }
 
-    /// Returns the servers of the channel's name; empty for a channel to an address, and before the first call.
+    /// Returns the servers of the channel's name; empty for a channel to an address, and before the
+    /// first call.
     pub fn backends(&self) -> Vec<BackendStatus> {
         match &*self.shared {
             Shared::Server(servers) => servers.backends(),
@@ -178,8 +179,8 @@ impl Channel {
         }
     }
 
-    /// Returns a channel that leaves the headers and trailers of answers in `said`, over gRPC, gRPC-Web and Connect: those of the
-    /// last call which has an answer.
+    /// Returns a channel that leaves the headers and trailers of answers in `said`, over gRPC,
+    /// gRPC-Web and Connect: those of the last call which has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
     pub fn with_answer_headers(&self, said: &crate::AnswerHeaders) -> Self {
@@ -204,9 +205,9 @@ impl Channel {
         decode(method.name, body, recycled.take(), *decoding)
     }
 
-    /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
-    /// it travels at once, and fails as not started where this call fails. Waits for no more than the
-    /// connection. Needs Dovetail's own wire.
+    /// Calls a method that returns an object, and gives that object before it has been returned:
+    /// what is called on it travels at once, and fails as not started where this call fails. Waits
+    /// for no more than the connection. Needs Dovetail's own wire.
     pub async fn pipelined<
         P: WriteParams,
         T: FieldValue + From<ObjectRef> + 'static,
@@ -248,8 +249,8 @@ impl Channel {
         }
     }
 
-    /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it returns when
-    /// the server has taken the call: every request has a response there.
+    /// Calls a one-way method; returns when the call is queued on a connection. Over HTTP, it
+    /// returns when the server has taken the call: every request has a response there.
     pub async fn notify<P: WriteParams>(
         &self,
         method: &'static Method,
@@ -263,7 +264,8 @@ impl Channel {
         self.in_time(call, false).await.map(drop)
     }
 
-    /// Calls a method that answers with a stream: a [`Receiver`](crate::Receiver), or a result and one.
+    /// Calls a method that answers with a stream: a [`Receiver`](crate::Receiver), or a result and
+    /// one.
     pub async fn stream<P: WriteParams, O: Streamed, E: Exceptions>(
         &self,
         method: &'static Method,
@@ -316,8 +318,8 @@ impl Channel {
         Ok((Sender::new(call.clone()), Answer::last(call)))
     }
 
-    /// Calls a method that takes a stream and answers with one: where to send the one, and the answer, behind
-    /// which the other one comes.
+    /// Calls a method that takes a stream and answers with one: where to send the one, and the
+    /// answer, behind which the other one comes.
     pub async fn chat<P: WriteParams, T: FieldValue, S: Exceptions, O: Streamed, E: Exceptions>(
         &self,
         method: &'static Method,
@@ -347,7 +349,8 @@ impl Channel {
         opened
     }
 
-    /// Begins a call with streams; `result` where the server's items come behind a result, which not every wire says.
+    /// Begins a call with streams; `result` where the server's items come behind a result, which
+    /// not every wire says.
     #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "HTTP asks"))]
     async fn open(
         &self,
@@ -388,8 +391,8 @@ impl Channel {
         }
     }
 
-    /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
-    /// struct with the result (field 0) or a declared exception.
+    /// Calls a method that no generated code describes: `params` is the struct of parameters,
+    /// `reply` the struct with the result (field 0) or a declared exception.
     pub async fn call_raw(
         &self,
         method: &str,
@@ -402,8 +405,9 @@ impl Channel {
         decode_into(reply, method, body, self.options.decoding)
     }
 
-    /// Calls a method that was described at run time, over any wire: of `method` counts what generated code would have, its
-    /// [description](Method::described) too. `params` and `reply` are as in [`call_raw`](Self::call_raw).
+    /// Calls a method that was described at run time, over any wire: of `method` counts what
+    /// generated code would have, its [description](Method::described) too. `params` and `reply`
+    /// are as in [`call_raw`](Self::call_raw).
     pub async fn call_described(
         &self,
         method: &'static Method,
@@ -415,8 +419,8 @@ impl Channel {
         decode_into(reply, method.name, body, self.options.decoding)
     }
 
-    /// Begins a call with streams of a method that was described at run time; `result` where it has one beside the server's
-    /// stream. It needs Dovetail's own wire, gRPC, gRPC-Web or Connect.
+    /// Begins a call with streams of a method that was described at run time; `result` where it has
+    /// one beside the server's stream. It needs Dovetail's own wire, gRPC, gRPC-Web or Connect.
     pub async fn open_described(
         &self,
         method: &'static Method,
@@ -427,13 +431,15 @@ impl Channel {
         Ok(DescribedStreams::new(call))
     }
 
-    /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2)).await?`.
-    /// The parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
-    /// types are given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled with
-    /// them: `"add(a, b)"`.
+    /// Calls a method by its name, without a contract:
+    /// `let sum: i32 = channel.call_by_name("add", (1, 2)).await?`. The parameters, a tuple, are
+    /// numbered from 1 in order; an exception that the method declares is a `Status`. Own types are
+    /// given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is
+    /// spelled with them: `"add(a, b)"`.
     ///
-    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its own before the first call, and
-    /// refuses the call with `FAILED_PRECONDITION` and the place where they differ.
+    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its
+    /// own before the first call, and refuses the call with `FAILED_PRECONDITION` and the place
+    /// where they differ.
     pub async fn call_by_name<T: FieldValue>(
         &self,
         method: &str,
@@ -528,31 +534,34 @@ impl ChannelBuilder {
         }
     }
 
-    /// Serves these services to the server that is called, on the connections that the calls make: it calls back
-    /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire or msgpack-rpc. Of the server that is given,
-    /// services and limits count.
+    /// Serves these services to the server that is called, on the connections that the calls make:
+    /// it calls back with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own
+    /// wire or msgpack-rpc. Of the server that is given, services and limits count.
     pub fn serve(mut self, services: crate::Server) -> Self {
         self.options.local = Some(Local::new(services));
         self
     }
 
-    /// Compresses the calls and items that are sent over gRPC, gRPC-Web or Connect, from 1 KiB on, with gzip; servers usually
-    /// answer likewise. A server that cannot decompress them answers with `UNIMPLEMENTED`. Default: not at all.
+    /// Compresses the calls and items that are sent over gRPC, gRPC-Web or Connect, from 1 KiB on,
+    /// with gzip; servers usually answer likewise. A server that cannot decompress them answers
+    /// with `UNIMPLEMENTED`. Default: not at all.
     #[cfg(feature = "grpc")]
     pub fn gzip(mut self) -> Self {
         self.options.coding = Some(dovetail_protocol::grpc::Coding::Gzip);
         self
     }
 
-    /// Compresses with zstd, which is faster and smaller, and which few other servers can decompress.
+    /// Compresses with zstd, which is faster and smaller, and which few other servers can
+    /// decompress.
     #[cfg(all(feature = "grpc", feature = "zstd"))]
     pub fn zstd(mut self) -> Self {
         self.options.coding = Some(dovetail_protocol::grpc::Coding::Zstd);
         self
     }
 
-    /// Finds out, over gRPC, gRPC-Web and Connect, when the server has gone without a word: calls that wait fail with `UNAVAILABLE`. Default: not
-    /// at all, but for the time that a call may take.
+    /// Finds out, over gRPC, gRPC-Web and Connect, when the server has gone without a word: calls
+    /// that wait fail with `UNAVAILABLE`. Default: not at all, but for the time that a call may
+    /// take.
     #[cfg(feature = "grpc")]
     pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
         self.options.keepalive = Some(keepalive);

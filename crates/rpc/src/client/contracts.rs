@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Headers for the methods that were called; `None` for one without a description that fits a header.
+/// Headers for the methods that were called; `None` for one without a description that fits a
+/// header.
 #[derive(Default)]
 pub(crate) struct Contracts(Mutex<HashMap<MethodKey, Option<Arc<Values>>>>);
 
@@ -20,8 +21,8 @@ struct Values {
 }
 
 impl Contracts {
-    /// Returns the headers of a call with that of its contract, which has the description where it `describes`. A call that
-    /// cannot be sent a second time has it, too.
+    /// Returns the headers of a call with that of its contract, which has the description where it
+    /// `describes`. A call that cannot be sent a second time has it, too.
     pub(super) fn headers<'a, P>(
         &self,
         wire: Wire,

@@ -16,8 +16,9 @@ pub(crate) struct Failed {
 pub(crate) struct Wait(Instant);
 
 impl Wait {
-    /// Waits as `connect_wait` says, and no longer than the call may take. `reached` is false where the server was never
-    /// reached: its address is wrong, more likely than not, so nothing waits for it.
+    /// Waits as `connect_wait` says, and no longer than the call may take. `reached` is false where
+    /// the server was never reached: its address is wrong, more likely than not, so nothing waits
+    /// for it.
     pub(crate) fn new(options: &Options, reached: bool) -> Self {
         let limit = match reached {
             true => options.connect_wait.min(options.timeout),

@@ -1,4 +1,5 @@
-//! Clients: a channel to a server, or to the servers of a name, blocking or async, shared by any number of callers.
+//! Clients: a channel to a server, or to the servers of a name, blocking or async, shared by any
+//! number of callers.
 
 pub mod blocking;
 mod contracts;
@@ -79,7 +80,8 @@ pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     slot.into_result(method)
 }
 
-/// Looks through a reply of which nobody takes the value, for the objects in it. An error where it is no result.
+/// Looks through a reply of which nobody takes the value, for the objects in it. An error where it
+/// is no result.
 pub(crate) type ReadObjects = fn(&str, Answered, Limits) -> Result<(), Status>;
 
 pub(crate) fn read_objects<T: FieldValue, E: Exceptions>(
@@ -111,7 +113,8 @@ fn decode_into(
     }
 }
 
-/// Returns the name of a method, and the table of parameters that no contract names; `method` may name them.
+/// Returns the name of a method, and the table of parameters that no contract names; `method` may
+/// name them.
 fn by_name<'a, P: WriteParams>(
     method: &'a str,
     _: &P,

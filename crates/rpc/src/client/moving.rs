@@ -1,5 +1,5 @@
-//! How a connection that goes over TCP moves to shared memory, where client and server turn out to be on the same
-//! machine. `docs/spec/wire.md`, "Moving", has the rules.
+//! How a connection that goes over TCP moves to shared memory, where client and server turn out to
+//! be on the same machine. `docs/spec/wire.md`, "Moving", has the rules.
 
 use super::options::Options;
 use crate::{Address, Wire};
@@ -36,8 +36,8 @@ impl Moving {
         }
     }
 
-    /// Takes the server's word, which is `None` as long as there is none: where to meet it, once, and only
-    /// where nobody is in between.
+    /// Takes the server's word, which is `None` as long as there is none: where to meet it, once,
+    /// and only where nobody is in between.
     pub(super) fn begin(&mut self, said: Option<Option<MeetingPoint>>) -> Option<Address> {
         let (Moving::Unknown(own, other), Some(said)) = (*self, said) else {
             return None;

@@ -1,4 +1,5 @@
-//! Calls that a handler makes: they take over from the call that it answers what belongs to the whole.
+//! Calls that a handler makes: they take over from the call that it answers what belongs to the
+//! whole.
 
 use super::failures::nested_too_late;
 use super::options::Options;
@@ -10,7 +11,8 @@ use crate::{Status, clock};
 use dovetail_protocol::Headers;
 use std::time::Duration;
 
-/// The headers that nested calls take over: how critical a call is, W3C's Trace Context and Baggage, and Zipkin's B3.
+/// The headers that nested calls take over: how critical a call is, W3C's Trace Context and
+/// Baggage, and Zipkin's B3.
 const INHERITED: &[&str] = &[
     crate::throttle::Criticality::HEADER,
     TRACEPARENT,
@@ -24,8 +26,8 @@ const INHERITED: &[&str] = &[
     "x-b3-flags",
 ];
 
-/// The deadline and the headers that a call takes over from the call in whose handler it is made, and from interceptors. Empty
-/// outside of handlers, and without interceptors.
+/// The deadline and the headers that a call takes over from the call in whose handler it is made,
+/// and from interceptors. Empty outside of handlers, and without interceptors.
 #[derive(Default)]
 pub(super) struct Nested<'a> {
     left: Option<Duration>,
@@ -36,8 +38,8 @@ pub(super) struct Nested<'a> {
 }
 
 impl<'a> Nested<'a> {
-    /// Looks at the handler that runs on this thread, and has interceptors look at the call. An error where the handler's call has
-    /// no time left, or an interceptor refuses.
+    /// Looks at the handler that runs on this thread, and has interceptors look at the call. An
+    /// error where the handler's call has no time left, or an interceptor refuses.
     pub(super) fn here(options: &'a Options, callee: Callee<'a>) -> Result<Self, Status> {
         let nested = Self::inherited(options)?;
         if options.interceptors.is_empty() {
@@ -106,7 +108,8 @@ impl<'a> Nested<'a> {
     }
 }
 
-/// Returns the headers of a channel with those of a trace; `None` where there is none. What the channel says itself counts.
+/// Returns the headers of a channel with those of a trace; `None` where there is none. What the
+/// channel says itself counts.
 fn traced(own: &Headers, outer: &CallInfo) -> Option<Headers> {
     let is_own = |name: &str| own.get(name).is_some();
     let mut headers = None;

@@ -69,8 +69,8 @@ pub(crate) struct Options {
     pub(crate) process: Option<crate::transport::MemoryConnector>,
 }
 
-/// How long to leave a server alone that could not be reached: `first`, then twice as long each time up to
-/// `most`, each time between half and all of that.
+/// How long to leave a server alone that could not be reached: `first`, then twice as long each
+/// time up to `most`, each time between half and all of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// After the first failure. Default 50 ms.
@@ -213,8 +213,8 @@ macro_rules! handle {
             Ok(Self::builder(address)?.build())
         }
 
-        /// Returns a channel whose calls are limited to this time; those with streams, too, which otherwise may go on
-        /// for ever.
+        /// Returns a channel whose calls are limited to this time; those with streams, too, which
+        /// otherwise may go on for ever.
         #[must_use]
         pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
             self.with(|options| {
@@ -223,33 +223,35 @@ macro_rules! handle {
             })
         }
 
-        /// Returns a channel whose calls have this header where the wire can carry it: Dovetail's own, THeader,
-        /// HTTP, gRPC, gRPC-Web and Connect.
+        /// Returns a channel whose calls have this header where the wire can carry it: Dovetail's
+        /// own, THeader, HTTP, gRPC, gRPC-Web and Connect.
         #[must_use]
         pub fn with_header(&self, name: &str, value: impl Into<dovetail_wire::Bytes>) -> Self {
             let value = value.into();
             self.with(|options| options.headers.push(name, value))
         }
 
-        /// Returns a channel whose calls and items are compressed, or not, where that makes them smaller. How is said by the
-        /// builder: `compression`, and over gRPC `gzip` or `zstd`, where gzip is the default. Where the builder has said
-        /// nothing for Dovetail's own wire, all go as they are; so they do over THeader as the wire says.
+        /// Returns a channel whose calls and items are compressed, or not, where that makes them
+        /// smaller. How is said by the builder: `compression`, and over gRPC `gzip` or `zstd`,
+        /// where gzip is the default. Where the builder has said nothing for Dovetail's own wire,
+        /// all go as they are; so they do over THeader as the wire says.
         #[must_use]
         pub fn with_compression(&self, compress: bool) -> Self {
             self.with(|options| options.compress = Some(compress))
         }
 
-        /// Returns a channel that calls this service on the same connections, for a server that has several on one port
-        /// ("multiplexed"; `service.method` over msgpack-rpc). Over gRPC, gRPC-Web and Connect with its package: `hello.v1.Hello`.
+        /// Returns a channel that calls this service on the same connections, for a server that has
+        /// several on one port ("multiplexed"; `service.method` over msgpack-rpc). Over gRPC,
+        /// gRPC-Web and Connect with its package: `hello.v1.Hello`.
         #[must_use]
         pub fn with_service(&self, name: &str) -> Self {
             self.with(|options| options.client.service = Some(name.to_owned()))
         }
 
-        /// Gives back a result that the caller has done with: the next answer of its type is decoded over it and
-        /// uses its memory again, that of its strings and lists included. This works where both ends have
-        /// the same contract on Dovetail's own wire; elsewhere such a value is dropped. 64 values are kept, until the
-        /// last handle of the channel goes.
+        /// Gives back a result that the caller has done with: the next answer of its type is
+        /// decoded over it and uses its memory again, that of its strings and lists included. This
+        /// works where both ends have the same contract on Dovetail's own wire; elsewhere such a
+        /// value is dropped. 64 values are kept, until the last handle of the channel goes.
         ///
         /// ```
         /// use dovetail::{Status, blocking::Channel, descriptor};
@@ -269,8 +271,8 @@ macro_rules! handle {
             self.options.recycled.put(result);
         }
 
-        /// Returns a channel whose calls are hashed by this key where the policy hashes: calls with the same key go to the same server. It
-        /// takes the place of the builder's `hash_by_…`.
+        /// Returns a channel whose calls are hashed by this key where the policy hashes: calls with
+        /// the same key go to the same server. It takes the place of the builder's `hash_by_…`.
         #[must_use]
         pub fn with_key(&self, key: impl AsRef<[u8]>) -> Self {
             let key = dovetail_balance::hash(key.as_ref());
@@ -322,22 +324,25 @@ pub(crate) use handle;
 /// The settings that builders of both kinds of channel have.
 macro_rules! settings {
     () => {
-        /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of Dovetail; for other
-        /// servers `"grpc"`, `"connect"`, `"grpc-web"` (async channels alone; see [`Wire`](crate::Wire)), `"msgpack-rpc"`, or Thrift's protocol and transport, as in `"binary+framed"`.
+        /// Chooses what is spoken: `"dovetail"`, which is the default, between two ends of
+        /// Dovetail; for other servers `"grpc"`, `"connect"`, `"grpc-web"` (async channels alone;
+        /// see [`Wire`](crate::Wire)), `"msgpack-rpc"`, or Thrift's protocol and transport, as in
+        /// `"binary+framed"`.
         pub fn wire(mut self, wire: crate::Wire) -> Self {
             self.options.wire = wire;
             self
         }
 
-        /// Names the service that is called, for a server that has several on one port ("multiplexed"; `service.method` over msgpack-rpc).
-        /// Over gRPC, gRPC-Web and Connect it is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
+        /// Names the service that is called, for a server that has several on one port
+        /// ("multiplexed"; `service.method` over msgpack-rpc). Over gRPC, gRPC-Web and Connect it
+        /// is the contract's, unless this says otherwise, with its package: `hello.v1.Hello`.
         pub fn service(mut self, name: &str) -> Self {
             self.options.client.service = Some(name.to_owned());
             self
         }
 
-        /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for servers that declare them so. Default:
-        /// arrays. Both are read.
+        /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for
+        /// servers that declare them so. Default: arrays. Both are read.
         pub fn msgpack_structs(mut self, structs: dovetail_wire::msgpack::Structs) -> Self {
             self.options.msgpack_structs = structs;
             self
@@ -355,40 +360,44 @@ macro_rules! settings {
             self
         }
 
-        /// How long a call that was not sent waits for a server that cannot be reached and was reached before, as while it
-        /// restarts: the channel connects again meanwhile. Then the call fails with `UNAVAILABLE`, not sent. A channel that has
-        /// never reached its server does not wait. Default 2 s, and no longer than the call may take; 0 fails at once.
+        /// How long a call that was not sent waits for a server that cannot be reached and was
+        /// reached before, as while it restarts: the channel connects again meanwhile. Then the
+        /// call fails with `UNAVAILABLE`, not sent. A channel that has never reached its server
+        /// does not wait. Default 2 s, and no longer than the call may take; 0 fails at once.
         pub fn connect_wait(mut self, wait: std::time::Duration) -> Self {
             self.options.connect_wait = wait;
             self
         }
 
-        /// How often a call is sent again that a server has refused with the time after which to try again, as
-        /// [`Status::retry_after`](crate::Status::retry_after) has it, and that has not run. It waits so long before. 0 gives the refusal
-        /// to the caller. Default 4, as long as the call has time.
+        /// How often a call is sent again that a server has refused with the time after which to
+        /// try again, as [`Status::retry_after`](crate::Status::retry_after) has it, and that has
+        /// not run. It waits so long before. 0 gives the refusal to the caller. Default 4, as long
+        /// as the call has time.
         pub fn pushbacks(mut self, attempts: u32) -> Self {
             self.options.pushbacks = attempts;
             self
         }
 
-        /// Chooses whether a call that a handler makes takes over what belongs to the call that it answers: its deadline, where
-        /// that is earlier, and the headers of its trace (`traceparent`, `tracestate`, `baggage`, B3's), where the channel does
-        /// not set them. Tasks that a handler spawns are not part of it; see [`Context::scope`](crate::Context::scope).
-        /// Default: yes.
+        /// Chooses whether a call that a handler makes takes over what belongs to the call that it
+        /// answers: its deadline, where that is earlier, and the headers of its trace
+        /// (`traceparent`, `tracestate`, `baggage`, B3's), where the channel does not set them.
+        /// Tasks that a handler spawns are not part of it; see
+        /// [`Context::scope`](crate::Context::scope). Default: yes.
         pub fn inherits(mut self, inherits: bool) -> Self {
             self.options.inherits = inherits;
             self
         }
 
-        /// Puts an interceptor around all calls of the channel, and of the channels that are made from it.
+        /// Puts an interceptor around all calls of the channel, and of the channels that are made
+        /// from it.
         pub fn intercept(mut self, interceptor: impl crate::ClientInterceptor) -> Self {
             let interceptor = std::sync::Arc::new(interceptor);
             self.options.interceptors.add(interceptor);
             self
         }
 
-        /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its methods,
-        /// `"shop.v1.Orders/place"`, with or without the package.
+        /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its
+        /// methods, `"shop.v1.Orders/place"`, with or without the package.
         pub fn intercept_at(
             mut self,
             place: &str,
@@ -405,26 +414,29 @@ macro_rules! settings {
             self
         }
 
-        /// Chooses when a server gets no calls for a while because it fails. Default: after five failures in a row; `None` for
-        /// never.
+        /// Chooses when a server gets no calls for a while because it fails. Default: after five
+        /// failures in a row; `None` for never.
         pub fn outliers(mut self, outliers: impl Into<Option<crate::names::Outliers>>) -> Self {
             self.options.balance.outliers = outliers.into();
             self
         }
 
-        /// Ejections do not count while fewer servers than this part of those with connections are left. Default 0.5.
+        /// Ejections do not count while fewer servers than this part of those with connections are
+        /// left. Default 0.5.
         pub fn panic_threshold(mut self, part: f64) -> Self {
             self.options.balance.panic_threshold = part;
             self
         }
 
-        /// Gives a server that has come, or come back, its calls little by little over this time. Default: all at once.
+        /// Gives a server that has come, or come back, its calls little by little over this time.
+        /// Default: all at once.
         pub fn slow_start(mut self, time: std::time::Duration) -> Self {
             self.options.balance.slow_start = time;
             self
         }
 
-        /// Prefers the servers of this zone, as long as seven in ten of them can be used. Default: none.
+        /// Prefers the servers of this zone, as long as seven in ten of them can be used. Default:
+        /// none.
         pub fn zone(mut self, zone: &str) -> Self {
             self.options.balance.zone = Some(zone.to_owned());
             self
@@ -436,31 +448,36 @@ macro_rules! settings {
             self
         }
 
-        /// Sends calls with the same value of this header to the same server, with `Policy::RingHash` or `Policy::Maglev`.
+        /// Sends calls with the same value of this header to the same server, with
+        /// `Policy::RingHash` or `Policy::Maglev`.
         pub fn hash_by_header(mut self, name: &str) -> Self {
             self.options.key = Some(super::policies::KeyOf::Header(name.to_owned()));
             self
         }
 
-        /// Sends calls that handlers make for the same caller to the same server, with those policies.
+        /// Sends calls that handlers make for the same caller to the same server, with those
+        /// policies.
         pub fn hash_by_caller(mut self) -> Self {
             self.options.key = Some(super::policies::KeyOf::Caller);
             self
         }
 
-        /// Chooses whether a call waits for a server as long as it has time, instead of failing when none can be reached. Default: no.
+        /// Chooses whether a call waits for a server as long as it has time, instead of failing
+        /// when none can be reached. Default: no.
         pub fn wait_for_ready(mut self, waits: bool) -> Self {
             self.options.wait_for_ready = waits;
             self
         }
 
-        /// Has calls of idempotent methods tried again as a policy says. Default: once, after `UNAVAILABLE`.
+        /// Has calls of idempotent methods tried again as a policy says. Default: once, after
+        /// `UNAVAILABLE`.
         pub fn retry(mut self, policy: crate::RetryPolicy) -> Self {
             self.options.policies.idempotent = Some(std::sync::Arc::new(policy));
             self
         }
 
-        /// Has all calls of a service, `"shop.v1.Orders"`, or of a method, `"shop.v1.Orders/place"`, tried again as a policy says.
+        /// Has all calls of a service, `"shop.v1.Orders"`, or of a method,
+        /// `"shop.v1.Orders/place"`, tried again as a policy says.
         pub fn retry_at(mut self, place: &str, policy: crate::RetryPolicy) -> Self {
             let retry = Some(policy);
             self.options.policies.change(place, |at| at.retry = retry);
@@ -483,8 +500,8 @@ macro_rules! settings {
             self
         }
 
-        /// Takes over what gRPC's service config says, in JSON: policies, outlier detection, retries, hedging, times, throttling. An
-        /// error names the place in it.
+        /// Takes over what gRPC's service config says, in JSON: policies, outlier detection,
+        /// retries, hedging, times, throttling. An error names the place in it.
         #[cfg(feature = "service-config")]
         pub fn service_config(mut self, json: &str) -> Result<Self, crate::Status> {
             crate::client::service_config::apply(json, &mut self.options)?;
@@ -497,8 +514,8 @@ macro_rules! settings {
             self
         }
 
-        /// How many calls may wait for their answers on one connection; further ones are refused with
-        /// `RESOURCE_EXHAUSTED`. Default 100,000.
+        /// How many calls may wait for their answers on one connection; further ones are refused
+        /// with `RESOURCE_EXHAUSTED`. Default 100,000.
         pub fn calls_in_flight(mut self, calls: usize) -> Self {
             self.options.calls = calls;
             self
@@ -510,8 +527,8 @@ macro_rules! settings {
             self
         }
 
-        /// Limits of messages: bytes of the server's, memory for decoding them, and how deep values inside one
-        /// another may be, the client's own as well.
+        /// Limits of messages: bytes of the server's, memory for decoding them, and how deep values
+        /// inside one another may be, the client's own as well.
         pub fn limits(
             mut self,
             connection: dovetail_protocol::ConnectionLimits,
@@ -523,8 +540,9 @@ macro_rules! settings {
             self
         }
 
-        /// Compresses the calls and items that are sent, on Dovetail's own wire, once the server has said that it
-        /// can decompress them. Over THeader the wire says it: `"binary+header:zstd"`. Default: not at all.
+        /// Compresses the calls and items that are sent, on Dovetail's own wire, once the server
+        /// has said that it can decompress them. Over THeader the wire says it:
+        /// `"binary+header:zstd"`. Default: not at all.
         pub fn compression(mut self, compression: crate::Compression) -> Self {
             self.options.compression = Some(compression);
             self
@@ -536,15 +554,17 @@ macro_rules! settings {
             self
         }
 
-        /// Moves from TCP to shared memory where the server turns out to be on the same machine, once its first
-        /// answer has come. Default: yes, on Dovetail's own wire, unless the channel serves its server.
+        /// Moves from TCP to shared memory where the server turns out to be on the same machine,
+        /// once its first answer has come. Default: yes, on Dovetail's own wire, unless the channel
+        /// serves its server.
         pub fn local_upgrade(mut self, local_upgrade: bool) -> Self {
             self.options.local_upgrade = local_upgrade;
             self
         }
 
         /// Connects over TLS, with these settings. Default: not at all, and to `tls://…` with
-        /// [`ClientTls::system`](crate::ClientTls::system). A channel over TLS does not move to shared memory.
+        /// [`ClientTls::system`](crate::ClientTls::system). A channel over TLS does not move to
+        /// shared memory.
         #[cfg(feature = "tls")]
         pub fn tls(mut self, tls: &crate::ClientTls) -> Self {
             self.options.security = crate::client::Security::Tls(tls.clone());

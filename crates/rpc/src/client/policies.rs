@@ -1,4 +1,5 @@
-//! How a channel treats calls that fail: retries, hedging, and their settings for services and methods.
+//! How a channel treats calls that fail: retries, hedging, and their settings for services and
+//! methods.
 
 use super::outgoing::Outgoing;
 use crate::Code;
@@ -8,17 +9,18 @@ use dovetail_balance::Budget;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Has calls tried again that may have run on a server (gRFC A6). Calls that have not run are tried again without it.
+/// Has calls tried again that may have run on a server (gRFC A6). Calls that have not run are tried
+/// again without it.
 ///
-/// For a whole channel it counts for methods that the contract calls idempotent; for a service or a method it counts for all
-/// calls.
+/// For a whole channel it counts for methods that the contract calls idempotent; for a service or a
+/// method it counts for all calls.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
     /// The attempts at most, the first one included. Default 3.
     pub attempts: u32,
-    /// The longest pause before the second attempt. Pauses are drawn at random, so that callers do not come back together.
-    /// Default 50 ms.
+    /// The longest pause before the second attempt. Pauses are drawn at random, so that callers do
+    /// not come back together. Default 50 ms.
     pub first_pause: Duration,
     /// The longest pause before any attempt. Default 1 s.
     pub longest_pause: Duration,
@@ -86,8 +88,9 @@ impl RetryPolicy {
     }
 }
 
-/// Sends a call to several servers, one after the other without waiting for a failure, and takes the first answer (gRFC A6). The
-/// calls must be such that they may run more than once. Blocking channels send one attempt after the other has failed.
+/// Sends a call to several servers, one after the other without waiting for a failure, and takes
+/// the first answer (gRFC A6). The calls must be such that they may run more than once. Blocking
+/// channels send one attempt after the other has failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HedgingPolicy {
@@ -95,7 +98,8 @@ pub struct HedgingPolicy {
     pub attempts: u32,
     /// The time after which the next attempt is sent while no answer has come. Default 50 ms.
     pub delay: Duration,
-    /// The failures after which the others are still waited for. Any other one ends the call. Default: `UNAVAILABLE`.
+    /// The failures after which the others are still waited for. Any other one ends the call.
+    /// Default: `UNAVAILABLE`.
     pub non_fatal: Vec<Code>,
 }
 
@@ -149,7 +153,8 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Changes what counts at a place: `shop.v1.Orders`, `shop.v1.Orders/place`, or all calls for an empty one.
+    /// Changes what counts at a place: `shop.v1.Orders`, `shop.v1.Orders/place`, or all calls for
+    /// an empty one.
     pub(crate) fn change(&mut self, place: &str, change: impl FnOnce(&mut CallPolicy)) {
         let scope = Scope::of_any(place);
         let level = scope.level();
@@ -175,7 +180,8 @@ impl Policies {
         }
     }
 
-    /// Returns the policy for a call: that of the narrowest place, and no other (gRPC's service config).
+    /// Returns the policy for a call: that of the narrowest place, and no other (gRPC's service
+    /// config).
     pub(super) fn of<P>(&self, call: &Outgoing<'_, P>) -> Option<&Arc<CallPolicy>> {
         let own = call.method.map_or("", |method| method.service);
         let services = [call.service.unwrap_or_default(), own];

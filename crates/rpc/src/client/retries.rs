@@ -58,7 +58,8 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// Returns the headers of an attempt, with that of the method's contract where the wire has headers.
+    /// Returns the headers of an attempt, with that of the method's contract where the wire has
+    /// headers.
     pub(super) fn headers<'c, P>(&self, call: &Outgoing<'c, P>) -> Cow<'c, Headers> {
         let Options {
             contracts, wire, ..
@@ -87,8 +88,9 @@ impl<'a> Retries<'a> {
         self.servers.extend(servers);
     }
 
-    /// Returns the pause before another attempt; `None` where that could do harm, or is of no use any longer. A call that
-    /// was not sent was stopped by the end of another call's connection, so callers do not go round in circles.
+    /// Returns the pause before another attempt; `None` where that could do harm, or is of no use
+    /// any longer. A call that was not sent was stopped by the end of another call's connection, so
+    /// callers do not go round in circles.
     pub(super) fn pause(&mut self, status: &Status) -> Option<Duration> {
         if status.asks_for_description() && !self.describes {
             self.describes = true;
@@ -117,7 +119,8 @@ impl<'a> Retries<'a> {
         tries.then_some(Duration::ZERO)
     }
 
-    /// A policy has attempts and failures that it counts, and what all calls of the channel have left.
+    /// A policy has attempts and failures that it counts, and what all calls of the channel have
+    /// left.
     fn by_policy(&mut self, status: &Status) -> Option<Duration> {
         let policy = self.policy?;
         if !policy.codes.contains(&status.code()) {
@@ -130,7 +133,8 @@ impl<'a> Retries<'a> {
         (affordable && self.failed < policy.attempts).then_some(pause)
     }
 
-    /// Waits as a server has said, unless the call has no time for that, or too many calls of the channel do so.
+    /// Waits as a server has said, unless the call has no time for that, or too many calls of the
+    /// channel do so.
     fn pushed_back(&mut self, after: Duration) -> Option<Duration> {
         let (before, waited) = self.pushed_back;
         let waited = waited.saturating_add(after);
@@ -140,8 +144,9 @@ impl<'a> Retries<'a> {
         (waits && affordable).then_some(after)
     }
 
-    /// A server that goes down refuses a call, and perhaps again where the next connection was in its queue. The first
-    /// attempt follows at once, others as connections follow one another, as long as a call waits for connections.
+    /// A server that goes down refuses a call, and perhaps again where the next connection was in
+    /// its queue. The first attempt follows at once, others as connections follow one another, as
+    /// long as a call waits for connections.
     fn refused(&mut self) -> Option<Duration> {
         let now = clock::now();
         let (first, before) = *self.refused.get_or_insert((now, 0));
@@ -162,7 +167,8 @@ impl<'a> Retries<'a> {
 mod tests {
     use super::*;
 
-    /// Failures in turn, whether the method is idempotent, `connect_wait`, and whether another attempt follows.
+    /// Failures in turn, whether the method is idempotent, `connect_wait`, and whether another
+    /// attempt follows.
     type Row<'a> = (&'a [(Code, Execution)], bool, Duration, bool);
 
     #[test]
@@ -245,8 +251,8 @@ mod tests {
     fn a_policy_counts_attempts_and_tokens() {
         use Execution::{Finished, MayHaveRun};
         let policy = RetryPolicy::of(3).codes([Code::Unavailable, Code::Internal]);
-        // Whether the policy is that of the method, whether the method is idempotent, the failures in turn, and the attempts
-        // that follow.
+        // Whether the policy is that of the method, whether the method is idempotent, the failures
+        // in turn, and the attempts that follow.
         type Row<'a> = (bool, bool, &'a [(Code, Execution)], usize);
         let rows: &[Row<'_>] = &[
             (true, false, &[(Code::Unavailable, MayHaveRun); 4], 2),

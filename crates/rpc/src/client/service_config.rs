@@ -1,5 +1,6 @@
-//! gRPC's service config: <https://github.com/grpc/grpc/blob/master/doc/service_config.md>, with the policies of the gRFCs A6, A42,
-//! A48, A50 and A52. Fields that are not known are passed over, as gRPC's clients do.
+//! gRPC's service config: <https://github.com/grpc/grpc/blob/master/doc/service_config.md>, with
+//! the policies of the gRFCs A6, A42, A48, A50 and A52. Fields that are not known are passed over,
+//! as gRPC's clients do.
 
 use super::options::Options;
 use super::policies::{CallPolicy, HedgingPolicy, RetryPolicy};

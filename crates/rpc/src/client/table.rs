@@ -120,8 +120,8 @@ impl Table {
         }
     }
 
-    /// Queues a call; `waiter` makes who is woken by its reply. `None` where the call has to wait for its
-    /// [`turn`](Self::turn).
+    /// Queues a call; `waiter` makes who is woken by its reply. `None` where the call has to wait
+    /// for its [`turn`](Self::turn).
     pub(crate) fn call(
         &mut self,
         call: Outgoing<'_, impl Encode>,
@@ -185,7 +185,8 @@ impl Table {
         Ok(Some(Queued(number)))
     }
 
-    /// Returns false where a call has to wait until another one is answered; see [`Machine::exclusive`].
+    /// Returns false where a call has to wait until another one is answered; see
+    /// [`Machine::exclusive`].
     pub(crate) fn turn(&self) -> bool {
         self.broken.is_some() || self.closing() || !self.machine.exclusive()
     }
@@ -348,8 +349,9 @@ impl Table {
         self.machine.capnp()
     }
 
-    /// Moves what the machine has to say behind these bytes, which leave on their own. Queues it where the order of messages counts:
-    /// once this end has called, or objects have been passed. Returns whether there is anything in the queue.
+    /// Moves what the machine has to say behind these bytes, which leave on their own. Queues it
+    /// where the order of messages counts: once this end has called, or objects have been passed.
+    /// Returns whether there is anything in the queue.
     pub(crate) fn transmit_beside(&mut self, out: &mut Vec<u8>) -> bool {
         let only_answers = self.capnp().is_some_and(|machine| machine.only_answers());
         match only_answers && self.out.is_empty() && !self.objects.were_passed() {
@@ -439,7 +441,8 @@ impl Table {
         }
     }
 
-    /// Takes in a reply of which nobody takes the value but the objects: the first one may be a promised one.
+    /// Takes in a reply of which nobody takes the value but the objects: the first one may be a
+    /// promised one.
     fn deliver_late(&mut self, reply: Reply, entry: &Entry) {
         let (outcome, (first, mut numbers)) = match (reply.result, entry.read, reply.caps) {
             (result, _, Some(caps)) => (result.map(drop), caps.split()),
@@ -500,7 +503,8 @@ impl Table {
         self.machine.needs()
     }
 
-    /// The caller is gone; a late reply is dropped. Of one that has come, what is to be dropped where nothing is locked.
+    /// The caller is gone; a late reply is dropped. Of one that has come, what is to be dropped
+    /// where nothing is locked.
     pub(crate) fn abandon(&mut self, call: u64) -> Option<Arc<dyn ObjectNumbers>> {
         let mut entry = self.calls.remove(&call)?;
         match entry.reply.take() {
@@ -545,8 +549,8 @@ impl Table {
         }
     }
 
-    /// No further call can be sent. Those that have been may still be answered, or the peer may have said
-    /// that it did not start them: whoever receives finds out.
+    /// No further call can be sent. Those that have been may still be answered, or the peer may
+    /// have said that it did not start them: whoever receives finds out.
     pub(crate) fn cut(&mut self, why: &Status) {
         self.broken.get_or_insert_with(|| why.clone());
         self.out.clear();
@@ -582,7 +586,8 @@ impl Table {
         self.open = 0;
     }
 
-    /// Why the connection is no longer used; also where the server said that it takes no further call.
+    /// Why the connection is no longer used; also where the server said that it takes no further
+    /// call.
     pub(crate) fn broken(&self) -> bool {
         self.broken.is_some() || (self.closing() && self.open == 0)
     }
@@ -612,7 +617,8 @@ impl Table {
     }
 }
 
-/// Returns whether a server refuses a call because it goes down. Its own wire says that in a frame of its own.
+/// Returns whether a server refuses a call because it goes down. Its own wire says that in a frame
+/// of its own.
 fn goes_down(reply: &Reply) -> bool {
     reply.result.as_ref().is_err_and(|status| {
         status.code() == Code::Unavailable && status.execution() == Execution::NotStarted

@@ -1,5 +1,5 @@
-//! The task of a connection that an async channel has made: it sends what all callers have queued in one piece,
-//! and hands out what comes.
+//! The task of a connection that an async channel has made: it sends what all callers have queued
+//! in one piece, and hands out what comes.
 
 use super::Table;
 use super::failures::{lost, misbehaved};

@@ -36,7 +36,8 @@ impl<T: ServerInterceptor> Live<T> {
         current.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes another one ready to [take over](Self::replace). An error where it does not suit the server.
+    /// Makes another one ready to [take over](Self::replace). An error where it does not suit the
+    /// server.
     pub(super) fn prepare(&self, other: &mut T) -> Result<(), Status> {
         match self.0.services.get() {
             Some(services) => other.start(services),
@@ -44,7 +45,8 @@ impl<T: ServerInterceptor> Live<T> {
         }
     }
 
-    /// Lets another one take over. Calls that are under way go on with the one that they have passed.
+    /// Lets another one take over. Calls that are under way go on with the one that they have
+    /// passed.
     pub(super) fn replace(&self, other: T) {
         let mut current = self
             .0

@@ -43,7 +43,8 @@ use toml::de::{DeTable, DeValue};
 
 /// The configuration of a process, from a TOML file.
 ///
-/// Cheap to clone; clones are the same. A [reload](Self::reload) changes what a server has that was made of it.
+/// Cheap to clone; clones are the same. A [reload](Self::reload) changes what a server has that was
+/// made of it.
 ///
 /// ```
 /// use dovetail::{Server, config::Config};
@@ -264,7 +265,8 @@ fn retries(channel: &ChannelSettings) -> Option<RetryPolicy> {
 }
 
 impl Config {
-    /// Reads a file. The error has everything that is wrong with it. Paths in it begin at its folder.
+    /// Reads a file. The error has everything that is wrong with it. Paths in it begin at its
+    /// folder.
     pub fn load(file: impl Into<PathBuf>) -> Result<Self, ConfigError> {
         let file = file.into();
         let origin = file.display().to_string();
@@ -294,7 +296,8 @@ impl Config {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an interceptor that the file can name in `server.interceptors`. The first server that is made has it.
+    /// Adds an interceptor that the file can name in `server.interceptors`. The first server that
+    /// is made has it.
     #[must_use]
     pub fn interceptor(self, name: &str, interceptor: impl ServerInterceptor) -> Self {
         let interceptor: Arc<dyn ServerInterceptor> = Arc::new(interceptor);
@@ -311,8 +314,8 @@ impl Config {
         ConfigError::new(&self.0.origin, &read.text, vec![problem])
     }
 
-    /// Reads the file again. Everything that a reload can change counts for new calls, and connections stay; after an error
-    /// everything stays as it was. Without a file nothing happens.
+    /// Reads the file again. Everything that a reload can change counts for new calls, and
+    /// connections stay; after an error everything stays as it was. Without a file nothing happens.
     pub fn reload(&self) -> Result<Reloaded, ConfigError> {
         let Some(file) = &self.0.file else {
             return Ok(Reloaded::default());
@@ -341,13 +344,15 @@ impl Config {
         files
     }
 
-    /// Returns the refusals by the quotas of the running server, since they last changed; `None` without quotas.
+    /// Returns the refusals by the quotas of the running server, since they last changed; `None`
+    /// without quotas.
     pub fn refusals(&self) -> Option<Refusals> {
         let throttle = self.lock().running.throttle.clone()?;
         Some(throttle.current().refusals())
     }
 
-    /// Returns the configuration with all keys: those of the file, and the defaults of the others as comments.
+    /// Returns the configuration with all keys: those of the file, and the defaults of the others
+    /// as comments.
     pub fn show(&self) -> String {
         page::show(&self.lock().read)
     }
@@ -401,7 +406,8 @@ fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
 }
 
 impl Running {
-    /// Returns true if these parts take the place of what is at this path. A table that was added or removed as a whole takes a restart.
+    /// Returns true if these parts take the place of what is at this path. A table that was added
+    /// or removed as a whole takes a restart.
     fn replaces(&self, parts: &Parts, path: &str) -> bool {
         let is = |table: &str| path.starts_with(table);
         (is("authentication") && self.authentication.is_some() && parts.authentication.is_some())
@@ -475,7 +481,8 @@ impl fmt::Debug for Config {
 }
 
 impl Server {
-    /// Makes the server of a configuration; services are added to it. [`Config::reload`] changes it while it runs.
+    /// Makes the server of a configuration; services are added to it. [`Config::reload`] changes it
+    /// while it runs.
     pub fn from_config(config: &Config) -> Result<Self, ConfigError> {
         let mut state = config.lock();
         let read = state.read.clone();
@@ -545,8 +552,9 @@ impl Server {
         config.listen(&read, server, "server.listen", &settings.listen)
     }
 
-    /// Makes the server that shows the administration of another one, at the addresses in `[admin]`; `None` where there are
-    /// none. It shows the configuration as well, and reads it again on request.
+    /// Makes the server that shows the administration of another one, at the addresses in
+    /// `[admin]`; `None` where there are none. It shows the configuration as well, and reads it
+    /// again on request.
     ///
     /// ```
     /// use dovetail::Server;

@@ -148,7 +148,8 @@ fn kind<D>(set: &Set<D>) -> Map<String, Value> {
     }
 }
 
-/// Returns all keys with their values: those of the file, and the defaults of the others as comments.
+/// Returns all keys with their values: those of the file, and the defaults of the others as
+/// comments.
 pub(super) fn show(read: &Read) -> String {
     let mut text = String::new();
     for section in settings::SECTIONS {

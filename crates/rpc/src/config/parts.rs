@@ -1,4 +1,5 @@
-//! Makes the parts of a server from settings. It reads the files that they name, and reports problems at the place of the key.
+//! Makes the parts of a server from settings. It reads the files that they name, and reports
+//! problems at the place of the key.
 
 use super::document::{Problem, Span};
 use super::quotas::{self, QuotaSettings};

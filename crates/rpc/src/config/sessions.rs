@@ -56,8 +56,8 @@ pub(super) const SECTIONS: &[Section<SessionSettings>] = &[Section {
 }];
 
 impl Config {
-    /// Makes the sessions of a name, with the settings of the table `[sessions.NAME]` in place of the builder's. An error where there is
-    /// no such table, or its folder cannot be used.
+    /// Makes the sessions of a name, with the settings of the table `[sessions.NAME]` in place of
+    /// the builder's. An error where there is no such table, or its folder cannot be used.
     ///
     /// ```
     /// use dovetail::config::Config;

@@ -9,7 +9,8 @@ use std::{fs, io};
 /// How often the signal and the files are looked at.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Reloads a configuration when its file or one that it names changes, and on SIGHUP, until this is dropped.
+/// Reloads a configuration when its file or one that it names changes, and on SIGHUP, until this is
+/// dropped.
 #[must_use = "dropped, it ends"]
 #[derive(Debug)]
 pub struct Watch {
@@ -18,8 +19,9 @@ pub struct Watch {
 }
 
 impl Config {
-    /// Reloads the configuration when its file, or one that it names, changes, and on SIGHUP. What comes of it is told by `tracing`.
-    /// An error if the signal cannot be had or no thread can be made.
+    /// Reloads the configuration when its file, or one that it names, changes, and on SIGHUP. What
+    /// comes of it is told by `tracing`. An error if the signal cannot be had or no thread can be
+    /// made.
     pub fn watch(&self) -> io::Result<Watch> {
         let (over, hangup) = (
             Arc::new(AtomicBool::new(false)),

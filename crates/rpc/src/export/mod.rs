@@ -38,8 +38,8 @@ impl From<Indescribable> for ExportError {
     }
 }
 
-/// The contract of these services, and of those that they extend, under this name. It has their methods and types, and
-/// of those that macros have derived, documentation and default values.
+/// The contract of these services, and of those that they extend, under this name. It has their
+/// methods and types, and of those that macros have derived, documentation and default values.
 ///
 /// # Errors
 ///
@@ -80,8 +80,8 @@ pub fn thrift(name: &str, services: &[&'static ServiceDescriptor]) -> Result<Str
     Ok(files.into_iter().map(|file| file.text).collect())
 }
 
-/// Writes the contract as the text of a `.proto` file, with which gRPC's libraries call these services. Its package is that of the
-/// services: those of a trait have none.
+/// Writes the contract as the text of a `.proto` file, with which gRPC's libraries call these
+/// services. Its package is that of the services: those of a trait have none.
 ///
 /// ```
 /// use dovetail::{descriptor, export};

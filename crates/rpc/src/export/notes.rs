@@ -1,5 +1,5 @@
-//! Remarks of a program's types and methods about themselves that are not on the wire: documentation, default values, how
-//! protobuf writes their integers.
+//! Remarks of a program's types and methods about themselves that are not on the wire:
+//! documentation, default values, how protobuf writes their integers.
 
 use crate::{Method, MethodTypes, ServiceDescriptor};
 use dovetail_dynamic::{Contract, ParamsSlot, Struct, TypedSlot, Value, to_constant};

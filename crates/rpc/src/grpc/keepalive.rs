@@ -5,8 +5,9 @@ use std::future::pending;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How an end of gRPC finds out that the other one has gone without a word: it sends PING frames, and gives up the
-/// connection where one is not answered. For [`Server::keepalive`](crate::Server::keepalive) and
+/// How an end of gRPC finds out that the other one has gone without a word: it sends PING frames,
+/// and gives up the connection where one is not answered. For
+/// [`Server::keepalive`](crate::Server::keepalive) and
 /// [`ChannelBuilder::keepalive`](crate::ChannelBuilder::keepalive).
 ///
 /// ```
@@ -17,8 +18,9 @@ use tokio::time::{sleep, timeout};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
-    /// How long to wait between an answer and the next PING; at least 1 ms. Servers of gRPC's own libraries end a
-    /// connection with PINGs more often than every 5 minutes, unless they are told otherwise.
+    /// How long to wait between an answer and the next PING; at least 1 ms. Servers of gRPC's own
+    /// libraries end a connection with PINGs more often than every 5 minutes, unless they are told
+    /// otherwise.
     pub interval: Duration,
     /// How long the answer to a PING may take. Default 20 seconds, as in gRPC's own libraries.
     pub timeout: Duration,
@@ -52,7 +54,8 @@ impl Keepalive {
     }
 }
 
-/// Waits until the other end of a connection leaves a PING without an answer, for ever where none are sent.
+/// Waits until the other end of a connection leaves a PING without an answer, for ever where none
+/// are sent.
 pub(crate) async fn gone(
     keepalive: Option<Keepalive>,
     pings: Option<PingPong>,

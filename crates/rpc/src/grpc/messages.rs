@@ -10,8 +10,8 @@ use h2::RecvStream;
 use http::HeaderMap;
 use std::task::{Context, Poll, ready};
 
-/// While so many bytes wait to be taken, no further message is: the credit is for what comes, which may be far less than what
-/// it decompresses to.
+/// While so many bytes wait to be taken, no further message is: the credit is for what comes, which
+/// may be far less than what it decompresses to.
 const ENOUGH: usize = 1 << 20;
 
 /// Takes messages off a stream, and gives its other end credit for more.
@@ -63,7 +63,8 @@ impl From<InvalidText> for Broken {
 }
 
 impl Messages {
-    /// Reads a body whose messages keep to these limits. Compressed ones are decompressed by `coding`.
+    /// Reads a body whose messages keep to these limits. Compressed ones are decompressed by
+    /// `coding`.
     pub(crate) fn new(coding: Option<Bytes>, body: RecvStream, limits: ConnectionLimits) -> Self {
         Messages {
             body,
@@ -89,9 +90,10 @@ impl Messages {
         Messages { text, ..self }
     }
 
-    /// The next message; `None` at the end. Of earlier ones so many bytes are still waiting to be taken: for those
-    /// there is no credit yet, and where they are [`ENOUGH`], whoever takes them wakes the caller. What is incomplete waits for
-    /// nobody, so that a message may be longer than the window.
+    /// The next message; `None` at the end. Of earlier ones so many bytes are still waiting to be
+    /// taken: for those there is no credit yet, and where they are [`ENOUGH`], whoever takes them
+    /// wakes the caller. What is incomplete waits for nobody, so that a message may be longer than
+    /// the window.
     pub(crate) fn poll_next(
         &mut self,
         waiting: usize,

@@ -1,5 +1,5 @@
-//! The part of gRPC, gRPC-Web and Connect on HTTP/2 at both of its ends: metadata among headers, and messages that come on a
-//! stream.
+//! The part of gRPC, gRPC-Web and Connect on HTTP/2 at both of its ends: metadata among headers,
+//! and messages that come on a stream.
 
 mod keepalive;
 mod messages;

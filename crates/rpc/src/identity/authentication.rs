@@ -8,19 +8,22 @@ use std::sync::Arc;
 
 /// Finds out from credentials who calls.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Returns the identity that the credentials prove. `None` if they are not of the kind that this authenticator knows: the
-    /// next one is asked. An error refuses the caller, whatever others would say; `UNAUTHENTICATED` is the code for
-    /// credentials that are forged, unknown or too old. Its text goes to the caller.
+    /// Returns the identity that the credentials prove. `None` if they are not of the kind that
+    /// this authenticator knows: the next one is asked. An error refuses the caller, whatever
+    /// others would say; `UNAUTHENTICATED` is the code for credentials that are forged, unknown or
+    /// too old. Its text goes to the caller.
     fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status>;
 
-    /// Says how a caller can identify itself, for the answer to one that has not: ``a header `authorization: Bearer …` ``.
+    /// Says how a caller can identify itself, for the answer to one that has not: ``a header
+    /// `authorization: Bearer …` ``.
     fn accepts(&self) -> &str;
 }
 
-/// Authenticates callers: an interceptor for [`Server::authentication`](crate::Server::authentication).
+/// Authenticates callers: an interceptor for
+/// [`Server::authentication`](crate::Server::authentication).
 ///
-/// Authenticators are asked in the order in which they were added; the first identity counts. A caller without one is refused
-/// with `UNAUTHENTICATED`, before its parameters are decoded.
+/// Authenticators are asked in the order in which they were added; the first identity counts. A
+/// caller without one is refused with `UNAUTHENTICATED`, before its parameters are decoded.
 ///
 /// ```
 /// use dovetail::identity::{Authentication, Processes};
@@ -61,7 +64,8 @@ impl Authentication {
         self
     }
 
-    /// Lets callers pass that show nothing. Credentials that are shown have to be right. Default: everybody has an identity.
+    /// Lets callers pass that show nothing. Credentials that are shown have to be right. Default:
+    /// everybody has an identity.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, fs};
 
-/// Shows a token with each call, in the header `authorization: Bearer …` (RFC 6750, 2.1): an interceptor of channels.
+/// Shows a token with each call, in the header `authorization: Bearer …` (RFC 6750, 2.1): an
+/// interceptor of channels.
 ///
-/// A call that has the header already, by `with_header`, keeps it. A call over plain TCP fails with `FAILED_PRECONDITION`, as anybody on the way could
-/// read the token, and so does one over a wire without headers. Cheap to clone; clones are the same.
+/// A call that has the header already, by `with_header`, keeps it. A call over plain TCP fails with
+/// `FAILED_PRECONDITION`, as anybody on the way could read the token, and so does one over a wire
+/// without headers. Cheap to clone; clones are the same.
 ///
 /// ```
 /// use dovetail::{blocking::Channel, identity::Bearer};
@@ -53,7 +55,8 @@ impl Token {
         }
     }
 
-    /// Sets when it expires. Another one is asked for 30 seconds before, or when half of the time is over.
+    /// Sets when it expires. Another one is asked for 30 seconds before, or when half of the time
+    /// is over.
     #[must_use]
     pub fn expires(self, expires: SystemTime) -> Self {
         let left = expires.duration_since(SystemTime::now());
@@ -84,8 +87,8 @@ impl Bearer {
         Self::from_fn(move || Ok(token.clone()))
     }
 
-    /// Shows the token that is in a file, without the space around it. The file is read again after 10 seconds; if it cannot be read then, the
-    /// token from before is shown on.
+    /// Shows the token that is in a file, without the space around it. The file is read again after
+    /// 10 seconds; if it cannot be read then, the token from before is shown on.
     pub fn file(file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         Self::from_fn(move || {
@@ -97,8 +100,9 @@ impl Bearer {
         })
     }
 
-    /// Shows the tokens that a function returns. It is called in the caller's thread, for the first call and before a token
-    /// expires, and must not block: a program that fetches tokens over a network keeps one here.
+    /// Shows the tokens that a function returns. It is called in the caller's thread, for the first
+    /// call and before a token expires, and must not block: a program that fetches tokens over a
+    /// network keeps one here.
     pub fn from_fn(get: impl Fn() -> Result<Token, Status> + Send + Sync + 'static) -> Self {
         Bearer {
             source: Arc::new(Source {

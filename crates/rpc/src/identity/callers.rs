@@ -5,13 +5,14 @@ use crate::Context;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, SocketAddr};
 
-/// Makes keys of callers. Nobody can choose callers whose keys are the same, as the hashers are secret.
+/// Makes keys of callers. Nobody can choose callers whose keys are the same, as the hashers are
+/// secret.
 #[derive(Default)]
 pub(crate) struct CallerKeys([RandomState; 2]);
 
 impl CallerKeys {
-    /// Returns the key of a caller: that of its principal, else of its address; by IPv6, of its network of 64 bits; through Unix
-    /// sockets and shared memory, of its user.
+    /// Returns the key of a caller: that of its principal, else of its address; by IPv6, of its
+    /// network of 64 bits; through Unix sockets and shared memory, of its user.
     pub(crate) fn key(&self, call: &Context) -> u128 {
         match call.principal() {
             Some(principal) => self.of_principal(principal),

@@ -45,15 +45,16 @@ impl<'a> Credentials<'a> {
         self.context.wire()
     }
 
-    /// Returns the certificate of the connection; `None` without TLS, and for a proxy that passes on the calls of others.
+    /// Returns the certificate of the connection; `None` without TLS, and for a proxy that passes
+    /// on the calls of others.
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<&'a crate::TlsPeer> {
         let caller = &self.context.call.caller;
         self.context.tls().filter(|_| caller.proxies.is_none())
     }
 
-    /// Returns the process at the other end of a Unix socket or of shared memory; `None` on other connections, and for a proxy
-    /// that passes on the calls of others.
+    /// Returns the process at the other end of a Unix socket or of shared memory; `None` on other
+    /// connections, and for a proxy that passes on the calls of others.
     pub fn process(&self) -> Option<&'a Process> {
         let caller = &self.context.call.caller;
         let process = caller.process.as_ref();
@@ -72,7 +73,8 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// Finds the one token among the headers. Another scheme than `Bearer` is none; an own authenticator may know it.
+/// Finds the one token among the headers. Another scheme than `Bearer` is none; an own
+/// authenticator may know it.
 fn bearer(context: &Context) -> Result<Option<&str>, Status> {
     let mut sent = context
         .headers()

@@ -14,10 +14,11 @@ use std::{fmt, fs, io};
 
 /// Identifies callers by JSON Web Tokens that somebody has issued to them.
 ///
-/// A token is taken whose signature is that of one of the [keys](JwtKeys), by an algorithm of this key; whose `iss` and `aud` are those
-/// given here; and whose time (`exp`, and `nbf` where it is there) is now. All other tokens are refused. The name of the principal is `sub`, its roles are in
-/// the claim `roles`, or another one: a list of texts, or one text with spaces. Claims that are texts, numbers or truth values
-/// are attributes.
+/// A token is taken whose signature is that of one of the [keys](JwtKeys), by an algorithm of this
+/// key; whose `iss` and `aud` are those given here; and whose time (`exp`, and `nbf` where it is
+/// there) is now. All other tokens are refused. The name of the principal is `sub`, its roles are
+/// in the claim `roles`, or another one: a list of texts, or one text with spaces. Claims that are
+/// texts, numbers or truth values are attributes.
 ///
 /// Cheap to clone; clones are the same.
 #[derive(Clone)]
@@ -205,7 +206,8 @@ struct Source {
 struct Key {
     id: Option<String>,
     key: DecodingKey,
-    /// Those that this kind of key can have, and no others: a public key is never taken for the secret of an HMAC.
+    /// Those that this kind of key can have, and no others: a public key is never taken for the
+    /// secret of an HMAC.
     algorithms: Vec<Algorithm>,
 }
 
@@ -219,8 +221,8 @@ const RSA: &[Algorithm] = &[
 ];
 
 impl JwtKeys {
-    /// Reads a set of public keys (RFC 7517, 5) from a file. Keys for signatures count, of the kinds RSA, EC with the curves P-256 and
-    /// P-384, and OKP with Ed25519.
+    /// Reads a set of public keys (RFC 7517, 5) from a file. Keys for signatures count, of the
+    /// kinds RSA, EC with the curves P-256 and P-384, and OKP with Ed25519.
     pub fn from_jwks_file(file: impl Into<PathBuf>) -> io::Result<Self> {
         Self::from_file(file.into(), jwks)
     }
@@ -240,7 +242,8 @@ impl JwtKeys {
         Self::from_text(text, pem)
     }
 
-    /// Takes a secret that the issuer has as well, for HS256. An error for one of less than 32 bytes, which RFC 7518, 3.2 forbids.
+    /// Takes a secret that the issuer has as well, for HS256. An error for one of less than 32
+    /// bytes, which RFC 7518, 3.2 forbids.
     pub fn from_secret(secret: &[u8]) -> Result<Self, Status> {
         if secret.len() < 32 {
             let what = "the secret of HS256 has at least 32 bytes (RFC 7518, 3.2)";
@@ -279,7 +282,8 @@ impl JwtKeys {
         keys.clone()
     }
 
-    /// Reads the file again. After an error everything stays as it was. Without a file nothing happens.
+    /// Reads the file again. After an error everything stays as it was. Without a file nothing
+    /// happens.
     pub fn reload(&self) -> io::Result<()> {
         if let Some(file) = &self.0.file {
             let keys = Arc::new(load(file, self.0.read)?);

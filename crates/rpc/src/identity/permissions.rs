@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// Lets callers call what they may: an interceptor, behind [`Authentication`](super::Authentication).
+/// Lets callers call what they may: an interceptor, behind
+/// [`Authentication`](super::Authentication).
 ///
-/// A method takes a permission: the one that is required here for the method, else the one of its contract, else the one that is
-/// required here for its service. Roles grant permissions, and principals have roles. A method for which nothing is said refuses
-/// everybody. Nothing of a call that is refused has been decoded.
+/// A method takes a permission: the one that is required here for the method, else the one of its
+/// contract, else the one that is required here for its service. Roles grant permissions, and
+/// principals have roles. A method for which nothing is said refuses everybody. Nothing of a call
+/// that is refused has been decoded.
 ///
 /// ```
 /// use dovetail::{Server, identity::Permissions};
@@ -83,8 +85,8 @@ impl Permissions {
     }
 
     /// Requires a permission for a service or a method. Places are those of
-    /// [`Server::intercept_at`](crate::Server::intercept_at). If several requirements are at one level of a method, as for a service and one
-    /// that it extends, all of them count.
+    /// [`Server::intercept_at`](crate::Server::intercept_at). If several requirements are at one
+    /// level of a method, as for a service and one that it extends, all of them count.
     #[must_use]
     pub fn require(mut self, place: &str, permission: impl Into<Arc<str>>) -> Self {
         let permission = Requirement::Permission(permission.into());
@@ -106,7 +108,8 @@ impl Permissions {
         self
     }
 
-    /// Grants permissions to a role, beside those that it has: `orders.write`; `orders.*` for all that begin with `orders.`; `*` for all.
+    /// Grants permissions to a role, beside those that it has: `orders.write`; `orders.*` for all
+    /// that begin with `orders.`; `*` for all.
     #[must_use]
     pub fn role<'a>(mut self, role: &str, permissions: impl IntoIterator<Item = &'a str>) -> Self {
         let granted = self.roles.entry(role.to_owned()).or_default();

@@ -38,7 +38,8 @@ impl Principal {
     /// The kind of processes on this machine.
     pub const PROCESS: &'static str = "process";
 
-    /// Makes a principal without attributes and roles, which does not expire. The kind says how it was identified.
+    /// Makes a principal without attributes and roles, which does not expire. The kind says how it
+    /// was identified.
     pub fn new(name: impl Into<String>, kind: impl Into<Cow<'static, str>>) -> Self {
         Principal(Arc::new(Facts {
             name: name.into(),
@@ -81,8 +82,9 @@ impl Principal {
         &self.0.name
     }
 
-    /// Returns how it was identified: [`CERTIFICATE`](Self::CERTIFICATE), [`TOKEN`](Self::TOKEN), [`JWT`](Self::JWT),
-    /// [`PROCESS`](Self::PROCESS), or the kind that an authenticator of one's own gives.
+    /// Returns how it was identified: [`CERTIFICATE`](Self::CERTIFICATE), [`TOKEN`](Self::TOKEN),
+    /// [`JWT`](Self::JWT), [`PROCESS`](Self::PROCESS), or the kind that an authenticator of one's
+    /// own gives.
     pub fn kind(&self) -> &str {
         &self.0.kind
     }

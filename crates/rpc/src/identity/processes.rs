@@ -2,10 +2,12 @@ use super::{Authenticator, Credentials, Principal};
 use crate::Status;
 use std::collections::HashMap;
 
-/// Identifies processes of this machine that call through a Unix socket or through shared memory, by their user.
+/// Identifies processes of this machine that call through a Unix socket or through shared memory,
+/// by their user.
 ///
-/// The kernel says who has connected (`SO_PEERCRED`, unix(7)): on Linux only. A client that came by TCP and has moved to shared
-/// memory is identified there as well. Names are those that were given, `uid:1000` for others. The attributes are `uid`, `gid` and `pid`.
+/// The kernel says who has connected (`SO_PEERCRED`, unix(7)): on Linux only. A client that came by
+/// TCP and has moved to shared memory is identified there as well. Names are those that were given,
+/// `uid:1000` for others. The attributes are `uid`, `gid` and `pid`.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
     users: HashMap<u32, String>,

@@ -25,7 +25,8 @@ pub(crate) trait Identify: Send + Sync + 'static {
     fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status>;
 }
 
-/// The service `dovetail.Session`: `login(token)` gives the connection an identity, and returns its name.
+/// The service `dovetail.Session`: `login(token)` gives the connection an identity, and returns its
+/// name.
 pub(crate) struct Session(pub(crate) Arc<dyn Identify>);
 
 impl Session {
@@ -44,7 +45,8 @@ impl Session {
     }
 }
 
-/// Returns true if the wire has no headers and the connection is not shared. Other callers show a token with each call.
+/// Returns true if the wire has no headers and the connection is not shared. Other callers show a
+/// token with each call.
 fn may_log_in(context: &Context) -> bool {
     !context.wire().has_headers() && context.call.caller.proxies.is_none()
 }

@@ -9,8 +9,9 @@ use subtle::ConstantTimeEq;
 
 /// Identifies callers by tokens of which the server knows the hash alone.
 ///
-/// A token is random, of 128 bits or more: a password is none, as its hash can be guessed. A file has one on each line: a name, the SHA-256
-/// of the token in hex, and its roles, separated by spaces. Several lines may have the same name, while one token replaces another.
+/// A token is random, of 128 bits or more: a password is none, as its hash can be guessed. A file
+/// has one on each line: a name, the SHA-256 of the token in hex, and its roles, separated by
+/// spaces. Several lines may have the same name, while one token replaces another.
 ///
 /// ```text
 /// # The web shop.
@@ -46,7 +47,8 @@ impl Tokens {
         Ok(Tokens(Arc::new(Source { file: None, known })))
     }
 
-    /// Reads the file again. After an error everything stays as it was. Without a file nothing happens.
+    /// Reads the file again. After an error everything stays as it was. Without a file nothing
+    /// happens.
     pub fn reload(&self) -> io::Result<()> {
         if let Some(file) = &self.0.file {
             let known = Arc::new(load(file)?);

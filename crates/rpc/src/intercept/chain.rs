@@ -44,7 +44,8 @@ impl Interceptors {
         (!chain.is_empty()).then(|| chain.into())
     }
 
-    /// Tells all of them the services of the server. Returns the first error: one of theirs, or that of a place which is not there.
+    /// Tells all of them the services of the server. Returns the first error: one of theirs, or
+    /// that of a place which is not there.
     pub(crate) fn start(
         &mut self,
         services: impl Iterator<Item = &'static ServiceDescriptor>,
@@ -58,7 +59,8 @@ impl Interceptors {
     }
 }
 
-/// Facts that interceptors want to know of a call. Empty, and unused, for a call without interceptors.
+/// Facts that interceptors want to know of a call. Empty, and unused, for a call without
+/// interceptors.
 #[derive(Default)]
 pub(crate) struct Observed {
     pub(super) chain: Option<Arc<Chain>>,
@@ -153,8 +155,8 @@ impl Context {
     }
 }
 
-/// A call on its way through its interceptors. Dropped on the way, as by a panic or when its caller goes, it ends for those
-/// that it has passed.
+/// A call on its way through its interceptors. Dropped on the way, as by a panic or when its caller
+/// goes, it ends for those that it has passed.
 pub(crate) struct Admission {
     /// Taken at the end.
     call: Option<Call>,

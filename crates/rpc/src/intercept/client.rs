@@ -10,11 +10,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Code that runs around the calls of a channel; see [`ChannelBuilder::intercept`](crate::blocking::ChannelBuilder::intercept).
+/// Code that runs around the calls of a channel; see
+/// [`ChannelBuilder::intercept`](crate::blocking::ChannelBuilder::intercept).
 ///
-/// [`before`](Self::before) runs before a call is encoded and sent, once for all attempts. Interceptors of the channel come first,
-/// then those of the service, then those of the method; afterwards in reverse order. They run on the caller's thread, and must
-/// not block it.
+/// [`before`](Self::before) runs before a call is encoded and sent, once for all attempts.
+/// Interceptors of the channel come first, then those of the service, then those of the method;
+/// afterwards in reverse order. They run on the caller's thread, and must not block it.
 ///
 /// ```
 /// use dovetail::{ClientCall, ClientInterceptor, Status, blocking::Channel};
@@ -43,16 +44,17 @@ use std::time::{Duration, Instant};
 /// # }
 /// ```
 pub trait ClientInterceptor: Send + Sync + 'static {
-    /// Looks at a call before it is sent, and may change its headers and shorten its time. An error is what its caller gets:
-    /// nothing is sent.
+    /// Looks at a call before it is sent, and may change its headers and shorten its time. An error
+    /// is what its caller gets: nothing is sent.
     fn before(&self, call: &mut ClientCall<'_>) -> Result<(), Status> {
         let _ = call;
         Ok(())
     }
 
-    /// Looks at how a call has ended: with an answer, which may be a declared exception, or with a status. It runs once for each
-    /// call that this interceptor has let pass, also where its caller has given it up. A call with streams has ended here when
-    /// its answer has come, or, where items are sent before that, when it has been opened.
+    /// Looks at how a call has ended: with an answer, which may be a declared exception, or with a
+    /// status. It runs once for each call that this interceptor has let pass, also where its caller
+    /// has given it up. A call with streams has ended here when its answer has come, or, where
+    /// items are sent before that, when it has been opened.
     fn after(&self, call: &ClientCall<'_>, answer: Result<(), &Status>) {
         let _ = (call, answer);
     }
@@ -78,7 +80,8 @@ impl ClientCall<'_> {
         self.name
     }
 
-    /// Returns the service, with its package: the contract's, or the one that the channel names. `None` where neither says it.
+    /// Returns the service, with its package: the contract's, or the one that the channel names.
+    /// `None` where neither says it.
     pub fn service(&self) -> Option<&str> {
         self.service
     }
@@ -93,8 +96,9 @@ impl ClientCall<'_> {
         self.wire
     }
 
-    /// True if nobody on the way can read the call: it goes over TLS, through a Unix socket or shared memory, to a program that this process
-    /// has started, or by a transport that [says so](crate::transport::Connector::is_private). False for plain TCP, on one machine too.
+    /// True if nobody on the way can read the call: it goes over TLS, through a Unix socket or
+    /// shared memory, to a program that this process has started, or by a transport that [says
+    /// so](crate::transport::Connector::is_private). False for plain TCP, on one machine too.
     pub fn is_private(&self) -> bool {
         self.private
     }
@@ -120,7 +124,8 @@ impl ClientCall<'_> {
         while self.headers.remove(name).is_some() {}
     }
 
-    /// Shortens the time that the call may take, from now on. A longer time than it has changes nothing.
+    /// Shortens the time that the call may take, from now on. A longer time than it has changes
+    /// nothing.
     pub fn limit_timeout(&mut self, timeout: Duration) {
         let shorter = self.limit.map_or(timeout, |limit| limit.min(timeout));
         self.limit = Some(shorter);
@@ -131,7 +136,8 @@ impl ClientCall<'_> {
         self.extensions.get()
     }
 
-    /// Leaves a value for later, and for other interceptors. It takes the place of an earlier one of its type.
+    /// Leaves a value for later, and for other interceptors. It takes the place of an earlier one
+    /// of its type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.extensions.insert(value);
     }
@@ -190,7 +196,8 @@ pub(crate) struct Callee<'a> {
     pub(crate) private: bool,
 }
 
-/// A call that interceptors have let pass. Dropped before it is [`done`](Self::done), it was given up.
+/// A call that interceptors have let pass. Dropped before it is [`done`](Self::done), it was given
+/// up.
 pub(crate) struct Intercepted<'a> {
     interceptors: &'a ClientInterceptors,
     pub(crate) call: ClientCall<'a>,

@@ -10,7 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A call whose parameters are not yet decoded, as a [`ServerInterceptor`](crate::ServerInterceptor) sees it.
+/// A call whose parameters are not yet decoded, as a
+/// [`ServerInterceptor`](crate::ServerInterceptor) sees it.
 pub struct CallHead<'a> {
     call: &'a mut Call,
     service: &'static ServiceDescriptor,
@@ -52,7 +53,8 @@ impl<'a> CallHead<'a> {
         self.info().wire
     }
 
-    /// Returns the service whose handler the call is for. It is the same by whatever name the caller has called it.
+    /// Returns the service whose handler the call is for. It is the same by whatever name the
+    /// caller has called it.
     pub fn service(&self) -> &'static ServiceDescriptor {
         self.service
     }
@@ -62,7 +64,8 @@ impl<'a> CallHead<'a> {
         self.call.method()
     }
 
-    /// Returns the size of the encoded parameters in bytes, decompressed; of an upload, that of its parameters alone.
+    /// Returns the size of the encoded parameters in bytes, decompressed; of an upload, that of its
+    /// parameters alone.
     pub fn size(&self) -> usize {
         self.call.size()
     }
@@ -77,7 +80,8 @@ impl<'a> CallHead<'a> {
         self.info().headers.iter()
     }
 
-    /// Sets a header, for later interceptors and for the handler. All headers of this name are replaced.
+    /// Sets a header, for later interceptors and for the handler. All headers of this name are
+    /// replaced.
     pub fn insert_header(&mut self, name: &str, value: impl Into<Bytes>) {
         let value = value.into();
         self.change(|info| {
@@ -91,7 +95,8 @@ impl<'a> CallHead<'a> {
         self.change(|info| while info.headers.remove(name).is_some() {});
     }
 
-    /// Adds a header that is sent before the answer, as [`Context::set_header`](crate::Context::set_header) does.
+    /// Adds a header that is sent before the answer, as
+    /// [`Context::set_header`](crate::Context::set_header) does.
     pub fn add_response_header(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
         self.call.context().set_header(name, value)
     }

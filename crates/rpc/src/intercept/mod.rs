@@ -29,13 +29,14 @@ pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = Result<Decision, Statu
 /// Code that runs around the calls of a server, of one of its services, or of one method; see
 /// [`Server::intercept`](crate::Server::intercept).
 ///
-/// [`before`](Self::before) runs when a call has arrived, and before its parameters are decoded. An interceptor may refuse the
-/// call there, answer it, change its headers, shorten its deadline, or leave values that the handler finds with
-/// [`Context::get`]. [`after`](Self::after) runs when the call is over. Interceptors of the server come first, then those of the
-/// service, then those of the method, each level in the order in which they were added; afterwards in reverse order.
+/// [`before`](Self::before) runs when a call has arrived, and before its parameters are decoded. An
+/// interceptor may refuse the call there, answer it, change its headers, shorten its deadline, or
+/// leave values that the handler finds with [`Context::get`]. [`after`](Self::after) runs when the
+/// call is over. Interceptors of the server come first, then those of the service, then those of
+/// the method, each level in the order in which they were added; afterwards in reverse order.
 ///
-/// All methods run on the thread that runs the handler, in the model `ThreadPool` on the event loop of the connection, and must not
-/// block it.
+/// All methods run on the thread that runs the handler, in the model `ThreadPool` on the event loop
+/// of the connection, and must not block it.
 ///
 /// ```
 /// use dovetail::{CallEnd, CallHead, Code, Context, Decision, Server, ServerInterceptor, Status};
@@ -61,14 +62,15 @@ pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = Result<Decision, Statu
 ///     .intercept(Password);
 /// ```
 pub trait ServerInterceptor: Send + Sync + 'static {
-    /// Runs once, before the server starts, with its services and those of its objects. An error is that of
-    /// [`Server::start`](crate::Server::start).
+    /// Runs once, before the server starts, with its services and those of its objects. An error is
+    /// that of [`Server::start`](crate::Server::start).
     fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
         let _ = services;
         Ok(())
     }
 
-    /// Decides about a call. An error refuses it: the caller gets this status, and the handler does not run.
+    /// Decides about a call. An error refuses it: the caller gets this status, and the handler does
+    /// not run.
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let _ = call;
         Ok(Decision::Proceed)
@@ -80,15 +82,16 @@ pub trait ServerInterceptor: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(Decision::Proceed)))
     }
 
-    /// Looks at an item of a stream: at a caller's before the handler gets it, at a handler's before it is sent. An error takes
-    /// the place of the item and ends the stream.
+    /// Looks at an item of a stream: at a caller's before the handler gets it, at a handler's
+    /// before it is sent. An error takes the place of the item and ends the stream.
     fn item(&self, call: &Context, item: &StreamItem) -> Result<(), Status> {
         let _ = (call, item);
         Ok(())
     }
 
-    /// Looks at how a call has ended. It runs once for each call that this interceptor has let pass, also where a later one has
-    /// refused it, its caller has gone, or its handler has panicked.
+    /// Looks at how a call has ended. It runs once for each call that this interceptor has let
+    /// pass, also where a later one has refused it, its caller has gone, or its handler has
+    /// panicked.
     fn after(&self, call: &Context, end: &CallEnd<'_>) {
         let _ = (call, end);
     }
@@ -110,7 +113,8 @@ pub enum Decision {
 pub struct Response(Box<dyn Respond>);
 
 impl Response {
-    /// A result. Its type must be the one that the contract gives to the method: the caller decodes it so.
+    /// A result. Its type must be the one that the contract gives to the method: the caller decodes
+    /// it so.
     pub fn new<T: FieldValue + Send + 'static>(value: T) -> Self {
         Response(Box::new(value))
     }
@@ -145,7 +149,8 @@ pub struct StreamItem {
     pub direction: Direction,
     /// Its place in the stream, from 0.
     pub index: u64,
-    /// Its encoded size in bytes; `None` where it has not been encoded yet, which is so for items that are sent.
+    /// Its encoded size in bytes; `None` where it has not been encoded yet, which is so for items
+    /// that are sent.
     pub size: Option<usize>,
 }
 

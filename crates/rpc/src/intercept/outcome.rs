@@ -50,7 +50,8 @@ impl CallEnd<'_> {
         self.received
     }
 
-    /// Returns the size of the answer in bytes, with its frame; 0 where it went out as part of a stream.
+    /// Returns the size of the answer in bytes, with its frame; 0 where it went out as part of a
+    /// stream.
     pub fn sent_bytes(&self) -> usize {
         self.sent
     }

@@ -60,7 +60,8 @@ impl<T> Places<T> {
         (level, rules.map(|(_, rule)| rule).collect())
     }
 
-    /// Returns an error where a rule is for something that none of these services has; it begins with these words.
+    /// Returns an error where a rule is for something that none of these services has; it begins
+    /// with these words.
     pub(crate) fn check(
         &self,
         rule: &str,
@@ -112,8 +113,8 @@ pub(crate) fn reachable(
     known
 }
 
-/// Facts about the methods of services. An inherited method is another one in each service that has it. Callers do not choose the
-/// keys, which are addresses.
+/// Facts about the methods of services. An inherited method is another one in each service that has
+/// it. Callers do not choose the keys, which are addresses.
 pub(crate) struct ByMethod<T>(FxHashMap<(usize, usize), T>);
 
 impl<T> Default for ByMethod<T> {

@@ -44,7 +44,8 @@ impl Scope {
         }
     }
 
-    /// True for a method that its service has by any of these names. A name without a package stands for one with any.
+    /// True for a method that its service has by any of these names. A name without a package
+    /// stands for one with any.
     pub(crate) fn takes(&self, services: &[&str], method: &str) -> bool {
         let is = |name: &str| {
             let mut services = services.iter();

@@ -10,14 +10,16 @@ use std::env;
 use std::fmt;
 use std::time::Duration;
 
-/// The time that Consul may hold a question while nothing changes. A thread whose channel is gone waits no longer.
+/// The time that Consul may hold a question while nothing changes. A thread whose channel is gone
+/// waits no longer.
 const HELD: Duration = Duration::from_secs(10);
 
 /// Instances of a service of Consul whose checks pass, `consul://127.0.0.1:8500/orders`.
 ///
-/// Weights are those of Consul; `zone`, `priority` and `version` are read from the metadata. The environment variable
-/// `CONSUL_HTTP_TOKEN` has the token, as for Consul's own programs. A server registers with it, too:
-/// [`Registration::by`](super::Registration::by). It has a check with a TTL.
+/// Weights are those of Consul; `zone`, `priority` and `version` are read from the metadata. The
+/// environment variable `CONSUL_HTTP_TOKEN` has the token, as for Consul's own programs. A server
+/// registers with it, too: [`Registration::by`](super::Registration::by). It has a check with a
+/// TTL.
 pub struct Consul {
     name: String,
     service: String,

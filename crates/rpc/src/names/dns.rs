@@ -8,7 +8,8 @@ use hickory_resolver::proto::rr::RData;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// The time between two looks at least and at most, whatever the records say. After a failure it is the shortest one.
+/// The time between two looks at least and at most, whatever the records say. After a failure it is
+/// the shortest one.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 

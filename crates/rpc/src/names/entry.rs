@@ -1,5 +1,6 @@
-//! A server as a value of a registry: an endpoint of grpc-go (`go.etcd.io/etcd/client/v3/naming/endpoints`), an instance of Curator's service
-//! discovery, or a line of a file.
+//! A server as a value of a registry: an endpoint of grpc-go
+//! (`go.etcd.io/etcd/client/v3/naming/endpoints`), an instance of Curator's service discovery, or a
+//! line of a file.
 
 use super::file::server;
 use super::list::backend;
@@ -55,7 +56,8 @@ struct Metadata {
     version: Option<String>,
 }
 
-/// Reads all values of a registry, each with its name there. An error where there are some, and all are broken.
+/// Reads all values of a registry, each with its name there. An error where there are some, and all
+/// are broken.
 pub(super) fn read_all<'a>(
     registry: &str,
     values: impl Iterator<Item = (&'a str, &'a [u8])>,

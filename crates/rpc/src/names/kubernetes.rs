@@ -1,4 +1,5 @@
-//! Endpoints of a service of Kubernetes: <https://kubernetes.io/docs/reference/kubernetes-api/service-resources/endpoint-slice-v1/>.
+//! Endpoints of a service of Kubernetes:
+//! <https://kubernetes.io/docs/reference/kubernetes-api/service-resources/endpoint-slice-v1/>.
 
 use super::http::{Api, PAUSE, TIMEOUT, json, quoted};
 use super::{Resolution, Resolver, Updates, joined};
@@ -17,11 +18,11 @@ const WATCHED: u64 = 30;
 /// Files of a pod's service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Endpoints of a service of Kubernetes that are ready, `k8s://namespace/orders:9090`, or `k8s://namespace/orders:grpc` for a port
-/// with a name.
+/// Endpoints of a service of Kubernetes that are ready, `k8s://namespace/orders:9090`, or
+/// `k8s://namespace/orders:grpc` for a port with a name.
 ///
-/// Pods ask the API server by their service account, which needs the verbs `list` and `watch` on `endpointslices` of
-/// `discovery.k8s.io`. Zones are those of the endpoints.
+/// Pods ask the API server by their service account, which needs the verbs `list` and `watch` on
+/// `endpointslices` of `discovery.k8s.io`. Zones are those of the endpoints.
 pub struct Kubernetes {
     name: String,
     namespace: String,
@@ -98,8 +99,9 @@ impl Kubernetes {
         })
     }
 
-    /// Endpoints of a service by another API server than that of the pod, such as `http://127.0.0.1:8001` of `kubectl proxy`. `place` is
-    /// `namespace/service:port`. An error where it is none.
+    /// Endpoints of a service by another API server than that of the pod, such as
+    /// `http://127.0.0.1:8001` of `kubectl proxy`. `place` is `namespace/service:port`. An error
+    /// where it is none.
     pub fn at(api: &str, place: &str) -> Result<Self, crate::Status> {
         let made = Kubernetes::new(&format!("//{place}"));
         let made = made.map_err(|why| super::unusable(place, why))?;

@@ -14,8 +14,9 @@
 //! | `consul://127.0.0.1:8500/orders` | the instances of a service of [`Consul`] whose checks pass (feature `consul`) |
 //! | `k8s://namespace/orders:9090` | the endpoints of a service of [`Kubernetes`] that are ready (feature `kubernetes`) |
 //!
-//! Other registries take a [`Resolver`] of one's own, and [`Channel::resolved_by`](crate::blocking::Channel::resolved_by). An answer
-//! without servers, and a resolver that fails, change nothing: the channel keeps the last good list.
+//! Other registries take a [`Resolver`] of one's own, and
+//! [`Channel::resolved_by`](crate::blocking::Channel::resolved_by). An answer without servers, and
+//! a resolver that fails, change nothing: the channel keeps the last good list.
 
 #[cfg(feature = "consul")]
 mod consul;
@@ -95,14 +96,14 @@ pub trait Resolver: Send + Sync + 'static {
     /// The name, for messages.
     fn name(&self) -> String;
 
-    /// `host:port` as servers are to be told it, where that does not follow from their addresses: in the header `Host`, and where TLS
-    /// checks the name of a certificate.
+    /// `host:port` as servers are to be told it, where that does not follow from their addresses:
+    /// in the header `Host`, and where TLS checks the name of a certificate.
     fn authority(&self) -> Option<String> {
         None
     }
 
-    /// Finds the servers, and again when they may have changed, until [`Updates::wait`] is false. It runs on a thread of its own, and
-    /// may block there.
+    /// Finds the servers, and again when they may have changed, until [`Updates::wait`] is false.
+    /// It runs on a thread of its own, and may block there.
     fn watch(&self, updates: &Updates);
 }
 
@@ -134,8 +135,9 @@ impl Resolution {
     }
 }
 
-/// Finds the servers of a name without a channel, and tells the listener, until the watch is dropped. The listener gets the servers,
-/// or the reason why they cannot be found. An error where the name is none.
+/// Finds the servers of a name without a channel, and tells the listener, until the watch is
+/// dropped. The listener gets the servers, or the reason why they cannot be found. An error where
+/// the name is none.
 ///
 /// ```
 /// use dovetail::names;

@@ -16,8 +16,8 @@ pub trait Registrar: Send + Sync + 'static {
     /// The name, for messages.
     fn name(&self) -> String;
 
-    /// Registers servers, and keeps them registered until [`Term::wait`] is false; then takes the registration back. It runs on a
-    /// thread of its own, and may block there.
+    /// Registers servers, and keeps them registered until [`Term::wait`] is false; then takes the
+    /// registration back. It runs on a thread of its own, and may block there.
     fn keep(&self, servers: &[Backend], term: &Term);
 }
 
@@ -60,8 +60,9 @@ pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Registration {
-    /// Registers at a name: `etcd://10.0.0.1:2379/services/orders` (feature `etcd`), `zk://10.0.0.1:2181/services/orders` (feature
-    /// `zookeeper`), `consul://127.0.0.1:8500/orders` (feature `consul`).
+    /// Registers at a name: `etcd://10.0.0.1:2379/services/orders` (feature `etcd`),
+    /// `zk://10.0.0.1:2181/services/orders` (feature `zookeeper`), `consul://127.0.0.1:8500/orders`
+    /// (feature `consul`).
     pub fn new(name: &str) -> Result<Self, Status> {
         match name.split_once(':') {
             #[cfg(feature = "etcd")]
@@ -133,14 +134,16 @@ impl Registration {
         self
     }
 
-    /// The time after which the registry forgets a server that is gone without a word. Default 10 s, at least 1 s.
+    /// The time after which the registry forgets a server that is gone without a word. Default 10
+    /// s, at least 1 s.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl.max(Duration::from_secs(1));
         self
     }
 
-    /// The time between the end of the registration and that of the server, in which clients hear of it. It is a part of the time
-    /// that [`Running::shutdown`](crate::Running::shutdown) has, at most half. Default 1 s.
+    /// The time between the end of the registration and that of the server, in which clients hear
+    /// of it. It is a part of the time that [`Running::shutdown`](crate::Running::shutdown) has, at
+    /// most half. Default 1 s.
     pub fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
@@ -236,13 +239,14 @@ struct State {
 }
 
 impl Term {
-    /// The time after which the registry is to forget the servers, where it is not told that they are still there.
+    /// The time after which the registry is to forget the servers, where it is not told that they
+    /// are still there.
     pub fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// Waits before the registrar tells the registry again. False once the server goes: the registrar takes the registration back
-    /// then, and ends.
+    /// Waits before the registrar tells the registry again. False once the server goes: the
+    /// registrar takes the registration back then, and ends.
     pub fn wait(&self, time: Duration) -> bool {
         self.wishes.wait(time)
     }
@@ -305,7 +309,8 @@ impl Registered {
         }
     }
 
-    /// Takes registrations back, and waits until clients know. `drain` is the time that the server has for its end.
+    /// Takes registrations back, and waits until clients know. `drain` is the time that the server
+    /// has for its end.
     pub(crate) fn take_back(all: Vec<Registered>, drain: Duration) {
         let linger = all.iter().map(|one| one.linger).max();
         let Some(linger) = linger else { return };
@@ -317,7 +322,8 @@ impl Registered {
                 one.thread
             })
             .collect();
-        // A registry that does not answer forgets the server by itself. Threads cannot be joined for a time.
+        // A registry that does not answer forgets the server by itself. Threads cannot be joined
+        // for a time.
         while Instant::now() < until && threads.iter().any(|thread| !thread.is_finished()) {
             thread::sleep(LOOK);
         }

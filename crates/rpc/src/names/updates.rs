@@ -26,8 +26,9 @@ impl Updates {
         (self.listener)(Err(why.to_string()));
     }
 
-    /// Waits before the resolver looks again; shorter where the channel asks for that because servers cannot be reached, but not
-    /// less than a second. False once the channel is gone: the resolver ends then.
+    /// Waits before the resolver looks again; shorter where the channel asks for that because
+    /// servers cannot be reached, but not less than a second. False once the channel is gone: the
+    /// resolver ends then.
     pub fn wait(&self, time: Duration) -> bool {
         self.wishes.wait(time)
     }

@@ -38,7 +38,8 @@ pub(super) fn wishes() -> (Wisher, Wishes) {
 }
 
 impl Wishes {
-    /// Waits; shorter where the owner wants news, but not less than a second. False once the owner is gone.
+    /// Waits; shorter where the owner wants news, but not less than a second. False once the owner
+    /// is gone.
     pub(super) fn wait(&self, time: Duration) -> bool {
         let rest = time.saturating_sub(SHORTEST);
         self.0.wait_while(time.min(SHORTEST), |state| !state.over);

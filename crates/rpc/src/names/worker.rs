@@ -1,4 +1,5 @@
-//! The work of a resolver or registrar that is written with async functions, on a thread of its own.
+//! The work of a resolver or registrar that is written with async functions, on a thread of its
+//! own.
 
 use super::registration::FAREWELL;
 use super::wishes::Wishes;

@@ -1,4 +1,5 @@
-//! Servers that are registered in ZooKeeper: <https://zookeeper.apache.org/doc/r3.9.5/zookeeperProgrammers.html>.
+//! Servers that are registered in ZooKeeper:
+//! <https://zookeeper.apache.org/doc/r3.9.5/zookeeperProgrammers.html>.
 
 use super::registration::{Registrar, Term};
 use super::{Resolution, Resolver, Updates, entry, place, worker};
@@ -12,11 +13,13 @@ use zookeeper_client::{Acls, AddWatchMode, Client, CreateMode, Error};
 /// The time that a session lasts without a word.
 const SESSION: Duration = Duration::from_secs(10);
 
-/// Servers below a node of ZooKeeper, `zk://10.0.0.1:2181,10.0.0.2:2181/services/orders`: the data of its children.
+/// Servers below a node of ZooKeeper, `zk://10.0.0.1:2181,10.0.0.2:2181/services/orders`: the data
+/// of its children.
 ///
-/// Data are those of Curator's service discovery, in JSON: `{"name":"orders","id":"10.0.0.7:9090","address":"10.0.0.7","port":9090}`;
-/// or a line as a `file:` name has it. A server registers with it, too: [`Registration::by`](super::Registration::by). Its node is
-/// ephemeral.
+/// Data are those of Curator's service discovery, in JSON:
+/// `{"name":"orders","id":"10.0.0.7:9090","address":"10.0.0.7","port":9090}`; or a line as a
+/// `file:` name has it. A server registers with it, too:
+/// [`Registration::by`](super::Registration::by). Its node is ephemeral.
 pub struct ZooKeeper {
     name: String,
     members: String,

@@ -1,4 +1,5 @@
-//! The table of objects of a message whose values name the objects by their places in it, as those of Cap'n Proto's protocol do.
+//! The table of objects of a message whose values name the objects by their places in it, as those
+//! of Cap'n Proto's protocol do.
 
 use crate::objects::{ObjectRef, Transfer};
 use dovetail_wire::capnp::NO_OBJECT;
@@ -48,7 +49,8 @@ impl ObjectNumbers for SentCaps {
     }
 }
 
-/// The table of a message that has come. Each place of it is a reference, which is given back where nobody takes the object.
+/// The table of a message that has come. Each place of it is a reference, which is given back where
+/// nobody takes the object.
 pub(crate) struct ReceivedCaps {
     transfer: Transfer,
     table: Mutex<Vec<Cap>>,

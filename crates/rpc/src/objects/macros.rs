@@ -1,4 +1,5 @@
-/// Makes the type of references to the objects of a service. Generated code uses it, and adds `new` and the clients.
+/// Makes the type of references to the objects of a service. Generated code uses it, and adds `new`
+/// and the clients.
 ///
 /// ```
 /// use dovetail::{ObjectRef, descriptor, object};

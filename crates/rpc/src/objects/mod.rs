@@ -36,8 +36,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// The objects that the two ends of a connection have of each other.
 ///
-/// Locks are taken in this order: the connection's table, this, a remote object. Nothing that may be somebody's
-/// last reference is dropped under them.
+/// Locks are taken in this order: the connection's table, this, a remote object. Nothing that may
+/// be somebody's last reference is dropped under them.
 pub(crate) struct Objects {
     home: OnceLock<Weak<Link>>,
     most: usize,
@@ -200,7 +200,8 @@ impl Objects {
         }
     }
 
-    /// For a message that is kept to be read later; `None` where there is nothing that it could refer to.
+    /// For a message that is kept to be read later; `None` where there is nothing that it could
+    /// refer to.
     pub(crate) fn lease(self: &Arc<Self>) -> Option<Lease> {
         self.exporting.load(Ordering::Acquire).then(|| {
             self.lock().exports.lease();

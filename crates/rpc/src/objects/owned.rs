@@ -19,7 +19,8 @@ enum Owners {
 }
 
 impl Owners {
-    /// The caller for whom the handler on this thread runs, where it has called over the connection of these objects.
+    /// The caller for whom the handler on this thread runs, where it has called over the connection
+    /// of these objects.
     fn here(objects: &Objects) -> Self {
         let caller = |call: &CallInfo| {
             let principal = call.principal().filter(|_| call.caller.has(objects));
@@ -58,7 +59,8 @@ impl Owned {
         }
     }
 
-    /// Refuses callers to whom nobody has passed the object, where it was passed to callers with an identity alone.
+    /// Refuses callers to whom nobody has passed the object, where it was passed to callers with an
+    /// identity alone.
     pub(crate) fn check(&self, principal: Option<&Principal>) -> Result<(), Status> {
         let Owners::Principals(owners) = &self.owners else {
             return Ok(());
@@ -73,7 +75,8 @@ impl Owned {
         }
     }
 
-    /// Returns true if the caller of the handler on this thread may use the object, or if no handler runs here.
+    /// Returns true if the caller of the handler on this thread may use the object, or if no
+    /// handler runs here.
     pub(super) fn is_for_caller(&self, objects: &Objects) -> bool {
         let checked =
             |call: &CallInfo| !call.caller.has(objects) || self.check(call.principal()).is_ok();

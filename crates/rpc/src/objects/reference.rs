@@ -20,8 +20,8 @@ pub(crate) enum ObjectPlace {
 }
 
 impl ObjectRef {
-    /// An object of this end's, whose calls this service answers. It is dropped when nobody has a reference
-    /// any longer, here or at the other ends that it was sent to.
+    /// An object of this end's, whose calls this service answers. It is dropped when nobody has a
+    /// reference any longer, here or at the other ends that it was sent to.
     pub fn new(service: impl Service) -> Self {
         Self::here(Arc::new(service))
     }
@@ -49,7 +49,8 @@ impl ObjectRef {
         crate::Channel::to_object(self, service)
     }
 
-    /// Calls the object by a blocking channel: for references that came by one, and objects of this process.
+    /// Calls the object by a blocking channel: for references that came by one, and objects of this
+    /// process.
     pub fn blocking_channel(
         &self,
         service: &'static ServiceDescriptor,

@@ -55,7 +55,8 @@ impl Remote {
         &self.slot
     }
 
-    /// How calls are addressed to it. To be asked under the lock of its connection, whose answers change it.
+    /// How calls are addressed to it. To be asked under the lock of its connection, whose answers
+    /// change it.
     pub(crate) fn target(&self) -> Result<Target, Status> {
         match &*self.slot.lock() {
             State::Here { number, .. } => Ok(Target::Object(*number)),

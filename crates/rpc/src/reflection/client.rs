@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, HashSet};
 const MOST_BYTES: usize = 16 << 20;
 const MOST_FILES: usize = 10_000;
 
-/// The services of a Dovetail server that [has reflection](crate::Server::reflection), over any wire.
+/// The services of a Dovetail server that [has reflection](crate::Server::reflection), over any
+/// wire.
 ///
 /// # Errors
 ///
@@ -21,8 +22,8 @@ pub async fn describe_services(channel: &Channel) -> Result<Vec<ServiceDescripti
     channel.call(&REFLECTION.methods[0], ()).await
 }
 
-/// The full names of the services of any server that has gRPC's reflection. The channel speaks gRPC, or Dovetail's own
-/// wire.
+/// The full names of the services of any server that has gRPC's reflection. The channel speaks
+/// gRPC, or Dovetail's own wire.
 ///
 /// # Errors
 ///
@@ -32,13 +33,14 @@ pub async fn list_services(channel: &Channel) -> Result<Vec<String>, Status> {
 }
 
 /// The descriptors of these services, named in full, and of all that they use: an encoded
-/// `google.protobuf.FileDescriptorSet`, its files in no particular order. Asks like [`list_services`]. An imported file that the
-/// server does not have is left out. `dovetail_idl::proto::from_descriptors` makes a schema of it.
+/// `google.protobuf.FileDescriptorSet`, its files in no particular order. Asks like
+/// [`list_services`]. An imported file that the server does not have is left out.
+/// `dovetail_idl::proto::from_descriptors` makes a schema of it.
 ///
 /// # Errors
 ///
-/// `NOT_FOUND` where the server does not know one of the services, `RESOURCE_EXHAUSTED` where all is more than 16 MiB or
-/// 10,000 files, `INTERNAL` where an answer is none.
+/// `NOT_FOUND` where the server does not know one of the services, `RESOURCE_EXHAUSTED` where all
+/// is more than 16 MiB or 10,000 files, `INTERNAL` where an answer is none.
 pub async fn descriptors(channel: &Channel, services: &[String]) -> Result<Vec<u8>, Status> {
     let (mut conversation, _) = Conversation::begin(channel).await?;
     let mut collected = Collected::default();

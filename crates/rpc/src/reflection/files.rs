@@ -1,4 +1,5 @@
-//! Descriptors of files, found by what they say. Of `google/protobuf/descriptor.proto` only that is read.
+//! Descriptors of files, found by what they say. Of `google/protobuf/descriptor.proto` only that is
+//! read.
 
 use dovetail_wire::{Bytes, DecodeError, message, protobuf};
 use std::collections::BTreeMap;

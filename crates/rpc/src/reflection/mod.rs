@@ -1,8 +1,10 @@
-//! A server's description of its contracts, and asking one: gRPC's reflection (`grpc/reflection/v1/reflection.proto` of
-//! github.com/grpc/grpc-proto), and for every wire a service of one method that describes all methods.
+//! A server's description of its contracts, and asking one: gRPC's reflection
+//! (`grpc/reflection/v1/reflection.proto` of github.com/grpc/grpc-proto), and for every wire a
+//! service of one method that describes all methods.
 //!
 //! A caller without generated code makes a schema of the answers: of [`descriptors`] with
-//! `dovetail_idl::proto::from_descriptors`, of [`describe_services`] with `dovetail_dynamic::Described`.
+//! `dovetail_idl::proto::from_descriptors`, of [`describe_services`] with
+//! `dovetail_dynamic::Described`.
 
 #[cfg(feature = "async")]
 mod client;
@@ -28,10 +30,12 @@ use std::sync::Arc;
 
 /// Tells clients what a server's contracts say, so that they call it without a file.
 ///
-/// On every wire there is the service `dovetail.reflection.v1.Reflection`, which knows all services of the server and needs
-/// nothing: `Reflection::default()` will do. For `grpcurl` and its like there are `grpc.reflection.v1.ServerReflection` and its older form
-/// `v1alpha`, which are the same. They know the descriptors that they are given, and no others:
-/// `dovetail_build::descriptors("calls.proto")` writes them in a build script, of `.thrift` files, too.
+/// On every wire there is the service `dovetail.reflection.v1.Reflection`, which knows all services
+/// of the server and needs nothing: `Reflection::default()` will do. For `grpcurl` and its like
+/// there are `grpc.reflection.v1.ServerReflection` and its older form `v1alpha`, which are the
+/// same. They know the descriptors that they are given, and no others:
+/// `dovetail_build::descriptors("calls.proto")` writes them in a build script, of `.thrift` files,
+/// too.
 ///
 /// ```
 /// use dovetail::{Reflection, Server};
@@ -59,7 +63,8 @@ const NOT_FOUND: i32 = 5;
 const UNIMPLEMENTED: i32 = 12;
 
 impl Reflection {
-    /// Reads the files of an encoded `google.protobuf.FileDescriptorSet`. An error where it is none.
+    /// Reads the files of an encoded `google.protobuf.FileDescriptorSet`. An error where it is
+    /// none.
     pub fn of(descriptors: impl Into<Bytes>) -> Result<Self, DecodeError> {
         let mut files = Files::default();
         files.add(&descriptors.into())?;

@@ -28,8 +28,8 @@ message!(ServiceDescription {
 pub struct MethodDescription {
     /// The name on the wire.
     pub name: String,
-    /// Parameters, result, exceptions and streams, as `docs/spec/encoding.md` describes methods; empty where the server itself
-    /// does not know them.
+    /// Parameters, result, exceptions and streams, as `docs/spec/encoding.md` describes methods;
+    /// empty where the server itself does not know them.
     pub description: Bytes,
     /// Calling it twice is as good as calling it once.
     pub idempotent: bool,

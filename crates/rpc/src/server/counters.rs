@@ -49,8 +49,8 @@ counters! {
     refused_connections,
     /// Calls refused because there were too many, or their connection was one too many.
     refused_calls,
-    /// Calls that an interceptor has refused, or answered by itself: authentication, permissions and
-    /// throttles among them.
+    /// Calls that an interceptor has refused, or answered by itself: authentication, permissions
+    /// and throttles among them.
     intercepted_calls,
     /// Calls and connections refused because the server held too much for their peers.
     refused_memory,
@@ -62,7 +62,8 @@ counters! {
     protocol_errors,
     /// Connections closed because nothing was called for too long.
     idle_timeouts,
-    /// Idle connections closed to make room for others, because descriptors or places for connections had run out.
+    /// Idle connections closed to make room for others, because descriptors or places for
+    /// connections had run out.
     closed_for_room,
     /// Connections closed because the peer was too slow with a message, or in taking an answer.
     transfer_timeouts,

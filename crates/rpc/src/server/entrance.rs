@@ -37,8 +37,8 @@ impl<S> Entered<S> {
     }
 }
 
-/// True for what begins like a record of a handshake (RFC 8446, 5.1; its version is that of SSL 3.0 to TLS 1.2);
-/// `None` where more has to be received. A frame of Thrift's would be 369 MB long.
+/// True for what begins like a record of a handshake (RFC 8446, 5.1; its version is that of SSL 3.0
+/// to TLS 1.2); `None` where more has to be received. A frame of Thrift's would be 369 MB long.
 pub(super) fn begins_tls(received: &[u8]) -> Option<bool> {
     match received {
         [] | [0x16] => None,
@@ -104,7 +104,8 @@ pub(super) fn note_announced(
     announced.inspect_err(|_| count(&shared.counters.protocol_errors))
 }
 
-/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
+/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in
+/// time.
 pub(super) fn enter(
     stream: &Arc<dyn Stream>,
     shared: &Shared,

@@ -28,8 +28,9 @@ impl Shared {
         }
     }
 
-    /// Counts a connection in. One too many takes the place of one that has been idle, or is let in to be told; `None` where there are
-    /// far too many, and for one too many of those who have another one, and meet the server here.
+    /// Counts a connection in. One too many takes the place of one that has been idle, or is let in
+    /// to be told; `None` where there are far too many, and for one too many of those who have
+    /// another one, and meet the server here.
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: Option<Arc<dyn Stream>>,
@@ -152,7 +153,8 @@ impl Guest {
         self.comes_from(caller, left);
     }
 
-    /// Counts it for its address, which is refused where that has half of all connections and few are left for others.
+    /// Counts it for its address, which is refused where that has half of all connections and few
+    /// are left for others.
     fn comes_from(&mut self, ip: IpAddr, left: usize) {
         let (source, limit) = (Source::of(ip), self.shared.limits.connections);
         self.leave_source();

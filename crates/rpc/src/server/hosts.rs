@@ -1,4 +1,5 @@
-//! Which hosts requests over HTTP may name, so that pages of other sites cannot call under a name of their own (DNS rebinding).
+//! Which hosts requests over HTTP may name, so that pages of other sites cannot call under a name
+//! of their own (DNS rebinding).
 
 use super::{Door, Shared};
 use crate::wire::visible;
@@ -8,7 +9,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Characters of a host that its sender is shown.
 const SHOWN: usize = 100;
 
-/// True for an address that programs of this machine alone reach, and so do the pages in its browsers.
+/// True for an address that programs of this machine alone reach, and so do the pages in its
+/// browsers.
 pub(super) fn is_local(address: &Address) -> bool {
     match address {
         Address::Tcp(place) | Address::Tls(place) => place
@@ -69,7 +71,8 @@ fn matches(known: &str, name: &str) -> bool {
 }
 
 impl Shared {
-    /// True for connections whose requests may name known hosts alone. Over TLS the certificate says who is called.
+    /// True for connections whose requests may name known hosts alone. Over TLS the certificate
+    /// says who is called.
     pub(super) fn checks_hosts(&self, door: Door, over_tls: bool) -> bool {
         let listed = self.hosts.is_some() || matches!(door, Door::Local | Door::Meeting);
         listed && !over_tls

@@ -17,7 +17,8 @@ pub(crate) struct Local(Arc<Shared>);
 
 impl Local {
     pub(crate) fn new(mut server: Server) -> Self {
-        // There is no start that could fail: a rule for a place that is not here applies to nothing.
+        // There is no start that could fail: a rule for a place that is not here applies to
+        // nothing.
         let _ = server.prepare();
         Local(server.into_shared(None))
     }
@@ -29,8 +30,8 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Answers the calls of the other end on one connection: by the services that are there, or nothing but
-/// objects.
+/// Answers the calls of the other end on one connection: by the services that are there, or nothing
+/// but objects.
 pub(crate) struct Calls {
     local: Option<Local>,
     /// Answers calls of objects where there are no services. Made with the first such call.

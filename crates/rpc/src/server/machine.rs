@@ -79,8 +79,8 @@ impl From<websocket::Error> for Fault {
 }
 
 impl Machine {
-    /// The next thing that has arrived; `None` where more must be received first. What the wire itself has to say
-    /// at once goes to `out`.
+    /// The next thing that has arrived; `None` where more must be received first. What the wire
+    /// itself has to say at once goes to `out`.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -147,7 +147,8 @@ impl Machine {
         }
     }
 
-    /// Refuses what is not spoken as both ends have agreed, over TLS: a proxy before this server may have looked at that alone.
+    /// Refuses what is not spoken as both ends have agreed, over TLS: a proxy before this server
+    /// may have looked at that alone.
     fn check_agreed(&mut self, caller: &Caller, input: &[u8]) -> Result<(), Fault> {
         let agreed = caller.tls.as_ref().and_then(TlsPeer::agreed);
         let found: (&[u8], &str) = match self {
@@ -262,7 +263,8 @@ impl Machine {
         matches!(self, Machine::Http2)
     }
 
-    /// Returns whether the peer tells answers apart, and waits for none before it sends what a handler may wait for.
+    /// Returns whether the peer tells answers apart, and waits for none before it sends what a
+    /// handler may wait for.
     pub(super) fn tells_apart(&self) -> bool {
         matches!(
             self,
@@ -270,12 +272,14 @@ impl Machine {
         )
     }
 
-    /// Returns whether the peer tells answers apart and may cancel calls, so that it is listened to at all times.
+    /// Returns whether the peer tells answers apart and may cancel calls, so that it is listened to
+    /// at all times.
     pub(super) fn is_multiplexed(&self) -> bool {
         matches!(self, Machine::Dovetail(_) | Machine::Capnp(_))
     }
 
-    /// The messages of which a part has been taken off the input, where that is not always whole messages.
+    /// The messages of which a part has been taken off the input, where that is not always whole
+    /// messages.
     pub(super) fn parts(&self) -> Option<Parts> {
         match self {
             Machine::Http(machine) => machine.parts(),
@@ -335,7 +339,8 @@ impl Machine {
         }
     }
 
-    /// Moves the queue of calls with streams and of calls to the peer, for a driver that sends it itself.
+    /// Moves the queue of calls with streams and of calls to the peer, for a driver that sends it
+    /// itself.
     #[cfg(feature = "async")]
     pub(super) fn transmit_streams(&mut self, out: &mut Vec<u8>) {
         match self {
@@ -351,7 +356,8 @@ impl Machine {
         }
     }
 
-    /// How the call with streams is answered that has come last, where the machine does not know of streams.
+    /// How the call with streams is answered that has come last, where the machine does not know of
+    /// streams.
     pub(super) fn streaming(&self) -> Option<&web::ReplyTo> {
         match self {
             Machine::Http(machine) => machine.streaming(),
@@ -527,7 +533,8 @@ impl Machine {
         }
     }
 
-    /// The server takes no further calls. False where the peer cannot know which of them were not started.
+    /// The server takes no further calls. False where the peer cannot know which of them were not
+    /// started.
     pub(super) fn drain(&mut self) -> bool {
         match self {
             Machine::Dovetail(link) => {

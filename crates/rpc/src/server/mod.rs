@@ -77,12 +77,12 @@ use std::time::Duration;
 /// How long to wait after an `accept` that failed for want of resources.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long to listen to a peer that has been told why its connection ends. To close at once would reset
-/// the connection where the peer still sends, and a reset destroys what it has not yet read.
+/// How long to listen to a peer that has been told why its connection ends. To close at once would
+/// reset the connection where the peer still sends, and a reset destroys what it has not yet read.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How long a server that goes down listens to a peer that cannot be told so but by the answer to a call. The calls that
-/// come meanwhile are refused, as not started.
+/// How long a server that goes down listens to a peer that cannot be told so but by the answer to a
+/// call. The calls that come meanwhile are refused, as not started.
 const REFUSES: Duration = Duration::from_millis(100);
 
 /// How long such a peer may go on to call, before its connection is closed.
@@ -106,10 +106,11 @@ pub(crate) type Page = Box<dyn Fn() -> Response + Send + Sync>;
 /// | `ThreadPool` | event loops, and a pool | in the pool | handlers that block: databases, files |
 /// | `ThreadPerConnection` | one for each connection | on it | few busy clients, the lowest latency, no async runtime |
 ///
-/// Calls that one client sends without waiting for answers run side by side on the wires whose clients match answers by
-/// number: Dovetail's own wire, HTTP/2, msgpack-rpc, Cap'n Proto, and THeader with the flag for answers out of order. Other
-/// calls run in order in every model, as the clients of Apache Thrift expect, and nothing overtakes a one-way call.
-/// `docs/server.md` has the details.
+/// Calls that one client sends without waiting for answers run side by side on the wires whose
+/// clients match answers by number: Dovetail's own wire, HTTP/2, msgpack-rpc, Cap'n Proto, and
+/// THeader with the flag for answers out of order. Other calls run in order in every model, as the
+/// clients of Apache Thrift expect, and nothing overtakes a one-way call. `docs/server.md` has the
+/// details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Event loops, each on its own thread; `None` makes one for each core.
@@ -121,8 +122,8 @@ pub enum Model {
     /// Event loops for the sockets, and this many threads for the handlers.
     #[cfg(feature = "async")]
     ThreadPool(usize),
-    /// A thread for each connection. No async runtime takes part in calls; with the feature `async` there is one for what
-    /// handlers await, such as `tokio::time::sleep`.
+    /// A thread for each connection. No async runtime takes part in calls; with the feature `async`
+    /// there is one for what handlers await, such as `tokio::time::sleep`.
     ThreadPerConnection,
 }
 
@@ -219,16 +220,20 @@ impl Server {
         self
     }
 
-    /// Serves a function under a name, without a contract: `server.bind("add", |a: i32, b: i32| a + b)`.
+    /// Serves a function under a name, without a contract:
+    /// `server.bind("add", |a: i32, b: i32| a + b)`.
     ///
-    /// It takes up to twelve parameters of types that contracts can have, and gives one, or a `Result` of one and of a
-    /// [`Status`](crate::Status); an async one gives a future of that. Callers number its parameters from 1, in order; in
-    /// msgpack-rpc they give them in order. In JSON they give them by name: `param1`, `param2` …, or the names in
-    /// `server.bind("add(a, b)", …)`. A parameter that is missing, unless it is an `Option`, and one too many are errors. The
-    /// name and the types are never freed. Among functions, and methods of services, of the same name the first one counts.
+    /// It takes up to twelve parameters of types that contracts can have, and gives one, or a
+    /// `Result` of one and of a [`Status`](crate::Status); an async one gives a future of that.
+    /// Callers number its parameters from 1, in order; in msgpack-rpc they give them in order. In
+    /// JSON they give them by name: `param1`, `param2` …, or the names in
+    /// `server.bind("add(a, b)", …)`. A parameter that is missing, unless it is an `Option`, and
+    /// one too many are errors. The name and the types are never freed. Among functions, and
+    /// methods of services, of the same name the first one counts.
     ///
-    /// Callers on Dovetail's own wire send the types that they mean. Where these contradict the function's, their calls are
-    /// refused with `FAILED_PRECONDITION` and the place where they differ.
+    /// Callers on Dovetail's own wire send the types that they mean. Where these contradict the
+    /// function's, their calls are refused with `FAILED_PRECONDITION` and the place where they
+    /// differ.
     ///
     /// # Panics
     ///
@@ -238,8 +243,8 @@ impl Server {
         self.service(Bound::new(name, function))
     }
 
-    /// Puts an interceptor around all calls, of what is added later too: of functions, health checks, reflection and objects. It
-    /// runs on every wire.
+    /// Puts an interceptor around all calls, of what is added later too: of functions, health
+    /// checks, reflection and objects. It runs on every wire.
     pub fn intercept(mut self, interceptor: impl ServerInterceptor) -> Self {
         self.interceptors.add(Arc::new(interceptor));
         self
@@ -252,9 +257,11 @@ impl Server {
         self
     }
 
-    /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its methods, `"shop.v1.Orders/place"`.
-    /// They go by the names of the contract, with or without the package, whatever a caller calls them; a service that is
-    /// extended by others means its methods there, too. [`start`](Self::start) returns an error where there is no such service or method.
+    /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its
+    /// methods, `"shop.v1.Orders/place"`. They go by the names of the contract, with or without the
+    /// package, whatever a caller calls them; a service that is extended by others means its
+    /// methods there, too. [`start`](Self::start) returns an error where there is no such service
+    /// or method.
     ///
     /// ```
     /// # struct Audit;
@@ -270,8 +277,9 @@ impl Server {
         self
     }
 
-    /// Finds out who calls, and refuses callers whom it does not know: an [interceptor](Self::intercept) around all calls, behind those that
-    /// were added before. It serves `dovetail.Session` as well, where callers on wires without headers log in.
+    /// Finds out who calls, and refuses callers whom it does not know: an
+    /// [interceptor](Self::intercept) around all calls, behind those that were added before. It
+    /// serves `dovetail.Session` as well, where callers on wires without headers log in.
     pub fn authentication(self, authentication: Authentication) -> Self {
         let identify = Arc::new(authentication.authenticators());
         self.authenticated(identify, authentication)
@@ -286,20 +294,22 @@ impl Server {
         self.service(Session(identify)).intercept(interceptor)
     }
 
-    /// Refuses callers what they may not do: an [interceptor](Self::intercept) around all calls, behind
-    /// [`authentication`](Self::authentication).
+    /// Refuses callers what they may not do: an [interceptor](Self::intercept) around all calls,
+    /// behind [`authentication`](Self::authentication).
     pub fn permissions(self, permissions: Permissions) -> Self {
         self.intercept(permissions)
     }
 
-    /// Refuses calls beyond quotas: an [interceptor](Self::intercept) around all calls, behind those that were added before. Behind
-    /// [`authentication`](Self::authentication) it tells callers apart by their identities.
+    /// Refuses calls beyond quotas: an [interceptor](Self::intercept) around all calls, behind
+    /// those that were added before. Behind [`authentication`](Self::authentication) it tells
+    /// callers apart by their identities.
     pub fn throttle(self, throttle: Throttle) -> Self {
         self.intercept(throttle)
     }
 
-    /// Gives a service sessions: an [interceptor](Self::intercept_at) in front of its calls, behind those that are in front of all, refuses
-    /// those without one. It serves `dovetail.Sessions` as well, where callers begin and end theirs.
+    /// Gives a service sessions: an [interceptor](Self::intercept_at) in front of its calls, behind
+    /// those that are in front of all, refuses those without one. It serves `dovetail.Sessions` as
+    /// well, where callers begin and end theirs.
     pub fn sessions<T: Send + Sync + 'static>(
         mut self,
         service: &str,
@@ -310,15 +320,15 @@ impl Server {
         self.intercept_at(service, sessions.interceptor())
     }
 
-    /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services of this server.
-    /// Default: not at all.
+    /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services
+    /// of this server. Default: not at all.
     pub fn health(mut self, health: &Health) -> Self {
         self.health = Some(health.clone());
         self.service(health.clone())
     }
 
-    /// Tells clients what the contracts say: serves `dovetail.reflection.v1.Reflection` on every wire, and gRPC's
-    /// `grpc.reflection.v1.ServerReflection` and `v1alpha`. Default: not at all.
+    /// Tells clients what the contracts say: serves `dovetail.reflection.v1.Reflection` on every
+    /// wire, and gRPC's `grpc.reflection.v1.ServerReflection` and `v1alpha`. Default: not at all.
     pub fn reflection(mut self, reflection: &Reflection) -> Self {
         self.reflects = true;
         for service in reflection.services() {
@@ -340,52 +350,58 @@ impl Server {
         self
     }
 
-    /// Chooses what a caller is that has closed its sending side while its call runs. Default: gone over HTTP/1.1 alone.
+    /// Chooses what a caller is that has closed its sending side while its call runs. Default: gone
+    /// over HTTP/1.1 alone.
     pub fn half_closed(mut self, half_closed: HalfClosed) -> Self {
         self.half_closed = half_closed;
         self
     }
 
-    /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for clients that declare them so. Default: arrays.
-    /// Both are read.
+    /// Sets the form of structs over msgpack-rpc: arrays, or maps from the fields' names, for
+    /// clients that declare them so. Default: arrays. Both are read.
     pub fn msgpack_structs(mut self, structs: Structs) -> Self {
         self.msgpack_structs = structs;
         self
     }
 
-    /// Compresses the answers and items that are sent, on Dovetail's own wire, to clients that say that they can
-    /// decompress them. Over THeader answers are compressed as calls are. Default: not at all.
+    /// Compresses the answers and items that are sent, on Dovetail's own wire, to clients that say
+    /// that they can decompress them. Over THeader answers are compressed as calls are. Default:
+    /// not at all.
     pub fn compression(mut self, compression: Compression) -> Self {
         self.compression = Some(compression);
         self
     }
 
-    /// Lets pages of other sites call from a browser, over Connect and gRPC-Web. Default: none may, and what browsers send for
-    /// such a page without asking is refused.
+    /// Lets pages of other sites call from a browser, over Connect and gRPC-Web. Default: none may,
+    /// and what browsers send for such a page without asking is refused.
     pub fn cors(mut self, cors: Cors) -> Self {
         self.cors = Some(cors);
         self
     }
 
-    /// Requests over HTTP may name these hosts, and no others, in `Host` or `:authority`. A page can have the name of its own site
-    /// lead to any address (DNS rebinding): its browser then takes the server for a part of that site. Others are refused with
-    /// 403, over gRPC with `PERMISSION_DENIED`; over TLS nothing is.
+    /// Requests over HTTP may name these hosts, and no others, in `Host` or `:authority`. A page
+    /// can have the name of its own site lead to any address (DNS rebinding): its browser then
+    /// takes the server for a part of that site. Others are refused with 403, over gRPC with
+    /// `PERMISSION_DENIED`; over TLS nothing is.
     ///
-    /// Names are without ports; one that begins with a dot stands for all that end so, and for what follows the dot, `*` for all.
-    /// `localhost`, names that end in `.localhost`, and IP addresses always pass: no page's name server is asked about them.
-    /// So does what can be no name, such as the path of a Unix socket.
+    /// Names are without ports; one that begins with a dot stands for all that end so, and for what
+    /// follows the dot, `*` for all. `localhost`, names that end in `.localhost`, and IP addresses
+    /// always pass: no page's name server is asked about them. So does what can be no name, such as
+    /// the path of a Unix socket.
     ///
-    /// Default: none but what always passes, on loopback addresses and Unix sockets; elsewhere all, with a warning of `tracing`
-    /// at the start.
+    /// Default: none but what always passes, on loopback addresses and Unix sockets; elsewhere all,
+    /// with a warning of `tracing` at the start.
     pub fn allowed_hosts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.hosts = Some(Hosts::new(names));
         self
     }
 
-    /// Believes these proxies who calls through them: addresses, networks (`10.0.0.0/8`, `fd00::/8`), or `unix` for all Unix sockets.
-    /// By the PROXY protocol's second version, before TLS, or over HTTP by `Forwarded` or `X-Forwarded-For`; handlers see it with
-    /// [`Context::peer`](crate::Context::peer). They may have any number of connections, while callers that they have
-    /// announced by the PROXY protocol count as if they had come by themselves. Nobody else is believed. An error where one is neither.
+    /// Believes these proxies who calls through them: addresses, networks (`10.0.0.0/8`,
+    /// `fd00::/8`), or `unix` for all Unix sockets. By the PROXY protocol's second version, before
+    /// TLS, or over HTTP by `Forwarded` or `X-Forwarded-For`; handlers see it with
+    /// [`Context::peer`](crate::Context::peer). They may have any number of connections, while
+    /// callers that they have announced by the PROXY protocol count as if they had come by
+    /// themselves. Nobody else is believed. An error where one is neither.
     pub fn proxies(
         mut self,
         proxies: impl IntoIterator<Item = impl AsRef<str>>,
@@ -397,38 +413,39 @@ impl Server {
         Ok(self)
     }
 
-    /// Answers `GET /openapi.json` with this document, for tools that want to know what can be called over HTTP:
-    /// `dovetail export --to openapi` writes one of an IDL, `dovetail::export::openapi` one of a contract in Rust.
-    /// Default: there is none.
+    /// Answers `GET /openapi.json` with this document, for tools that want to know what can be
+    /// called over HTTP: `dovetail export --to openapi` writes one of an IDL,
+    /// `dovetail::export::openapi` one of a contract in Rust. Default: there is none.
     pub fn openapi(self, document: impl Into<Bytes>) -> Self {
         let document = document.into();
         self.page("/openapi.json", move || connect::document(&document))
     }
 
-    /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that it counts
-    /// those that other interceptors refuse, and their times.
+    /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that
+    /// it counts those that other interceptors refuse, and their times.
     pub fn statistics(mut self, statistics: &Statistics) -> Self {
         self.statistics = Some(statistics.clone());
         self.interceptors.add_first(Arc::new(statistics.clone()));
         self
     }
 
-    /// Makes spans of calls: an [interceptor](Self::intercept) around all of them, in front of those that were added before, so that it
-    /// records those that they refuse.
+    /// Makes spans of calls: an [interceptor](Self::intercept) around all of them, in front of
+    /// those that were added before, so that it records those that they refuse.
     pub fn tracing(mut self, tracing: &Tracing) -> Self {
         self.interceptors.add_first(Arc::new(tracing.clone()));
         self
     }
 
-    /// Writes a line for each call: an [interceptor](Self::intercept) around all of them, in front of those that were added before, so
-    /// that it has those that they refuse.
+    /// Writes a line for each call: an [interceptor](Self::intercept) around all of them, in front
+    /// of those that were added before, so that it has those that they refuse.
     pub fn access_log(mut self, log: &AccessLog) -> Self {
         self.interceptors.add_first(Arc::new(log.clone()));
         self
     }
 
-    /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody who can connect: a server of
-    /// their own on another port keeps them apart. Default: not at all.
+    /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody
+    /// who can connect: a server of their own on another port keeps them apart. Default: not at
+    /// all.
     pub fn metrics(self, statistics: &Statistics) -> Self {
         let statistics = statistics.clone();
         self.page("/metrics", move || {
@@ -436,8 +453,8 @@ impl Server {
         })
     }
 
-    /// Has an administrator see and control this server: its calls, its connections, its statistics. It costs each call some tenths of a
-    /// microsecond.
+    /// Has an administrator see and control this server: its calls, its connections, its
+    /// statistics. It costs each call some tenths of a microsecond.
     pub fn administered(mut self, admin: &Admin) -> Self {
         self.admin = Some(admin.clone());
         self.interceptors
@@ -445,9 +462,11 @@ impl Server {
         self
     }
 
-    /// Shows an administration: serves `dovetail.admin.v1.Admin`, and by HTTP the console at `/`, `/metrics` for Prometheus, and `/health` and
-    /// `/ready`, with 503 while the administered server takes no calls. Whoever can connect may look and change: listen where nobody
-    /// else can, or have [`authentication`](Self::authentication) and [`permissions`](Self::permissions).
+    /// Shows an administration: serves `dovetail.admin.v1.Admin`, and by HTTP the console at `/`,
+    /// `/metrics` for Prometheus, and `/health` and `/ready`, with 503 while the administered
+    /// server takes no calls. Whoever can connect may look and change: listen where nobody else
+    /// can, or have [`authentication`](Self::authentication) and
+    /// [`permissions`](Self::permissions).
     pub fn admin(mut self, admin: &Admin) -> Self {
         self.pages.extend(admin.pages());
         // The command finds the contract so.
@@ -464,8 +483,8 @@ impl Server {
         self
     }
 
-    /// Registers the server where clients look for it, from its start to its end. [`Running::shutdown`] takes the registration back
-    /// first, and lets clients hear of it.
+    /// Registers the server where clients look for it, from its start to its end.
+    /// [`Running::shutdown`] takes the registration back first, and lets clients hear of it.
     pub fn register(mut self, registration: Registration) -> Self {
         self.registrations.push(registration);
         self
@@ -477,30 +496,33 @@ impl Server {
         self
     }
 
-    /// Finds out when clients of gRPC have gone without a word. Default: not at all, but for `idle` of the limits.
+    /// Finds out when clients of gRPC have gone without a word. Default: not at all, but for `idle`
+    /// of the limits.
     #[cfg(feature = "grpc")]
     pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
         self.keepalive = Some(keepalive);
         self
     }
 
-    /// Lets clients on the same machine that connected by TCP move to shared memory, where both ends can: by an
-    /// abstract Unix socket, which a server that listens on TCP opens for it. Default: yes.
+    /// Lets clients on the same machine that connected by TCP move to shared memory, where both
+    /// ends can: by an abstract Unix socket, which a server that listens on TCP opens for it.
+    /// Default: yes.
     pub fn local_upgrade(mut self, local_upgrade: bool) -> Self {
         self.local_upgrade = local_upgrade;
         self
     }
 
-    /// Takes TLS on every address, beside connections without, and nothing else where it listens on `tls://…`. Over
-    /// TLS all wires are spoken that are spoken without. Default: not at all.
+    /// Takes TLS on every address, beside connections without, and nothing else where it listens on
+    /// `tls://…`. Over TLS all wires are spoken that are spoken without. Default: not at all.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: &ServerTls) -> Self {
         self.tls = Some(tls.clone());
         self
     }
 
-    /// Lets clients call without TLS on `tcp://…`, although [`ServerTls::clients`](crate::ServerTls::clients) requires
-    /// certificates. Default: such a server does not start.
+    /// Lets clients call without TLS on `tcp://…`, although
+    /// [`ServerTls::clients`](crate::ServerTls::clients) requires certificates. Default: such a
+    /// server does not start.
     #[cfg(feature = "tls")]
     pub fn allow_plaintext(mut self) -> Self {
         self.plaintext = true;
@@ -513,8 +535,9 @@ impl Server {
         self
     }
 
-    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`, `unix:@name`, or `tls://127.0.0.1:9090`, where TLS alone is taken.
-    /// Clients can connect from now on; they are answered once the server has started.
+    /// Listens on an address: `tcp://127.0.0.1:9090`, `unix:/path`, `unix:@name`, or
+    /// `tls://127.0.0.1:9090`, where TLS alone is taken. Clients can connect from now on; they are
+    /// answered once the server has started.
     pub fn listen(mut self, address: &str) -> io::Result<Self> {
         let address: Address = address
             .parse()
@@ -532,8 +555,9 @@ impl Server {
     }
 
     /// Listens on a socket that is open already: a [`TcpListener`](std::net::TcpListener) or
-    /// [`UnixListener`](std::os::unix::net::UnixListener) of the standard library, or a descriptor that a supervisor such as systemd hands
-    /// over. The server leaves it open for the next process when it goes down: connections that it has not accepted wait there.
+    /// [`UnixListener`](std::os::unix::net::UnixListener) of the standard library, or a descriptor
+    /// that a supervisor such as systemd hands over. The server leaves it open for the next process
+    /// when it goes down: connections that it has not accepted wait there.
     pub fn listen_on(mut self, socket: impl Into<OwnedFd>) -> io::Result<Self> {
         self.sockets.push(SocketListener::adopt(socket)?);
         Ok(self)
@@ -551,8 +575,8 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// Opens the place where clients on the same machine find it by shared memory, if it has any that come by TCP. Nobody needs to
-    /// know where that cannot be had.
+    /// Opens the place where clients on the same machine find it by shared memory, if it has any
+    /// that come by TCP. Nobody needs to know where that cannot be had.
     fn meet(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
         let tcp = addresses.iter().any(|a| matches!(a, Address::Tcp(_)));
         (self.local_upgrade && tcp).then(|| meet().ok())?
@@ -605,8 +629,9 @@ impl Server {
         self.interceptors.start(services)
     }
 
-    /// Starts serving. An error where a thread cannot be had, a certificate is missing for `tls://…`, clients need
-    /// certificates and can call without TLS, or a registration has no address that clients can use.
+    /// Starts serving. An error where a thread cannot be had, a certificate is missing for
+    /// `tls://…`, clients need certificates and can call without TLS, or a registration has no
+    /// address that clients can use.
     pub fn start(mut self) -> io::Result<Running> {
         let (mut sockets, others) = (
             std::mem::take(&mut self.sockets),
@@ -681,9 +706,10 @@ impl Server {
         served
     }
 
-    /// Serves this process's standard input and output, on this thread, until the client closes its end: what
-    /// a program does that others start as a part of theirs ([`Program`](crate::transport::Program)). What
-    /// the process prints meanwhile goes to standard error.
+    /// Serves this process's standard input and output, on this thread, until the client closes its
+    /// end: what a program does that others start as a part of theirs
+    /// ([`Program`](crate::transport::Program)). What the process prints meanwhile goes to standard
+    /// error.
     pub fn serve_stdio(self) -> io::Result<()> {
         self.serve_stream(Arc::new(Pipe::stdio()?))
     }

@@ -121,7 +121,8 @@ impl Pace {
         self.before = self.received;
     }
 
-    /// How long what is incomplete may take, if `limit` is for a message, and how much of that is left.
+    /// How long what is incomplete may take, if `limit` is for a message, and how much of that is
+    /// left.
     pub(super) fn allowed(&self, limit: Duration, limits: &ServerLimits) -> (Duration, Duration) {
         let marks = self.input.iter();
         let marks = marks.chain(self.parts.front().map(|(_, mark)| mark));

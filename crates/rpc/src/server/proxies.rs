@@ -1,5 +1,5 @@
-//! Proxies before a server, and what they say of who calls: the PROXY protocol's second version (doc/proxy-protocol.txt of
-//! HAProxy), `Forwarded` (RFC 7239) and `X-Forwarded-For`.
+//! Proxies before a server, and what they say of who calls: the PROXY protocol's second version
+//! (doc/proxy-protocol.txt of HAProxy), `Forwarded` (RFC 7239) and `X-Forwarded-For`.
 
 use bytes::{Buf, BytesMut};
 use dovetail_protocol::{Headers, Wire, thrift};
@@ -64,8 +64,8 @@ impl Proxies {
         self.networks.iter().any(within)
     }
 
-    /// The caller of the first proxy, by the headers of a request: the last address that is no proxy's. Addresses before it
-    /// are the caller's own words, and not believed.
+    /// The caller of the first proxy, by the headers of a request: the last address that is no
+    /// proxy's. Addresses before it are the caller's own words, and not believed.
     pub(crate) fn forwarded<'h>(&self, wire: Wire, headers: &'h Headers) -> Option<&'h str> {
         if !is_http(wire) {
             return None;
@@ -144,7 +144,8 @@ const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 /// The signature, the version and the command, the family, and the length of what follows.
 const HEAD: usize = 16;
 
-/// Takes what a proxy says off the front of what has been received. An error where it is said wrongly.
+/// Takes what a proxy says off the front of what has been received. An error where it is said
+/// wrongly.
 pub(super) fn take_announced(received: &mut BytesMut) -> io::Result<Announced> {
     let begun = received.len().min(SIGNATURE.len());
     if received[..begun] != SIGNATURE[..begun] {
@@ -305,8 +306,8 @@ mod tests {
         }
     }
 
-    /// Bytes that HAProxy 2.6.12 has sent, with `send-proxy-v2`: for callers by IPv4, by IPv6, with a checksum, and to see whether the
-    /// server is there.
+    /// Bytes that HAProxy 2.6.12 has sent, with `send-proxy-v2`: for callers by IPv4, by IPv6, with
+    /// a checksum, and to see whether the server is there.
     #[test]
     fn haproxy_announces_callers() {
         const V4: &[u8] =

@@ -1,4 +1,5 @@
-//! Room for new connections: where descriptors or places run out, the connection that has been idle longest is closed.
+//! Room for new connections: where descriptors or places run out, the connection that has been idle
+//! longest is closed.
 
 use super::Shared;
 use super::counters::count;
@@ -19,7 +20,8 @@ use std::time::Instant;
 /// Shortest idle time after which a connection may be closed to make room.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Shortest time between two connections that are closed to make room, since finding one means looking at all.
+/// Shortest time between two connections that are closed to make room, since finding one means
+/// looking at all.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// An entry in the server's list of connections.
@@ -115,7 +117,8 @@ impl Shared {
         u64::try_from(age.as_millis()).map_or(u64::MAX, |age| age.saturating_add(1))
     }
 
-    /// Counts a connection that could not be accepted, and makes room where descriptors have run out.
+    /// Counts a connection that could not be accepted, and makes room where descriptors have run
+    /// out.
     pub(super) fn accept_failed(&self, error: &io::Error) {
         count(&self.counters.accept_errors);
         if is_out_of_descriptors(error) {
@@ -123,8 +126,8 @@ impl Shared {
         }
     }
 
-    /// Asks the connection that has been idle longest to close. False where none has been idle for a second, or the last one
-    /// was asked just now.
+    /// Asks the connection that has been idle longest to close. False where none has been idle for
+    /// a second, or the last one was asked just now.
     pub(super) fn make_room(&self, guests: &[Arc<Entry>]) -> bool {
         let (now, last) = (self.age(), self.made_room.load(Ordering::Relaxed));
         if last > 0 && now.saturating_sub(last) < millis(PAUSE) {

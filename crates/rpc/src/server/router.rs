@@ -154,7 +154,8 @@ impl Router {
         })
     }
 
-    /// Compares the contract of a method with that of a caller, whose call has this header. The error refuses the call.
+    /// Compares the contract of a method with that of a caller, whose call has this header. The
+    /// error refuses the call.
     pub(super) fn compare(&self, route: &Route, header: &[u8]) -> Result<(), Status> {
         let entry = self.entries.get(route.entry);
         entry.map_or(Ok(()), |entry| entry.compare(header))
@@ -210,7 +211,8 @@ impl capnp::Directory for Router {
     }
 }
 
-/// The names of a service and of a method in the style of buf's linter. A contract of protobuf has names of its own.
+/// The names of a service and of a method in the style of buf's linter. A contract of protobuf has
+/// names of its own.
 fn in_style(
     descriptor: &'static ServiceDescriptor,
     method: &'static Method,

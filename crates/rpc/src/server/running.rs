@@ -25,8 +25,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// A handler at work. The output is its answer, encoded. A handler that panics fails its own call and
-/// nothing else.
+/// A handler at work. The output is its answer, encoded. A handler that panics fails its own call
+/// and nothing else.
 pub(super) struct RunningCall<'a> {
     shared: &'a Shared,
     handler: HandlerFuture<'a>,
@@ -37,8 +37,9 @@ pub(super) struct RunningCall<'a> {
     finish: Option<Finish>,
 }
 
-/// The server, for a handler that runs in its pool; `None` for one that runs on the thread which starts the call. Interceptors
-/// decide on that thread in either case, so that refused calls take none of the pool.
+/// The server, for a handler that runs in its pool; `None` for one that runs on the thread which
+/// starts the call. Interceptors decide on that thread in either case, so that refused calls take
+/// none of the pool.
 type Pool<'a> = Option<&'a Arc<Shared>>;
 
 impl Shared {
@@ -212,8 +213,8 @@ impl Shared {
         self.begin(found, call, finish)
     }
 
-    /// The answer of a handler in the pool. A caller that goes does not stop a handler that blocks its
-    /// thread: the call is over for interceptors when the handler is.
+    /// The answer of a handler in the pool. A caller that goes does not stop a handler that blocks
+    /// its thread: the call is over for interceptors when the handler is.
     #[cfg(feature = "async")]
     async fn pooled(self: Arc<Self>, found: Found, call: Call, finish: Option<Finish>) -> Reply {
         let reply = pool::run(Box::pin(async move {
@@ -310,8 +311,9 @@ impl Shared {
         }
     }
 
-    /// Waits for a handler no longer than an interceptor lets it. Handlers on threads of their own are not stopped where no
-    /// runtime is there to wake them; they see it by [`Context::cancelled`](crate::Context::cancelled).
+    /// Waits for a handler no longer than an interceptor lets it. Handlers on threads of their own
+    /// are not stopped where no runtime is there to wake them; they see it by
+    /// [`Context::cancelled`](crate::Context::cancelled).
     async fn in_time(
         &self,
         handler: HandlerFuture<'_>,

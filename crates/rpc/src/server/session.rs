@@ -1,4 +1,5 @@
-//! One connection of a server without its socket: what drivers on threads and on event loops have in common.
+//! One connection of a server without its socket: what drivers on threads and on event loops have
+//! in common.
 
 use super::account::{Charge, Over, SMALL, Share};
 use super::aside::Waiter;
@@ -33,10 +34,11 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The input of a connection, the time that the peer may take, and the reason why the connection ends.
+/// The input of a connection, the time that the peer may take, and the reason why the connection
+/// ends.
 ///
-/// A driver receives behind [`input`](Self::input), takes calls with [`next`](Self::next), and starts them
-/// when it likes. Once [`ends`](Self::ends), it sends the answers that are still
+/// A driver receives behind [`input`](Self::input), takes calls with [`next`](Self::next), and
+/// starts them when it likes. Once [`ends`](Self::ends), it sends the answers that are still
 /// missing, then what [`farewell`](Self::farewell) says, and closes.
 pub(super) struct Session<'a> {
     shared: &'a Arc<Shared>,
@@ -60,7 +62,8 @@ pub(super) struct Session<'a> {
     refuses: Option<Instant>,
 }
 
-/// Whether calls of a connection are answered. Where they are not, the first one is refused, and it is the last one.
+/// Whether calls of a connection are answered. Where they are not, the first one is refused, and it
+/// is the last one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Welcome,
@@ -118,8 +121,8 @@ impl<'a> Session<'a> {
         &self.caller
     }
 
-    /// Returns the next arrival; `None` where more has to be received first, or the connection ends. Bytes of the
-    /// wire itself that have to leave at once go to `out`.
+    /// Returns the next arrival; `None` where more has to be received first, or the connection
+    /// ends. Bytes of the wire itself that have to leave at once go to `out`.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Option<Arrival> {
         if self.ends() && !self.drains() {
             return None;
@@ -169,13 +172,15 @@ impl<'a> Session<'a> {
         self.caller.share.as_ref()
     }
 
-    /// Charges the peer for a call that waits for its handler. False where there is no room for it, and it is refused.
+    /// Charges the peer for a call that waits for its handler. False where there is no room for it,
+    /// and it is refused.
     #[cfg(feature = "async")]
     pub(super) fn charge(&self, call: &mut Incoming) -> bool {
         call.charge(&self.caller).is_ok()
     }
 
-    /// True if there is room for a call, or its wire refuses it at once, because the peer has to be heard.
+    /// True if there is room for a call, or its wire refuses it at once, because the peer has to be
+    /// heard.
     pub(super) fn affords(&self, call: &Incoming) -> bool {
         let weight = call.weight();
         weight < SMALL
@@ -183,7 +188,8 @@ impl<'a> Session<'a> {
             || self.share().is_none_or(|share| share.room() >= weight)
     }
 
-    /// Charges the peer for what is held of messages of which there is a part, and of calls that it has not finished.
+    /// Charges the peer for what is held of messages of which there is a part, and of calls that it
+    /// has not finished.
     fn count_received(&mut self) {
         let parts = match self.parts {
             Some(_) => self.machine.held(),
@@ -203,7 +209,8 @@ impl<'a> Session<'a> {
         input
     }
 
-    /// True if more has been received than the peer's share allows. Nothing more is received until one of its calls is answered.
+    /// True if more has been received than the peer's share allows. Nothing more is received until
+    /// one of its calls is answered.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
     }
@@ -284,7 +291,8 @@ impl<'a> Session<'a> {
         call.body.is_compressed() || !blobs()
     }
 
-    /// The answer to a call whose parameters are decoded by a thread beside the loop, on which the handler runs.
+    /// The answer to a call whose parameters are decoded by a thread beside the loop, on which the
+    /// handler runs.
     #[cfg(feature = "async")]
     pub(super) fn decoded_aside(
         &self,
@@ -316,8 +324,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The answer of a handler in the pool, for a call there is room for. A handler that waits has no thread, and is
-    /// dropped where this is.
+    /// The answer of a handler in the pool, for a call there is room for. A handler that waits has
+    /// no thread, and is dropped where this is.
     #[cfg(feature = "async")]
     pub(super) fn in_pool(
         &self,
@@ -368,7 +376,8 @@ impl<'a> Session<'a> {
         self.machine.socket().is_some()
     }
 
-    /// Returns whether part of a message has come that belongs to the call which runs, and the rest is waited for.
+    /// Returns whether part of a message has come that belongs to the call which runs, and the rest
+    /// is waited for.
     #[cfg(feature = "async")]
     pub(super) fn expects_items(&self) -> bool {
         self.is_socket() && !self.ends() && !self.is_idle() && self.full().is_none()
@@ -410,8 +419,8 @@ impl<'a> Session<'a> {
         self.machine.streaming()
     }
 
-    /// The last words, behind all answers. True where the peer may still be sending, so that its bytes have
-    /// to be received for a while; see [`LINGER`](super::LINGER).
+    /// The last words, behind all answers. True where the peer may still be sending, so that its
+    /// bytes have to be received for a while; see [`LINGER`](super::LINGER).
     pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
         self.lost();
         self.machine.transmit_at_once(out);
@@ -477,8 +486,8 @@ impl<'a> Session<'a> {
         self.shared.draining.load(Ordering::SeqCst)
     }
 
-    /// Returns whether the server goes down and the peer, which may be about to call, has not been told: its wire is not
-    /// known yet, or has no word for that but the answer to a call.
+    /// Returns whether the server goes down and the peer, which may be about to call, has not been
+    /// told: its wire is not known yet, or has no word for that but the answer to a call.
     pub(super) fn is_leaving(&self) -> bool {
         !self.ends() && self.is_draining() && (self.is_detecting() || self.refuses_by_call())
     }
@@ -500,7 +509,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns whether a peer goes on to call though it was told often enough that the server goes down.
+    /// Returns whether a peer goes on to call though it was told often enough that the server goes
+    /// down.
     fn is_stubborn(&mut self) -> bool {
         if !self.is_draining() || !self.refuses_by_call() {
             return false;
@@ -532,7 +542,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// True for a connection that may be closed while it is idle without loss: no references to objects were passed on it.
+    /// True for a connection that may be closed while it is idle without loss: no references to
+    /// objects were passed on it.
     pub(super) fn may_make_room(&self) -> bool {
         !self.machine.has_objects()
     }
@@ -607,11 +618,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// More bytes than these, decompressed, take so long to be decoded that other connections of a loop would wait.
+/// More bytes than these, decompressed, take so long to be decoded that other connections of a loop
+/// would wait.
 #[cfg(feature = "async")]
 const LONG: usize = 256 << 10;
 
-/// True if long parameters are decoded as fast as short ones: numbers, and bytes that are not copied.
+/// True if long parameters are decoded as fast as short ones: numbers, and bytes that are not
+/// copied.
 #[cfg(feature = "async")]
 fn is_copied(method: &Method, encoding: Encoding) -> bool {
     let text = matches!(
@@ -661,15 +674,16 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Answers that wait to be sent together. Two buffers take turns, so that answers one at a time cost no copy
-/// and no allocation.
+/// Answers that wait to be sent together. Two buffers take turns, so that answers one at a time
+/// cost no copy and no allocation.
 #[derive(Default)]
 pub(super) struct Outbox {
     pub(super) waiting: Gathered,
     spare: Vec<u8>,
 }
 
-/// Answers that wait for calls which have arrived with theirs leave at the latest when they are this long.
+/// Answers that wait for calls which have arrived with theirs leave at the latest when they are
+/// this long.
 const FLUSH: usize = 64 << 10;
 
 impl Outbox {

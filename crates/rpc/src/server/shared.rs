@@ -57,7 +57,8 @@ pub(super) struct Shared {
     /// By their numbers.
     pub(super) guests: Mutex<Vec<Arc<Entry>>>,
     pub(super) made: Instant,
-    /// When a connection was last asked to make room, in milliseconds since the server was made, plus 1.
+    /// When a connection was last asked to make room, in milliseconds since the server was made,
+    /// plus 1.
     pub(super) made_room: AtomicU64,
     pub(super) sources: Sources,
     /// TLS handshakes under way.
@@ -152,8 +153,8 @@ impl Shared {
         registered.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a connection's thread such that its handlers find the runtime of the event loops, where the
-    /// server has any.
+    /// Runs a connection's thread such that its handlers find the runtime of the event loops, where
+    /// the server has any.
     pub(super) fn in_runtime<R>(&self, serve: impl FnOnce() -> R) -> R {
         #[cfg(feature = "async")]
         let _entered = self.runtime.get().map(tokio::runtime::Handle::enter);

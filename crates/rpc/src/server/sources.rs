@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Sources(Mutex<HashMap<Source, usize>>);
 
 impl Sources {
-    /// Counts one more. True for an address that has half of the limit already, where at most a quarter is left for others.
+    /// Counts one more. True for an address that has half of the limit already, where at most a
+    /// quarter is left for others.
     pub(super) fn add(&self, source: Source, limit: usize, left: usize) -> bool {
         let mut sources = self.lock();
         let held = sources.entry(source).or_default();

@@ -39,7 +39,8 @@ impl Attended {
 }
 
 impl Running {
-    /// Returns the addresses on which it listens, with real ports, in the order of [`Server::listen`](super::Server::listen).
+    /// Returns the addresses on which it listens, with real ports, in the order of
+    /// [`Server::listen`](super::Server::listen).
     pub fn addresses(&self) -> &[Address] {
         &self.addresses
     }
@@ -54,8 +55,8 @@ impl Running {
         self.shared.guests().len()
     }
 
-    /// How many bytes it holds for its peers, but for the first few kilobytes of each connection; see
-    /// [`ServerLimits::memory`](crate::ServerLimits).
+    /// How many bytes it holds for its peers, but for the first few kilobytes of each connection;
+    /// see [`ServerLimits::memory`](crate::ServerLimits).
     pub fn memory(&self) -> usize {
         self.shared.account.held()
     }
@@ -66,8 +67,8 @@ impl Running {
         registered.iter().map(Registered::status).collect()
     }
 
-    /// Takes registrations back, stops accepting, lets the calls that have arrived finish, and closes the connections; those that are
-    /// left after `drain` are cut. True where none was.
+    /// Takes registrations back, stops accepting, lets the calls that have arrived finish, and
+    /// closes the connections; those that are left after `drain` are cut. True where none was.
     #[cfg_attr(
         not(feature = "async"),
         expect(unused_mut, reason = "only event loops are taken out")

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The calls of the other end on a connection that an async client has made, each a task. They end with it.
+/// The calls of the other end on a connection that an async client has made, each a task. They end
+/// with it.
 pub(crate) struct CallTasks(Arc<Inner>);
 
 struct Inner {

@@ -1,5 +1,6 @@
 //! The blocking driver: one thread for each connection, no async runtime. Sockets under
-//! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any model.
+//! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any
+//! model.
 
 use super::aside::{Aside, Line, Waiter, Waiters};
 use super::counters::count;
@@ -192,8 +193,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Runs a handler in place; one that waits gets a thread where the peer tells answers apart, so that this
-    /// one can receive what it may wait for.
+    /// Runs a handler in place; one that waits gets a thread where the peer tells answers apart, so
+    /// that this one can receive what it may wait for.
     fn start<'scope>(
         &mut self,
         mut call: Box<Incoming>,
@@ -251,7 +252,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Returns the flag by which a handler finds out that its caller has gone: that of the call before, where nobody has it any longer.
+    /// Returns the flag by which a handler finds out that its caller has gone: that of the call
+    /// before, where nobody has it any longer.
     fn cancellation(&mut self) -> Arc<Cancellation> {
         let last = self.cancellation.as_mut().and_then(Arc::get_mut);
         if last.is_none_or(|last| last.was_cancelled()) {
@@ -376,7 +378,8 @@ pub(super) async fn stream(
 /// How often a connection of which the receiving side is shut down is looked at.
 const LATE: Duration = Duration::from_millis(5);
 
-/// Receives what a peer says that was about to, on a connection of which the receiving side is shut down.
+/// Receives what a peer says that was about to, on a connection of which the receiving side is shut
+/// down.
 pub(super) fn receive_late(stream: &dyn Stream, input: &mut BytesMut, limit: Duration) {
     let deadline = Instant::now() + limit;
     let mut piece = [0; 4096];

@@ -3,8 +3,8 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-/// The handle of a session: 128 random bits, as 32 hexadecimal digits. Whoever has it can use the session, unless it
-/// belongs to a principal: treat it as a password.
+/// The handle of a session: 128 random bits, as 32 hexadecimal digits. Whoever has it can use the
+/// session, unless it belongs to a principal: treat it as a password.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(u128);
 

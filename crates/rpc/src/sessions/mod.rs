@@ -1,4 +1,5 @@
-//! Sessions: state on the server that a caller comes back to, call after call. `docs/sessions.md` has the rules.
+//! Sessions: state on the server that a caller comes back to, call after call. `docs/sessions.md`
+//! has the rules.
 //!
 //! ```text
 //!   dovetail.Sessions/begin_session ──► Table ──► handle
@@ -39,10 +40,11 @@ pub const HEADER: &str = "dovetail-session";
 
 /// Sessions whose state is a `T`. Clones are the same.
 ///
-/// [`Server::sessions`](crate::Server::sessions) gives them to a service. A caller begins a session with
-/// `dovetail.Sessions/begin_session`, and gets its handle, which it sends with its calls as the header `dovetail-session`; on
-/// wires without headers the connection remembers it. Handlers then find its state with [`enter`](Self::enter). The calls of a session
-/// run one after another, in the order in which they came.
+/// [`Server::sessions`](crate::Server::sessions) gives them to a service. A caller begins a session
+/// with `dovetail.Sessions/begin_session`, and gets its handle, which it sends with its calls as
+/// the header `dovetail-session`; on wires without headers the connection remembers it. Handlers
+/// then find its state with [`enter`](Self::enter). The calls of a session run one after another,
+/// in the order in which they came.
 ///
 /// ```
 /// use dovetail::sessions::Sessions;
@@ -155,8 +157,8 @@ pub struct SessionsBuilder<T: Send + Sync + 'static> {
 }
 
 impl<T: Send + Sync + 'static> Sessions<T> {
-    /// Makes sessions that begin with the state which this function returns, or are refused with its error. It runs on the thread of the
-    /// call that begins a session, and must not block it.
+    /// Makes sessions that begin with the state which this function returns, or are refused with
+    /// its error. It runs on the thread of the call that begins a session, and must not block it.
     pub fn builder(
         begin: impl Fn(&Context) -> Result<T, Status> + Send + Sync + 'static,
     ) -> SessionsBuilder<T> {
@@ -173,11 +175,11 @@ impl<T: Send + Sync + 'static> Sessions<T> {
         }
     }
 
-    /// Returns the state of the session that a call is for. Its turn has come; other calls of the session wait until the result is
-    /// dropped.
+    /// Returns the state of the session that a call is for. Its turn has come; other calls of the
+    /// session wait until the result is dropped.
     ///
-    /// An error of code `INTERNAL` where the sessions are not those of the service, or the call has entered already, and for methods
-    /// that are [concurrent](SessionsBuilder::concurrent).
+    /// An error of code `INTERNAL` where the sessions are not those of the service, or the call has
+    /// entered already, and for methods that are [concurrent](SessionsBuilder::concurrent).
     pub fn enter(&self, context: &Context) -> Result<Turn<T>, Status> {
         match self.take(context)? {
             ticket if ticket.kind() == Use::Exclusive => Ok(Turn::new(ticket)),
@@ -187,8 +189,8 @@ impl<T: Send + Sync + 'static> Sessions<T> {
         }
     }
 
-    /// Returns the state of the session that a call is for, to be looked at. While a method that is concurrent looks, others that are
-    /// look, too.
+    /// Returns the state of the session that a call is for, to be looked at. While a method that is
+    /// concurrent looks, others that are look, too.
     pub fn share(&self, context: &Context) -> Result<SharedTurn<T>, Status> {
         self.take(context).map(SharedTurn::new)
     }
@@ -201,14 +203,14 @@ impl<T: Send + Sync + 'static> Sessions<T> {
         })
     }
 
-    /// Begins a session for the caller, and returns its handle: for contracts with a method of their own for that. `None` has the
-    /// function of the [builder](Self::builder) make the state.
+    /// Begins a session for the caller, and returns its handle: for contracts with a method of
+    /// their own for that. `None` has the function of the [builder](Self::builder) make the state.
     pub fn begin(&self, context: &Context, state: impl Into<Option<T>>) -> Result<Handle, Status> {
         self.table.begin(context, state.into())
     }
 
-    /// Waits for the turn of a call in the session whose handle it has as a parameter. Calls of one session run in the order in
-    /// which they come here.
+    /// Waits for the turn of a call in the session whose handle it has as a parameter. Calls of one
+    /// session run in the order in which they come here.
     pub async fn enter_by(&self, context: &Context, handle: &str) -> Result<Turn<T>, Status> {
         let handle = handle.parse::<Handle>();
         let handle =
@@ -237,8 +239,8 @@ impl<T: Send + Sync + 'static> Sessions<T> {
 }
 
 impl<T: Send + Sync + 'static> SessionsBuilder<T> {
-    /// Runs at the end of each session, once, with its state: on the thread of the call that ends it, or of an event loop. It must not
-    /// block.
+    /// Runs at the end of each session, once, with its state: on the thread of the call that ends
+    /// it, or of an event loop. It must not block.
     pub fn ended(mut self, ended: impl Fn(T, SessionEnd) + Send + Sync + 'static) -> Self {
         self.settings.ended = Some(Box::new(ended));
         self
@@ -262,8 +264,8 @@ impl<T: Send + Sync + 'static> SessionsBuilder<T> {
         self
     }
 
-    /// Lets calls of this method run at the same time, where no other method of the session runs. They have the state by
-    /// [`Sessions::share`].
+    /// Lets calls of this method run at the same time, where no other method of the session runs.
+    /// They have the state by [`Sessions::share`].
     pub fn concurrent(mut self, method: &str) -> Self {
         self.concurrent.methods.push(method.to_owned());
         self
@@ -284,11 +286,12 @@ impl<T: Send + Sync + 'static> SessionsBuilder<T> {
         }
     }
 
-    /// Makes sessions whose states are kept in a store, with those that it has. A session that cannot be read is logged, and
-    /// left where it is.
+    /// Makes sessions whose states are kept in a store, with those that it has. A session that
+    /// cannot be read is logged, and left where it is.
     ///
-    /// A state is a value that contracts can have: a generated type, or one with `derive(Message)`. It is stored in Dovetail's tagged
-    /// encoding, so that fields can be added later. The handles in the store are secrets.
+    /// A state is a value that contracts can have: a generated type, or one with `derive(Message)`.
+    /// It is stored in Dovetail's tagged encoding, so that fields can be added later. The handles
+    /// in the store are secrets.
     pub fn build_with(mut self, store: impl SessionStore) -> io::Result<Sessions<T>>
     where
         T: Value,
@@ -341,7 +344,8 @@ impl<T: Send + Sync + 'static> Entered<T> {
     }
 }
 
-/// Has calls wait for their turn, in the order in which they come: before a thread of a pool is taken for them.
+/// Has calls wait for their turn, in the order in which they come: before a thread of a pool is
+/// taken for them.
 struct InSessions<T: Send + Sync + 'static>(Sessions<T>);
 
 impl<T: Send + Sync + 'static> ServerInterceptor for InSessions<T> {

@@ -90,7 +90,8 @@ impl Queue {
         place.ok()
     }
 
-    /// Ends a call that runs. Returns the wakers of those whose turn it is, to be woken without the lock.
+    /// Ends a call that runs. Returns the wakers of those whose turn it is, to be woken without the
+    /// lock.
     #[must_use]
     pub(super) fn leave(&mut self, kind: Use) -> Vec<Waker> {
         match kind {

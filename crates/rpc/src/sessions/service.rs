@@ -28,7 +28,8 @@ pub(crate) trait AnySessions: Send + Sync + 'static {
     fn identity(&self) -> usize;
 }
 
-/// Returns true for wires on which the connection remembers its session: they have no headers, and the connection is one caller's.
+/// Returns true for wires on which the connection remembers its session: they have no headers, and
+/// the connection is one caller's.
 fn remembers(context: &Context) -> bool {
     !context.wire().has_headers() && context.call.caller.proxies.is_none()
 }
@@ -100,7 +101,8 @@ impl SessionService {
         }
     }
 
-    /// Does something with the sessions that have this one. The error is the last one of those that refuse it.
+    /// Does something with the sessions that have this one. The error is the last one of those that
+    /// refuse it.
     fn with(
         &self,
         session: &str,

@@ -71,8 +71,8 @@ impl<T> Session<T> {
         inner.queue.is_empty().then_some(inner.used)
     }
 
-    /// Ends it: later calls, and those that wait, are refused. Returns the state if no call has it; otherwise the last call that has
-    /// it gives it to the table. Only the first end counts.
+    /// Ends it: later calls, and those that wait, are refused. Returns the state if no call has it;
+    /// otherwise the last call that has it gives it to the table. Only the first end counts.
     pub(super) fn end(&self, end: SessionEnd) -> Option<(T, SessionEnd)> {
         let mut inner = self.lock();
         let end = *inner.end.get_or_insert(end);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Keeps the state of sessions across restarts: a database, or a folder of files ([`FileStore`]).
 ///
-/// Its methods run where the handlers of calls do, and must not take long. A record is saved as a whole: whoever reads it after a
-/// crash finds the old or the new one.
+/// Its methods run where the handlers of calls do, and must not take long. A record is saved as a
+/// whole: whoever reads it after a crash finds the old or the new one.
 pub trait SessionStore: Send + Sync + 'static {
     /// Saves the record of a session, in place of an earlier one.
     fn save(&self, handle: Handle, record: &[u8]) -> io::Result<()>;
@@ -28,8 +28,9 @@ pub trait SessionStore: Send + Sync + 'static {
 
 /// Keeps each session in a file of a folder of its own, which nobody else may read.
 ///
-/// A new record is written beside the old one and takes its place by renaming, so that a process which is killed leaves the old or
-/// the new one. With [`synced`](Self::synced) that is so for a machine that loses its power as well.
+/// A new record is written beside the old one and takes its place by renaming, so that a process
+/// which is killed leaves the old or the new one. With [`synced`](Self::synced) that is so for a
+/// machine that loses its power as well.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     folder: PathBuf,
@@ -122,7 +123,8 @@ impl SessionStore for FileStore {
     }
 }
 
-/// A session as it is stored: the principal to which it belongs, and its state, in Dovetail's tagged encoding.
+/// A session as it is stored: the principal to which it belongs, and its state, in Dovetail's
+/// tagged encoding.
 #[derive(Debug, PartialEq)]
 pub(super) struct Record {
     pub(super) owner: Option<Principal>,

@@ -88,7 +88,8 @@ pub(super) struct Table<T> {
     sweeping: AtomicBool,
 }
 
-/// Sessions in the order in which they may be idle. Its lock is the inner one: none is taken under it.
+/// Sessions in the order in which they may be idle. Its lock is the inner one: none is taken under
+/// it.
 #[derive(Default)]
 struct Order {
     /// When each is to be looked at.
@@ -304,7 +305,8 @@ impl<T: Send + Sync + 'static> Table<T> {
         }
     }
 
-    /// Has somebody look for idle sessions, as long as there are any: a task of the runtime, or a thread where there is none.
+    /// Has somebody look for idle sessions, as long as there are any: a task of the runtime, or a
+    /// thread where there is none.
     fn keep_sweeping(self: &Arc<Self>) {
         if self.sweeping.load(Relaxed) {
             return;
@@ -334,7 +336,8 @@ impl<T: Send + Sync + 'static> Table<T> {
         drop(spawned);
     }
 
-    /// Ends the sessions that are idle. Returns the time to the next look; `None` if there are no sessions left.
+    /// Ends the sessions that are idle. Returns the time to the next look; `None` if there are no
+    /// sessions left.
     fn sweep(&self) -> Option<Duration> {
         loop {
             let now = clock::now();
@@ -381,7 +384,8 @@ impl<T> Drop for Table<T> {
     }
 }
 
-/// The one who looks for idle sessions. Dropped, as by the end of its runtime, it leaves that to another.
+/// The one who looks for idle sessions. Dropped, as by the end of its runtime, it leaves that to
+/// another.
 struct Sweeper<T: Send + Sync + 'static>(Weak<Table<T>>);
 
 impl<T: Send + Sync + 'static> Sweeper<T> {

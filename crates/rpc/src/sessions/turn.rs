@@ -8,11 +8,12 @@ use std::ops::{Deref, DerefMut};
 
 /// The state of a session, for one call alone: others of the session wait until this is dropped.
 ///
-/// A changed state is saved then, before the call is answered, where the sessions have a store. A handler that panics after it has
-/// changed the state ends the session.
+/// A changed state is saved then, before the call is answered, where the sessions have a store. A
+/// handler that panics after it has changed the state ends the session.
 pub struct Turn<T: Send + Sync + 'static>(Ticket<T>);
 
-/// The state of a session, for calls of methods that are [concurrent](super::SessionsBuilder::concurrent).
+/// The state of a session, for calls of methods that are
+/// [concurrent](super::SessionsBuilder::concurrent).
 pub struct SharedTurn<T: Send + Sync + 'static>(Ticket<T>);
 
 const HELD: &str = "a turn has the state until it ends";
@@ -28,13 +29,14 @@ impl<T: Send + Sync + 'static> Turn<T> {
         self.0.handle()
     }
 
-    /// Saves the state now. Otherwise that is done at the end of the turn, where an error is only logged.
+    /// Saves the state now. Otherwise that is done at the end of the turn, where an error is only
+    /// logged.
     pub fn save(&mut self) -> Result<(), Status> {
         self.0.save()
     }
 
-    /// Ends the session with this call. Calls that wait for it, and later ones, are refused; what is to be done at the end of a
-    /// session runs when the turn is dropped.
+    /// Ends the session with this call. Calls that wait for it, and later ones, are refused; what
+    /// is to be done at the end of a session runs when the turn is dropped.
     pub fn end(&mut self) {
         self.0.end(SessionEnd::Ended);
     }

@@ -116,7 +116,8 @@ impl Histogram {
         self.sum = self.sum.saturating_add(other.sum);
     }
 
-    /// Returns the buckets: the longest time of each, and how many times it has. The last one has all that are longer.
+    /// Returns the buckets: the longest time of each, and how many times it has. The last one has
+    /// all that are longer.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> {
         let counts = self.counts.iter().enumerate();
         counts.map(|(bucket, count)| {

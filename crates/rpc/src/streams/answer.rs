@@ -7,7 +7,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The answer to a call with a stream of the client's, to be awaited. Dropped before, it cancels the call.
+/// The answer to a call with a stream of the client's, to be awaited. Dropped before, it cancels
+/// the call.
 pub struct Answer<O, E = Status> {
     call: StreamCall,
     done: bool,
@@ -73,7 +74,8 @@ impl<O, E> fmt::Debug for Answer<O, E> {
     }
 }
 
-/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
+/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an
+/// exception of `E`).
 pub type Upload<T, O, S = Status, E = Status> = (Sender<T, S>, Answer<O, E>);
 
 /// The result of a call with a stream of the server's: the stream, or a result and the stream.

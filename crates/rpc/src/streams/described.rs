@@ -9,9 +9,11 @@ use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A call with streams of a method that was described at run time; see
-/// [`Channel::open_described`](crate::Channel::open_described). Dropped before its end, it cancels the call.
+/// [`Channel::open_described`](crate::Channel::open_described). Dropped before its end, it cancels
+/// the call.
 ///
-/// An item is the only field of a struct, whose number depends on wire and method: who encodes or decodes one is told.
+/// An item is the only field of a struct, whose number depends on wire and method: who encodes or
+/// decodes one is told.
 pub struct DescribedStreams {
     call: StreamCall,
     /// The server's stream has come to its end.
@@ -37,8 +39,8 @@ impl DescribedStreams {
         }
     }
 
-    /// Sends an item: a struct with it as the field of this number. Waits where the server has not taken earlier ones. An error
-    /// says that the call is over, and its answer says why.
+    /// Sends an item: a struct with it as the field of this number. Waits where the server has not
+    /// taken earlier ones. An error says that the call is over, and its answer says why.
     pub async fn send<E: Encode>(&self, item: impl Fn(i32) -> E) -> Result<(), Status> {
         poll_fn(|context| self.call.poll_send(&item, context)).await
     }
@@ -48,7 +50,8 @@ impl DescribedStreams {
         self.call.end();
     }
 
-    /// The answer, into the struct with the result (field 0) or a declared exception. Items of the server's come behind it.
+    /// The answer, into the struct with the result (field 0) or a declared exception. Items of the
+    /// server's come behind it.
     pub async fn answer(&self, reply: &mut impl Decode) -> Result<(), Status> {
         let (encoding, body) = poll_fn(|context| self.call.poll_answer(context)).await?;
         match encoding.decode(reply, &body, self.call.limits()) {
@@ -57,8 +60,9 @@ impl DescribedStreams {
         }
     }
 
-    /// Returns the next event from the server: an item is decoded into the struct that has it as the field of this number, an
-    /// exception that ends the stream into `thrown`, as in [`answer`](Self::answer).
+    /// Returns the next event from the server: an item is decoded into the struct that has it as
+    /// the field of this number, an exception that ends the stream into `thrown`, as in
+    /// [`answer`](Self::answer).
     pub async fn next<D: Decode>(
         &self,
         item: impl FnOnce(i32) -> D,

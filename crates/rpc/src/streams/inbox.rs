@@ -92,8 +92,8 @@ impl Inbox {
         answer
     }
 
-    /// Takes what comes next on the stream of the other end, and its credit; who asks is woken when it comes. Of
-    /// the end of a stream there is no end.
+    /// Takes what comes next on the stream of the other end, and its credit; who asks is woken when
+    /// it comes. Of the end of a stream there is no end.
     pub(crate) fn next(&mut self, waiter: &Waker) -> Option<(Next, usize)> {
         self.reader = None;
         if let Some((item, credit)) = self.items.pop_front() {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 /// The stream that a handler answers with: items, until there are no more, or until it fails.
 ///
-/// Items are made as the caller takes them: when a window's worth is on its way, the next one is asked for
-/// only after the caller has taken some.
+/// Items are made as the caller takes them: when a window's worth is on its way, the next one is
+/// asked for only after the caller has taken some.
 ///
 /// ```
 /// use dovetail::Items;

@@ -51,8 +51,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A call with streams, at either end: what its handles need, whatever the wire. They share it; with the last of them
-/// it is closed.
+/// A call with streams, at either end: what its handles need, whatever the wire. They share it;
+/// with the last of them it is closed.
 #[derive(Clone)]
 pub(crate) struct StreamCall {
     wire: OnWire,
@@ -130,7 +130,8 @@ impl StreamCall {
         }
     }
 
-    /// Takes an item to be sent, as soon as there is room for it: what it is as the field of this number.
+    /// Takes an item to be sent, as soon as there is room for it: what it is as the field of this
+    /// number.
     pub(crate) fn poll_send<E: Encode>(
         &self,
         item: impl FnOnce(i32) -> E,
@@ -167,8 +168,8 @@ impl StreamCall {
         }
     }
 
-    /// Ends this end's stream with an exception that the contract declares for it; gives the status where it is
-    /// none.
+    /// Ends this end's stream with an exception that the contract declares for it; gives the status
+    /// where it is none.
     pub(crate) fn end_with<E: Exceptions>(&self, exception: E) -> Result<(), Status> {
         if let Some(status) = exception.as_status() {
             return Err(status.clone());
@@ -208,8 +209,8 @@ pub(crate) fn unencodable(method: &str, error: &EncodeError) -> Status {
     Status::new(Code::InvalidArgument, what)
 }
 
-/// The table of the struct that has an item as its only field. On Dovetail's own wire that has the id 0, which gRPC
-/// cannot say.
+/// The table of the struct that has an item as its only field. On Dovetail's own wire that has the
+/// id 0, which gRPC cannot say.
 fn item_table<T: FieldValue>(field: i32) -> &'static [Field<'static>] {
     const fn item<T: FieldValue>(field: i32) -> Field<'static> {
         Field::new(field, "item", T::KIND)
@@ -230,8 +231,8 @@ impl<T: FieldValue> Encode for ItemOf<'_, T> {
     }
 }
 
-/// The method whose items are decoded, and what it is called where they cannot be: those of a caller make its
-/// call wrong (`docs/spec/wire.md`, "Errors").
+/// The method whose items are decoded, and what it is called where they cannot be: those of a
+/// caller make its call wrong (`docs/spec/wire.md`, "Errors").
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) method: &'a str,

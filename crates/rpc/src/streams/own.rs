@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// A call with streams over Dovetail's own wire. Its handles share it; with the last of them it is closed.
+/// A call with streams over Dovetail's own wire. Its handles share it; with the last of them it is
+/// closed.
 #[derive(Clone)]
 pub(crate) struct OwnCall {
     inner: Arc<Inner>,

@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The items that the other end sends: at a client those of the server, in a handler those of the caller.
+/// The items that the other end sends: at a client those of the server, in a handler those of the
+/// caller.
 ///
 /// An error is the last item: an exception that the contract declares for the stream, or a
 /// [`Status`]. A client that drops a stream before its end cancels the call.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 
-/// The stream that a client sends. Dropped before [`finish`](Self::finish) or [`fail`](Self::fail) it cancels
-/// the call.
+/// The stream that a client sends. Dropped before [`finish`](Self::finish) or [`fail`](Self::fail)
+/// it cancels the call.
 pub struct Sender<T, E = Status> {
     call: StreamCall,
     done: bool,
@@ -22,14 +22,15 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         }
     }
 
-    /// Sends an item; waits where the server has not taken earlier ones. An error says that the call is over,
-    /// and its answer says why.
+    /// Sends an item; waits where the server has not taken earlier ones. An error says that the
+    /// call is over, and its answer says why.
     pub async fn send(&mut self, item: &T) -> Result<(), Status> {
         poll_fn(|context| self.call.poll_send(|field| ItemOf(item, field), context)).await
     }
 
-    /// From the next item on, compresses items, or does not, where that makes them smaller. How is said by the channel
-    /// that the call was made on; see [`with_compression`](crate::Channel::with_compression). Over gRPC a channel that says
+    /// From the next item on, compresses items, or does not, where that makes them smaller. How is
+    /// said by the channel that the call was made on; see
+    /// [`with_compression`](crate::Channel::with_compression). Over gRPC a channel that says
     /// nothing of compression cannot begin with it here.
     pub fn compress(&mut self, compress: bool) {
         self.call.compress(Some(compress));
@@ -41,7 +42,8 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         self.call.end();
     }
 
-    /// The stream ends with an exception that the contract declares for it. A [`Status`] cancels the call.
+    /// The stream ends with an exception that the contract declares for it. A [`Status`] cancels
+    /// the call.
     pub fn fail(mut self, exception: E) -> Result<(), Status> {
         let ended = self.call.end_with(exception);
         self.done = ended.is_ok();

@@ -26,8 +26,8 @@ const WINDOW: Duration = Duration::from_millis(100);
 const SAMPLES: u32 = 10;
 /// The share by which calls may be slower than when few run.
 const TOLERANCE: f64 = 1.25;
-/// The calls that a limit lets wait, in roots of itself. Each costs the others their time: at a root
-/// for each, a server of one core answers overload five times as late as half of its load.
+/// The calls that a limit lets wait, in roots of itself. Each costs the others their time: at a
+/// root for each, a server of one core answers overload five times as late as half of its load.
 const HEADROOM: f64 = 0.5;
 /// Windows from one look at the time that calls take when few run to the next.
 const WINDOWS: u32 = 300;

@@ -190,7 +190,8 @@ impl ServerInterceptor for Throttle {
     }
 
     fn after(&self, call: &Context, end: &CallEnd<'_>) {
-        // Calls that fail early say nothing of the time that calls take, and those that are late do.
+        // Calls that fail early say nothing of the time that calls take, and those that are late
+        // do.
         let code = end.outcome().code();
         let is_typical = matches!(code, None | Some(Code::Cancelled | Code::DeadlineExceeded));
         // The places of the call are free, even if its context is kept.

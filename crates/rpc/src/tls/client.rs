@@ -9,8 +9,8 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-/// Whom a client trusts over TLS, and what it shows of itself. A cheap handle: clones share one state, and
-/// [`reload`](Self::reload) of any of them counts for all channels that have it.
+/// Whom a client trusts over TLS, and what it shows of itself. A cheap handle: clones share one
+/// state, and [`reload`](Self::reload) of any of them counts for all channels that have it.
 ///
 /// ```no_run
 /// use dovetail::ClientTls;
@@ -26,7 +26,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct ClientTls {
     loaded: Arc<Loaded<Settings>>,
-    /// The name that the server's certificate has to be for, where that is not the host of its address.
+    /// The name that the server's certificate has to be for, where that is not the host of its
+    /// address.
     name: Option<ServerName<'static>>,
 }
 
@@ -89,8 +90,8 @@ fn system_roots() -> io::Result<Arc<RootCertStore>> {
 }
 
 impl ClientTls {
-    /// Trusts the roots that the system trusts; SSL_CERT_FILE and SSL_CERT_DIR name others, as for most programs. An
-    /// error where there are none.
+    /// Trusts the roots that the system trusts; SSL_CERT_FILE and SSL_CERT_DIR name others, as for
+    /// most programs. An error where there are none.
     pub fn system() -> io::Result<Self> {
         Self::with(Settings {
             roots: None,
@@ -98,8 +99,8 @@ impl ClientTls {
         })
     }
 
-    /// Trusts these roots and no others: a private authority, or a certificate that has signed itself, such as
-    /// `openssl req -x509` makes.
+    /// Trusts these roots and no others: a private authority, or a certificate that has signed
+    /// itself, such as `openssl req -x509` makes.
     pub fn roots(roots: impl Into<Pem>) -> io::Result<Self> {
         Self::with(Settings {
             roots: Some(roots.into()),
@@ -107,8 +108,8 @@ impl ClientTls {
         })
     }
 
-    /// Adds a certificate of the client's own, behind it in `chain` those that lead to its root, and its
-    /// private key. Servers that do not ask for one are shown none.
+    /// Adds a certificate of the client's own, behind it in `chain` those that lead to its root,
+    /// and its private key. Servers that do not ask for one are shown none.
     pub fn identity(&self, chain: impl Into<Pem>, key: impl Into<Pem>) -> io::Result<Self> {
         let (chain, key) = (chain.into(), key.into());
         let with = Self::with(Settings {
@@ -119,8 +120,8 @@ impl ClientTls {
         Ok(ClientTls { name, ..with })
     }
 
-    /// Sets the name or IP address that the server's certificate is for. Default: the host of its address. An error where
-    /// it can be no name.
+    /// Sets the name or IP address that the server's certificate is for. Default: the host of its
+    /// address. An error where it can be no name.
     pub fn server_name(&self, name: &str) -> io::Result<Self> {
         Ok(ClientTls {
             name: Some(parse_name(name)?),

@@ -1,7 +1,8 @@
-//! TLS: what a server and a client show of themselves, and whom they trust. `docs/tls.md` has the rules.
+//! TLS: what a server and a client show of themselves, and whom they trust. `docs/tls.md` has the
+//! rules.
 //!
-//! Versions 1.2 (RFC 5246) and 1.3 (RFC 8446), by rustls with the cryptography of ring. Certificates and keys are PEM
-//! (RFC 7468), in files or in memory.
+//! Versions 1.2 (RFC 5246) and 1.3 (RFC 8446), by rustls with the cryptography of ring.
+//! Certificates and keys are PEM (RFC 7468), in files or in memory.
 
 mod client;
 mod explain;

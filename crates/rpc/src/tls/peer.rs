@@ -26,13 +26,14 @@ impl TlsPeer {
         self.agreed.as_deref()
     }
 
-    /// The certificates that it has shown, in DER (ITU-T X.690), its own first. They are verified. None where it has
-    /// shown none.
+    /// The certificates that it has shown, in DER (ITU-T X.690), its own first. They are verified.
+    /// None where it has shown none.
     pub fn certificates(&self) -> impl Iterator<Item = &[u8]> {
         self.chain.iter().map(AsRef::as_ref)
     }
 
-    /// The DNS names that its certificate is for, of its subject alternative names (RFC 5280, 4.2.1.6).
+    /// The DNS names that its certificate is for, of its subject alternative names (RFC 5280,
+    /// 4.2.1.6).
     pub fn dns_names(&self) -> Vec<&str> {
         self.own()
             .map(|own| own.valid_dns_names().collect())

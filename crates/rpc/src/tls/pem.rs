@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Certificates or a key as PEM text (RFC 7468). A path, as text or as [`Path`], is a file, which is read again
-/// with each reload; bytes are the PEM text itself.
+/// Certificates or a key as PEM text (RFC 7468). A path, as text or as [`Path`], is a file, which
+/// is read again with each reload; bytes are the PEM text itself.
 #[derive(Clone)]
 pub enum Pem {
     /// A file.

@@ -6,9 +6,10 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// Verifies certificates of servers as rustls does, and takes a certificate that signed itself where it is one of the
-/// roots. `openssl req -x509` makes it an authority, which webpki lets no server be. It is trusted as it stands, so its
-/// dates do not count, as those of other roots do not.
+/// Verifies certificates of servers as rustls does, and takes a certificate that signed itself
+/// where it is one of the roots. `openssl req -x509` makes it an authority, which webpki lets no
+/// server be. It is trusted as it stands, so its dates do not count, as those of other roots do
+/// not.
 #[derive(Debug)]
 pub(super) struct Pinned {
     inner: Arc<WebPkiServerVerifier>,

@@ -8,14 +8,16 @@ use rustls::{ServerConfig, ServerConnection};
 use std::io;
 use std::sync::Arc;
 
-/// The protocols that a server on event loops agrees on with clients that name some (ALPN, RFC 7301), the best one first.
+/// The protocols that a server on event loops agrees on with clients that name some (ALPN, RFC
+/// 7301), the best one first.
 const WITH_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"h2", b"http/1.1"];
 
-/// The protocols of the models without HTTP/2. A client that names `h2` alone is told so in its own wire.
+/// The protocols of the models without HTTP/2. A client that names `h2` alone is told so in its own
+/// wire.
 const WITHOUT_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"http/1.1", b"h2"];
 
-/// The certificate of a server, and the clients that it lets in. A cheap handle: clones share one state, and
-/// [`reload`](Self::reload) of any of them counts for the server.
+/// The certificate of a server, and the clients that it lets in. A cheap handle: clones share one
+/// state, and [`reload`](Self::reload) of any of them counts for the server.
 ///
 /// ```no_run
 /// use dovetail::{ClientCertificate, Server, ServerTls};
@@ -94,8 +96,8 @@ impl Settings {
 }
 
 impl ServerTls {
-    /// With this certificate, behind it in `chain` those that lead to its root, and its private key. An error where
-    /// they cannot be read, or do not belong together.
+    /// With this certificate, behind it in `chain` those that lead to its root, and its private
+    /// key. An error where they cannot be read, or do not belong together.
     pub fn new(chain: impl Into<Pem>, key: impl Into<Pem>) -> io::Result<Self> {
         let (chain, key) = (chain.into(), key.into());
         Self::with(Settings {
@@ -117,8 +119,8 @@ impl ServerTls {
         Ok(ServerTls(Arc::new(Loaded::new(settings)?)))
     }
 
-    /// Reads the files again. New connections get what is in them, those that are there go on. After an error
-    /// everything stays as it was.
+    /// Reads the files again. New connections get what is in them, those that are there go on.
+    /// After an error everything stays as it was.
     pub fn reload(&self) -> io::Result<()> {
         self.0.reload()
     }

@@ -1,4 +1,5 @@
-//! The place of a call in a trace, as it crosses wires: W3C Trace Context, level 1, section 3.2, and Zipkin's B3.
+//! The place of a call in a trace, as it crosses wires: W3C Trace Context, level 1, section 3.2,
+//! and Zipkin's B3.
 
 use std::fmt;
 use std::str::FromStr;
@@ -78,7 +79,8 @@ impl TraceContext {
         Self::of_b3(text("x-b3-traceid")?, text("x-b3-spanid")?, sampled)
     }
 
-    /// Takes ids of B3, of which that of the trace may have 64 bits. A decision that was left to the server is one for recording.
+    /// Takes ids of B3, of which that of the trace may have 64 bits. A decision that was left to
+    /// the server is one for recording.
     fn of_b3(trace: &str, span: &str, sampled: Option<&str>) -> Option<Self> {
         let trace = match trace.len() {
             16 => u128::from(hex::<16>(trace)? as u64),

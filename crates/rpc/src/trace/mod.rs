@@ -1,4 +1,5 @@
-//! Traces: calls as spans, which know the call in which they were made. `docs/tracing.md` has the rules.
+//! Traces: calls as spans, which know the call in which they were made. `docs/tracing.md` has the
+//! rules.
 //!
 //! ```text
 //!   traceparent, b3 ──► server: new span ──► handler ──► client: new span ──► traceparent, b3
@@ -29,11 +30,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel as an
-/// [interceptor](crate::blocking::ChannelBuilder::intercept). Clones are the same.
+/// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel
+/// as an [interceptor](crate::blocking::ChannelBuilder::intercept). Clones are the same.
 ///
-/// Without it a server passes trace headers on from its callers to the calls that handlers make. With it those calls have the
-/// span of the server as their parent, and spans go to a [`SpanRecorder`].
+/// Without it a server passes trace headers on from its callers to the calls that handlers make.
+/// With it those calls have the span of the server as their parent, and spans go to a
+/// [`SpanRecorder`].
 ///
 /// ```
 /// use dovetail::trace::{Recent, Tracing};
@@ -68,7 +70,8 @@ pub(crate) struct Traced {
 }
 
 impl Tracing {
-    /// Records all calls whose callers have decided so, all that begin a trace here, and all that fail.
+    /// Records all calls whose callers have decided so, all that begin a trace here, and all that
+    /// fail.
     pub fn new(recorder: impl SpanRecorder) -> Self {
         Tracing {
             recorder: Arc::new(recorder),
@@ -85,14 +88,16 @@ impl Tracing {
         self
     }
 
-    /// Records calls that take this long or longer, whatever was decided at their beginning. Default: none.
+    /// Records calls that take this long or longer, whatever was decided at their beginning.
+    /// Default: none.
     #[must_use]
     pub fn slow(mut self, slow: Duration) -> Self {
         self.slow = Some(slow);
         self
     }
 
-    /// Chooses whether calls that [fail](Span::is_error) are recorded, whatever was decided at their beginning. Default: yes.
+    /// Chooses whether calls that [fail](Span::is_error) are recorded, whatever was decided at
+    /// their beginning. Default: yes.
     #[must_use]
     pub fn failures(mut self, failures: bool) -> Self {
         self.failures = failures;
@@ -120,7 +125,8 @@ impl Tracing {
 }
 
 impl Context {
-    /// Returns the place of the call in a trace: its own span with [`Tracing`], otherwise that of its caller; `None` if neither is known.
+    /// Returns the place of the call in a trace: its own span with [`Tracing`], otherwise that of
+    /// its caller; `None` if neither is known.
     pub fn trace(&self) -> Option<TraceContext> {
         let own = self.call.trace.map(|traced| traced.context);
         own.or_else(|| TraceContext::find(|name| self.header(name)))

@@ -1,4 +1,5 @@
-//! Names of OpenTelemetry's semantic conventions for RPC, 1.45: <https://opentelemetry.io/docs/specs/semconv/rpc/>.
+//! Names of OpenTelemetry's semantic conventions for RPC, 1.45:
+//! <https://opentelemetry.io/docs/specs/semconv/rpc/>.
 
 use super::{Span, SpanKind};
 use crate::{Outcome, Wire};

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Span {
-    /// Its place in the trace. Not [sampled](TraceContext::is_sampled) where it was recorded because it failed or was slow.
+    /// Its place in the trace. Not [sampled](TraceContext::is_sampled) where it was recorded
+    /// because it failed or was slow.
     pub context: TraceContext,
     /// The span in which the call was made; `None` at the root.
     pub parent: Option<u64>,
@@ -66,8 +67,8 @@ impl Span {
         }
     }
 
-    /// Returns true if the call has failed by a fault of this end: at a client by any status, at a server by those that are not a caller's
-    /// mistake. OpenTelemetry has the same list for gRPC.
+    /// Returns true if the call has failed by a fault of this end: at a client by any status, at a
+    /// server by those that are not a caller's mistake. OpenTelemetry has the same list for gRPC.
     pub fn is_error(&self) -> bool {
         is_error(self.kind, self.outcome.code())
     }
@@ -78,7 +79,8 @@ impl Span {
     }
 }
 
-/// Returns when something began that has just ended: the clock of the day is asked for recorded calls alone.
+/// Returns when something began that has just ended: the clock of the day is asked for recorded
+/// calls alone.
 pub(super) fn began(elapsed: Duration) -> SystemTime {
     let now = SystemTime::now();
     now.checked_sub(elapsed).unwrap_or(now)
@@ -100,7 +102,8 @@ pub(super) fn is_error(kind: SpanKind, code: Option<Code>) -> bool {
     }
 }
 
-/// Takes the spans that are recorded, at the end of their calls: to send them away, or to keep some of them ([`Recent`](super::Recent)).
+/// Takes the spans that are recorded, at the end of their calls: to send them away, or to keep some
+/// of them ([`Recent`](super::Recent)).
 pub trait SpanRecorder: Send + Sync + 'static {
     /// Takes a span, on the thread of its call, which must not wait.
     fn record(&self, span: Span);

@@ -15,7 +15,8 @@ use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-/// The buffer in which a thread receives small messages, whatever the connection: an idle connection keeps none.
+/// The buffer in which a thread receives small messages, whatever the connection: an idle
+/// connection keeps none.
 const SCRATCH: usize = 64 << 10;
 
 thread_local! {
@@ -102,8 +103,8 @@ impl AsyncSocket {
         })
     }
 
-    /// Returns the way in which an accepted peer goes on, which its first bytes say; `None` where it is known. Nothing is lost where
-    /// the future is dropped.
+    /// Returns the way in which an accepted peer goes on, which its first bytes say; `None` where
+    /// it is known. Nothing is lost where the future is dropped.
     pub(crate) async fn choice(&self) -> io::Result<Option<Choice>> {
         Ok(match self {
             AsyncSocket::Unix {
@@ -123,8 +124,8 @@ impl AsyncSocket {
         }
     }
 
-    /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end. Nothing
-    /// is lost where the future is dropped.
+    /// Receives behind what `input` holds, polling first where that has paid lately; 0 at the end.
+    /// Nothing is lost where the future is dropped.
     pub(crate) async fn receive(
         &self,
         input: &mut BytesMut,
@@ -168,7 +169,8 @@ impl AsyncSocket {
         through_scratch(input, |scratch| self.try_read(scratch))
     }
 
-    /// One look of a poll, at the socket itself: what the event loop knows of it, it learns by a system call of its own.
+    /// One look of a poll, at the socket itself: what the event loop knows of it, it learns by a
+    /// system call of its own.
     fn look(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {
         match self {
             AsyncSocket::Memory(memory) if !memory.look() => Err(io::ErrorKind::WouldBlock.into()),
@@ -188,7 +190,8 @@ impl AsyncSocket {
         {}
     }
 
-    /// Sends a message, of which so much has left, as far as there is room. Gives how much of it has left then.
+    /// Sends a message, of which so much has left, as far as there is room. Gives how much of it
+    /// has left then.
     pub(crate) fn try_send_gathered(&self, message: &Gathered, sent: usize) -> io::Result<usize> {
         match message.blobs.is_empty() {
             true => self.try_send_slices(&mut [IoSlice::new(&message.bytes)], sent),
@@ -226,7 +229,8 @@ impl AsyncSocket {
         Ok(sent)
     }
 
-    /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future is dropped.
+    /// Sends as much as the socket takes, once it takes something. Nothing is lost where the future
+    /// is dropped.
     pub(crate) async fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.try_send(bytes) {
@@ -250,8 +254,8 @@ impl AsyncSocket {
         }
     }
 
-    /// Waits until the peer has gone, whatever of its bytes has not been received; `half` where one has that has closed its
-    /// sending side.
+    /// Waits until the peer has gone, whatever of its bytes has not been received; `half` where one
+    /// has that has closed its sending side.
     pub(crate) async fn gone(&self, half: bool) {
         match self {
             AsyncSocket::Tcp(stream) => gone!(stream, half),
@@ -262,9 +266,10 @@ impl AsyncSocket {
         }
     }
 
-    /// Lets whoever waits for the core run first, behind an answer: on one machine often its reader, for which the cache
-    /// still has what the kernel is to copy. A loop that answers all of its connections before makes each of them wait
-    /// for all; one that has no other does not ask the kernel for it where the answer did not take it either.
+    /// Lets whoever waits for the core run first, behind an answer: on one machine often its
+    /// reader, for which the cache still has what the kernel is to copy. A loop that answers all of
+    /// its connections before makes each of them wait for all; one that has no other does not ask
+    /// the kernel for it where the answer did not take it either.
     pub(crate) fn give_way(&self, alone: bool) {
         match self {
             AsyncSocket::Tcp(_) | AsyncSocket::Unix { .. } | AsyncSocket::Tls(_) => {
@@ -298,7 +303,8 @@ impl AsyncSocket {
         loop {
             match read() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self {
-                    // Smaller than the future of `readable`, which every idle connection would keep.
+                    // Smaller than the future of `readable`, which every idle connection would
+                    // keep.
                     AsyncSocket::Tcp(stream) => {
                         poll_fn(|task| stream.poll_read_ready(task)).await?
                     }

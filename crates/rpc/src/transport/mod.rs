@@ -1,5 +1,5 @@
-//! The transports of bytes. A third party adds one by implementing [`Stream`] and [`Connector`] (for a
-//! client) or [`Listener`] (for a server); `examples/custom-transport` does.
+//! The transports of bytes. A third party adds one by implementing [`Stream`] and [`Connector`]
+//! (for a client) or [`Listener`] (for a server); `examples/custom-transport` does.
 
 #[cfg(feature = "async")]
 mod async_socket;
@@ -49,7 +49,8 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// At most so much is received in one piece where its place is cleared before: most of it may stay empty.
+/// At most so much is received in one piece where its place is cleared before: most of it may stay
+/// empty.
 const PIECE: usize = 256 << 10;
 
 /// How long [`Stream::recv`] and [`Stream::send`] may wait.
@@ -66,8 +67,9 @@ pub trait Stream: Send + Sync {
     /// Receives at least one byte; 0 means that the peer has closed its side.
     fn recv(&self, buffer: &mut [u8], wait: Wait) -> io::Result<usize>;
 
-    /// Receives behind what `input` holds, at most `most` bytes; what [`recv`](Self::recv) says holds here, too. A
-    /// transport overrides it where it can receive into memory that has not been cleared.
+    /// Receives behind what `input` holds, at most `most` bytes; what [`recv`](Self::recv) says
+    /// holds here, too. A transport overrides it where it can receive into memory that has not been
+    /// cleared.
     fn recv_behind(&self, input: &mut BytesMut, most: usize, wait: Wait) -> io::Result<usize> {
         let start = input.len();
         input.reserve(most);
@@ -78,8 +80,8 @@ pub trait Stream: Send + Sync {
         received
     }
 
-    /// Sends the first of these bytes, at least one, as many as there is room for. One thread sends at a time; where it could
-    /// not, and goes on later, it does so with the same bytes.
+    /// Sends the first of these bytes, at least one, as many as there is room for. One thread sends
+    /// at a time; where it could not, and goes on later, it does so with the same bytes.
     fn send(&self, bytes: &[u8], wait: Wait) -> io::Result<usize>;
 
     /// Sends all bytes, in one piece where the transport has room; `TimedOut` at the deadline.
@@ -91,7 +93,8 @@ pub trait Stream: Send + Sync {
         Ok(())
     }
 
-    /// Sends bytes from several places. A transport overrides it where it can send them in one piece.
+    /// Sends bytes from several places. A transport overrides it where it can send them in one
+    /// piece.
     fn send_all_vectored(
         &self,
         slices: &mut [IoSlice<'_>],
@@ -111,8 +114,9 @@ pub trait Stream: Send + Sync {
     /// Ends both directions.
     fn shutdown(&self);
 
-    /// Whether the peer is still there, at once, and without receiving anything: how a server finds out, while a handler
-    /// runs, that its caller has gone. A transport that does not say leaves the handler alone.
+    /// Whether the peer is still there, at once, and without receiving anything: how a server finds
+    /// out, while a handler runs, that its caller has gone. A transport that does not say leaves
+    /// the handler alone.
     fn presence(&self) -> Presence {
         Presence::There
     }
@@ -125,8 +129,8 @@ pub trait Stream: Send + Sync {
         None
     }
 
-    /// The ports of this end and of the other one, where it is a TCP connection. With them two ends find out
-    /// that nobody is in between, before they move to shared memory.
+    /// The ports of this end and of the other one, where it is a TCP connection. With them two ends
+    /// find out that nobody is in between, before they move to shared memory.
     fn ports(&self) -> Option<(u16, u16)> {
         None
     }
@@ -140,8 +144,8 @@ pub trait Connector: Send + Sync {
     /// The server, for people.
     fn target(&self) -> String;
 
-    /// True if nobody on the way can read what is sent. Credentials are not sent by others, unless a program insists.
-    /// Default: false.
+    /// True if nobody on the way can read what is sent. Credentials are not sent by others, unless
+    /// a program insists. Default: false.
     fn is_private(&self) -> bool {
         false
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A connection over two descriptors, one for each direction. They are put into non-blocking mode as long as
-/// it exists.
+/// A connection over two descriptors, one for each direction. They are put into non-blocking mode
+/// as long as it exists.
 #[derive(Debug)]
 pub struct Pipe {
     input: OwnedFd,
@@ -24,8 +24,8 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A connection that receives from `input` and sends to `output`; `peer` is who is at the other end, for
-    /// people.
+    /// A connection that receives from `input` and sends to `output`; `peer` is who is at the other
+    /// end, for people.
     pub fn new(input: OwnedFd, output: OwnedFd, peer: &str) -> io::Result<Self> {
         set_nonblocking(&input, true)?;
         set_nonblocking(&output, true)?;
@@ -38,8 +38,8 @@ impl Pipe {
         })
     }
 
-    /// This process's standard input and output. Nothing else can get into the conversation: standard input
-    /// is empty from now on, and what is printed goes to standard error.
+    /// This process's standard input and output. Nothing else can get into the conversation:
+    /// standard input is empty from now on, and what is printed goes to standard error.
     pub fn stdio() -> io::Result<Self> {
         let input = io::stdin().as_fd().try_clone_to_owned()?;
         let output = io::stdout().as_fd().try_clone_to_owned()?;

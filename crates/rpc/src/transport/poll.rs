@@ -1,6 +1,7 @@
-//! When to poll before blocking. Waking a sleeping thread costs tens of microseconds on a virtual machine, and now and
-//! then hundreds; polling for the few microseconds that a peer needs to answer costs less than that, in time and in CPU;
-//! polling while others need the core is a disaster. So the policy learns.
+//! When to poll before blocking. Waking a sleeping thread costs tens of microseconds on a virtual
+//! machine, and now and then hundreds; polling for the few microseconds that a peer needs to answer
+//! costs less than that, in time and in CPU; polling while others need the core is a disaster. So
+//! the policy learns.
 
 mod credit;
 #[cfg(feature = "grpc")]
@@ -30,8 +31,8 @@ pub enum Polling {
 /// A pause in which others must have run: another thread, or the kernel's clock.
 const STOLEN: Duration = Duration::from_micros(20);
 
-/// Polls that met their end in a row, after which one that was interrupted says nothing: it was the clock.
-/// If there are more threads than cores, polls are interrupted long before.
+/// Polls that met their end in a row, after which one that was interrupted says nothing: it was the
+/// clock. If there are more threads than cores, polls are interrupted long before.
 const QUIET: u32 = 32;
 
 /// The most waits not to poll in, after polling has met a busy machine again and again.
@@ -64,7 +65,8 @@ impl Poller {
         self.recv_until(stream, buffer, || deadline)
     }
 
-    /// Receives; only a wait that blocks asks for its deadline, as the clock is expensive for an answer that comes at once.
+    /// Receives; only a wait that blocks asks for its deadline, as the clock is expensive for an
+    /// answer that comes at once.
     pub(crate) fn recv_until(
         &mut self,
         stream: &dyn Stream,
@@ -132,7 +134,8 @@ pub(crate) struct Experience {
 pub(crate) struct Poll {
     _place: Place,
     limit: Duration,
-    /// After the first look, and after the last one. Most polls end with the first look, and need no clock.
+    /// After the first look, and after the last one. Most polls end with the first look, and need
+    /// no clock.
     times: Option<(Instant, Instant)>,
 }
 
@@ -210,7 +213,8 @@ impl Experience {
         self.credit.met(poll.lasted());
     }
 
-    /// Somebody else has run meanwhile. Once is nothing; again and again, it is a machine with other work.
+    /// Somebody else has run meanwhile. Once is nothing; again and again, it is a machine with
+    /// other work.
     fn interrupted(&mut self) {
         self.pause = match self.met >= QUIET {
             true => 1,
@@ -227,7 +231,8 @@ impl Experience {
     }
 }
 
-/// One of the few places for polling threads: half the cores, so that a peer on the same machine can poll too.
+/// One of the few places for polling threads: half the cores, so that a peer on the same machine
+/// can poll too.
 struct Place;
 
 impl Place {

@@ -21,7 +21,8 @@ macro_rules! on_socket {
     };
 }
 
-/// A socket of which some has been received already. Libraries have nothing to do with shared memory.
+/// A socket of which some has been received already. Libraries have nothing to do with shared
+/// memory.
 pub(crate) struct Prefixed {
     received: BytesMut,
     socket: AsyncSocket,
@@ -57,7 +58,8 @@ impl Prefixed {
 }
 
 impl AsyncRead for Prefixed {
-    /// If there is nothing, the task comes again at once for as long as polling pays: the event loop looks meanwhile.
+    /// If there is nothing, the task comes again at once for as long as polling pays: the event
+    /// loop looks meanwhile.
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -46,14 +46,15 @@ impl Presence {
         }
     }
 
-    /// Returns whether nobody waits for an answer; `half` where a peer does not that has closed its sending side.
+    /// Returns whether nobody waits for an answer; `half` where a peer does not that has closed its
+    /// sending side.
     pub(crate) fn is_gone(self, half: bool) -> bool {
         self == Presence::Gone || (half && self == Presence::HalfClosed)
     }
 }
 
-/// Waits until the peer of a socket has gone, as [`Presence::is_gone`] has it. The event loop knows it, also
-/// where bytes lie in front of the end that nobody has received.
+/// Waits until the peer of a socket has gone, as [`Presence::is_gone`] has it. The event loop knows
+/// it, also where bytes lie in front of the end that nobody has received.
 #[cfg(all(feature = "async", target_os = "linux"))]
 macro_rules! gone {
     ($socket:expr, $half:expr) => {{

@@ -13,7 +13,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Asks the kernel who has connected (`SO_PEERCRED`, unix(7)); `None` for what is no Unix socket.
+    /// Asks the kernel who has connected (`SO_PEERCRED`, unix(7)); `None` for what is no Unix
+    /// socket.
     #[cfg(target_os = "linux")]
     pub(crate) fn at(socket: impl AsFd) -> Option<Self> {
         let socket = socket.as_fd();

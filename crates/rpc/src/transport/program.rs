@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 /// How long a program may take to end once its standard input has ended.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Starts a program for each connection and speaks with it over its standard input and output, where it
-/// serves with [`Server::serve_stdio`](crate::Server::serve_stdio). What it prints to standard error goes where this
-/// process's does. At the end of the connection the program sees the end of its standard input; if it has
-/// not ended five seconds later, it is killed.
+/// Starts a program for each connection and speaks with it over its standard input and output,
+/// where it serves with [`Server::serve_stdio`](crate::Server::serve_stdio). What it prints to
+/// standard error goes where this process's does. At the end of the connection the program sees the
+/// end of its standard input; if it has not ended five seconds later, it is killed.
 ///
 /// ```no_run
 /// use dovetail::blocking::Channel;
@@ -111,8 +111,8 @@ impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.pipe.shutdown();
         if let Some(child) = self.child.take() {
-            // Not here: who drops a channel does not expect to wait for a program. Without a thread it stays
-            // a zombie until this process ends.
+            // Not here: who drops a channel does not expect to wait for a program. Without a thread
+            // it stays a zombie until this process ends.
             let _ = thread::Builder::new()
                 .name("dovetail reaper".to_owned())
                 .spawn(|| reap(child));

@@ -14,7 +14,8 @@ pub(crate) struct Receiver {
     scratch: Vec<u8>,
     /// How long messages have been lately, where that is more than `scratch` holds.
     expects: usize,
-    /// Little has come since the buffer was empty last: all of a short message, or the beginning of a long one.
+    /// Little has come since the buffer was empty last: all of a short message, or the beginning of
+    /// a long one.
     little: bool,
 }
 
@@ -28,7 +29,8 @@ impl Receiver {
         }
     }
 
-    /// Receives behind what `input` holds; 0 at the end. The deadline is asked for where it comes to a wait.
+    /// Receives behind what `input` holds; 0 at the end. The deadline is asked for where it comes
+    /// to a wait.
     pub(crate) fn receive(
         &mut self,
         stream: &dyn Stream,
@@ -41,8 +43,8 @@ impl Receiver {
             self.expects = 0;
         }
         let room = input.capacity() - input.len();
-        // In one allocation: to let a large buffer grow is to copy it, again and again. But not while nothing has come,
-        // perhaps for long.
+        // In one allocation: to let a large buffer grow is to copy it, again and again. But not
+        // while nothing has come, perhaps for long.
         let expected = match begins {
             true => self.expects.min(KEPT),
             false => self.expects.saturating_sub(input.len()),
@@ -73,8 +75,8 @@ impl Receiver {
         stream.recv_behind(input, needs.max(SCRATCH), Wait::Poll)
     }
 
-    /// Lets go of the memory of an empty buffer that is large, or cannot be used again now. One of small messages can be,
-    /// most often, when the next one comes.
+    /// Lets go of the memory of an empty buffer that is large, or cannot be used again now. One of
+    /// small messages can be, most often, when the next one comes.
     pub(crate) fn relax(&self, input: &mut BytesMut) {
         if self.expects > 0 && input.is_empty() && !reclaim(input) {
             *input = BytesMut::new();
@@ -93,8 +95,8 @@ mod tests {
     use crate::transport::memory_pair;
     use std::time::Duration;
 
-    /// Receives a message of which pieces of these lengths come, one after the other, and gives the capacity of the buffer
-    /// behind each.
+    /// Receives a message of which pieces of these lengths come, one after the other, and gives the
+    /// capacity of the buffer behind each.
     fn receive(receiver: &mut Receiver, pieces: &[usize]) -> Vec<usize> {
         let (ours, theirs) = memory_pair();
         let (mut input, all) = (BytesMut::new(), pieces.iter().sum::<usize>());
@@ -103,7 +105,8 @@ mod tests {
             let most = input.len() + piece;
             theirs.send_all(&vec![7; *piece], None).expect("room");
             while input.len() < most {
-                // As a connection does, which trusts the announced length a few times as far as has come.
+                // As a connection does, which trusts the announced length a few times as far as has
+                // come.
                 let needs = match input.len() {
                     0 => 1,
                     received => (all - received).min(4 * received),

@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a blocking receive waits before it gives way to `poll`, which knows the deadline: most receives
-/// thus take one system call in place of three.
+/// How long a blocking receive waits before it gives way to `poll`, which knows the deadline: most
+/// receives thus take one system call in place of three.
 const BLOCKS: Duration = Duration::from_secs(1);
 
 /// A TCP or Unix socket.

@@ -26,7 +26,8 @@ pub struct SocketListener {
     closed: AtomicBool,
     /// Those that had connected before it was closed, and nobody had accepted.
     late: Mutex<Vec<Accepted>>,
-    /// For a socket that another process has opened, and may give to the next one: it is left as it is.
+    /// For a socket that another process has opened, and may give to the next one: it is left as it
+    /// is.
     adopted: Option<Bell>,
 }
 
@@ -153,17 +154,19 @@ impl SocketListener {
         std::mem::take(&mut *self.late())
     }
 
-    /// Wakes `accept`, on Linux for TCP and for Unix sockets. A TCP socket resets what nobody has accepted.
+    /// Wakes `accept`, on Linux for TCP and for Unix sockets. A TCP socket resets what nobody has
+    /// accepted.
     fn shut_down(&self) {
         let _ = rustix::net::shutdown(self.socket.as_fd(), Shutdown::Both);
     }
 
-    /// Lets nobody begin to connect: whoever tries finds, when it tries again, a closed socket or the next server.
-    /// Those that connect in the last moment would be reset otherwise.
+    /// Lets nobody begin to connect: whoever tries finds, when it tries again, a closed socket or
+    /// the next server. Those that connect in the last moment would be reset otherwise.
     #[cfg(target_os = "linux")]
     fn drop_arrivals(&self) {
         use socket2::SockFilter;
-        // Classic BPF (`linux/bpf_common.h`) over the segment: keeps it unless it has the flag SYN (RFC 9293, 3.1).
+        // Classic BPF (`linux/bpf_common.h`) over the segment: keeps it unless it has the flag SYN
+        // (RFC 9293, 3.1).
         let program = [
             SockFilter::new(0x30, 0, 0, 13),       // load the byte with the flags
             SockFilter::new(0x45, 0, 1, 0x02),     // SYN?
@@ -235,7 +238,8 @@ impl Listener for SocketListener {
             Address::Tcp(_) | Address::Tls(_) => self.drop_arrivals(),
             _ => self.shut_down(),
         }
-        // The kernel resets connections that nobody has accepted: their first calls would be lost without a word.
+        // The kernel resets connections that nobody has accepted: their first calls would be lost
+        // without a word.
         if self.socket.set_nonblocking(true).is_ok() {
             late.extend(std::iter::from_fn(|| self.socket.accept().ok()));
         }

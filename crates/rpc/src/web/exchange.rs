@@ -1,9 +1,9 @@
 //! A call with streams, between its handles and its driver.
 //!
-//! The driver alone has the stream of HTTP/2, or the connection of HTTP/1.1: a task of its own at the caller, the call's
-//! future or the connection's at the server. So nobody is in its way who holds a handle and does something else. It takes in
-//! what comes, which the other end gets credit for as the handles take it, and sends what they have queued, as the other
-//! end takes it.
+//! The driver alone has the stream of HTTP/2, or the connection of HTTP/1.1: a task of its own at
+//! the caller, the call's future or the connection's at the server. So nobody is in its way who
+//! holds a handle and does something else. It takes in what comes, which the other end gets credit
+//! for as the handles take it, and sends what they have queued, as the other end takes it.
 
 #[cfg(feature = "grpc")]
 mod caller;
@@ -163,7 +163,8 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The field of a message that an item is: parameters or a result, if there are any, are field 1 of the first one.
+    /// The field of a message that an item is: parameters or a result, if there are any, are field
+    /// 1 of the first one.
     fn field(&self, state: &State, mine: bool) -> i32 {
         let before = match mine == (self.end == End::Callee) {
             true => state.result,
@@ -200,7 +201,8 @@ impl Exchange {
         Some(Piece { first, bytes })
     }
 
-    /// Returns the rest before the end of the answer; `None` where it has not begun, and may be anything.
+    /// Returns the rest before the end of the answer; `None` where it has not begun, and may be
+    /// anything.
     pub(crate) fn rest(&self) -> Option<Piece> {
         let mut state = self.lock();
         state.over = true;
@@ -209,7 +211,8 @@ impl Exchange {
         state.begun.then_some(Piece { first, bytes })
     }
 
-    /// Returns the bytes that can still be sent by WebSocket before the end; `None` where not even those can be.
+    /// Returns the bytes that can still be sent by WebSocket before the end; `None` where not even
+    /// those can be.
     pub(crate) fn last(&self) -> Option<Bytes> {
         let mut state = self.lock();
         state.over = true;

@@ -16,8 +16,8 @@ use dovetail_wire::{
     Bytes, DecodeError, Encode, EncodeError, Encoding, Limits, Reader, Writer, json,
 };
 
-/// Returns the only field of a message, the parameters, which in protobuf is 1; `None` where it has another one. An empty
-/// message has none.
+/// Returns the only field of a message, the parameters, which in protobuf is 1; `None` where it has
+/// another one. An empty message has none.
 pub(crate) fn of_field(message: &Bytes, codec: Codec) -> Option<Bytes> {
     match codec {
         _ if message.is_empty() => Some(no_parameters(codec).1),
@@ -169,8 +169,8 @@ pub(super) fn write_protobuf(
     Ok(())
 }
 
-/// Parameters as a message with its prefix, as field 1 of that message, or the member `params`: what comes before the items
-/// of a caller.
+/// Parameters as a message with its prefix, as field 1 of that message, or the member `params`:
+/// what comes before the items of a caller.
 #[cfg(feature = "grpc")]
 pub(crate) fn frame_before_items(
     params: &impl Encode,
@@ -205,8 +205,8 @@ pub(super) fn draft() -> Draft {
     draft
 }
 
-/// The message that stands behind room for a prefix, with that prefix; in protobuf, where it is one itself, the value of
-/// its field 1.
+/// The message that stands behind room for a prefix, with that prefix; in protobuf, where it is one
+/// itself, the value of its field 1.
 pub(super) fn framed(mut out: Draft, form: Form) -> Result<Bytes, EncodeError> {
     let length = out.bytes.len();
     let inside = form.messages && form.codec == Codec::Proto;
@@ -272,7 +272,8 @@ pub(crate) struct Plain {
     pub(crate) compressed: bool,
 }
 
-/// The message of a frame, decompressed where it is compressed; `coding` is what the headers say of that.
+/// The message of a frame, decompressed where it is compressed; `coding` is what the headers say of
+/// that.
 pub(crate) fn plain(
     frame: Frame,
     coding: Option<&[u8]>,

@@ -1,5 +1,5 @@
-//! Calls over HTTP, of gRPC, gRPC-Web, Connect and WebSocket: their messages, their streams, and how they are answered. It makes no
-//! difference which version of HTTP it is; drivers know that.
+//! Calls over HTTP, of gRPC, gRPC-Web, Connect and WebSocket: their messages, their streams, and
+//! how they are answered. It makes no difference which version of HTTP it is; drivers know that.
 
 mod coding;
 mod exchange;

@@ -80,7 +80,8 @@ impl From<&Status> for Answer {
 }
 
 impl ReplyTo {
-    /// To a call of this method, where there is one, over HTTP/2. What is said beside the answer is left in `said`.
+    /// To a call of this method, where there is one, over HTTP/2. What is said beside the answer is
+    /// left in `said`.
     #[cfg(feature = "grpc")]
     pub(crate) fn left(method: Option<&'static Method>, style: Style, said: AnswerHeaders) -> Self {
         ReplyTo {
@@ -188,7 +189,8 @@ impl ReplyTo {
         self.streams.as_ref()
     }
 
-    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it goes.
+    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it
+    /// goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         self.streams
             .as_ref()
@@ -204,7 +206,8 @@ impl ReplyTo {
         }
     }
 
-    /// Gives the answer. The first one counts where it is left: a deadline may pass while a handler in the pool is done.
+    /// Gives the answer. The first one counts where it is left: a deadline may pass while a handler
+    /// in the pool is done.
     fn put(&self, answer: Answer, out: &mut Vec<u8>) {
         match &self.place {
             #[cfg(feature = "grpc")]
@@ -281,7 +284,8 @@ impl ReplyTo {
         Ok(())
     }
 
-    /// Gives a result that items follow, or nothing before the items where the method has no result.
+    /// Gives a result that items follow, or nothing before the items where the method has no
+    /// result.
     pub(crate) fn accept(
         &self,
         body: &impl Encode,

@@ -17,7 +17,8 @@ pub(super) fn item(method: &Method, message: &Bytes) -> Vec<u8> {
     out
 }
 
-/// Appends the last messages: the result, unless items were the answer, how the call ended, and the close.
+/// Appends the last messages: the result, unless items were the answer, how the call ended, and the
+/// close.
 pub(super) fn write_last(
     method: Option<&Method>,
     answer: Answer,
@@ -38,7 +39,8 @@ pub(super) fn write_last(
     write_close(CloseCode::Normal, "", out);
 }
 
-/// A message that names nothing, as those of protobuf do, gets the name. An empty one of the others says nothing.
+/// A message that names nothing, as those of protobuf do, gets the name. An empty one of the others
+/// says nothing.
 fn write(name: &str, bare: bool, message: &Bytes, out: &mut Vec<u8>) {
     let message = Form::without_prefix(message);
     match bare {
@@ -48,7 +50,8 @@ fn write(name: &str, bare: bool, message: &Bytes, out: &mut Vec<u8>) {
     }
 }
 
-/// Makes Connect's last message. Headers stand among the trailers: those of the answer have been sent before the call.
+/// Makes Connect's last message. Headers stand among the trailers: those of the answer have been
+/// sent before the call.
 fn end(thrown: Option<&Thrown>, said: &AnswerHeaders) -> Bytes {
     let mut metadata = said.with_headers(|said| sendable(said));
     metadata.extend(said.with_trailers(|said| sendable(said)));

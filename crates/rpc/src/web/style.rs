@@ -1,4 +1,5 @@
-//! The part of an answer for which each protocol has its own way: the place of headers, and the form of the end.
+//! The part of an answer for which each protocol has its own way: the place of headers, and the
+//! form of the end.
 
 use super::message::{Form, is_packed, packed};
 use super::reply::{Answer, Thrown};
@@ -179,7 +180,8 @@ impl Style {
     }
 }
 
-/// Returns a handler's headers in HTTP's form. A header that cannot be sent was refused when it was set.
+/// Returns a handler's headers in HTTP's form. A header that cannot be sent was refused when it was
+/// set.
 pub(super) fn sendable(said: &Headers) -> Vec<(String, String)> {
     let encoded = said.iter().map(|(name, value)| encode_value(name, value));
     encoded.filter_map(Result::ok).collect()

@@ -1,5 +1,5 @@
-//! Clients that could not, or should not, share memory with the server to which they connect by TCP: another user's, and
-//! those of another network. They stay with TCP, and are served there.
+//! Clients that could not, or should not, share memory with the server to which they connect by
+//! TCP: another user's, and those of another network. They stay with TCP, and are served there.
 
 use crate::peer::{MODELS, Place, Role, next, program, ready, serve};
 use dovetail::blocking::Channel;
@@ -89,7 +89,8 @@ pub(crate) fn call(address: &str, from_elsewhere: bool) {
     println!("answered");
 }
 
-/// Moves this thread, and those that it starts from now on, to a network of their own. Sockets that are open stay.
+/// Moves this thread, and those that it starts from now on, to a network of their own. Sockets that
+/// are open stay.
 #[allow(unsafe_code)]
 fn leave_the_network() -> bool {
     let flags = match rustix::process::geteuid().is_root() {

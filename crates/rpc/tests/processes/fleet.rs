@@ -1,4 +1,5 @@
-//! Five servers under 1,000 calls a second: they are restarted one after the other, killed, slow, silent, out of reach.
+//! Five servers under 1,000 calls a second: they are restarted one after the other, killed, slow,
+//! silent, out of reach.
 
 use crate::peer::{MODELS, Role, ready};
 use dovetail::names::{BackendStatus, Policy};
@@ -152,7 +153,8 @@ fn channel(list: &str, wire: &str) -> ChannelBuilder {
     builder.wire(wire.parse().unwrap()).timeout(LONG)
 }
 
-/// Calls each millisecond while something happens to the servers. Its result is kept until all calls have ended.
+/// Calls each millisecond while something happens to the servers. Its result is kept until all
+/// calls have ended.
 async fn load<T>(
     channel: &Channel,
     method: &'static Method,
@@ -237,7 +239,8 @@ async fn rolling_restart(wire: &str) {
     );
 }
 
-/// Servers are killed amid calls: those that may have run fail, and no others; none where they may run twice.
+/// Servers are killed amid calls: those that may have run fail, and no others; none where they may
+/// run twice.
 async fn kills(wire: &str, method: &'static Method) {
     let mut servers = Servers::start(None);
     let channel = channel(&servers.list(), wire).build();

@@ -1,5 +1,6 @@
-//! A peer that speaks the wire as it should, while it writes whatever it likes over every byte of the memory that it
-//! shares. The other end notices, fails what it has to, and goes on with everybody else.
+//! A peer that speaks the wire as it should, while it writes whatever it likes over every byte of
+//! the memory that it shares. The other end notices, fails what it has to, and goes on with
+//! everybody else.
 
 use crate::peer::{
     AT_ONCE, MODELS, Place, Role, next, next_async, ready, resources, serve as serve_well, turn,

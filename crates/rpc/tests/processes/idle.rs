@@ -1,4 +1,5 @@
-//! Connections through shared memory on which nothing happens take no processor time, at either end.
+//! Connections through shared memory on which nothing happens take no processor time, at either
+//! end.
 
 use crate::peer::{Place, Role, next, next_async};
 use dovetail::{Channel, blocking};
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 /// Half of them of blocking clients.
 const CONNECTIONS: usize = 100;
 
-/// So long nothing may happen, in which a single thread that polled would use 30 ticks of the system.
+/// So long nothing may happen, in which a single thread that polled would use 30 ticks of the
+/// system.
 const WINDOW: Duration = Duration::from_millis(300);
 
 pub(crate) fn test() {
@@ -54,8 +56,8 @@ pub(crate) fn test() {
     }
 }
 
-/// Waits for a window in which no process uses more than a tick. Threads may settle before, and other processes take
-/// what time they like.
+/// Waits for a window in which no process uses more than a tick. Threads may settle before, and
+/// other processes take what time they like.
 fn become_idle(processes: &[u32]) {
     let start = Instant::now();
     loop {

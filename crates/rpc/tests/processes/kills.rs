@@ -1,5 +1,5 @@
-//! Client or server is killed while the two share memory: the callers that are left are told what is known, new ones
-//! are served at once, and nothing is left behind.
+//! Client or server is killed while the two share memory: the callers that are left are told what
+//! is known, new ones are served at once, and nothing is left behind.
 
 use crate::peer::{AT_ONCE, MODELS, Place, Role, next, next_async, resources, serve, until};
 use dovetail::{Channel, Code, Execution, Status, blocking};

@@ -1,5 +1,6 @@
-//! Client and server in processes of their own, which share memory: one of them is killed, breaks the rules, is another
-//! user's, or idle; one that keeps its sessions; and servers of one name. A program: it is its own peer.
+//! Client and server in processes of their own, which share memory: one of them is killed, breaks
+//! the rules, is another user's, or idle; one that keeps its sessions; and servers of one name. A
+//! program: it is its own peer.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[cfg(not(all(feature = "grpc", feature = "shm", target_os = "linux")))]

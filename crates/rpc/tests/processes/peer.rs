@@ -184,7 +184,8 @@ impl Place {
         &self.0
     }
 
-    /// Returns the addresses at which a server listens, and at which its clients share memory with it.
+    /// Returns the addresses at which a server listens, and at which its clients share memory with
+    /// it.
     pub(crate) fn addresses(&self) -> (String, String) {
         let path = self.0.join("socket");
         let path = path.display();

@@ -1,5 +1,5 @@
-//! A server whose sessions are in a folder is killed amid calls: the next one goes on with them, and no call that was
-//! answered is forgotten.
+//! A server whose sessions are in a folder is killed amid calls: the next one goes on with them,
+//! and no call that was answered is forgotten.
 
 use crate::peer::{AT_ONCE, MODELS, Place, Role, until};
 use dovetail::sessions::{FileStore, HEADER, Sessions};

@@ -65,7 +65,8 @@ fn start(model: Model, socket: impl Into<OwnedFd>) -> Running {
     server(model).listen_on(socket).unwrap().start().unwrap()
 }
 
-/// A socket that a supervisor keeps open is served by one process after the other, and no connection is lost between them.
+/// A socket that a supervisor keeps open is served by one process after the other, and no
+/// connection is lost between them.
 #[test]
 fn sockets_of_others() {
     for model in MODELS {

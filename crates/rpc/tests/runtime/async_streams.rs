@@ -1,4 +1,5 @@
-//! Streams for async clients, over every wire that has them: items in order, as many as are taken, both kinds of end.
+//! Streams for async clients, over every wire that has them: items in order, as many as are taken,
+//! both kinds of end.
 
 use crate::fixture::{HTTP2, LONG, MODELS, SHARED_MEMORY, address, until};
 use crate::streams::{
@@ -41,7 +42,8 @@ async fn soon(what: &str, condition: impl Fn() -> bool) {
     assert!(waited.is_ok(), "never: {what}");
 }
 
-/// Runs this over every wire against a server of every model, which must be idle and empty afterwards.
+/// Runs this over every wire against a server of every model, which must be idle and empty
+/// afterwards.
 fn with_each(run: impl AsyncFn(&Flow, &Channel, Wire)) {
     with(wires(), run);
 }
@@ -70,8 +72,8 @@ fn http2() -> Vec<Wire> {
     wires.collect::<Result<_, _>>().expect("names of wires")
 }
 
-/// The wires whose windows say how many items are on their way: not Connect, whose servers compress what repeats itself, nor
-/// JSON, in which blobs are longer.
+/// The wires whose windows say how many items are on their way: not Connect, whose servers compress
+/// what repeats itself, nor JSON, in which blobs are longer.
 fn windows() -> Vec<(Wire, Model)> {
     let mut wires = wires();
     wires.retain(|(wire, _)| !matches!(wire, Wire::Connect(_) | Wire::GrpcWeb(Codec::Json)));
@@ -213,7 +215,8 @@ fn a_slow_reader_gets_no_more_than_a_window() {
     });
 }
 
-/// Many streams that nobody reads, each with its window full, hold up no other call of their connection.
+/// Many streams that nobody reads, each with its window full, hold up no other call of their
+/// connection.
 #[test]
 fn streams_that_nobody_reads_hold_up_no_other_call() {
     const UNREAD: usize = 12;

@@ -1,4 +1,5 @@
-//! Cap'n Proto's protocol by hand: what breaks its rules, and what does not. Stock peers are in `interop`.
+//! Cap'n Proto's protocol by hand: what breaks its rules, and what does not. Stock peers are in
+//! `interop`.
 
 use crate::fixture::*;
 use dovetail::ServerLimits;
@@ -35,7 +36,8 @@ fn call(question: u64, object: u64, interface: u64, method: u64) -> Vec<u8> {
     message(&[&head[..], &body].concat())
 }
 
-/// A client's bytes behind its first message, and the server's reason before it closes the connection.
+/// A client's bytes behind its first message, and the server's reason before it closes the
+/// connection.
 fn broken() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let segments = [512u32.to_le_bytes(), [0; 4]].concat();
     let huge = [0, 0x7fff_ffffu32].map(u32::to_le_bytes).concat();

@@ -5,7 +5,8 @@ use crate::fixture::*;
 use dovetail::{Model, ServerLimits};
 use std::time::Duration;
 
-/// The calls that are sent at once, and the numbers of the replies that come before the gate opens, and after it.
+/// The calls that are sent at once, and the numbers of the replies that come before the gate opens,
+/// and after it.
 struct Row {
     name: &'static str,
     sent: Vec<u8>,

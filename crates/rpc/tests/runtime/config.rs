@@ -1,4 +1,5 @@
-//! Servers and channels from a file: what it says, what is wrong with it, and what a reload changes while calls run.
+//! Servers and channels from a file: what it says, what is wrong with it, and what a reload changes
+//! while calls run.
 
 use crate::fixture::{LONG, until};
 use crate::identity::method;
@@ -130,7 +131,8 @@ fn a_server_and_a_channel_are_as_the_file_says() {
 /// A line, a column, and what the message has.
 type Found = (usize, usize, &'static str);
 
-/// Mistakes: a text of the whole file, its replacement, and the problems with their lines and columns.
+/// Mistakes: a text of the whole file, its replacement, and the problems with their lines and
+/// columns.
 const WRONG: &[(&str, &str, &[Found])] = &[
     (
         "health = true",
@@ -402,7 +404,8 @@ fn a_reload_changes_everything_or_nothing() {
         "{reloaded:?}"
     );
     assert_eq!(place(&running, "eve"), "eve");
-    // An error leaves all as it was: the file names another method that is not there, and other roles.
+    // An error leaves all as it was: the file names another method that is not there, and other
+    // roles.
     let broken = [
         changed
             .replace("Orders/place", "Orders/plac")

@@ -1,4 +1,5 @@
-//! Two ends of different versions on foreign wires: wires with headers compare the contracts, `docs/spec/contract-header.md`.
+//! Two ends of different versions on foreign wires: wires with headers compare the contracts,
+//! `docs/spec/contract-header.md`.
 
 use crate::fixture::*;
 use dovetail::{
@@ -104,7 +105,8 @@ async fn shut_down(running: Running) {
     assert!(stopped.await.unwrap());
 }
 
-/// The refusal of a call of `method` by a server with the first version, to a caller with the swapped one.
+/// The refusal of a call of `method` by a server with the first version, to a caller with the
+/// swapped one.
 fn check_refusal(wire: &str, method: &str, refused: Result<(), Status>) {
     let status = refused.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition, "{wire}: {status}");

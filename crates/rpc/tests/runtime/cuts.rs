@@ -1,5 +1,5 @@
-//! A connection that is lost behind each of its frames, or of its records of TLS, in either direction: every call has one outcome, and what
-//! that says of its execution is true.
+//! A connection that is lost behind each of its frames, or of its records of TLS, in either
+//! direction: every call has one outcome, and what that says of its execution is true.
 
 #[cfg(feature = "tls")]
 use crate::certificates::{Authority, NAMES};

@@ -133,7 +133,8 @@ fn addresses_of_a_host_are_followed() {
         assert!(echo(&channel, 2).is_ok());
         known(&channel) == of(&[2, 3])
     });
-    // A name server that is gone, one that denies the name, and one that knows no address of it, change nothing.
+    // A name server that is gone, one that denies the name, and one that knows no address of it,
+    // change nothing.
     for broken in [
         Answers::Nothing,
         Answers::NoSuchName,

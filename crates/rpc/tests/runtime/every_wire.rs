@@ -1,5 +1,5 @@
-//! One handler, one set of values, all wires: random values of every type come back over each of them as they were,
-//! or as `docs/encodings.md` says.
+//! One handler, one set of values, all wires: random values of every type come back over each of
+//! them as they were, or as `docs/encodings.md` says.
 
 use crate::certificates::{Authority, NAMES};
 use crate::fixture::{LONG, Raw, tcp_place};
@@ -20,8 +20,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::{self, Runtime};
 
-/// The fields of a struct with one of each type, the values that are sent, and, where an encoding has no word for
-/// some of them, what comes back.
+/// The fields of a struct with one of each type, the values that are sent, and, where an encoding
+/// has no word for some of them, what comes back.
 macro_rules! one_of_each {
     ($($id:literal $field:ident: $ty:ty = $values:expr $(=> $documented:expr)?;)*) => {
         #[derive(Clone, Debug, Default, PartialEq)]
@@ -213,8 +213,8 @@ const CONTENT_TYPES: &[(&str, Encoding)] = &[
     ("application/grpc-web+proto", Encoding::Protobuf),
 ];
 
-/// Every wire over TCP, and the own one over every transport, by the blocking client; by the async one the own wire
-/// and what goes over HTTP/2.
+/// Every wire over TCP, and the own one over every transport, by the blocking client; by the async
+/// one the own wire and what goes over HTTP/2.
 fn rows(running: &Running, memory: MemoryConnector, trusted: &ClientTls) -> Vec<Row> {
     let tcp = running.addresses()[0].to_string();
     let unix = running.addresses()[1].to_string();

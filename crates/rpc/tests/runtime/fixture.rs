@@ -20,7 +20,8 @@ use tokio::sync::watch;
 /// Longer than anything takes that works.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
-/// The wire of most tests: what a stock Thrift client speaks. Those of Dovetail's own are in files of their own.
+/// The wire of most tests: what a stock Thrift client speaks. Those of Dovetail's own are in files
+/// of their own.
 pub(crate) fn stock() -> Wire {
     "binary+framed".parse().unwrap()
 }

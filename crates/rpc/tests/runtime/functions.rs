@@ -145,7 +145,8 @@ fn refusal<T: FieldValue + Debug>(
 /// A wire, a call, and two parts of the text of its error.
 type Row<'a> = (&'a str, &'a dyn Fn(&Channel) -> Status, &'a str, &'a str);
 
-/// Every wire refuses what it can see; the own wire sees all types, and refuses them before the call.
+/// Every wire refuses what it can see; the own wire sees all types, and refuses them before the
+/// call.
 #[test]
 fn other_types() {
     let running = serve();

@@ -174,7 +174,8 @@ fn own(method: &str) -> Vec<u8> {
     .concat()
 }
 
-/// How a method is called on a wire, and whether a FIN of the caller means that it has gone, with each setting.
+/// How a method is called on a wire, and whether a FIN of the caller means that it has gone, with
+/// each setting.
 struct Row {
     name: &'static str,
     call: fn(&str) -> Vec<u8>,
@@ -276,7 +277,8 @@ fn a_half_closed_caller_has_gone_where_the_server_says_so() {
     }
 }
 
-/// A caller that gives a call up, and stays: a handler that waits is dropped, whatever thread it has.
+/// A caller that gives a call up, and stays: a handler that waits is dropped, whatever thread it
+/// has.
 #[test]
 fn a_cancelled_call_ends_in_every_model() {
     for model in MODELS {

@@ -1,4 +1,5 @@
-//! Long lists of references, through servers and clients: with the limits that are there, and with raised ones.
+//! Long lists of references, through servers and clients: with the limits that are there, and with
+//! raised ones.
 
 use crate::fixture::{LONG, MODELS, address, listen, stock};
 use dovetail::blocking::Channel;

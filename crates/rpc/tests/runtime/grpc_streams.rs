@@ -150,7 +150,8 @@ fn a_handler_that_is_done_stops_its_caller() {
     });
 }
 
-/// HTTP/2 libraries limit how many small frames may wait. That those are no limit for items is ours to see to.
+/// HTTP/2 libraries limit how many small frames may wait. That those are no limit for items is ours
+/// to see to.
 #[test]
 fn items_in_frames_of_their_own_may_wait() {
     const ITEMS: usize = 6_000;

@@ -52,7 +52,8 @@ fn blocking_work_leaves_an_event_loop_and_nothing_else() {
     }
 }
 
-/// A connection inside the process has a thread under every model; its handlers still find a runtime.
+/// A connection inside the process has a thread under every model; its handlers still find a
+/// runtime.
 #[test]
 fn connections_that_are_no_sockets() {
     for model in MODELS {

@@ -1,4 +1,5 @@
-//! The memory that a server holds for its peers is counted and limited: per connection, per address, in all.
+//! The memory that a server holds for its peers is counted and limited: per connection, per
+//! address, in all.
 
 use crate::fixture::{LONG, MODELS, Raw, address, listen, settle, until};
 use crate::grpc::{self, Client, request};
@@ -163,7 +164,8 @@ fn greeting(method: &str) -> Vec<u8> {
     [b"\xd7DVT".to_vec(), frame(1, 0, &[1]), frame(2, 0, &bind)].concat()
 }
 
-/// Few bytes that stand for many: as many of them wait in handlers as the connection may hold, the others are refused.
+/// Few bytes that stand for many: as many of them wait in handlers as the connection may hold, the
+/// others are refused.
 #[test]
 fn what_is_compressed_is_charged_for_what_it_becomes() {
     const CALLS: u32 = 60;
@@ -283,8 +285,8 @@ impl Callers {
     }
 }
 
-/// Calls of one connection that hold what they were given. Those for which there is no room wait until there is, or are refused
-/// where their caller is heard all the time.
+/// Calls of one connection that hold what they were given. Those for which there is no room wait
+/// until there is, or are refused where their caller is heard all the time.
 #[test]
 fn calls_wait_or_are_refused_where_too_much_is_held() {
     const CALLS: usize = 12;
@@ -407,7 +409,8 @@ fn what_has_been_received_is_charged() {
     }
 }
 
-/// Clients of HTTP/2 that take no answers: those that wait are charged, and others are refused, so that memory stays.
+/// Clients of HTTP/2 that take no answers: those that wait are charged, and others are refused, so
+/// that memory stays.
 #[test]
 fn answers_wait_only_as_far_as_there_is_room() {
     const CALLS: usize = 200;
@@ -447,7 +450,8 @@ fn answers_wait_only_as_far_as_there_is_room() {
     }
 }
 
-/// Calls whose parameters take long to decompress and decode, of one connection, hold up no other one of the loop.
+/// Calls whose parameters take long to decompress and decode, of one connection, hold up no other
+/// one of the loop.
 #[test]
 fn long_decoding_holds_up_no_other_connection() {
     const CALLS: u32 = 20;

@@ -88,7 +88,8 @@ pub(crate) fn frame(kind_and_flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Two calls with one id, and ids that are not the client's: GOODBYE, and nothing of the connection stays.
+/// Two calls with one id, and ids that are not the client's: GOODBYE, and nothing of the connection
+/// stays.
 #[test]
 fn ids_of_calls_that_are_taken_or_foreign_end_the_connection() {
     let greeting = [b"\xd7DVT".to_vec(), frame(1, 0, &[1])].concat();
@@ -145,7 +146,8 @@ fn every_model_survives_every_row() {
     }
 }
 
-/// A peer that never ends what it has begun: how it begins, what it sends again and again, and what it is told.
+/// A peer that never ends what it has begun: how it begins, what it sends again and again, and what
+/// it is told.
 struct Endless {
     name: &'static str,
     begins: Vec<u8>,
@@ -226,7 +228,8 @@ fn endless() -> Vec<Endless> {
     ]
 }
 
-/// Sends a row until the server closes, or for too long; gives what the server said, and how long it took.
+/// Sends a row until the server closes, or for too long; gives what the server said, and how long
+/// it took.
 fn send_endless(row: &Endless, running: &dovetail::Running) -> (String, Duration) {
     let mut raw = Raw::connect(running);
     let start = Instant::now();

@@ -188,7 +188,8 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Requests that are answered on one connection, one after the other: the request, the status, the body.
+/// Requests that are answered on one connection, one after the other: the request, the status, the
+/// body.
 fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
     let json = |path: &str, body: &str| post(path, JSON, body);
     let get = |target: &str| {
@@ -425,7 +426,8 @@ fn rows() -> Vec<(Vec<u8>, u16, &'static str)> {
     ]
 }
 
-/// Handlers on a thread of their own are not interrupted: the only row that waits for that is left out there.
+/// Handlers on a thread of their own are not interrupted: the only row that waits for that is left
+/// out there.
 fn rows_of(model: Model) -> impl Iterator<Item = (Vec<u8>, u16, &'static str)> {
     let interrupts = model != Model::ThreadPerConnection;
     rows()
@@ -670,7 +672,8 @@ fn pages_of_other_sites_do_not_call() {
     }
 }
 
-/// Heads that a server behind another one could read in two ways are refused, and the connection ends.
+/// Heads that a server behind another one could read in two ways are refused, and the connection
+/// ends.
 #[test]
 fn heads_with_two_meanings_are_refused() {
     let chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
@@ -849,7 +852,8 @@ fn naming(host: &str) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A page can have a name of its own lead to any address; what its browser sends then names that host.
+/// A page can have a name of its own lead to any address; what its browser sends then names that
+/// host.
 #[test]
 fn requests_name_hosts_of_the_server() {
     let (plain, listed) = (false, true);
@@ -890,7 +894,8 @@ fn requests_name_hosts_of_the_server() {
     }
 }
 
-/// On a Unix socket clients name its path, or localhost. Where nothing was said, an address of the network takes any host.
+/// On a Unix socket clients name its path, or localhost. Where nothing was said, an address of the
+/// network takes any host.
 #[test]
 fn hosts_on_other_addresses() {
     use std::os::unix::net::UnixStream;

@@ -403,7 +403,8 @@ async fn an_identity_expires() {
     stop(running).await;
 }
 
-/// The client's side: the address, whether a token is insisted on, the wire, and what becomes of a call.
+/// The client's side: the address, whether a token is insisted on, the wire, and what becomes of a
+/// call.
 const SENT: &[(&str, bool, &str, &str)] = &[
     (
         "tcp",

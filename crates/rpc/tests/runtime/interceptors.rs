@@ -153,7 +153,8 @@ impl ServerInterceptor for Recorder {
     }
 }
 
-/// Does what the item says. It cannot see that, for the parameters are not decoded: it is in a header.
+/// Does what the item says. It cannot see that, for the parameters are not decoded: it is in a
+/// header.
 struct Gate {
     /// Decides later.
     waits: bool,
@@ -241,7 +242,8 @@ pub(crate) fn lacks(model: Model, wire: &str) -> bool {
     model == Model::ThreadPerConnection && HTTP2.contains(&wire)
 }
 
-/// A header, an item, what the caller sees, and how the call ends for the interceptors; whether those behind the gate see it.
+/// A header, an item, what the caller sees, and how the call ends for the interceptors; whether
+/// those behind the gate see it.
 const CALLS: &[(&str, &str, &str, &str, bool)] = &[
     ("", "lamp", "lamp", "returned", true),
     ("", "sold", "sold out: sold", "exception", true),
@@ -616,7 +618,8 @@ impl ClientInterceptor for Caller {
     }
 }
 
-/// A header of the channel, the item, what the caller gets, and the end of the call for the interceptors.
+/// A header of the channel, the item, what the caller gets, and the end of the call for the
+/// interceptors.
 const OUTGOING: &[(&str, &str, &str, &str)] = &[
     ("", "lamp", "lamp", "answered"),
     ("", "sold", "sold out: sold", "answered"),

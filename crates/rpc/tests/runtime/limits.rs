@@ -182,7 +182,8 @@ fn a_peer_that_does_not_read_is_let_go() {
     }
 }
 
-/// A peer that is told something while it still sends must be able to read it: no reset may come before.
+/// A peer that is told something while it still sends must be able to read it: no reset may come
+/// before.
 #[test]
 fn a_refusal_survives_what_the_peer_still_sends() {
     for model in MODELS {

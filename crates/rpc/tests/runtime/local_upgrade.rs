@@ -1,5 +1,5 @@
-//! Connections that move from TCP to shared memory: nothing is lost, changes places or comes twice, and what cannot
-//! move stays.
+//! Connections that move from TCP to shared memory: nothing is lost, changes places or comes twice,
+//! and what cannot move stays.
 
 use crate::fixture::{LONG, MODELS, address, until};
 use dovetail::{
@@ -105,8 +105,8 @@ const ITEMS: i32 = 12;
 const ROUNDS: u64 = 200;
 const ROUNDS_OF_TASKS: u64 = 800;
 
-/// One of 64 that use a channel until its connection has moved, and once more: streams both ways, and a call in
-/// between. Gives how many calls that were.
+/// One of 64 that use a channel until its connection has moved, and once more: streams both ways,
+/// and a call in between. Gives how many calls that were.
 fn use_it(channel: &blocking::Channel, moved: impl Fn() -> bool) -> i32 {
     type Counted = (i32, blocking::Receiver<i32>);
     type Upload = blocking::Upload<i32, i64>;

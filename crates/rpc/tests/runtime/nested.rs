@@ -13,7 +13,8 @@ descriptor!(static RELAY = "Relay" {
     pass(1 how: String, 2 method: String, 3 param: String) -> String;
 });
 
-/// Says how many milliseconds its caller has left (-1: no limit) and what headers it sent, or asks the next server for these.
+/// Says how many milliseconds its caller has left (-1: no limit) and what headers it sent, or asks
+/// the next server for these.
 struct Relay {
     next: Option<(Channel, Channel, blocking::Channel)>,
 }

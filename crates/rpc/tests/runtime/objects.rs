@@ -1,4 +1,5 @@
-//! Objects: how long they live, where they may go, and calls on those that have not been returned yet.
+//! Objects: how long they live, where they may go, and calls on those that have not been returned
+//! yet.
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, tcp_place, until};
 use bytes::BytesMut;
@@ -478,7 +479,8 @@ async fn a_client_passes_objects() {
     }
 }
 
-/// A counter and what it returns, neither of which has been returned yet; the gates say which calls wait.
+/// A counter and what it returns, neither of which has been returned yet; the gates say which calls
+/// wait.
 async fn pipelined(
     channel: &Channel,
     start: i64,
@@ -739,7 +741,8 @@ fn calls(sent: &[u8]) -> usize {
     calls
 }
 
-/// An address behind which the server's first word comes only when the client has made so many calls.
+/// An address behind which the server's first word comes only when the client has made so many
+/// calls.
 fn silent_until(server: &Running, wanted: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("tcp://{}", listener.local_addr().expect("an address"));

@@ -65,7 +65,8 @@ fn results_are_recycled() {
     assert_ne!(third.as_ptr(), memory, "that is in use");
 }
 
-/// The trap of the Glue article: contracts that drift apart. A value never changes places without a word.
+/// The trap of the Glue article: contracts that drift apart. A value never changes places without a
+/// word.
 #[test]
 fn contracts_that_differ_work_by_tag_or_are_refused_by_name() {
     descriptor!(static RENAMED = "Till" { pay(1 sum: i32, 2 tip: i32, 3 name: String) -> String; });
@@ -265,7 +266,8 @@ mod asynchronous {
             let status = outcome.unwrap().unwrap_err();
             assert_eq!(status.code(), Code::DeadlineExceeded);
         }
-        // Which of the two notices first is a matter of chance; a call that ended before it was sent, too.
+        // Which of the two notices first is a matter of chance; a call that ended before it was
+        // sent, too.
         let ended = || {
             let counters = running.counters();
             counters.late_calls + counters.cancelled_calls

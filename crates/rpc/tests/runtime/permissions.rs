@@ -7,7 +7,8 @@ use crate::interceptors::{Orders, start};
 use dovetail::identity::{Authentication, Permissions, Tokens};
 use dovetail::{Code, Server, Status, blocking};
 
-/// A request for a method by a name that it has, and its answer for Bob, who may read orders and open nothing.
+/// A request for a method by a name that it has, and its answer for Bob, who may read orders and
+/// open nothing.
 const NAMES: &[(&str, u16, &str)] = &[
     (
         "/shop.v1.Orders/place",

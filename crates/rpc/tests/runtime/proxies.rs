@@ -105,7 +105,8 @@ fn the_longest_idle_makes_room() {
             .collect();
         for stream in &idle {
             assert!(said(stream, b"").contains("127.0.0"), "{model:?}");
-            // On a busy machine a thread may find out later than the next one that it has nothing to do.
+            // On a busy machine a thread may find out later than the next one that it has nothing
+            // to do.
             thread::sleep(Duration::from_millis(50));
         }
         let refused = said(from(&running, "127.0.0.9"), b"");

@@ -1,4 +1,5 @@
-//! Consul and Kubernetes, whose API servers are played by this test: with documents as theirs have them, from their references.
+//! Consul and Kubernetes, whose API servers are played by this test: with documents as theirs have
+//! them, from their references.
 
 use crate::clients::echo;
 use crate::fixture::*;
@@ -23,7 +24,8 @@ struct State {
     down: bool,
 }
 
-/// Answers a request, its method, path and body, with an index and a document; `None` where it is refused.
+/// Answers a request, its method, path and body, with an index and a document; `None` where it is
+/// refused.
 type Answer = fn(&Registry, &str, &str, &str) -> Option<(u64, String)>;
 
 #[derive(Clone, Default)]

@@ -37,7 +37,8 @@ async fn check(model: Model, wire: &str) {
     let address = address(&running);
     let builder = Channel::builder(&address).unwrap();
     let builder = builder.wire(wire.parse().unwrap()).timeout(LONG);
-    // On a busy machine a server may take longer to be back than the two seconds that a call waits by default.
+    // On a busy machine a server may take longer to be back than the two seconds that a call waits
+    // by default.
     let channel = builder.connect_wait(LONG).build();
     let call = |channel: Channel| async move {
         let bytes = dovetail::Bytes::from_static(b"abc");

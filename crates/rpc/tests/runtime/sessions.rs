@@ -488,7 +488,8 @@ async fn concurrent_methods_run_together_and_panics_end_a_session() {
     }
 }
 
-/// The caller that has the session is gone amid its call: the session is free for others, and goes on.
+/// The caller that has the session is gone amid its call: the session is free for others, and goes
+/// on.
 #[tokio::test]
 async fn a_lost_connection_frees_its_session() {
     for model in CONCURRENT {
@@ -633,7 +634,8 @@ async fn states_are_made_once_and_end_once() {
             let handle = caller.begin().await.unwrap();
             let lost = caller.resume(&handle).await.unwrap();
             lost.add("lamp").await.unwrap();
-            // One call has the session, others wait for it, and all their callers go; somebody ends it meanwhile.
+            // One call has the session, others wait for it, and all their callers go; somebody ends
+            // it meanwhile.
             let callers: Vec<_> = (0..5)
                 .map(|_| {
                     let (address, handle) = (address.clone(), handle.clone());

@@ -72,8 +72,9 @@ impl Service for Shop {
     }
 }
 
-/// Both spellings of paths, values and fields are taken. In the answer fields have the contract's names, which the exported
-/// file says; values are names for callers of the contract, and numbers, which both know, for the others.
+/// Both spellings of paths, values and fields are taken. In the answer fields have the contract's
+/// names, which the exported file says; values are names for callers of the contract, and numbers,
+/// which both know, for the others.
 #[test]
 fn both_spellings_are_answered() {
     const OWN: &str = "/paintShop.Shop/mix_it";

@@ -1,4 +1,5 @@
-//! Streams in every direction, over every model, blocking and async: items in order, credit, both kinds of end.
+//! Streams in every direction, over every model, blocking and async: items in order, credit, both
+//! kinds of end.
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, until};
 use dovetail::{
@@ -297,8 +298,8 @@ fn items_both_ways() {
     });
 }
 
-/// Several streams, each within its credit, are together more than a connection holds: one thread that sends all of it first
-/// must not wait for itself.
+/// Several streams, each within its credit, are together more than a connection holds: one thread
+/// that sends all of it first must not wait for itself.
 #[test]
 fn items_both_ways_that_are_read_later() {
     const STREAMS: usize = 16;
@@ -322,7 +323,8 @@ fn items_both_ways_that_are_read_later() {
     });
 }
 
-/// Every window of a stream fills up while its client reads none of them; a further stream of the connection goes on.
+/// Every window of a stream fills up while its client reads none of them; a further stream of the
+/// connection goes on.
 #[cfg(feature = "async")]
 #[test]
 fn streams_that_nobody_reads_do_not_stop_others() {
@@ -348,8 +350,9 @@ fn streams_that_nobody_reads_do_not_stop_others() {
     });
 }
 
-/// More than a connection holds is on its way, and nobody reads it any more. A loop hears of it although it has something to
-/// send; a pool runs no more calls than it has threads, and a thread that sends hears nothing.
+/// More than a connection holds is on its way, and nobody reads it any more. A loop hears of it
+/// although it has something to send; a pool runs no more calls than it has threads, and a thread
+/// that sends hears nothing.
 #[cfg(feature = "async")]
 #[test]
 fn full_streams_that_are_dropped_stop_their_handlers() {
@@ -432,7 +435,8 @@ fn a_large_item_fits_a_small_window() {
             assert_eq!(blob.len(), size as usize);
         }
         drop(blobs);
-        // The server may be in the middle of the next one, which only the next caller takes off the connection.
+        // The server may be in the middle of the next one, which only the next caller takes off the
+        // connection.
         let opened: Result<Counted, Failure> = channel.stream(&FLOW.methods[COUNT], (&1, &-1));
         assert_eq!(opened.expect("an answer").1.count(), 1);
     });

@@ -44,7 +44,8 @@ fn wires(model: Model) -> impl Iterator<Item = &'static str> {
     all.copied().filter(move |wire| !lacks(model, wire))
 }
 
-/// A quota that refuses the second call, the text of the refusal, its reason, and the shortest and longest time until another attempt.
+/// A quota that refuses the second call, the text of the refusal, its reason, and the shortest and
+/// longest time until another attempt.
 type Row = (
     fn() -> Quota,
     &'static str,
@@ -201,7 +202,8 @@ impl Room {
     }
 }
 
-/// Calls that block their threads: no more than the quota run, the next ones wait, and all others are refused while the threads are taken.
+/// Calls that block their threads: no more than the quota run, the next ones wait, and all others
+/// are refused while the threads are taken.
 #[tokio::test]
 async fn calls_wait_in_front_of_handlers_that_block() {
     for model in [Model::ThreadPool(2), Model::ThreadPerConnection] {
@@ -233,7 +235,8 @@ async fn calls_wait_in_front_of_handlers_that_block() {
     }
 }
 
-/// A handler that blocks its thread runs on when its caller has gone, and has its place until it ends.
+/// A handler that blocks its thread runs on when its caller has gone, and has its place until it
+/// ends.
 #[tokio::test]
 async fn a_handler_that_blocks_keeps_its_place() {
     let room = Arc::<Room>::default();

@@ -1,4 +1,5 @@
-//! TLS on every wire, model and client; whom it keeps out, what both ends are told, and what broken and hostile peers do.
+//! TLS on every wire, model and client; whom it keeps out, what both ends are told, and what broken
+//! and hostile peers do.
 
 use crate::certificates::{Authority, Certified, NAMES};
 use crate::fixture::*;
@@ -555,7 +556,8 @@ fn both_ends_say_goodbye_and_a_server_takes_an_end_without() {
     }
 }
 
-/// The protocol that a client names, the bytes it sends then, the answer, and whether a refusal is counted.
+/// The protocol that a client names, the bytes it sends then, the answer, and whether a refusal is
+/// counted.
 const AGREED: &[(&[u8], &[u8], &str, bool)] = &[
     (b"http/1.1", BY_HTTP, "HTTP/1.1 405", false),
     (b"h2", THRIFT, "agreed on by ALPN", true),

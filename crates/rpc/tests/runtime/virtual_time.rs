@@ -87,8 +87,8 @@ fn a_deadline_is_kept_to_the_minute() {
         assert!(call.is_finished(), "{wire}");
         let late = call.await.unwrap().unwrap_err();
         assert_eq!(late.code(), Code::DeadlineExceeded, "{wire}");
-        // Dovetail's own wire cancels the call. The others have no message for it: their server learns it when the
-        // connection closes.
+        // Dovetail's own wire cancels the call. The others have no message for it: their server
+        // learns it when the connection closes.
         let cancelled = usize::from(wire == Wire::Dovetail);
         assert_eq!(sleeper.0.gone.load(Ordering::Relaxed), cancelled, "{wire}");
         drop(channel);

@@ -484,7 +484,8 @@ fn large_answers_are_compressed_where_the_caller_reads_that() {
     assert!(running.shutdown(LONG));
 }
 
-/// Each message has its limit, before and after decompression, and all of a request together four times as much.
+/// Each message has its limit, before and after decompression, and all of a request together four
+/// times as much.
 #[test]
 fn messages_have_their_limit() {
     let mut limits = ServerLimits::default();

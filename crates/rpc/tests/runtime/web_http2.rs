@@ -127,7 +127,8 @@ fn pages_of_other_sites_do_not_call() {
             let (found, ..) = ask(client, request, br#"{"param1":4}"#).await;
             assert_eq!(found, status, "{name}: {value}");
         }
-        // A method that is not there, so that the answer comes at once: UNIMPLEMENTED, or PERMISSION_DENIED before it.
+        // A method that is not there, so that the answer comes at once: UNIMPLEMENTED, or
+        // PERMISSION_DENIED before it.
         for (origin, status) in [
             ("http://here.localhost", "12"),
             ("https://evil.example", "7"),

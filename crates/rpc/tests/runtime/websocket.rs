@@ -333,7 +333,8 @@ fn breaches_are_answered_with_a_close() {
     }
 }
 
-/// Requests in front of a socket: the handshake, behind other requests, with all bytes at once or one by one.
+/// Requests in front of a socket: the handshake, behind other requests, with all bytes at once or
+/// one by one.
 #[test]
 fn handshakes() {
     for model in MODELS {
@@ -471,7 +472,8 @@ fn limits_of_time() {
     }
 }
 
-/// A socket without a call is closed, one with a call is not; a thread that is told to go receives no more items.
+/// A socket without a call is closed, one with a call is not; a thread that is told to go receives
+/// no more items.
 #[test]
 fn a_server_that_goes_down() {
     const NO_MORE: &str =

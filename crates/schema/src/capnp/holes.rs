@@ -3,7 +3,8 @@
 /// How many sizes a place can have: 1, 2, 4 … 64 bits. A size is given by its binary logarithm.
 const SIZES: u32 = 6;
 
-/// At most one free place of each size but the whole word; 0 stands for none, since the first place of a word is never left free.
+/// At most one free place of each size but the whole word; 0 stands for none, since the first place
+/// of a word is never left free.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Holes([u32; SIZES as usize]);
 
@@ -39,8 +40,8 @@ impl Holes {
         }
     }
 
-    /// Makes a place larger by the holes behind it, `factor` times twice as large. False, and nothing has changed,
-    /// where there are none.
+    /// Makes a place larger by the holes behind it, `factor` times twice as large. False, and
+    /// nothing has changed, where there are none.
     pub(super) fn expand(&mut self, size: u32, offset: u32, factor: u32) -> bool {
         let behind = |step: u32| {
             let hole = self.0.get((size + step) as usize).copied();

@@ -5,9 +5,10 @@ use super::{INHERITED, PARAMS, RESULT, RESULTS};
 use crate::{Field, Method, Schema, Type};
 use std::collections::HashMap;
 
-/// Methods of a service, each with the id of the interface that declares it, in bytes: the structs as [`Places`] has them, the count of methods, and of each its name,
-/// the id of its interface (8 bytes, the lowest first), its ordinal there, and the numbers of the structs of its parameters and of its
-/// results.
+/// Methods of a service, each with the id of the interface that declares it, in bytes: the structs
+/// as [`Places`] has them, the count of methods, and of each its name, the id of its interface (8
+/// bytes, the lowest first), its ordinal there, and the numbers of the structs of its parameters
+/// and of its results.
 ///
 /// Methods that have no form are left out; the second value says why.
 pub fn interface(schema: &Schema, methods: &[(u64, &Method)]) -> (Vec<u8>, Vec<Unplaced>) {

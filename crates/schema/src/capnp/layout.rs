@@ -58,7 +58,8 @@ pub enum Slot {
     Group(GroupLayout),
 }
 
-/// The layout of a struct, a union or an exception. Fields get their places in the order of their ids.
+/// The layout of a struct, a union or an exception. Fields get their places in the order of their
+/// ids.
 pub fn layout(schema: &Schema, id: TypeId) -> StructLayout {
     match &schema[id].kind {
         TypeKind::Struct(def) => of(schema, Some(&schema[id]), &def.fields, def.kind),
@@ -162,7 +163,8 @@ impl Plan<'_> {
         Group { members }
     }
 
-    /// The unions of a struct, by their names. One with a single member gets another one: each has a tag.
+    /// The unions of a struct, by their names. One with a single member gets another one: each has
+    /// a tag.
     fn unions<'f>(
         &mut self,
         space: SpaceId,
@@ -194,7 +196,8 @@ impl Plan<'_> {
             return Content::Group(group);
         }
         let room = match room(schema, &field.ty) {
-            // A number is always there: an optional one is in a struct of its own, whose pointer can be null.
+            // A number is always there: an optional one is in a struct of its own, whose pointer
+            // can be null.
             Room::Data(_) if field.presence == Presence::Optional && !is_member => Room::Pointer,
             room => room,
         };

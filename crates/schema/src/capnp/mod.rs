@@ -1,5 +1,6 @@
-//! Contracts in the words of Cap'n Proto (<https://capnproto.org/language.html>): the annotations that its front end leaves
-//! in a schema, and [the places](layout) of fields in a struct of its encoding.
+//! Contracts in the words of Cap'n Proto (<https://capnproto.org/language.html>): the annotations
+//! that its front end leaves in a schema, and [the places](layout) of fields in a struct of its
+//! encoding.
 
 mod holes;
 mod interface;
@@ -16,7 +17,8 @@ use crate::TypeDef;
 /// Holds the id of a package, a type or a service, as `0x…`.
 pub const ID: &str = "capnp.id";
 
-/// Marks a struct that is a group. It has no pointer of its own; its fields stand among those of the struct around it.
+/// Marks a struct that is a group. It has no pointer of its own; its fields stand among those of
+/// the struct around it.
 pub const GROUP: &str = "capnp.group";
 
 /// Holds the ordinal of a union's tag, which unions had in early versions of the language.
@@ -34,14 +36,16 @@ pub const RESULTS: &str = "capnp.results";
 /// Holds the name of a method's one result.
 pub const RESULT: &str = "capnp.result";
 
-/// Marks a method of which a caller may have several calls under way, and is told when to wait (`-> stream`).
+/// Marks a method of which a caller may have several calls under way, and is told when to wait
+/// (`-> stream`).
 pub const STREAM: &str = "capnp.stream";
 
-/// Holds the interface that a method comes from, and its ordinal there, as `0x….3`. A service extends one other service;
-/// the methods of further ones are its own.
+/// Holds the interface that a method comes from, and its ordinal there, as `0x….3`. A service
+/// extends one other service; the methods of further ones are its own.
 pub const INHERITED: &str = "capnp.inherited";
 
-/// The text of `dovetail/types.capnp`, which defines types of other languages. A contract that uses it needs the file beside it.
+/// The text of `dovetail/types.capnp`, which defines types of other languages. A contract that uses
+/// it needs the file beside it.
 pub const TYPES_CAPNP: &str = include_str!("types.capnp");
 
 /// The path of that file.

@@ -1,5 +1,5 @@
-//! The places of fields as Cap'n Proto's encoding asks for them, in bytes: generated code carries them, and
-//! `dovetail_wire::capnp::Structs` reads them.
+//! The places of fields as Cap'n Proto's encoding asks for them, in bytes: generated code carries
+//! them, and `dovetail_wire::capnp::Structs` reads them.
 //!
 //! Numbers are varints. The bytes are the count of structs, and for each of them:
 //!
@@ -87,7 +87,8 @@ impl<'a> Places<'a> {
         number
     }
 
-    /// Adds the struct that parameters or results make, which this name stands for in errors; returns its number.
+    /// Adds the struct that parameters or results make, which this name stands for in errors;
+    /// returns its number.
     ///
     /// # Errors
     ///
@@ -99,7 +100,8 @@ impl<'a> Places<'a> {
         Ok(number)
     }
 
-    /// Adds a struct whose words are those of another one, which is the value of its only field; returns its number.
+    /// Adds a struct whose words are those of another one, which is the value of its only field;
+    /// returns its number.
     ///
     /// # Errors
     ///
@@ -121,8 +123,8 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     ///
-    /// The first field that has no form in the encoding: a reference that keeps identity, an array, a struct that extends
-    /// another one, a value of any type.
+    /// The first field that has no form in the encoding: a reference that keeps identity, an array,
+    /// a struct that extends another one, a value of any type.
     pub fn finish(mut self) -> Result<Vec<u8>, Unplaced> {
         let schema = self.schema;
         while let Some((id, number)) = self.open.pop() {

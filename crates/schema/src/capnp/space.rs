@@ -1,8 +1,9 @@
 //! How room in a struct is given out, field by field in the order of ordinals
-//! (<https://capnproto.org/encoding.html#structs>; the rules for unions are those of the reference compiler).
+//! (<https://capnproto.org/encoding.html#structs>; the rules for unions are those of the reference
+//! compiler).
 //!
-//! A struct grows by a word where no hole has room. The members of a union use the same room: each takes it from the
-//! *locations* of the union, which are places in what is around it.
+//! A struct grows by a word where no hole has room. The members of a union use the same room: each
+//! takes it from the *locations* of the union, which are places in what is around it.
 
 use super::holes::Holes;
 
@@ -154,7 +155,8 @@ impl Spaces {
         }
     }
 
-    /// Notes that a member has a field. The union gets its tag just before its second member gets its first field.
+    /// Notes that a member has a field. The union gets its tag just before its second member gets
+    /// its first field.
     fn begin(&mut self, space: SpaceId) {
         let Some(Member {
             union, tag: None, ..

@@ -4,11 +4,12 @@ use super::End;
 use crate::place::Place;
 use std::sync::Arc;
 
-/// A large payload, where the peer has written it. The peer gets the memory back when this is dropped.
+/// A large payload, where the peer has written it. The peer gets the memory back when this is
+/// dropped.
 ///
-/// It does not dereference to a slice: a peer that breaks the rules can go on writing, and Rust may assume of
-/// what stands behind a reference that it does not change. So bytes are copied out; what was copied is
-/// checked, and used, and cannot change any more.
+/// It does not dereference to a slice: a peer that breaks the rules can go on writing, and Rust may
+/// assume of what stands behind a reference that it does not change. So bytes are copied out; what
+/// was copied is checked, and used, and cannot change any more.
 #[derive(Debug)]
 pub struct Chunk {
     end: Arc<End>,

@@ -14,7 +14,8 @@ use std::time::Instant;
 /// The result of a receive.
 #[derive(Debug)]
 pub enum Received {
-    /// The number of bytes at the beginning of the buffer; 0 means that the peer has sent everything.
+    /// The number of bytes at the beginning of the buffer; 0 means that the peer has sent
+    /// everything.
     Bytes(usize),
     /// A chunk of the peer's.
     Chunk(Chunk),
@@ -43,16 +44,16 @@ impl Receiver {
         }
     }
 
-    /// Receives what there is, up to the length of the buffer, chunks as the bytes in them: at least one byte,
-    /// 0 where the peer has sent everything, or `WouldBlock`.
+    /// Receives what there is, up to the length of the buffer, chunks as the bytes in them: at
+    /// least one byte, 0 where the peer has sent everything, or `WouldBlock`.
     pub fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let mut place = Place::from(buffer);
         self.fill(&mut place)?;
         Ok(place.filled())
     }
 
-    /// Receives into memory that nobody has cleared. Returns the received bytes: the beginning of that memory, or nothing
-    /// at the end.
+    /// Receives into memory that nobody has cleared. Returns the received bytes: the beginning of
+    /// that memory, or nothing at the end.
     pub fn try_read_spare<'a>(
         &mut self,
         spare: &'a mut [MaybeUninit<u8>],
@@ -93,14 +94,17 @@ impl Receiver {
         Ok(())
     }
 
-    /// One look: false where [`try_read`](Self::try_read) would answer `WouldBlock`. For whoever polls.
+    /// One look: false where [`try_read`](Self::try_read) would answer `WouldBlock`. For whoever
+    /// polls.
     pub fn is_ready(&mut self) -> bool {
-        // The peer writes the tail and the record: so they come from its cache at the same time, not in turn.
+        // The peer writes the tail and the record: so they come from its cache at the same time,
+        // not in turn.
         self.end.peer.expect(self.consumer.position());
         self.chunk.is_some() || !matches!(can_read(&self.end, &mut self.consumer), Ok(false))
     }
 
-    /// Receives into the buffer, as [`try_read`](Self::try_read), waiting until the deadline; `None` waits for ever.
+    /// Receives into the buffer, as [`try_read`](Self::try_read), waiting until the deadline;
+    /// `None` waits for ever.
     pub fn read(&mut self, buffer: &mut [u8], deadline: Option<Instant>) -> Result<usize, Error> {
         loop {
             match self.try_read(buffer) {
@@ -197,8 +201,8 @@ impl Receiver {
         Ok(next)
     }
 
-    /// Waits until there is something, or another reason to try again; `TimedOut` at the deadline, `None` waits
-    /// for ever. It never polls.
+    /// Waits until there is something, or another reason to try again; `TimedOut` at the deadline,
+    /// `None` waits for ever. It never polls.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Error> {
         self.check()?;
         let (end, consumer) = (&*self.end, &mut self.consumer);
@@ -215,8 +219,9 @@ impl Receiver {
         remember(&mut self.broken, result)
     }
 
-    /// Prepares for an event loop to wait. True where there is nothing yet: then the descriptor becomes readable
-    /// once it is worth while to try again, and then [`disarm`](Self::disarm) comes first.
+    /// Prepares for an event loop to wait. True where there is nothing yet: then the descriptor
+    /// becomes readable once it is worth while to try again, and then [`disarm`](Self::disarm)
+    /// comes first.
     pub fn arm(&mut self) -> Result<bool, Error> {
         self.check()?;
         let end = &*self.end;

@@ -22,8 +22,8 @@ pub struct Sender {
     broken: Broken,
 }
 
-/// So often a sender looks for room before it has to wait: together a few microseconds, in which a peer that is
-/// awake takes out a record.
+/// So often a sender looks for room before it has to wait: together a few microseconds, in which a
+/// peer that is awake takes out a record.
 const LOOKS: u32 = 100;
 
 impl Sender {
@@ -39,8 +39,8 @@ impl Sender {
         }
     }
 
-    /// Sends what there is room for, as one run of bytes, and says how many bytes these were: at least one of
-    /// them, or `WouldBlock`.
+    /// Sends what there is room for, as one run of bytes, and says how many bytes these were: at
+    /// least one of them, or `WouldBlock`.
     pub fn try_write(&mut self, slices: &[&[u8]]) -> Result<usize, Error> {
         self.write(&mut Parts::new(slices))
     }
@@ -71,7 +71,8 @@ impl Sender {
         match all - parts.left() {
             0 if all > 0 => Err(self.no_room()),
             written => {
-                // Once for all records: a peer that sleeps would take out the first one, and sleep again.
+                // Once for all records: a peer that sleeps would take out the first one, and sleep
+                // again.
                 self.end.ring_receiver();
                 self.wake_up();
                 Ok(written)
@@ -79,8 +80,8 @@ impl Sender {
         }
     }
 
-    /// A chunk to write a large payload into, for [`try_send`](Self::try_send). `None` where the peer has all of them:
-    /// then write the bytes.
+    /// A chunk to write a large payload into, for [`try_send`](Self::try_send). `None` where the
+    /// peer has all of them: then write the bytes.
     pub fn try_chunk(&mut self) -> Option<ChunkMut> {
         let returned = &self.end.peer.words().returned;
         self.pool
@@ -88,8 +89,9 @@ impl Sender {
             .find_map(|index| self.end.own.lend(index))
     }
 
-    /// Sends the first `length` bytes of a chunk, which come behind everything that was sent before. Where there is
-    /// no room for the record that says so, the chunk comes back: wait, then try again.
+    /// Sends the first `length` bytes of a chunk, which come behind everything that was sent
+    /// before. Where there is no room for the record that says so, the chunk comes back: wait, then
+    /// try again.
     pub fn try_send(&mut self, chunk: ChunkMut, length: usize) -> Result<Option<ChunkMut>, Error> {
         self.check()?;
         if !chunk.is_of(&self.end.own) {
@@ -122,8 +124,8 @@ impl Sender {
         Ok(None)
     }
 
-    /// Waits until there is room, or another reason to try again; `TimedOut` at the deadline, `None` waits for
-    /// ever. It never polls.
+    /// Waits until there is room, or another reason to try again; `TimedOut` at the deadline,
+    /// `None` waits for ever. It never polls.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Error> {
         self.check()?;
         let (end, producer) = (&*self.end, &mut self.producer);
@@ -139,8 +141,9 @@ impl Sender {
         remember(&mut self.broken, result)
     }
 
-    /// Prepares for an event loop to wait. True where there is no room yet: then the descriptor becomes readable
-    /// once it is worth while to try again, and then [`disarm`](Self::disarm) comes first.
+    /// Prepares for an event loop to wait. True where there is no room yet: then the descriptor
+    /// becomes readable once it is worth while to try again, and then [`disarm`](Self::disarm)
+    /// comes first.
     pub fn arm(&mut self) -> Result<bool, Error> {
         self.check()?;
         let end = &*self.end;
@@ -175,8 +178,8 @@ impl Sender {
         }
     }
 
-    /// Why nothing more can be written. Only here it is looked up whether the peer still reads: that stands
-    /// beside a number that the peer writes all the time.
+    /// Why nothing more can be written. Only here it is looked up whether the peer still reads:
+    /// that stands beside a number that the peer writes all the time.
     fn no_room(&self) -> Error {
         match self.end.peer.words().head.over.observe() {
             0 => Error::WouldBlock,
@@ -184,7 +187,8 @@ impl Sender {
         }
     }
 
-    /// Whether room comes at once, since the peer is just taking something out: sooner than a sleep would be over.
+    /// Whether room comes at once, since the peer is just taking something out: sooner than a sleep
+    /// would be over.
     fn has_room_soon(&mut self) -> Result<bool, Error> {
         self.end.ring_receiver();
         let head = &self.end.peer.words().head.position;

@@ -5,7 +5,8 @@ use crate::description::{Named, Type, describe_type};
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// The descriptions that were asked for. They are kept for good, since a program has only so many types.
+/// The descriptions that were asked for. They are kept for good, since a program has only so many
+/// types.
 static KNOWN: LazyLock<RwLock<HashMap<Named, &'static [u8]>>> = LazyLock::new(RwLock::default);
 
 /// The description of a type; `None` for types that every contract has.

@@ -3,8 +3,8 @@ use crate::description::{Named, Type};
 use crate::layout::{Layout, Tagless};
 use crate::{DecodeError, EncodeError, Kind, Plain, Reader, Value, Writer, plain};
 
-/// A fixed extent is a list of just so many elements; where both ends know how many, they are not counted.
-/// Arrays inside one another are more dimensions.
+/// A fixed extent is a list of just so many elements; where both ends know how many, they are not
+/// counted. Arrays inside one another are more dimensions.
 impl<T: Value, const N: usize> Value for [T; N]
 where
     [T; N]: Default,

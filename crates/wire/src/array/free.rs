@@ -23,7 +23,8 @@ pub struct Array<T, S: Shape> {
 }
 
 impl<T, S: Shape> Array<T, S> {
-    /// An array of these extents. An error where the shape has others, or they make another number of elements.
+    /// An array of these extents. An error where the shape has others, or they make another number
+    /// of elements.
     pub fn new(extents: S::Extents, elements: Vec<T>) -> Result<Self, WrongShape> {
         let found = extents.as_ref();
         let fits = |(fixed, extent): (&Option<u32>, &usize)| {

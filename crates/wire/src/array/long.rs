@@ -16,8 +16,8 @@ use std::hash::{Hash, Hasher};
 /// ```
 #[derive(Clone, Debug)]
 pub struct LongArray<T, const N: usize> {
-    /// `N` elements, or none, which stands for as many that have their default: memory for them is not taken
-    /// for a few bytes of a peer's.
+    /// `N` elements, or none, which stands for as many that have their default: memory for them is
+    /// not taken for a few bytes of a peer's.
     elements: Vec<T>,
 }
 

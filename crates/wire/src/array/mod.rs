@@ -1,4 +1,5 @@
-//! Arrays: of fixed extents, which are part of the type, and of free ones, which are part of the value.
+//! Arrays: of fixed extents, which are part of the type, and of free ones, which are part of the
+//! value.
 
 mod fixed;
 mod free;
@@ -14,7 +15,8 @@ use crate::{
     Cursor, DecodeError, EncodeError, Field, Kind, NextField, Present, Reader, Value, Writer,
 };
 
-/// The carrier of an array with more than one free extent: the extents, and the elements row by row.
+/// The carrier of an array with more than one free extent: the extents, and the elements row by
+/// row.
 const FIELDS: [Field<'static>; 2] = [
     Field::new(1, "extents", Kind::List),
     Field::new(2, "elements", Kind::List),
@@ -70,8 +72,8 @@ pub fn read_array<'de, R: Reader<'de> + ?Sized>(
     }
 }
 
-/// Checks that an array of this shape (`None` for a free extent) can have these extents, and so many
-/// elements.
+/// Checks that an array of this shape (`None` for a free extent) can have these extents, and so
+/// many elements.
 #[doc(hidden)]
 pub fn check_shape(
     shape: &[Option<u32>],

@@ -6,8 +6,8 @@ pub struct Fixed<const N: u32>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Free;
 
-/// The extents of an [`Array`](super::Array): a tuple of [`Fixed`] and [`Free`], from the outermost one to the
-/// innermost one.
+/// The extents of an [`Array`](super::Array): a tuple of [`Fixed`] and [`Free`], from the outermost
+/// one to the innermost one.
 pub trait Shape {
     /// As many numbers as the array has dimensions.
     type Extents: Copy + AsRef<[usize]> + TryFrom<Vec<usize>>;

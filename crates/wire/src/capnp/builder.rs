@@ -221,7 +221,8 @@ impl<'a> Builder<'a> {
         self.point_to_list(at, ElementSize::Byte, count, start)
     }
 
-    /// Copies what a pointer of another message leads to. Objects keep their places in the table of the message.
+    /// Copies what a pointer of another message leads to. Objects keep their places in the table of
+    /// the message.
     pub fn copy(&mut self, at: usize, from: &Segments, pointer: PointerAt) -> Result {
         copy(from, pointer.0, self.out, (self.base, at), true).map_err(|_| {
             EncodeError::Unsupported {

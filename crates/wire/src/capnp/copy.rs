@@ -8,11 +8,13 @@ use crate::{DecodeError, Limits};
 /// The deepest value that is copied. A value that is sent many times inside itself so has an end.
 const DEEPEST: usize = 64;
 
-/// The words that a copy of a whole message may take beyond those of the message: elements without room count as a word each.
+/// The words that a copy of a whole message may take beyond those of the message: elements without
+/// room count as a word each.
 const SLACK: usize = 1024;
 
-/// Copies what a pointer leads to behind the end of a segment, and makes the pointer at the byte `at` lead there. The segment begins
-/// at `base`. Objects keep their places in the table of the message, or are refused.
+/// Copies what a pointer leads to behind the end of a segment, and makes the pointer at the byte
+/// `at` lead there. The segment begins at `base`. Objects keep their places in the table of the
+/// message, or are refused.
 pub(super) fn copy(
     from: &Segments,
     pointer: Spot,

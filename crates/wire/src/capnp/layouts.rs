@@ -134,7 +134,8 @@ impl Structs {
 }
 
 impl Layouts {
-    /// The pointers that lead from a value of this layout to the first object in it; `None` if there is none.
+    /// The pointers that lead from a value of this layout to the first object in it; `None` if
+    /// there is none.
     pub fn first_object(&self) -> Option<Vec<u16>> {
         self.object_in(&self.root, &mut Vec::new())
     }
@@ -173,7 +174,8 @@ pub(super) fn many<T>(
 }
 
 impl StructLayout {
-    /// The field with this id. Fields come mostly in the order of the layout: it looks at `next` first.
+    /// The field with this id. Fields come mostly in the order of the layout: it looks at `next`
+    /// first.
     pub(super) fn field(&self, id: i32, next: usize) -> Option<(usize, &FieldLayout)> {
         match self.fields.get(next) {
             Some(field) if field.id == id => Some((next, field)),

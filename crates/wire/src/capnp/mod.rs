@@ -1,12 +1,13 @@
 //! Cap'n Proto's encoding (<https://capnproto.org/encoding.html>).
 //!
-//! It differs from all others in that a value has its place before it is written: a struct is a block of words, in which
-//! each field has a fixed place, and pointers lead to texts, lists and further structs. A [`Writer`] and a
-//! [`Reader`] so need the [`Layouts`] of the structs that they meet. A message is one value: a pointer in its first word
-//! leads to it.
+//! It differs from all others in that a value has its place before it is written: a struct is a
+//! block of words, in which each field has a fixed place, and pointers lead to texts, lists and
+//! further structs. A [`Writer`] and a [`Reader`] so need the [`Layouts`] of the structs that they
+//! meet. A message is one value: a pointer in its first word leads to it.
 //!
-//! A reader trusts no pointer. What a pointer leads to is within its segment; words are counted as often as they are
-//! reached, so that pointers to the same place cannot make a small message a large value; depth is limited.
+//! A reader trusts no pointer. What a pointer leads to is within its segment; words are counted as
+//! often as they are reached, so that pointers to the same place cannot make a small message a
+//! large value; depth is limited.
 
 mod builder;
 mod copy;
@@ -33,7 +34,8 @@ use crate::{Decode, DecodeError, Encode, EncodeError, Limits};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Writes a value as the root of a message of one segment, without the table of segments; [`frame`] adds that.
+/// Writes a value as the root of a message of one segment, without the table of segments; [`frame`]
+/// adds that.
 pub fn encode<E: Encode>(
     value: &E,
     layouts: &Layouts,

@@ -1,6 +1,6 @@
-//! The packed form of a message (<https://capnproto.org/encoding.html#packing>): each word is a byte that says which of its bytes
-//! are not zero, and these. Behind a word of zeros a count says how many more follow; behind one without a zero, how
-//! many words follow as they are.
+//! The packed form of a message (<https://capnproto.org/encoding.html#packing>): each word is a
+//! byte that says which of its bytes are not zero, and these. Behind a word of zeros a count says
+//! how many more follow; behind one without a zero, how many words follow as they are.
 
 use super::WORD;
 use crate::DecodeError;

@@ -39,7 +39,8 @@ pub(super) enum ElementSize {
     Four = 4,
     Eight = 5,
     Pointer = 6,
-    /// Structs, with a word in front that has the form of a struct pointer: its offset is the count.
+    /// Structs, with a word in front that has the form of a struct pointer: its offset is the
+    /// count.
     Composite = 7,
 }
 

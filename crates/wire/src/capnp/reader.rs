@@ -336,7 +336,8 @@ fn slot<'de>(field: &'de FieldLayout, at: &StructAt) -> Slot<'de> {
     }
 }
 
-/// An element of a list as a struct. One of a list of numbers or pointers is the first field of a struct.
+/// An element of a list as a struct. One of a list of numbers or pointers is the first field of a
+/// struct.
 pub(super) fn structure_of(list: &ListAt, index: usize) -> Option<StructAt> {
     let bits = list.size.bits();
     let byte = list.word * WORD + index * bits / 8;
@@ -606,7 +607,8 @@ impl<'de> crate::Reader<'de> for Reader<'de> {
                 continue;
             }
             let slot = slot(field, &at);
-            // A null pointer is a field that is absent, but for the member that a union's tag names.
+            // A null pointer is a field that is absent, but for the member that a union's tag
+            // names.
             if let Room::Pointer(spot) = slot.room
                 && field.tag.is_none()
                 && self.message.word(spot)? == 0

@@ -65,7 +65,8 @@ pub(super) struct ListAt {
 }
 
 impl ListAt {
-    /// The words that the list takes; elements without room count as one each, since a reader spends time on them.
+    /// The words that the list takes; elements without room count as one each, since a reader
+    /// spends time on them.
     pub(super) fn cost(&self) -> usize {
         let bits = match self.size {
             ElementSize::Composite => (self.data + self.pointers).max(1) * 64,
@@ -81,7 +82,8 @@ fn table(segments: usize) -> usize {
     (4 + 4 * segments).next_multiple_of(WORD)
 }
 
-/// The bytes of each segment of a message, which are within `most` together; `None` where the table is not there as a whole.
+/// The bytes of each segment of a message, which are within `most` together; `None` where the table
+/// is not there as a whole.
 fn sizes(input: &[u8], most: usize) -> Result<Option<Vec<usize>>, DecodeError> {
     let word = |at: usize| {
         let bytes = input.get(at..at + 4)?;
@@ -124,8 +126,9 @@ impl Segments {
         }
     }
 
-    /// Splits a message off the front of a stream: the table of segments, and the segments. `None` where it is not there
-    /// as a whole; the second value is how many bytes it takes. A message of more than `most` bytes is an error.
+    /// Splits a message off the front of a stream: the table of segments, and the segments. `None`
+    /// where it is not there as a whole; the second value is how many bytes it takes. A message of
+    /// more than `most` bytes is an error.
     pub fn split(input: &Bytes, most: usize) -> Result<Option<(Self, usize)>, DecodeError> {
         let Some(sizes) = sizes(input, most)? else {
             return Ok(None);
@@ -142,8 +145,8 @@ impl Segments {
         Ok(Some((Segments(segments), at)))
     }
 
-    /// The bytes of the message at the front of a stream, with its table of segments; `None` where the table is not there as a whole.
-    /// More than `most` bytes are an error.
+    /// The bytes of the message at the front of a stream, with its table of segments; `None` where
+    /// the table is not there as a whole. More than `most` bytes are an error.
     pub fn len_of(input: &[u8], most: usize) -> Result<Option<usize>, DecodeError> {
         let sizes = sizes(input, most)?;
         Ok(sizes.map(|sizes| table(sizes.len()) + sizes.iter().sum::<usize>()))
@@ -283,7 +286,8 @@ impl Segments {
             self.check(segment, word, (count * size.bits()).div_ceil(64))?;
             return Ok(list);
         }
-        // The count is that of all words; the one in front says of how many structs, and of which size.
+        // The count is that of all words; the one in front says of how many structs, and of which
+        // size.
         self.check(segment, word, count.saturating_add(1))?;
         let tag = Pointer::decode(self.word(Spot { segment, word })?);
         let (number, data, pointers) = match tag {

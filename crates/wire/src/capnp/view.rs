@@ -8,8 +8,8 @@ type Result<T> = std::result::Result<T, DecodeError>;
 
 /// A struct of a message, whose fields are read one by one, by their places.
 ///
-/// Nothing of it is decoded before it is asked for. What a shorter struct lacks is zero or null. Who walks through pointers
-/// bounds how many: they may lead to one place.
+/// Nothing of it is decoded before it is asked for. What a shorter struct lacks is zero or
+/// null. Who walks through pointers bounds how many: they may lead to one place.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'m> {
     message: &'m Segments,
@@ -139,8 +139,8 @@ impl<'m> View<'m> {
         }
     }
 
-    /// The structs of a list behind a pointer: at most so many, and no more than the message has words. Those without words could be
-    /// any number.
+    /// The structs of a list behind a pointer: at most so many, and no more than the message has
+    /// words. Those without words could be any number.
     pub fn structs(&self, number: usize, most: usize) -> Result<Vec<Self>> {
         let Some(pointer) = self.pointer(number) else {
             return Ok(Vec::new());

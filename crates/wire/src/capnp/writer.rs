@@ -14,7 +14,8 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 
 /// Appends a message of one segment, without the table of segments.
 ///
-/// The value is a struct. Fields and elements that are written have a place already: what begins a struct or a list makes it, zeroed.
+/// The value is a struct. Fields and elements that are written have a place already: what begins a
+/// struct or a list makes it, zeroed.
 #[derive(Debug)]
 pub struct Writer<'a> {
     builder: Builder<'a>,
@@ -218,7 +219,8 @@ impl<'a> Writer<'a> {
         };
     }
 
-    /// Begins a field that is not the next one of the layout, or is a member of a union, or has a struct of its own.
+    /// Begins a field that is not the next one of the layout, or is a member of a union, or has a
+    /// struct of its own.
     fn other_field(&mut self, field: &Field<'_>) -> Result {
         let Some(Frame::Struct {
             layout,

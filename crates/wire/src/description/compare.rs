@@ -90,8 +90,8 @@ impl From<DecodeError> for Incompatible {
     }
 }
 
-/// Whether two ends with these descriptions of a method understand each other when every field comes with
-/// its id and type.
+/// Whether two ends with these descriptions of a method understand each other when every field
+/// comes with its id and type.
 pub fn compare(ours: &[u8], theirs: &[u8]) -> Result<(), Incompatible> {
     if ours == theirs {
         return Ok(());
@@ -278,7 +278,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// The first structs of both, and those of one name. Others come as the first one, with the rest.
+    /// The first structs of both, and those of one name. Others come as the first one, with the
+    /// rest.
     fn families(&mut self, ours: &[usize], theirs: &[usize]) -> Result<(), Incompatible> {
         self.spend(ours.len() + theirs.len())?;
         let members = theirs.iter();
@@ -301,7 +302,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether values of one type can be read as the other one, but for what named types are: these wait.
+    /// Whether values of one type can be read as the other one, but for what named types are: these
+    /// wait.
     fn same(&mut self, ours: &Type<usize>, theirs: &Type<usize>) -> bool {
         match (ours, theirs) {
             (Type::List(ours), Type::List(theirs)) | (Type::Set(ours), Type::Set(theirs)) => {

@@ -1,7 +1,7 @@
 use crate::Kind;
 
-/// The types that every contract has and that are another one, their carrier, on the wire. The numbers are
-/// those of descriptions.
+/// The types that every contract has and that are another one, their carrier, on the wire. The
+/// numbers are those of descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Logical {
     /// An instant.

@@ -1,8 +1,8 @@
-//! The form of a method on the wire, in one canonical text, by which two ends find out whether they understand
-//! each other. `docs/spec/encoding.md` is its specification.
+//! The form of a method on the wire, in one canonical text, by which two ends find out whether they
+//! understand each other. `docs/spec/encoding.md` is its specification.
 //!
-//! Generated types describe themselves; a schema can be described in the same words. Either way named types
-//! have identities, and get their numbers here, in the order in which they are met.
+//! Generated types describe themselves; a schema can be described in the same words. Either way
+//! named types have identities, and get their numbers here, in the order in which they are met.
 
 mod compare;
 mod logical;
@@ -184,7 +184,8 @@ pub fn describe(signature: &Signature<'_, Named>) -> Vec<u8> {
     describe_with(signature, Named::define)
 }
 
-/// The description of a type by itself: that of a method without a name and without parameters which returns it.
+/// The description of a type by itself: that of a method without a name and without parameters
+/// which returns it.
 pub fn describe_type<'a, N: Copy + Eq + Hash>(
     ty: Type<N>,
     define: impl Fn(N) -> Definition<'a, N>,

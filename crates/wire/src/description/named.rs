@@ -4,8 +4,8 @@ use std::any::TypeId;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A struct, union or enum of Rust: what it is known by, and how to ask what it is. Asking later is what
-/// lets types contain themselves.
+/// A struct, union or enum of Rust: what it is known by, and how to ask what it is. Asking later is
+/// what lets types contain themselves.
 #[derive(Clone, Copy)]
 pub struct Named {
     id: TypeId,

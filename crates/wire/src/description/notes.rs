@@ -1,7 +1,7 @@
 use crate::{Encode, EncodeError, Field, WriteParams, Writer};
 
-/// Remarks of a type about itself that are not on the wire, and that two ends need not agree on: for contracts that are
-/// written out.
+/// Remarks of a type about itself that are not on the wire, and that two ends need not agree on:
+/// for contracts that are written out.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// Lines of its documentation, as `#[doc]` has them; none without the feature `notes`.
@@ -10,7 +10,8 @@ pub struct Notes {
     pub members: &'static [&'static [&'static str]],
     /// Its fields; none of an enum.
     pub fields: &'static [Field<'static>],
-    /// A fresh value in the tagged encoding; `None` of unions and enums, and without the feature `notes`.
+    /// A fresh value in the tagged encoding; `None` of unions and enums, and without the feature
+    /// `notes`.
     pub fresh: Option<Vec<u8>>,
 }
 

@@ -1,5 +1,5 @@
-//! Messages in an `Any`: `{"@type": "type.googleapis.com/NAME", …}` with the fields of the message, or, where JSON has a form
-//! of its own for it, with that under `value`.
+//! Messages in an `Any`: `{"@type": "type.googleapis.com/NAME", …}` with the fields of the message,
+//! or, where JSON has a form of its own for it, with that under `value`.
 
 use super::Reader;
 use super::text::quote;
@@ -18,8 +18,8 @@ pub(super) struct Parts {
     pub(super) message: Vec<u8>,
 }
 
-/// Takes an object apart. `own`: whether JSON has a form of its own for the type with this name. `None` where the object
-/// names no type.
+/// Takes an object apart. `own`: whether JSON has a form of its own for the type with this name.
+/// `None` where the object names no type.
 pub(super) fn parts(
     object: &[u8],
     limits: Limits,

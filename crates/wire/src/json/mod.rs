@@ -1,9 +1,9 @@
 //! Plain JSON: structs as objects keyed by name, as protobuf's JSON mapping has them
 //! (<https://protobuf.dev/programming-guides/json/>).
 //!
-//! Names are written in `lowerCamelCase`, and read in that and in the contract's own spelling. Integers of 64 bits are
-//! written as text, since most readers have no more than 53 bits for a number. What a type can look like is in
-//! `docs/encodings.md`.
+//! Names are written in `lowerCamelCase`, and read in that and in the contract's own spelling.
+//! Integers of 64 bits are written as text, since most readers have no more than 53 bits for a
+//! number. What a type can look like is in `docs/encodings.md`.
 //!
 //! ```
 //! use dovetail_wire::{json, message};
@@ -37,7 +37,8 @@ pub use writer::Writer;
 use crate::reserved::{AGAIN, NODE, TYPE};
 use crate::{DecodeError, EncodeError, Limits, Value};
 
-/// Members of an object that are no fields: which struct it is, which node it is, and which node stands here again.
+/// Members of an object that are no fields: which struct it is, which node it is, and which node
+/// stands here again.
 const RESERVED: [(i32, &str); 3] = [(TYPE, "#type"), (NODE, "#node"), (AGAIN, "#ref")];
 
 /// The name of the result in the reply to a call, as gRPC's message for it has it.
@@ -55,7 +56,8 @@ pub fn to_bytes<T: Value>(value: &T) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// Reads a value that, with white space around it, takes the whole input, under the default [`Limits`].
+/// Reads a value that, with white space around it, takes the whole input, under the default
+/// [`Limits`].
 pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
     let mut value = T::default();
     let mut reader = Reader::new(input, Limits::default());
@@ -64,8 +66,8 @@ pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
     Ok(value)
 }
 
-/// A name of a contract in `lowerCamelCase`, as protobuf's compiler makes it: a letter behind `_` is large, and `_` is
-/// left out. The name of an extension, which is in brackets, stays.
+/// A name of a contract in `lowerCamelCase`, as protobuf's compiler makes it: a letter behind `_`
+/// is large, and `_` is left out. The name of an extension, which is in brackets, stays.
 pub fn camel_case(name: &str) -> impl Iterator<Item = char> {
     let mut raised = false;
     let stays = name.starts_with('[');

@@ -23,7 +23,8 @@ pub(super) fn is_number(text: &str) -> bool {
         && exponent.is_none_or(digits)
 }
 
-/// Parses a floating-point number, and refuses one beyond the type's range: it would become infinite.
+/// Parses a floating-point number, and refuses one beyond the type's range: it would become
+/// infinite.
 pub(super) fn finite<T: FromStr + Into<f64> + Copy>(text: &str) -> Result<T, DecodeError> {
     let number: Option<T> = text.parse().ok();
     let number = number.filter(|number| (*number).into().is_finite());

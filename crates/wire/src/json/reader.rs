@@ -26,7 +26,8 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// A message in an [`Any`] is there twice: decoded, and in protobuf, which takes up to four times as much while it grows.
+/// A message in an [`Any`] is there twice: decoded, and in protobuf, which takes up to four times
+/// as much while it grows.
 const ANY_SHARE: usize = 5;
 
 /// A member of an object: its name, and the text of its value.
@@ -42,7 +43,8 @@ pub struct Reader<'de> {
     seen: SeenFields,
     /// The places around this one.
     outer: Vec<(Place, SeenFields, bool)>,
-    /// Whether a member of this struct was passed over, and whether one was of the struct that ended last.
+    /// Whether a member of this struct was passed over, and whether one was of the struct that
+    /// ended last.
     dropped: bool,
     lost: bool,
     /// The paths of a field mask that have not been read.
@@ -78,16 +80,17 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Parameters and replies are the value of their first field, without an object around it: the form that they
-    /// have in contracts of protobuf.
+    /// Parameters and replies are the value of their first field, without an object around it: the
+    /// form that they have in contracts of protobuf.
     #[must_use]
     pub fn bare(mut self, bare: bool) -> Self {
         self.bare = bare;
         self
     }
 
-    /// Leaves out the values of enums whose names the contract does not have, and the elements and entries that they are; otherwise
-    /// such a name is an error. Members of objects that the contract does not have are left out in any case.
+    /// Leaves out the values of enums whose names the contract does not have, and the elements and
+    /// entries that they are; otherwise such a name is an error. Members of objects that the
+    /// contract does not have are left out in any case.
     #[must_use]
     pub fn leaving_out_unknown_names(mut self) -> Self {
         self.leaves_out = true;
@@ -111,7 +114,8 @@ impl<'de> Reader<'de> {
         self.lexer.expect(mark)
     }
 
-    /// Reads what separates the next value from what is before it. True where the value is a key, which is text.
+    /// Reads what separates the next value from what is before it. True where the value is a key,
+    /// which is text.
     fn separate(&mut self) -> Result<bool, DecodeError> {
         self.behind_key()?;
         match self.place {
@@ -148,7 +152,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The characters where a number is expected, and whether they have quotes. Those of a key must have some.
+    /// The characters where a number is expected, and whether they have quotes. Those of a key must
+    /// have some.
     fn number_text(&mut self) -> Result<(Cow<'de, str>, bool), DecodeError> {
         let key = self.separate()?;
         match self.lexer.peek()? {
@@ -206,7 +211,8 @@ impl<'de> Reader<'de> {
         Ok(Sequence::counted(0))
     }
 
-    /// Reads up to the next member of what ends with `close`, or past its end. `first`: no comma stands before it.
+    /// Reads up to the next member of what ends with `close`, or past its end. `first`: no comma
+    /// stands before it.
     fn step(&mut self, first: bool, close: u8) -> Result<bool, DecodeError> {
         if self.lexer.takes(close)? {
             self.leave();

@@ -70,8 +70,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Parameters and replies are the value of their one field, without an object around it: the form that they have
-    /// in contracts of protobuf.
+    /// Parameters and replies are the value of their one field, without an object around it: the
+    /// form that they have in contracts of protobuf.
     #[must_use]
     pub fn bare(mut self, bare: bool) -> Self {
         self.bare = bare;
@@ -85,12 +85,14 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Returns the id of the field that a reply has. 0 is the result, another one a declared exception.
+    /// Returns the id of the field that a reply has. 0 is the result, another one a declared
+    /// exception.
     pub fn replied(&self) -> Option<i32> {
         self.replied
     }
 
-    /// Writes what separates the next value from what is before it. True where the value is a key, which is text.
+    /// Writes what separates the next value from what is before it. True where the value is a key,
+    /// which is text.
     fn separate(&mut self) -> bool {
         let (before, next): (&[u8], _) = match self.place {
             Place::FirstElement => (b"", Place::Element),
@@ -249,7 +251,8 @@ impl crate::Writer for Writer<'_> {
     fn f32(&mut self, value: f32) -> Result<(), EncodeError> {
         let wide = f64::from(value);
         match value.abs() == f32::MAX {
-            // As a double its shortest form is larger than it, for which protobuf's library for Python refuses it.
+            // As a double its shortest form is larger than it, for which protobuf's library for
+            // Python refuses it.
             true => self.float(wide, &wide),
             false => self.float(wide, &value),
         }
@@ -441,7 +444,8 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
-    /// Fields that the contract does not have have no name, but for those that say more about a struct.
+    /// Fields that the contract does not have have no name, but for those that say more about a
+    /// struct.
     fn has_id(&self, id: i32) -> bool {
         RESERVED.iter().any(|(reserved, _)| *reserved == id)
     }

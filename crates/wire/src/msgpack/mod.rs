@@ -1,9 +1,10 @@
 //! MessagePack, after <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 //!
-//! A struct is an array: the field with the id *n* is its element *n*, counted from 1, and absent fields are
-//! `nil`, or left out at the end. So new fields are added at the end, as everywhere. A struct with a field
-//! whose id is not from 1 to 255, or smaller than that of the field before, is a map from id to value; where
-//! a struct is expected, maps from field name to value are read too. `docs/encodings.md` has the table of all types.
+//! A struct is an array: the field with the id *n* is its element *n*, counted from 1, and absent
+//! fields are `nil`, or left out at the end. So new fields are added at the end, as everywhere. A
+//! struct with a field whose id is not from 1 to 255, or smaller than that of the field before, is
+//! a map from id to value; where a struct is expected, maps from field name to value are read too.
+//! `docs/encodings.md` has the table of all types.
 //!
 //! ```
 //! use dovetail_wire::{message, msgpack};
@@ -35,7 +36,8 @@ pub use writer::{Structs, Writer};
 
 use crate::{DecodeError, EncodeError, Limits, Value};
 
-/// The largest field id that is a place in an array: what is sent never has more than so many `nil`s.
+/// The largest field id that is a place in an array: what is sent never has more than so many
+/// `nil`s.
 const LAST_PLACE: i32 = 255;
 
 /// The type of the only extension that the specification defines.

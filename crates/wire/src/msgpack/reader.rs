@@ -156,8 +156,8 @@ impl<'de> Reader<'de> {
         Ok(self.leave())
     }
 
-    /// The next entry. One with a name that the contract does not have is skipped: there is no id to keep it
-    /// under.
+    /// The next entry. One with a name that the contract does not have is skipped: there is no id
+    /// to keep it under.
     fn next_entry(
         &mut self,
         fields: &[Field<'_>],

@@ -10,8 +10,8 @@ pub enum Structs {
     /// Arrays, as `MSGPACK_DEFINE` and `MSGPACK_DEFINE_ARRAY` make them in C++. The default.
     #[default]
     Arrays,
-    /// Maps from the fields' names, as `MSGPACK_DEFINE_MAP` makes them, and most libraries of other languages. Fields that are
-    /// absent, or that this end's contract does not have, are left out.
+    /// Maps from the fields' names, as `MSGPACK_DEFINE_MAP` makes them, and most libraries of other
+    /// languages. Fields that are absent, or that this end's contract does not have, are left out.
     Maps,
 }
 
@@ -148,8 +148,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A value of any shape in the form that it has here; what a newer peer sent in another encoding is
-    /// nothing here.
+    /// A value of any shape in the form that it has here; what a newer peer sent in another
+    /// encoding is nothing here.
     fn any(&mut self, value: &Dynamic) -> Result<(), EncodeError> {
         use crate::Writer as _;
         match value {

@@ -1,6 +1,7 @@
 //! Protobuf, through the same visitor as Thrift's encodings.
 //!
-//! Values that protobuf cannot express directly are messages, as one would write them in a `.proto` file:
+//! Values that protobuf cannot express directly are messages, as one would write them in a `.proto`
+//! file:
 //!
 //! | here | there |
 //! |---|---|
@@ -12,10 +13,10 @@
 //! | uuid | `bytes`, 16 of them |
 //! | the reply to a call | a message with the result as field 1, or with a declared exception, whose number is one more than its id |
 //!
-//! A field that is not an `Option` is always written, zero or not, so that a reader with another default
-//! sees it. An empty container leaves no trace: `Some` of one is read as `None`. A field's
-//! [`IntFormat`] holds for its integers, for those of a list or set directly in it, and for the values of a map; the keys of
-//! a map have one of their own. Elsewhere it is `Varint`.
+//! A field that is not an `Option` is always written, zero or not, so that a reader with another
+//! default sees it. An empty container leaves no trace: `Some` of one is read as `None`. A field's
+//! [`IntFormat`] holds for its integers, for those of a list or set directly in it, and for the
+//! values of a map; the keys of a map have one of their own. Elsewhere it is `Varint`.
 //!
 //! ```
 //! use dovetail_wire::{message, protobuf};
@@ -63,7 +64,8 @@ const MOST: i32 = (1 << 29) - 1;
 /// The wire type of a value; for containers that of their occurrences.
 #[inline]
 const fn wire_type(kind: Kind, format: IntFormat) -> u8 {
-    // Constants for each kind, and no branch among them: this is asked for every field that is read.
+    // Constants for each kind, and no branch among them: this is asked for every field that is
+    // read.
     let (usual, fixed) = match kind {
         Kind::Bool | Kind::Enum | Kind::Object => (VARINT, VARINT),
         Kind::I8 | Kind::I16 | Kind::I32 | Kind::U8 | Kind::U16 | Kind::U32 => (VARINT, FIXED32),

@@ -119,7 +119,8 @@ impl Container<'_> {
     };
 }
 
-/// Reads values in protobuf. A value takes all of the input: the encoding does not say where it ends.
+/// Reads values in protobuf. A value takes all of the input: the encoding does not say where it
+/// ends.
 pub struct Reader<'de> {
     /// Up to the end of the innermost message.
     input: Input<'de>,
@@ -130,7 +131,8 @@ pub struct Reader<'de> {
     /// The innermost container, in which there may be structs, and those around it.
     container: Container<'de>,
     containers: Vec<Container<'de>>,
-    /// The fields behind the first 64 that have come, each with how deep its struct is inside others.
+    /// The fields behind the first 64 that have come, each with how deep its struct is inside
+    /// others.
     late: Vec<(usize, usize)>,
 }
 
@@ -225,7 +227,8 @@ impl<'de> Reader<'de> {
         self.level.ending == Ending::Tag && begun == Some(number)
     }
 
-    /// Goes on with what is merged with the struct, at the end of its bytes. False where nothing is.
+    /// Goes on with what is merged with the struct, at the end of its bytes. False where nothing
+    /// is.
     #[cold]
     fn next_part(&mut self) -> Result<bool, DecodeError> {
         match self.level.ending {
@@ -295,8 +298,8 @@ impl<'de> Reader<'de> {
         again
     }
 
-    /// Goes to the bytes of the next value, which is not a container in a field. False where there are
-    /// none, because an entry lacks its key or value: then it has its type's default.
+    /// Goes to the bytes of the next value, which is not a container in a field. False where there
+    /// are none, because an entry lacks its key or value: then it has its type's default.
     #[inline]
     fn locate(&mut self, wire_type: u8) -> Result<bool, DecodeError> {
         match self.level.place {
@@ -328,7 +331,8 @@ impl<'de> Reader<'de> {
         Ok(found.is_some())
     }
 
-    /// The next value's bits, if it has some. What they depend on is known where this stands behind the field's header.
+    /// The next value's bits, if it has some. What they depend on is known where this stands behind
+    /// the field's header.
     #[inline(always)]
     fn bits(&mut self, kind: Kind) -> Result<Option<u64>, DecodeError> {
         let wire_type = wire_type(kind, self.level.format);
@@ -452,7 +456,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Returns whether the occurrence that comes next is one of the container's elements, or a run of them.
+    /// Returns whether the occurrence that comes next is one of the container's elements, or a run
+    /// of them.
     #[inline]
     fn fits(&self) -> bool {
         // Delimited stands for itself and for a packed run of anything but groups.
@@ -482,8 +487,8 @@ impl<'de> Reader<'de> {
         Ok(count)
     }
 
-    /// Reads the tag of the container's next occurrence. False where there is none: at the end of its
-    /// message, or, where it shares one, before another field.
+    /// Reads the tag of the container's next occurrence. False where there is none: at the end of
+    /// its message, or, where it shares one, before another field.
     #[inline]
     fn next_occurrence(&mut self) -> Result<bool, DecodeError> {
         loop {

@@ -1,4 +1,5 @@
-//! Protobuf's own times: whatever a peer sends in them, they hold it, and say in JSON what they are if that is a time.
+//! Protobuf's own times: whatever a peer sends in them, they hold it, and say in JSON what they are
+//! if that is a time.
 
 use crate::carrier::{Carried, carried};
 use crate::description::Logical;
@@ -20,8 +21,9 @@ const MOST_SECONDS: i64 = 315_576_000_000;
 
 const EPOCH: DateTime = civil::date(1970, 1, 1).at(0, 0, 0, 0);
 
-/// `google.protobuf.Timestamp`, for contracts in protobuf's language. A peer can send one that is no instant, and an instant
-/// that [`jiff::Timestamp`] does not have: the last day of the year 9999. So it becomes one by `try_from`.
+/// `google.protobuf.Timestamp`, for contracts in protobuf's language. A peer can send one that is
+/// no instant, and an instant that [`jiff::Timestamp`] does not have: the last day of the
+/// year 9999. So it becomes one by `try_from`.
 ///
 /// ```
 /// use dovetail_wire::protobuf::Timestamp;
@@ -40,8 +42,8 @@ pub struct Timestamp {
     pub nanos: i32,
 }
 
-/// `google.protobuf.Duration`, for contracts in protobuf's language. A peer can send one that is out of range, or has two
-/// signs, so it becomes a [`SignedDuration`] by `try_from`.
+/// `google.protobuf.Duration`, for contracts in protobuf's language. A peer can send one that is
+/// out of range, or has two signs, so it becomes a [`SignedDuration`] by `try_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Duration {
     /// Seconds; at most 315,576,000,000 of them in JSON.
@@ -165,7 +167,8 @@ fn digits(nanos: i32) -> usize {
     }
 }
 
-/// The one form of RFC 3339 that protobuf's JSON has: `1972-01-01T10:00:20.021Z`, or with an offset.
+/// The one form of RFC 3339 that protobuf's JSON has: `1972-01-01T10:00:20.021Z`, or with an
+/// offset.
 impl FromStr for Timestamp {
     type Err = OutOfRange;
 

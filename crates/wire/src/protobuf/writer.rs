@@ -80,8 +80,8 @@ pub struct Writer<'a> {
     nodes: WrittenNodes,
     level: Level,
     outer: Vec<Outer>,
-    /// The bytes that the last length took at each depth. The next one there, of another element of the same list, is
-    /// likely to take as many; where it does not, what it measures is moved.
+    /// The bytes that the last length took at each depth. The next one there, of another element of
+    /// the same list, is likely to take as many; where it does not, what it measures is moved.
     rooms: [NonZeroU8; DEPTHS],
 }
 

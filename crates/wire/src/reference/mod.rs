@@ -16,14 +16,16 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// A `ref` field: it leads to a value that others can lead to as well, or to nothing.
 ///
-/// A value is owned by the first reference to it, in the order of the message, and by every later one,
-/// except those that close a circle: they lead back to a value in which they are themselves, and do not keep
-/// it. So no message can make a circle of owners, which would never be freed; a circle falls apart when the
-/// reference that leads into it goes. Dovetail's own wire sends nodes that are more than 48 values deep behind the others: a
-/// reference from those to what came before leads back as well, whether it closes a circle or not.
+/// A value is owned by the first reference to it, in the order of the message, and by every later
+/// one, except those that close a circle: they lead back to a value in which they are themselves,
+/// and do not keep it. So no message can make a circle of owners, which would never be freed; a
+/// circle falls apart when the reference that leads into it goes. Dovetail's own wire sends nodes
+/// that are more than 48 values deep behind the others: a reference from those to what came before
+/// leads back as well, whether it closes a circle or not.
 ///
-/// Two references are equal if everything that can be reached from them looks the same, shared or not.
-/// Clones lead to the same value. Nothing here needs stack in proportion to the depth of a graph.
+/// Two references are equal if everything that can be reached from them looks the same, shared or
+/// not. Clones lead to the same value. Nothing here needs stack in proportion to the depth of a
+/// graph.
 ///
 /// ```
 /// use dovetail_wire::{Ref, UnknownFields, message, tagged};
@@ -82,7 +84,8 @@ impl<T> Ref<T> {
         }
     }
 
-    /// Returns whether it was made to lead to nothing. One whose value is gone only leads to nothing.
+    /// Returns whether it was made to lead to nothing. One whose value is gone only leads to
+    /// nothing.
     pub fn is_null(&self) -> bool {
         match &self.0 {
             Link::Owner(_) | Link::Later(_) => false,
@@ -154,7 +157,8 @@ impl<T: fmt::Debug> fmt::Debug for Ref<T> {
     }
 }
 
-/// The number for a reference where fields have no ids; for a node that came before, its number is added.
+/// The number for a reference where fields have no ids; for a node that came before, its number is
+/// added.
 const NULL: usize = 0;
 const NEW: usize = 1;
 const AGAIN_FROM: usize = 2;
@@ -163,7 +167,8 @@ const AGAIN_FROM: usize = 2;
 pub const NODE_MEMORY: usize = 128;
 
 impl<T: Node> Ref<T> {
-    /// A node that came before. One of an earlier part of the message may own all that comes now, and is not owned by it.
+    /// A node that came before. One of an earlier part of the message may own all that comes now,
+    /// and is not owned by it.
     fn read_again(number: u64, nodes: &ReadNodes) -> Result<Self, DecodeError> {
         let (node, before): (Self, bool) = nodes.find(number)?;
         Ok(match node.get() {
@@ -381,8 +386,8 @@ pub fn read_reference<'de, R: Reader<'de> + ?Sized>(
     })
 }
 
-/// Writes what says which node a reference leads to; `None` for nothing. Behind a new one, its value follows
-/// in a positional encoding, else its fields and the end of the struct.
+/// Writes what says which node a reference leads to; `None` for nothing. Behind a new one, its
+/// value follows in a positional encoding, else its fields and the end of the struct.
 pub fn write_reference<W: Writer + ?Sized>(
     node: Option<Numbered>,
     writer: &mut W,

@@ -7,12 +7,13 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-/// The nodes of a message that have been read, or begun, by number. Takes no memory before the first one.
+/// The nodes of a message that have been read, or begun, by number. Takes no memory before the
+/// first one.
 #[derive(Default)]
 pub struct ReadNodes {
     nodes: BTreeMap<u64, ReadNode>,
-    /// Those that have been named and come behind the value, the one that was named last at the end. `None` in an encoding
-    /// in which each node stands where it is named.
+    /// Those that have been named and come behind the value, the one that was named last at the
+    /// end. `None` in an encoding in which each node stands where it is named.
     later: Option<Vec<Box<dyn ReadLater>>>,
     /// How many of those have come.
     part: u64,
@@ -31,7 +32,8 @@ pub(crate) trait ReadLater {
     fn read(&self, reader: &mut dyn Reader<'_>) -> Result<(), DecodeError>;
 }
 
-/// Bytes that the reader keeps for a node behind the value, in addition to [`NODE_MEMORY`](super::NODE_MEMORY).
+/// Bytes that the reader keeps for a node behind the value, in addition to
+/// [`NODE_MEMORY`](super::NODE_MEMORY).
 pub(crate) const LATER_MEMORY: usize = 256;
 
 impl ReadNodes {
@@ -140,7 +142,8 @@ pub enum Numbered {
 /// The nodes of a message that have been written. Takes no memory before the first one.
 #[derive(Debug, Default)]
 pub struct WrittenNodes {
-    /// By address, or by what else they are known by. Their owners, so that no address is used again.
+    /// By address, or by what else they are known by. Their owners, so that no address is used
+    /// again.
     numbers: BTreeMap<u64, (u64, Option<Arc<dyn Any>>)>,
     /// There are numbers from an earlier message.
     foreign: bool,
@@ -220,7 +223,8 @@ impl WrittenNodes {
         }
     }
 
-    /// Numbers from an earlier message are about to be written: they and new ones do not go together.
+    /// Numbers from an earlier message are about to be written: they and new ones do not go
+    /// together.
     pub(crate) fn foreign(&mut self) -> Result<(), EncodeError> {
         self.foreign = true;
         match self.numbers.is_empty() {

@@ -1,8 +1,8 @@
 //! Walks over graphs that neither go round in circles nor take stack in proportion to their depth.
 //!
-//! Whoever drops, compares or shows a value meets the references in it one inside the other, and the traits
-//! for that leave no way to hand anything down. So only the outermost one does the work, and what is met on
-//! the way waits in a list that each thread has for itself.
+//! Whoever drops, compares or shows a value meets the references in it one inside the other, and
+//! the traits for that leave no way to hand anything down. So only the outermost one does the work,
+//! and what is met on the way waits in a list that each thread has for itself.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -86,8 +86,8 @@ struct Comparison {
     waiting: Vec<Box<dyn FnOnce() -> bool>>,
 }
 
-/// Whether two graphs look the same from here. Inside of a comparison the answer is yes, and the comparison
-/// as a whole looks at this pair later.
+/// Whether two graphs look the same from here. Inside of a comparison the answer is yes, and the
+/// comparison as a whole looks at this pair later.
 pub(super) fn equal<T: PartialEq + 'static>(left: Arc<T>, right: Arc<T>) -> bool {
     if Arc::ptr_eq(&left, &right) {
         return true;

@@ -193,8 +193,8 @@ fn known(code: u8) -> Result<Kind, DecodeError> {
     kind(code).ok_or_else(|| DecodeErrorKind::InvalidType { found: code }.into())
 }
 
-/// Refuses a value of another type than the contract's. Those that a relay may have taken for one another,
-/// and that have the same bytes, may stand for one another.
+/// Refuses a value of another type than the contract's. Those that a relay may have taken for one
+/// another, and that have the same bytes, may stand for one another.
 fn check(expected: Kind, found: Kind) -> Result<(), DecodeError> {
     match (expected, found) {
         (Kind::String | Kind::Bytes, Kind::String | Kind::Bytes) => Ok(()),

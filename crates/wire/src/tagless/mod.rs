@@ -1,5 +1,5 @@
-//! Dovetail's encoding for two ends with the same contract: values one after the other, without anything
-//! that both know. `docs/spec/encoding.md` is its specification.
+//! Dovetail's encoding for two ends with the same contract: values one after the other, without
+//! anything that both know. `docs/spec/encoding.md` is its specification.
 //!
 //! ```
 //! use dovetail_wire::{message, tagless};

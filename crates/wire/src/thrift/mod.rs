@@ -43,8 +43,8 @@ fn type_name(kind: Option<Kind>) -> Cow<'static, str> {
     .into()
 }
 
-/// Accepts a list where the contract has a set, and a set where it has a list. Refuses a field of any other type:
-/// to skip it would turn its value into a default without a word.
+/// Accepts a list where the contract has a set, and a set where it has a list. Refuses a field of
+/// any other type: to skip it would turn its value into a default without a word.
 #[cold]
 fn retyped(field: &Field<'_>, found: Option<Kind>) -> Result<(), DecodeError> {
     let sequence = |kind| matches!(kind, Kind::List | Kind::Set);

@@ -5,7 +5,8 @@ use dovetail_wire::{Bytes, DecodeErrorKind, Encoding, Limits};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts the blocks that this thread holds. It moves a block that grows, as an allocator may, so both are counted then.
+/// Counts the blocks that this thread holds. It moves a block that grows, as an allocator may, so
+/// both are counted then.
 struct Counting;
 
 thread_local! {
@@ -60,7 +61,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most that this thread holds at any time while it does something, beyond what it holds before.
+/// The most that this thread holds at any time while it does something, beyond what it holds
+/// before.
 pub fn peak<R>(act: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.get();
     PEAK.set(before);
@@ -68,11 +70,12 @@ pub fn peak<R>(act: impl FnOnce() -> R) -> (R, usize) {
     (result, (PEAK.get() - before) as usize)
 }
 
-/// Memory of the decoder itself, for a message of any length: its place in nested structs, and an error.
+/// Memory of the decoder itself, for a message of any length: its place in nested structs, and an
+/// error.
 const OWN: usize = 16 << 10;
 
-/// The fewest bytes that let a message be decoded, found by trying. With fewer it is refused, and takes no more than a tenth
-/// above what is allowed.
+/// The fewest bytes that let a message be decoded, found by trying. With fewer it is refused, and
+/// takes no more than a tenth above what is allowed.
 pub fn cost(
     name: &str,
     encoding: Encoding,

@@ -1,4 +1,5 @@
-//! Types as the generator makes them: those of `interop/contract`, and one of every remaining shape.
+//! Types as the generator makes them: those of `interop/contract`, and one of every remaining
+//! shape.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
 mod graph;
@@ -284,7 +285,8 @@ structs! {
         2 colour: Colour,
     }
 
-    // Numbers only, and the same where each of them may be absent: the one is a block, the other never.
+    // Numbers only, and the same where each of them may be absent: the one is a block, the other
+    // never.
     Numbers { 1 byte: i8, 2 short: i16, 3 word: i32, 18 long: i64, 19 colour: Colour, 20 pair: Pair, 35 real: OrderedFloat<f64>, }
     Pair { 1 left: i32, 2 right: i64, }
     NumbersApart {

@@ -1,4 +1,5 @@
-//! Random values of the zoo's types, and what the encodings that have no word for a value make of it.
+//! Random values of the zoo's types, and what the encodings that have no word for a value make of
+//! it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use crate::zoo::*;
@@ -516,8 +517,8 @@ pub fn person() -> impl Strategy<Value = Person> {
     vec(vec(0..14_usize, 0..4), 0..12).prop_map(|links| graph(&links))
 }
 
-/// A graph of people out of numbers: each refers to any of those made before it, or, where that is larger,
-/// back to itself.
+/// A graph of people out of numbers: each refers to any of those made before it, or, where that is
+/// larger, back to itself.
 fn graph(links: &[Vec<usize>]) -> Person {
     let mut people: Vec<Arc<Person>> = Vec::new();
     for (index, links) in links.iter().enumerate() {
@@ -548,8 +549,9 @@ fn graph(links: &[Vec<usize>]) -> Person {
     }
 }
 
-/// Returns a value after its way through an encoding: unchanged, but for a `dynamic`, which in JSON and
-/// MessagePack is whatever it is. `docs/encodings.md` says so in "Types that travel as another one" and "JSON".
+/// Returns a value after its way through an encoding: unchanged, but for a `dynamic`, which in JSON
+/// and MessagePack is whatever it is. `docs/encodings.md` says so in "Types that travel as another
+/// one" and "JSON".
 pub fn documented(encoding: Encoding, value: Rich) -> Rich {
     let mapped = match encoding {
         Encoding::Msgpack => in_msgpack,

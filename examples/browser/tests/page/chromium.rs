@@ -1,5 +1,6 @@
-//! Chromium, told what to do by the [DevTools protocol](https://chromedevtools.github.io/devtools-protocol/): so a test
-//! waits for what a page does, and not for a time in which it should.
+//! Chromium, told what to do by the [DevTools
+//! protocol](https://chromedevtools.github.io/devtools-protocol/): so a test waits for what a page
+//! does, and not for a time in which it should.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! The server and the client for Connect's conformance suite. The suite talks to both on their standard input and output,
-//! in messages of protobuf behind their length.
+//! The server and the client for Connect's conformance suite. The suite talks to both on their
+//! standard input and output, in messages of protobuf behind their length.
 
 mod client;
 mod server;

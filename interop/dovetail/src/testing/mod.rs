@@ -1,4 +1,5 @@
-//! gRPC's own interop cases, of doc/interop-test-descriptions.md of github.com/grpc/grpc, but for those about a cloud.
+//! gRPC's own interop cases, of doc/interop-test-descriptions.md of github.com/grpc/grpc, but for
+//! those about a cloud.
 
 mod cases;
 mod handler;

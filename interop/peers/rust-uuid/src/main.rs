@@ -1,5 +1,5 @@
-//! The Rust peer for uuid.thrift: Apache Thrift 0.25 has uuid, and the compiler that we have does not,
-//! so the stubs are written by hand.
+//! The Rust peer for uuid.thrift: Apache Thrift 0.25 has uuid, and the compiler that we have does
+//! not, so the stubs are written by hand.
 
 mod stubs;
 
@@ -133,7 +133,8 @@ fn listen<P: TProcessor + Send + Sync + 'static>(options: &Options, processor: P
         });
         return server.listen_uds(path);
     }
-    // The server binds by itself and tells no port: find a free one, let go, and knock until it is open.
+    // The server binds by itself and tells no port: find a free one, let go, and knock until it is
+    // open.
     let address = TcpListener::bind(&options.address)?.local_addr()?;
     std::thread::spawn(move || {
         while TcpStream::connect(address).is_err() {

@@ -30,7 +30,8 @@ impl From<thrift::Error> for Failure {
     }
 }
 
-/// `OrderedFloat` says that NaN equals NaN, which is wanted, and that -0.0 equals 0.0, which is not.
+/// `OrderedFloat` says that NaN equals NaN, which is wanted, and that -0.0 equals 0.0, which is
+/// not.
 trait Same: PartialEq + Debug {
     fn same(&self, other: &Self) -> bool {
         self == other
@@ -134,8 +135,8 @@ fn known<T: Same + Clone + 'static>(
     (name, Box::new(run))
 }
 
-/// An optional field that is not on the wire stays None: the generator does not fill in defaults, and
-/// whether the server sends one that equals its default is its own affair.
+/// An optional field that is not on the wire stays None: the generator does not fill in defaults,
+/// and whether the server sends one that equals its default is its own affair.
 fn filled(mut value: Presence) -> Presence {
     value.may_default = value.may_default.or(Some(5));
     value

@@ -181,7 +181,8 @@ fn listen<P: TProcessor + Send + Sync + 'static>(options: &Options, processor: P
         });
         return server.listen_uds(options.address.trim_start_matches("unix:"));
     }
-    // The server binds by itself and tells no port: find a free one, let go, and knock until it is open.
+    // The server binds by itself and tells no port: find a free one, let go, and knock until it is
+    // open.
     let address = TcpListener::bind(&options.address)?.local_addr()?;
     std::thread::spawn(move || {
         while TcpStream::connect(address).is_err() {

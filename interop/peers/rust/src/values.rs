@@ -1,5 +1,5 @@
-//! The values that the cases send and the server knows, made by hand: for constants that are structs
-//! the 0.17 generator writes `unimplemented!()`.
+//! The values that the cases send and the server knows, made by hand: for constants that are
+//! structs the 0.17 generator writes `unimplemented!()`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

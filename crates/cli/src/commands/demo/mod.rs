@@ -51,8 +51,8 @@ pub(crate) struct Demo {
     hosts: AllowedHosts,
 }
 
-/// Dovetail's own wire, what clients speak over HTTP/2, msgpack-rpc, and every one of Thrift; the old binary protocol has no
-/// form inside THeader.
+/// Dovetail's own wire, what clients speak over HTTP/2, msgpack-rpc, and every one of Thrift; the
+/// old binary protocol has no form inside THeader.
 const WIRES: &[&str] = &[
     "dovetail",
     "grpc",
@@ -181,8 +181,8 @@ impl Stand {
         }
     }
 
-    /// A client of a wire by this way, where there is one: HTTP and gRPC name the service in every call, and come by a
-    /// socket.
+    /// A client of a wire by this way, where there is one: HTTP and gRPC name the service in every
+    /// call, and come by a socket.
     fn client(&self, wire: Wire, way: Way) -> std::result::Result<Option<Client>, Status> {
         let address = match way {
             Way::Unix => format!("unix:{}", self.socket.display()),

@@ -1,4 +1,5 @@
-//! The columns for each wire: a result, a declared exception, a one-way call, and the time of a call.
+//! The columns for each wire: a result, a declared exception, a one-way call, and the time of a
+//! call.
 
 use super::client::Client;
 use super::workshop::{Notes, QuoteError, Wood, order};

@@ -8,8 +8,8 @@ use dovetail_schema::Annotation;
 use std::collections::BTreeMap;
 
 impl<'a> Lower<'a, '_> {
-    /// The annotations of a definition, those with one plain value: `json.name` for one that `json.capnp` defines, the bare
-    /// name for those of Dovetail.
+    /// The annotations of a definition, those with one plain value: `json.name` for one that
+    /// `json.capnp` defines, the bare name for those of Dovetail.
     pub(super) fn annotations(
         &mut self,
         scope: Scope<'a>,

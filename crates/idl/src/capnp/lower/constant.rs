@@ -198,7 +198,8 @@ impl<'a> Lower<'a, '_> {
         let outside = self.outside(node);
         let own = self.ty(outside, &Bindings::default(), own).ty;
         self.drain();
-        // Numbers of any type can stand for one another, others only where their types are the same.
+        // Numbers of any type can stand for one another, others only where their types are the
+        // same.
         if own != *ty && !(is_number(&own) && is_number(ty)) {
             return self.unfit(scope, ty, expression.span);
         }

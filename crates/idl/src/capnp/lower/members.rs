@@ -9,8 +9,8 @@ use dovetail_schema::{
 };
 
 impl<'a> Lower<'a, '_> {
-    /// The fields of a struct, a group or a union. One that is nothing but a union is one; in another struct the
-    /// members of a union without a name are optional fields that say so.
+    /// The fields of a struct, a group or a union. One that is nothing but a union is one; in
+    /// another struct the members of a union without a name are optional fields that say so.
     pub(super) fn structure(
         &mut self,
         owner: TypeId,
@@ -128,7 +128,8 @@ impl<'a> Lower<'a, '_> {
         fields
     }
 
-    /// A pointer to a struct, an object or anything can be null; a null text or list is an empty one.
+    /// A pointer to a struct, an object or anything can be null; a null text or list is an empty
+    /// one.
     fn presence(&self, ty: &Type, any: bool) -> Presence {
         match ty {
             Type::Object(_) | Type::Timestamp { .. } | Type::Duration => Presence::Optional,
@@ -145,7 +146,8 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Makes the struct of a group, which has no pointer: its fields are those of the struct around it.
+    /// Makes the struct of a group, which has no pointer: its fields are those of the struct around
+    /// it.
     fn group(&mut self, place: &Owner<'_, 'a>, name: &Name, member: &'a Member) -> (i32, Ty) {
         let own = self.group_name(place, &name.text);
         let id = self.add_type(place.scope.node, own.clone());

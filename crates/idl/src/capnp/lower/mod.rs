@@ -1,8 +1,8 @@
 //! The definitions of a program to one [`Schema`].
 //!
-//! A generic type becomes one type for each set of types that it is applied to. So types are made when they are first
-//! named: each gets its place in the schema at once, and is filled in later. Values come last, since they need finished
-//! types.
+//! A generic type becomes one type for each set of types that it is applied to. So types are made
+//! when they are first named: each gets its place in the schema at once, and is filled in later.
+//! Values come last, since they need finished types.
 
 mod annotation;
 mod check;
@@ -93,8 +93,8 @@ enum Place {
     Constant(NodeId),
 }
 
-/// How many types and services a schema can have, and how long their names are. Generic types can apply one another
-/// to ever larger types.
+/// How many types and services a schema can have, and how long their names are. Generic types can
+/// apply one another to ever larger types.
 const MOST: usize = 100_000;
 const LONGEST_NAME: usize = 1000;
 
@@ -238,7 +238,8 @@ impl<'a> Lower<'a, '_> {
         id
     }
 
-    /// Returns whether a type or a service of this name can be filled in. The first one that cannot is reported.
+    /// Returns whether a type or a service of this name can be filled in. The first one that cannot
+    /// is reported.
     fn has_room(&mut self, node: NodeId, name: &str) -> bool {
         let has_room = self.open.len() < MOST && name.len() < LONGEST_NAME;
         if !has_room && !std::mem::replace(&mut self.is_full, true) {
@@ -251,8 +252,9 @@ impl<'a> Lower<'a, '_> {
         has_room
     }
 
-    /// The name of a definition with those around it, and the types that they are applied to: `Outer.Map_Text_Data`.
-    /// Nothing is inside a service in other languages: there is no dot behind or before the name of an interface.
+    /// The name of a definition with those around it, and the types that they are applied to:
+    /// `Outer.Map_Text_Data`. Nothing is inside a service in other languages: there is no dot
+    /// behind or before the name of an interface.
     fn path(&self, node: NodeId, bindings: &Bindings) -> String {
         let mut path = String::new();
         let mut inner_dot = None;

@@ -124,8 +124,8 @@ impl<'a> Lower<'a, '_> {
         false
     }
 
-    /// Gives services the methods of the second and of further interfaces that they extend: a service of a schema
-    /// extends one.
+    /// Gives services the methods of the second and of further interfaces that they extend: a
+    /// service of a schema extends one.
     pub(super) fn inclusions(&mut self) {
         for (id, base) in std::mem::take(&mut self.included) {
             let mut known: HashSet<String> = self

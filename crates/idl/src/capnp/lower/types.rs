@@ -9,8 +9,8 @@ use dovetail_schema::{Type, TypeKind, capnp};
 /// The id of the file with types of other languages.
 const TYPES_ID: u64 = 0xa7603d72ec771dd4;
 
-/// The types that generic definitions are applied to, in the order of the definitions. A definition without an entry
-/// is applied to pointers to anything.
+/// The types that generic definitions are applied to, in the order of the definitions. A definition
+/// without an entry is applied to pointers to anything.
 pub(super) type Bindings = Vec<(NodeId, Vec<Ty>)>;
 
 /// A type, and whether the bytes in it are a pointer to anything.
@@ -34,7 +34,8 @@ impl Ty {
 }
 
 impl<'a> Lower<'a, '_> {
-    /// The type that an expression stands for. Where it stands for none, that has been reported, and any will do.
+    /// The type that an expression stands for. Where it stands for none, that has been reported,
+    /// and any will do.
     pub(super) fn ty(
         &mut self,
         scope: Scope<'a>,
@@ -133,7 +134,8 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// The type of a field, and whether it is a number that may be absent: a struct around one says so.
+    /// The type of a field, and whether it is a number that may be absent: a struct around one says
+    /// so.
     pub(super) fn field_type(
         &mut self,
         scope: Scope<'a>,

@@ -128,7 +128,8 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// One text or several, which are one then: in quotes, or behind a backtick up to the end of the line.
+    /// One text or several, which are one then: in quotes, or behind a backtick up to the end of
+    /// the line.
     fn texts(&mut self) -> Parsed<Vec<u8>> {
         let mut bytes = Vec::new();
         loop {

@@ -5,7 +5,8 @@ use crate::capnp::syntax::{Argument, Expression, ExpressionKind};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// The value between parentheses: one without a name is itself, anything else are the fields of a struct.
+/// The value between parentheses: one without a name is itself, anything else are the fields of a
+/// struct.
 pub(super) fn parenthesized(mut arguments: Vec<Argument>, span: Span) -> Expression {
     let span = arguments
         .last()

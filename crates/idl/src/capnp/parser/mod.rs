@@ -1,4 +1,5 @@
-//! Tokens to a syntax tree. After an error the parser goes on behind the statement, so that one run finds all of them.
+//! Tokens to a syntax tree. After an error the parser goes on behind the statement, so that one run
+//! finds all of them.
 
 mod declaration;
 mod expression;

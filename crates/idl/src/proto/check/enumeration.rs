@@ -154,8 +154,8 @@ fn reserved(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
     }
 }
 
-/// Generators of some languages and JSON leave out the enum's name in front of its values: what remains has to
-/// be distinct, whatever its case.
+/// Generators of some languages and JSON leave out the enum's name in front of its values: what
+/// remains has to be distinct, whatever its case.
 fn short_names(linker: &mut Linker<'_>, def: &Enum, around: Around<'_>) {
     let lenient = around.edition == Edition::Proto2
         && def.options.flag("deprecated_legacy_json_field_conflicts");

@@ -163,8 +163,8 @@ pub(super) fn is_map(field: &Field) -> bool {
         && field.type_name.ends_with("Entry")
 }
 
-/// Features that do not fit their field: what is wrong, and the number of the feature. `text_map` is true for a map
-/// with strings as keys or values.
+/// Features that do not fit their field: what is wrong, and the number of the feature. `text_map`
+/// is true for a map with strings as keys or values.
 fn feature_rules(
     field: &Field,
     kind: Kind,
@@ -226,7 +226,8 @@ fn feature_rules(
         .collect()
 }
 
-/// A field without presence is zero where it is absent: it has no other default, and no closed enum.
+/// A field without presence is zero where it is absent: it has no other default, and no closed
+/// enum.
 fn implicit(
     linker: &mut Linker<'_>,
     field: &Field,

@@ -1,4 +1,5 @@
-//! The editions in which an option or a value exists, as `feature_support` in its own options says them.
+//! The editions in which an option or a value exists, as `feature_support` in its own options says
+//! them.
 
 use super::super::descriptor::{OptionValue, Options};
 use super::super::link::Linker;

@@ -30,8 +30,8 @@ fn messages(linker: &mut Linker<'_>, all: &[Message], path: &[i32], tag: i32) {
     }
 }
 
-/// With `STRICT` visibility, nested types are exported by no file, but for the enums of a message that is a name
-/// for them alone.
+/// With `STRICT` visibility, nested types are exported by no file, but for the enums of a message
+/// that is a name for them alone.
 fn nested(linker: &mut Linker<'_>, message: &Message, path: &[i32]) {
     let file = &linker.parsed().file;
     if Features::of(file.edition).with(&file.options).exports != Exports::Strict {

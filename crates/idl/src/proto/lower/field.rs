@@ -55,7 +55,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Adds the extensions of a file or message, and of the messages in it, to the messages that they extend.
+    /// Adds the extensions of a file or message, and of the messages in it, to the messages that
+    /// they extend.
     pub(super) fn extensions(
         &mut self,
         extensions: &[Field],

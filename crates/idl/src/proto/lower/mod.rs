@@ -1,5 +1,5 @@
-//! Descriptors to a [`Schema`]. It reads nothing else, so that descriptors from elsewhere (a plugin of protobuf's
-//! compiler, reflection) can be lowered as well. `docs/proto.md` has the mapping.
+//! Descriptors to a [`Schema`]. It reads nothing else, so that descriptors from elsewhere (a plugin
+//! of protobuf's compiler, reflection) can be lowered as well. `docs/proto.md` has the mapping.
 
 mod field;
 mod service;

@@ -53,7 +53,8 @@ pub(super) fn check(
     }
 }
 
-/// A feature has a known value, and is defined in another file: its defaults have to be known before.
+/// A feature has a known value, and is defined in another file: its defaults have to be known
+/// before.
 fn feature(linker: &mut Linker<'_>, inner: &[Field], value: &OptionValue, span: Span) {
     let whole = match (inner, value) {
         ([], OptionValue::Message(options)) => options.fields.as_slice(),

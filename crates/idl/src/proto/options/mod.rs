@@ -1,5 +1,5 @@
-//! Options: from names and values as written to fields of the messages in `google/protobuf/descriptor.proto`,
-//! and of extensions of those.
+//! Options: from names and values as written to fields of the messages in
+//! `google/protobuf/descriptor.proto`, and of extensions of those.
 
 mod limits;
 mod value;
@@ -90,7 +90,8 @@ fn one(linker: &mut Linker<'_>, option: &Pending, counts: &mut Counts) -> Option
     Some(())
 }
 
-/// Checks that a message that is set part by part has its required fields, once all parts are known.
+/// Checks that a message that is set part by part has its required fields, once all parts are
+/// known.
 fn check_required(linker: &mut Linker<'_>, option: &Pending) -> Option<()> {
     let owner = Owner::of(&option.owner)?;
     let scope = walk::scope(&linker.parsed().file, &option.owner);
@@ -309,8 +310,8 @@ fn insert(
     Some(path)
 }
 
-/// Sets a field in the order in which protobuf's compiler writes them: those of its own by number, then extensions as
-/// they stand in the file. Returns its place.
+/// Sets a field in the order in which protobuf's compiler writes them: those of its own by number,
+/// then extensions as they stand in the file. Returns its place.
 fn put(options: &mut Options, field: &Field, value: OptionValue) -> usize {
     const FIRST_EXTENSION: i32 = 1_000;
     let rank = |number: i32| number.min(FIRST_EXTENSION);

@@ -246,8 +246,8 @@ fn entry_field(linker: &mut Linker<'_>, message: &str, entry: &Entry) -> Option<
     }
 }
 
-/// The field of a group, which the text format knows by the name of its type: one defined beside it, in the same
-/// message, that is delimited and has the field's name but for its case.
+/// The field of a group, which the text format knows by the name of its type: one defined beside
+/// it, in the same message, that is delimited and has the field's name but for its case.
 fn group_like(linker: &Linker<'_>, message: &str, part: &NamePart) -> Option<Field> {
     let name = join(message, &part.text.to_ascii_lowercase());
     let symbol = linker.symbols.get(&name)?;

@@ -16,8 +16,8 @@ enum Written {
 }
 
 impl Parser<'_> {
-    /// A field or extension, from its type on. Messages that it defines, a map's entry or a group's body, go
-    /// to `messages`, which has `messages_tag` in the scope around.
+    /// A field or extension, from its type on. Messages that it defines, a map's entry or a group's
+    /// body, go to `messages`, which has `messages_tag` in the scope around.
     pub(super) fn field(
         &mut self,
         label: Option<Label>,

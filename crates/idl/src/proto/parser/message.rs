@@ -90,8 +90,8 @@ impl Parser<'_> {
         }
     }
 
-    /// True at `export` or `local` before a definition. Before edition 2024 they are names like others, so that a
-    /// field `local message = 1;` is of the type `local`.
+    /// True at `export` or `local` before a definition. Before edition 2024 they are names like
+    /// others, so that a field `local message = 1;` is of the type `local`.
     fn at_visible_definition(&self) -> bool {
         let defines = matches!(self.word_ahead(1), Some("message" | "enum"));
         self.token(1).tok == Tok::Ident

@@ -1,8 +1,8 @@
-//! Tokens to descriptors: recursive descent, with recovery at the next statement, so that all errors of a
-//! file come at once.
+//! Tokens to descriptors: recursive descent, with recovery at the next statement, so that all
+//! errors of a file come at once.
 //!
-//! A function that returns `Err(Reported)` has reported the error; its caller only finds the place to go on
-//! from. Whatever nests is bounded by [`MAX_DEPTH`] and [`MAX_VALUE_DEPTH`].
+//! A function that returns `Err(Reported)` has reported the error; its caller only finds the place
+//! to go on from. Whatever nests is bounded by [`MAX_DEPTH`] and [`MAX_VALUE_DEPTH`].
 
 mod enumeration;
 mod field;
@@ -189,7 +189,8 @@ impl<'a> Parser<'a> {
             _ if self.span().end - self.span().start > 40 => "a long token".to_owned(),
             _ => format!("`{}`", self.slice(self.span())),
         };
-        // A token that is missing at the end of a line is missing there, not at the start of the next one.
+        // A token that is missing at the end of a line is missing there, not at the start of the
+        // next one.
         let place = match self.starts_line() && self.at > self.statement_start {
             true => Span {
                 start: self.previous().end,
@@ -239,8 +240,8 @@ impl<'a> Parser<'a> {
         self.text.get(gap).is_some_and(|gap| gap.contains('\n'))
     }
 
-    /// Runs `body` for what is at `tail` below the current path, and records where it stands. The parser
-    /// hands it the place, so that comments find it.
+    /// Runs `body` for what is at `tail` below the current path, and records where it stands. The
+    /// parser hands it the place, so that comments find it.
     fn located<T>(
         &mut self,
         tail: &[i32],
@@ -268,8 +269,8 @@ impl<'a> Parser<'a> {
         self.located(&[tag], |parser, _| body(parser))
     }
 
-    /// The end of a declaration or of its head: `;`, `{` or `}`. Comments before the declaration go to
-    /// `place`, and those behind this token, too.
+    /// The end of a declaration or of its head: `;`, `{` or `}`. Comments before the declaration go
+    /// to `place`, and those behind this token, too.
     fn end_of(&mut self, tok: Tok, what: &str, place: Option<usize>) -> Parsed<()> {
         let end = self.expect(tok, what)?;
         self.comments(Some(end), place);
@@ -300,8 +301,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The statements of a block up to its closing brace, which is consumed. Every one is tried; an error
-    /// in one of them does not hide those that follow.
+    /// The statements of a block up to its closing brace, which is consumed. Every one is tried; an
+    /// error in one of them does not hide those that follow.
     fn block(
         &mut self,
         open: Span,
@@ -360,7 +361,8 @@ impl<'a> Parser<'a> {
                         return;
                     }
                 }
-                // A word that begins a definition at the start of a line: the `;` before it is missing.
+                // A word that begins a definition at the start of a line: the `;` before it is
+                // missing.
                 Tok::Ident if depth == 0 && self.starts_line() && self.at_definition() => return,
                 _ => {}
             }

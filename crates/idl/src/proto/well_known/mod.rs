@@ -1,5 +1,6 @@
-//! Files that every protobuf compiler brings along: the well-known types, and what options and features are
-//! declared with. Written anew: names, numbers and types only. Dovetail's own options are among them.
+//! Files that every protobuf compiler brings along: the well-known types, and what options and
+//! features are declared with. Written anew: names, numbers and types only. Dovetail's own options
+//! are among them.
 
 use crate::source::{BUILT_IN, Source};
 use dovetail_schema::OPTIONS_PROTO;

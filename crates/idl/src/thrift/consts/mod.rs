@@ -1,7 +1,8 @@
 //! Constants, defaults and annotations: checked against their types, and converted to [`Value`]s.
 //!
-//! Constants may refer to each other in any order. What a reference brings in is counted, so that a few
-//! lines cannot describe a value that fills the memory, and depth is bounded as it is for literals.
+//! Constants may refer to each other in any order. What a reference brings in is counted, so that a
+//! few lines cannot describe a value that fills the memory, and depth is bounded as it is for
+//! literals.
 
 mod convert;
 
@@ -401,7 +402,8 @@ impl<'a> Evaluator<'a, '_> {
         complete.then_some(Value::Struct(id, found))
     }
 
-    /// The fields with defaults. The schema has none yet, they are being evaluated: ask the syntax trees.
+    /// The fields with defaults. The schema has none yet, they are being evaluated: ask the syntax
+    /// trees.
     fn defaults_of(&self, id: TypeId) -> HashSet<&'a str> {
         let mut names = HashSet::new();
         let mut next = Some(id);
@@ -494,8 +496,8 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    /// Finds the value of an enum. Apache Thrift only looks at the part behind the last dot, and so does this, with
-    /// a warning unless the rest is right, too.
+    /// Finds the value of an enum. Apache Thrift only looks at the part behind the last dot, and so
+    /// does this, with a warning unless the rest is right, too.
     fn by_last_part(
         &mut self,
         symbol: Option<ConstantSymbol>,

@@ -78,7 +78,8 @@ impl<'a> Lower<'a, '_> {
         (lowered, deprecated)
     }
 
-    /// The `message` of `@Deprecated{message = "why"}`, the one annotation that needs no definition.
+    /// The `message` of `@Deprecated{message = "why"}`, the one annotation that needs no
+    /// definition.
     fn deprecation(&mut self, file: FileId, value: &ConstExpr) -> String {
         let ConstKind::Map(entries) = &value.kind else {
             return String::new();

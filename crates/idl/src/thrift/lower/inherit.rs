@@ -59,8 +59,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The chain is walked for every service: contracts whose chains are long enough to make that slow are
-    /// refused by [`LONGEST_CHAIN`].
+    /// The chain is walked for every service: contracts whose chains are long enough to make that
+    /// slow are refused by [`LONGEST_CHAIN`].
     fn inherited_methods(&mut self, id: ServiceId) {
         let Defined { file, definition } = self.names.services[id.0 as usize];
         let DefinitionKind::Service { methods: own, .. } = &definition.kind else {

@@ -1,8 +1,8 @@
 //! The syntax trees of a program to one [`Schema`].
 //!
-//! In this order, since each step relies on those before it: typedefs, so that every type can be followed
-//! to what it is; then all other definitions; then what concerns several definitions (cycles, inheritance);
-//! then values, which need the finished types.
+//! In this order, since each step relies on those before it: typedefs, so that every type can be
+//! followed to what it is; then all other definitions; then what concerns several definitions
+//! (cycles, inheritance); then values, which need the finished types.
 
 mod annotation;
 mod enumeration;
@@ -349,7 +349,8 @@ impl<'a> Lower<'a, '_> {
         self.sink.push(error);
     }
 
-    /// Warns of a name that Apache Thrift's compiler refuses because of the languages that it generates.
+    /// Warns of a name that Apache Thrift's compiler refuses because of the languages that it
+    /// generates.
     fn reserved_word(&mut self, file: FileId, name: &Name) {
         if !APACHE_RESERVED.split(' ').any(|word| word == name.text) {
             return;

@@ -17,7 +17,8 @@ impl Lower<'_, '_> {
             if let TypeKind::Alias(target) = &def.kind {
                 named(target, &mut needed);
             }
-            // Structs and enums are names on their own: a typedef may lead back to itself through them.
+            // Structs and enums are names on their own: a typedef may lead back to itself through
+            // them.
             needed.retain(|id| {
                 let target = self.schema.types.get(*id);
                 target.is_some_and(|def| matches!(def.kind, TypeKind::Alias(_)))
@@ -59,8 +60,9 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Finds structs that always contain themselves: no finite value exists. A field that leads back becomes optional, which
-    /// is what peers make of one of default presence; one that is required Apache accepts, and nobody can write it.
+    /// Finds structs that always contain themselves: no finite value exists. A field that leads
+    /// back becomes optional, which is what peers make of one of default presence; one that is
+    /// required Apache accepts, and nobody can write it.
     pub(super) fn recursion(&mut self) {
         self.break_extends();
         loop {
@@ -110,8 +112,8 @@ impl Lower<'_, '_> {
         self.warn_of_depth();
     }
 
-    /// Warns of structs whose every value nests deeper than readers allow. Of those that contain each other, the innermost is
-    /// named.
+    /// Warns of structs whose every value nests deeper than readers allow. Of those that contain
+    /// each other, the innermost is named.
     fn warn_of_depth(&mut self) {
         let contained = self.containment(true);
         let mut depths = vec![1; contained.len()];
@@ -175,7 +177,8 @@ impl Lower<'_, '_> {
         true
     }
 
-    /// Which structs are always part of which; with `default`, fields of default presence count, too.
+    /// Which structs are always part of which; with `default`, fields of default presence count,
+    /// too.
     fn containment(&self, default: bool) -> Edges {
         let edges = self.schema.types.iter().map(|def| {
             let TypeKind::Struct(def) = &def.kind else {

@@ -47,7 +47,8 @@ impl<'a> Lower<'a, '_> {
         self.check_permissions(file, id, methods);
     }
 
-    /// Warns of methods that nobody may call where permissions are checked: those without one beside others that have one.
+    /// Warns of methods that nobody may call where permissions are checked: those without one
+    /// beside others that have one.
     fn check_permissions(&mut self, file: FileId, id: ServiceId, methods: &[ast::Method]) {
         let service = &self.schema.services[id.0 as usize];
         let has = |method: &Method| service.permission(method).is_some();

@@ -101,8 +101,8 @@ impl Parser<'_> {
         })
     }
 
-    /// True at the annotations of a type. After a name, `(` can also begin the parameters of a method whose
-    /// result was forgotten; those begin with a type and a name.
+    /// True at the annotations of a type. After a name, `(` can also begin the parameters of a
+    /// method whose result was forgotten; those begin with a type and a name.
     fn at_type_annotations(&self, kind: &TypeKind) -> bool {
         let after_key = matches!(
             self.token(2).tok,

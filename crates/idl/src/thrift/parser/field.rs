@@ -122,7 +122,8 @@ impl Parser<'_> {
             Tok::Ident => match self.token(2).tok {
                 // `ref array<…>`; `ref Name name`; `ref Name & name`.
                 Tok::Less | Tok::Ident | Tok::Ampersand => true,
-                // `ref Name (a = "b") name` is a type with annotations, or a field `Name` of type `ref`.
+                // `ref Name (a = "b") name` is a type with annotations, or a field `Name` of type
+                // `ref`.
                 _ => false,
             },
             Tok::List | Tok::Set | Tok::Map => {

@@ -1,8 +1,8 @@
-//! Tokens to a syntax tree: recursive descent, with recovery at the next field, method or definition, so
-//! that all errors of a file come at once.
+//! Tokens to a syntax tree: recursive descent, with recovery at the next field, method or
+//! definition, so that all errors of a file come at once.
 //!
-//! A function that returns `Err(Reported)` has reported the error; its caller only finds the place to go
-//! on from. Whatever nests is bounded by [`MAX_DEPTH`].
+//! A function that returns `Err(Reported)` has reported the error; its caller only finds the place
+//! to go on from. Whatever nests is bounded by [`MAX_DEPTH`].
 
 mod definition;
 mod expr;
@@ -115,7 +115,8 @@ impl<'a> Parser<'a> {
         } else {
             found
         };
-        // A token that is missing at the end of a line is missing there, not at the start of the next one.
+        // A token that is missing at the end of a line is missing there, not at the start of the
+        // next one.
         let place = match self.starts_line() && self.at > self.item_start {
             true => Span {
                 start: self.previous().end,
@@ -253,8 +254,8 @@ impl<'a> Parser<'a> {
         self.at > 0 && self.tokens[self.at - 1].tok == tok
     }
 
-    /// Goes to where the next item of a list can begin: after a separator, before the closing bracket, or
-    /// before something that shows that the list was left open.
+    /// Goes to where the next item of a list can begin: after a separator, before the closing
+    /// bracket, or before something that shows that the list was left open.
     fn recover_item(&mut self, close: Tok) {
         let mut depth = 0usize;
         loop {
@@ -280,8 +281,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The items of a list up to its closing bracket, which is consumed. Every item is tried; an error in
-    /// one of them does not hide those that follow.
+    /// The items of a list up to its closing bracket, which is consumed. Every item is tried; an
+    /// error in one of them does not hide those that follow.
     fn items(
         &mut self,
         open: Span,

@@ -111,7 +111,8 @@ impl Parser<'_> {
         self.end_of_item("method", Tok::CloseBrace)
     }
 
-    /// `idempotent` or `readonly` before a result, as opposed to a type that somebody has given that name.
+    /// `idempotent` or `readonly` before a result, as opposed to a type that somebody has given
+    /// that name.
     fn at_modifier(&self) -> bool {
         if !self.is_word(0, "idempotent") && !self.is_word(0, "readonly") {
             return false;

@@ -34,8 +34,8 @@ impl Connection {
         self.answer(question, Err(exception));
     }
 
-    /// Answers a question of the peer's with results, whose value `write` makes; it returns the objects in the value. A question that
-    /// has been answered stays so.
+    /// Answers a question of the peer's with results, whose value `write` makes; it returns the
+    /// objects in the value. A question that has been answered stays so.
     ///
     /// # Errors
     ///
@@ -48,7 +48,8 @@ impl Connection {
         self.answer_with(question, false, write)
     }
 
-    /// Answers as [`reply`](Self::reply) does; `forwarded` as in [`pass_objects`](Self::pass_objects).
+    /// Answers as [`reply`](Self::reply) does; `forwarded` as in
+    /// [`pass_objects`](Self::pass_objects).
     pub(super) fn answer_with(
         &mut self,
         question: u32,
@@ -85,7 +86,8 @@ impl Connection {
         message.caps(payload, &caps)?;
         message.finish();
         let segment = self.out.get(start + TABLE..).unwrap_or_default();
-        // Calls may be addressed to the objects in it, as long as the peer does not finish the question.
+        // Calls may be addressed to the objects in it, as long as the peer does not finish the
+        // question.
         let results = match objects.is_empty() {
             true => Payload::default(),
             false => Payload {
@@ -130,7 +132,8 @@ impl Connection {
         self.settle(question, result, Vec::new());
     }
 
-    /// Keeps an answer until the peer finishes the question, and lets the calls run that wait for it.
+    /// Keeps an answer until the peer finishes the question, and lets the calls run that wait for
+    /// it.
     pub(super) fn settle(
         &mut self,
         question: u32,

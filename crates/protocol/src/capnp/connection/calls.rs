@@ -1,4 +1,5 @@
-//! Calls of the peer: they run when the object that they are addressed to, and those among their parameters, are known.
+//! Calls of the peer: they run when the object that they are addressed to, and those among their
+//! parameters, are known.
 
 use super::objects::{hold, lend, object_at};
 use super::{Answer, Connection, Event, Frame, IncomingCall, Object, Payload, State};
@@ -24,7 +25,8 @@ pub(super) enum Ready {
     Forget(u32, bool),
 }
 
-/// The object of a call that waits for an answer: the number of the call, and the place among its objects.
+/// The object of a call that waits for an answer: the number of the call, and the place among its
+/// objects.
 pub(super) type Waiter = (u32, usize);
 
 /// The place of the object that is called.
@@ -157,7 +159,8 @@ impl Connection {
         }
     }
 
-    /// Lets the calls run that are ready. One can make others ready: no call runs inside another one.
+    /// Lets the calls run that are ready. One can make others ready: no call runs inside another
+    /// one.
     pub(super) fn run_ready(&mut self) {
         if std::mem::replace(&mut self.runs, true) {
             return;

@@ -1,4 +1,5 @@
-//! Calls that the peer makes to an object of its own, by way of an answer of this end's: they go back to it.
+//! Calls that the peer makes to an object of its own, by way of an answer of this end's: they go
+//! back to it.
 
 use super::{Connection, Object, Payload};
 use crate::capnp::message::{Exception, Target};

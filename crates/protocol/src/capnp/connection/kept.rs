@@ -1,4 +1,5 @@
-//! Results that stay at this end: of a call that the peer makes to answer a call of this end's, a tail call.
+//! Results that stay at this end: of a call that the peer makes to answer a call of this end's, a
+//! tail call.
 //!
 //! ```text
 //!   this end ── question 1 ───────────────────────────► peer
@@ -42,7 +43,8 @@ impl Connection {
         self.settle(question, Ok(results), Vec::new());
     }
 
-    /// The results of a question, which are the answer to one of this end's; `None` where they are not there yet.
+    /// The results of a question, which are the answer to one of this end's; `None` where they are
+    /// not there yet.
     pub(super) fn take_kept(
         &mut self,
         kept: u32,
@@ -73,7 +75,8 @@ impl Connection {
         }
     }
 
-    /// Counts a reference for each object of the peer's: a reader of the results releases one, as if they had come anew.
+    /// Counts a reference for each object of the peer's: a reader of the results releases one, as
+    /// if they had come anew.
     fn lend(&mut self, results: &Result<Payload, Exception>) {
         for object in results.iter().flat_map(|results| &results.objects) {
             lend(&mut self.imports, object);

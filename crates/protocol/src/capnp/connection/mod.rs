@@ -89,7 +89,8 @@ pub enum Event {
         /// The results, or why there are none.
         result: Result<Results, Exception>,
     },
-    /// The peer has given back references to an object of this end's: one for each time that it was passed.
+    /// The peer has given back references to an object of this end's: one for each time that it was
+    /// passed.
     Released {
         /// The object.
         object: u64,
@@ -133,8 +134,8 @@ pub struct Payload {
 pub struct Results {
     /// The value, and the objects.
     pub payload: Payload,
-    /// For each object of this end's that calls went to by way of the peer, the number of the event after which calls may go there
-    /// directly.
+    /// For each object of this end's that calls went to by way of the peer, the number of the event
+    /// after which calls may go there directly.
     pub embargoes: Vec<(usize, u32)>,
 }
 
@@ -146,7 +147,8 @@ pub struct ProtocolError(pub String);
 ///
 /// # Calling contract
 ///
-/// - Append what is received to a buffer, and call [`receive`](Self::receive) until it returns `None`.
+/// - Append what is received to a buffer, and call [`receive`](Self::receive) until it returns
+///   `None`.
 /// - Send what [`transmit`](Self::transmit) gives.
 /// - Answer each call and each bootstrap that arrives once, in any order.
 /// - Finish each question once, when its answer has been used, or nobody waits for it.
@@ -256,7 +258,8 @@ impl Connection {
         }
     }
 
-    /// The next thing that has arrived, among what has been received: answers let calls run that waited for them.
+    /// The next thing that has arrived, among what has been received: answers let calls run that
+    /// waited for them.
     pub fn ready(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -284,10 +287,11 @@ impl Connection {
         self.needs.max(1)
     }
 
-    /// Returns whether a stream that begins with these bytes is one of this protocol; `None` where more have to be received first.
+    /// Returns whether a stream that begins with these bytes is one of this protocol; `None` where
+    /// more have to be received first.
     ///
-    /// A client begins with a message of one segment, whose table begins with a zero of 32 bits: the length of an empty frame on
-    /// any other wire.
+    /// A client begins with a message of one segment, whose table begins with a zero of 32 bits:
+    /// the length of an empty frame on any other wire.
     pub fn detects(input: &[u8]) -> Option<bool> {
         let start = input.get(..4).unwrap_or(input);
         match start.iter().any(|byte| *byte != 0) {

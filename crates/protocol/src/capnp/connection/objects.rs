@@ -11,7 +11,8 @@ impl Connection {
         caps.iter().map(|cap| self.receive_object(cap)).collect()
     }
 
-    /// An object that the peer passes, as this end knows it. None in an answer that is not there, which no answer can refer to.
+    /// An object that the peer passes, as this end knows it. None in an answer that is not there,
+    /// which no answer can refer to.
     pub(super) fn receive_object(&mut self, cap: &Cap) -> Result<Object, String> {
         Ok(match cap {
             Cap::None => Object::None,
@@ -45,8 +46,9 @@ impl Connection {
         })
     }
 
-    /// The objects that this end passes, as the peer knows them, and the numbers of those that it gets a reference to.
-    /// Those of a call that is `forwarded` are passed by this end, and not by the owners of the objects.
+    /// The objects that this end passes, as the peer knows them, and the numbers of those that it
+    /// gets a reference to. Those of a call that is `forwarded` are passed by this end, and not by
+    /// the owners of the objects.
     pub(super) fn pass_objects(
         &mut self,
         objects: &[Object],
@@ -104,7 +106,8 @@ impl Connection {
 
     pub(super) fn disembargo(&mut self, disembargo: Disembargo) -> Result<(), String> {
         match disembargo.context {
-            // Calls run in the order in which they come: all that went before it have been delivered.
+            // Calls run in the order in which they come: all that went before it have been
+            // delivered.
             Context::Sender(id) => {
                 let target = match disembargo.target {
                     Target::Hosted(number) => Target::Hosted(number),
@@ -167,7 +170,8 @@ impl Connection {
         }
     }
 
-    /// Gives back so many references to an object of the peer's: each message that passed it has brought one.
+    /// Gives back so many references to an object of the peer's: each message that passed it has
+    /// brought one.
     pub fn release(&mut self, object: u32, count: u32) {
         let released = self.imports.release(object, count);
         if released.count > 0 {
@@ -184,7 +188,8 @@ impl Connection {
     }
 }
 
-/// An answer or a waiting call leads to an object, which stays until it is [let go](Connection::let_go).
+/// An answer or a waiting call leads to an object, which stays until it is [let
+/// go](Connection::let_go).
 pub(super) fn hold(exports: &mut Exports, imports: &mut Imports, object: &Object) {
     match object {
         Object::Own(object) => exports.hold(*object),
@@ -193,8 +198,8 @@ pub(super) fn hold(exports: &mut Exports, imports: &mut Imports, object: &Object
     }
 }
 
-/// Counts a reference to an object of the peer's that comes out of an answer of this end's: its reader gives one back, and the
-/// message has brought none.
+/// Counts a reference to an object of the peer's that comes out of an answer of this end's: its
+/// reader gives one back, and the message has brought none.
 pub(super) fn lend(imports: &mut Imports, object: &Object) {
     if let Object::Peer(number) = object {
         imports.lend(*number);

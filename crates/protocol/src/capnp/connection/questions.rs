@@ -17,8 +17,8 @@ impl Connection {
         question
     }
 
-    /// Calls an object of the peer's, or one in the answer to a question; returns the number of the question. `write` makes the
-    /// parameters, and returns the objects in them.
+    /// Calls an object of the peer's, or one in the answer to a question; returns the number of the
+    /// question. `write` makes the parameters, and returns the objects in them.
     ///
     /// # Errors
     ///
@@ -139,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Results that have come. Calls that went to objects of this end by way of the peer come back to it: a disembargo goes behind
-    /// them.
+    /// Results that have come. Calls that went to objects of this end by way of the peer come back
+    /// to it: a disembargo goes behind them.
     pub(super) fn results(
         &mut self,
         question: u32,
@@ -166,7 +166,8 @@ impl Connection {
         Results { payload, embargoes }
     }
 
-    /// Finishes a question whose answer has come without objects. The peer is told with the next message, or after 16 such questions.
+    /// Finishes a question whose answer has come without objects. The peer is told with the next
+    /// message, or after 16 such questions.
     pub fn finish_late(&mut self, question: u32) {
         let start = self.out.len();
         self.finish(question);
@@ -176,8 +177,8 @@ impl Connection {
         }
     }
 
-    /// Nobody waits for the answer to a question any longer, or it has been used: no further calls are addressed to it. The objects that
-    /// came with it are released one by one.
+    /// Nobody waits for the answer to a question any longer, or it has been used: no further calls
+    /// are addressed to it. The objects that came with it are released one by one.
     pub fn finish(&mut self, question: u32) {
         let Some(own) = self.questions.get_mut(question) else {
             return;

@@ -7,8 +7,8 @@ use crate::dovetail::message::{self, Sending};
 use dovetail_wire::{Encode, EncodeError};
 
 impl Connection {
-    /// Appends an item of this end's stream of a call: a struct with the item as field 0. After an error `out`
-    /// is as it was.
+    /// Appends an item of this end's stream of a call: a struct with the item as field 0. After an
+    /// error `out` is as it was.
     pub fn item(
         &mut self,
         call: u32,
@@ -65,8 +65,8 @@ impl Connection {
         }
     }
 
-    /// Ends the stream with an exception that the contract declares for it: a union of those. After an
-    /// error the stream has not ended.
+    /// Ends the stream with an exception that the contract declares for it: a union of those. After
+    /// an error the stream has not ended.
     pub fn end_with(
         &mut self,
         call: u32,

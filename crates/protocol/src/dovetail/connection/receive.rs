@@ -53,13 +53,14 @@ impl Connection {
         received
     }
 
-    /// The messages of which frames are missing: the number of the oldest, and how many have begun in several frames so far.
-    /// `None` where all are whole.
+    /// The messages of which frames are missing: the number of the oldest, and how many have begun
+    /// in several frames so far. `None` where all are whole.
     pub fn unfinished(&self) -> Option<Range<u64>> {
         self.partial.unfinished()
     }
 
-    /// The bytes of messages that have come in part, and of calls that wait for a description or for another one's result.
+    /// The bytes of messages that have come in part, and of calls that wait for a description or
+    /// for another one's result.
     pub fn held(&self) -> usize {
         self.partial.bytes() + self.callee.held() + self.promises.held()
     }
@@ -260,7 +261,8 @@ impl Connection {
         self.callee.begins(call)
     }
 
-    /// Reads the extras of a message that nobody takes: the table of headers has to stay the same at both ends.
+    /// Reads the extras of a message that nobody takes: the table of headers has to stay the same
+    /// at both ends.
     fn read_extras(&mut self, frame: &Frame) -> Result<(), ProtocolError> {
         let mut fields = Cursor(&frame.payload);
         if frame.kind == Kind::Call {

@@ -1,5 +1,5 @@
-//! The server's calls of a blocking client. Callers that wait run the handlers; handlers that wait themselves get a
-//! thread each.
+//! The server's calls of a blocking client. Callers that wait run the handlers; handlers that wait
+//! themselves get a thread each.
 
 use super::connection::{Connection, Driver};
 use crate::block_on::waker;
@@ -15,8 +15,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, Builder, Thread};
 use std::time::{Duration, Instant};
 
-/// The most handlers that run one inside the other on a thread, where each calls the server and waits. Beyond, each
-/// has a thread.
+/// The most handlers that run one inside the other on a thread, where each calls the server and
+/// waits. Beyond, each has a thread.
 const NESTED: usize = 8;
 
 /// How often the thread that waits for what handlers wait for looks whether they still do.
@@ -54,8 +54,8 @@ impl Connection {
         }
     }
 
-    /// Runs what the server calls. Another thread reads meanwhile, if one waits, or this one where the handler
-    /// calls the server.
+    /// Runs what the server calls. Another thread reads meanwhile, if one waits, or this one where
+    /// the handler calls the server.
     pub(super) fn serve(&self, called: Called) {
         let call = match Arrival::over(called, &self.link) {
             Arrival::Call(call) => call,

@@ -50,7 +50,8 @@ pub(crate) struct Driver {
     stream: Arc<dyn Stream>,
     /// Locked before the table of the connection, where both are.
     roles: Mutex<Roles>,
-    /// Somebody sends, until he finds nothing queued: it becomes false only where the table is locked.
+    /// Somebody sends, until he finds nothing queued: it becomes false only where the table is
+    /// locked.
     sending: AtomicBool,
     last_used: LastUsed,
     /// Taken by whoever reads.
@@ -157,7 +158,8 @@ impl Driver {
         called
     }
 
-    /// Somebody must read as long as somebody waits. Who is woken needs the roles, which are no longer locked then.
+    /// Somebody must read as long as somebody waits. Who is woken needs the roles, which are no
+    /// longer locked then.
     fn wake_a_reader(&self, link: &Link, roles: MutexGuard<'_, Roles>) {
         if !roles.reading && roles.asleep > 0 {
             // A caller that is busy with a handler does not read.
@@ -196,7 +198,8 @@ impl Driver {
         }
     }
 
-    /// Sends all of it, and reads where the server does not take it: it may wait until what it has sent itself is read.
+    /// Sends all of it, and reads where the server does not take it: it may wait until what it has
+    /// sent itself is read.
     fn send_all(&self, link: &Link, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         let mut wait = Wait::Poll;
         while !bytes.is_empty() {
@@ -224,8 +227,8 @@ impl Driver {
         self.stop_reading(link);
     }
 
-    /// Receives once, for who has the reading; false where that is to be left now: the time is over, the connection has
-    /// ended, or the server has called something.
+    /// Receives once, for who has the reading; false where that is to be left now: the time is
+    /// over, the connection has ended, or the server has called something.
     fn receive(&self, link: &Link, until: Until) -> bool {
         let mut receiving = lock(&self.receiving);
         let receiving = &mut *receiving;
@@ -480,8 +483,9 @@ impl Connection {
         }
     }
 
-    /// Waits for something that whoever reads finds, reading where nobody else does, and running what the server
-    /// calls; `None` where the time is over. `poll` leaves a waker where it is worth to look again.
+    /// Waits for something that whoever reads finds, reading where nobody else does, and running
+    /// what the server calls; `None` where the time is over. `poll` leaves a waker where it is
+    /// worth to look again.
     pub(super) fn wait<R>(
         &self,
         deadline: Instant,
@@ -523,8 +527,8 @@ impl Connection {
         }
     }
 
-    /// Reads for all, until this caller has what it waits for or no time left; then another one reads. What the
-    /// server has called before comes first.
+    /// Reads for all, until this caller has what it waits for or no time left; then another one
+    /// reads. What the server has called before comes first.
     fn read<R>(
         &self,
         deadline: Instant,

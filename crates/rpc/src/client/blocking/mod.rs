@@ -1,8 +1,8 @@
 //! The client without an async runtime.
 //!
-//! Any number of threads share a [`Channel`]. There is no thread of its own behind it: whoever calls sends,
-//! for all that have queued meanwhile, and one of those that wait reads for all of them, and runs what the server
-//! [calls](ChannelBuilder::serve).
+//! Any number of threads share a [`Channel`]. There is no thread of its own behind it: whoever
+//! calls sends, for all that have queued meanwhile, and one of those that wait reads for all of
+//! them, and runs what the server [calls](ChannelBuilder::serve).
 
 mod calls;
 mod connection;
@@ -264,8 +264,8 @@ fn usable(
 impl Channel {
     handle!();
 
-    /// A channel to a service of this process, with no wire between: its handlers run where they are called. For
-    /// tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    /// A channel to a service of this process, with no wire between: its handlers run where they
+    /// are called. For tests, with a [`Mock`](crate::Mock) too. It has no streams.
     pub fn in_process(service: impl Service) -> Self {
         Self::to(Arc::new(service))
     }
@@ -296,8 +296,8 @@ impl Channel {
         }
     }
 
-    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the servers of a
-    /// [name](crate::names): `dns:///orders:9090`.
+    /// A channel to an address, `tcp://127.0.0.1:9090`, `tls://host:9090`, `unix:/path`, or to the
+    /// servers of a [name](crate::names): `dns:///orders:9090`.
     pub fn builder(target: &str) -> Result<ChannelBuilder, Status> {
         if let Some(resolver) = resolver(target)? {
             return Ok(Self::resolved_by_any(resolver));
@@ -331,7 +331,8 @@ impl Channel {
         ChannelBuilder { target, options }
     }
 
-    /// Returns the servers of the channel's name; empty for a channel to an address, and before the first call.
+    /// Returns the servers of the channel's name; empty for a channel to an address, and before the
+    /// first call.
     pub fn backends(&self) -> Vec<BackendStatus> {
         match &*self.shared {
             Shared::Server(servers) => servers.backends(),
@@ -380,9 +381,9 @@ impl Channel {
             None => Self::nothing(wrong_channel("an async")),
         }
     }
-    /// Calls a method that returns an object, and gives that object before it has been returned: what is called on
-    /// it travels at once, and fails as not started where this call fails. Waits for no more than the
-    /// connection. Needs Dovetail's own wire.
+    /// Calls a method that returns an object, and gives that object before it has been returned:
+    /// what is called on it travels at once, and fails as not started where this call fails. Waits
+    /// for no more than the connection. Needs Dovetail's own wire.
     pub fn pipelined<P: WriteParams, T: FieldValue + From<ObjectRef> + 'static, E: Exceptions>(
         &self,
         method: &'static Method,
@@ -413,8 +414,8 @@ impl Channel {
         queued
     }
 
-    /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it returns when
-    /// the server has taken the call: every request has a response there.
+    /// Calls a one-way method; returns when the call is handed to the transport. Over HTTP, it
+    /// returns when the server has taken the call: every request has a response there.
     pub fn notify<P: WriteParams>(&self, method: &'static Method, params: P) -> Result<(), Status> {
         let params = (&params, method.params);
         let call = Outgoing {
@@ -469,8 +470,8 @@ impl Channel {
         Ok((Sender::new(call.clone()), Answer::last(call)))
     }
 
-    /// Calls a method that takes a stream and answers with one: where to send the one, and the answer, behind
-    /// which the other one comes.
+    /// Calls a method that takes a stream and answers with one: where to send the one, and the
+    /// answer, behind which the other one comes.
     pub fn chat<P: WriteParams, T: FieldValue, S: Exceptions, O: Streamed, E: Exceptions>(
         &self,
         method: &'static Method,
@@ -510,8 +511,8 @@ impl Channel {
         Ok(streams::Call::new(streams, connection, timeout, until))
     }
 
-    /// Calls a method that no generated code describes: `params` is the struct of parameters, `reply` the
-    /// struct with the result (field 0) or a declared exception.
+    /// Calls a method that no generated code describes: `params` is the struct of parameters,
+    /// `reply` the struct with the result (field 0) or a declared exception.
     pub fn call_raw(
         &self,
         method: &str,
@@ -522,8 +523,9 @@ impl Channel {
         decode_into(reply, method, body, self.options.decoding)
     }
 
-    /// Calls a method that was described at run time, over any wire: of `method` counts what generated code would have, its
-    /// [description](Method::described) too. `params` and `reply` are as in [`call_raw`](Self::call_raw).
+    /// Calls a method that was described at run time, over any wire: of `method` counts what
+    /// generated code would have, its [description](Method::described) too. `params` and `reply`
+    /// are as in [`call_raw`](Self::call_raw).
     pub fn call_described(
         &self,
         method: &'static Method,
@@ -535,13 +537,15 @@ impl Channel {
         decode_into(reply, method.name, body, self.options.decoding)
     }
 
-    /// Calls a method by its name, without a contract: `let sum: i32 = channel.call_by_name("add", (1, 2))?`. The
-    /// parameters, a tuple, are numbered from 1 in order; an exception that the method declares is a `Status`. Own
-    /// types are given by reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled with
-    /// them: `"add(a, b)"`.
+    /// Calls a method by its name, without a contract:
+    /// `let sum: i32 = channel.call_by_name("add", (1, 2))?`. The parameters, a tuple, are numbered
+    /// from 1 in order; an exception that the method declares is a `Status`. Own types are given by
+    /// reference. JSON goes by names, which are `param1`, `param2` … unless the method is spelled
+    /// with them: `"add(a, b)"`.
     ///
-    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its own before the first call, and
-    /// refuses the call with `FAILED_PRECONDITION` and the place where they differ.
+    /// On Dovetail's own wire, and on wires with headers, the server compares the types with its
+    /// own before the first call, and refuses the call with `FAILED_PRECONDITION` and the place
+    /// where they differ.
     pub fn call_by_name<T: FieldValue>(
         &self,
         method: &str,
@@ -614,7 +618,8 @@ impl Channel {
         answer
     }
 
-    /// Tries a call, and again on a fresh connection where that cannot do harm, or a policy says so.
+    /// Tries a call, and again on a fresh connection where that cannot do harm, or a policy says
+    /// so.
     fn retry<R, P>(
         &self,
         call: &Outgoing<'_, P>,
@@ -704,12 +709,13 @@ impl fmt::Debug for Channel {
 impl ChannelBuilder {
     settings!();
 
-    /// Serves these services to the server that is called, on the connections that the calls make: it calls back
-    /// with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own wire or msgpack-rpc. Of the
-    /// server that is given, services and limits count.
+    /// Serves these services to the server that is called, on the connections that the calls make:
+    /// it calls back with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own
+    /// wire or msgpack-rpc. Of the server that is given, services and limits count.
     ///
-    /// Nobody but the callers of this channel reads what comes: a handler runs on the thread of one that waits for
-    /// something, before that one goes on, or in the next one that waits. It may block, and call the server with
+    /// Nobody but the callers of this channel reads what comes: a handler runs on the thread of one
+    /// that waits for something, before that one goes on, or in the next one that waits. It may
+    /// block, and call the server with
     /// [`Context::blocking_call_back`](crate::Context::blocking_call_back).
     pub fn serve(mut self, services: crate::Server) -> Self {
         self.options.local = Some(Local::new(services));

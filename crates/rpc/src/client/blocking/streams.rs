@@ -59,8 +59,9 @@ impl Call {
     }
 }
 
-/// The items that the server sends, to iterate over. An error is the last item: an exception that the contract
-/// declares for the stream, or a [`Status`]. Dropped before its end it cancels the call.
+/// The items that the server sends, to iterate over. An error is the last item: an exception that
+/// the contract declares for the stream, or a [`Status`]. Dropped before its end it cancels the
+/// call.
 pub struct Receiver<T, E = Status> {
     call: Call,
     items: streams::Receiver<T, E>,
@@ -93,8 +94,8 @@ impl<T: FieldValue, E: Exceptions> Iterator for Receiver<T, E> {
     }
 }
 
-/// The stream that a client sends. Dropped before [`finish`](Self::finish) or [`fail`](Self::fail) it cancels
-/// the call.
+/// The stream that a client sends. Dropped before [`finish`](Self::finish) or [`fail`](Self::fail)
+/// it cancels the call.
 pub struct Sender<T, E = Status> {
     call: Call,
     items: streams::Sender<T, E>,
@@ -106,8 +107,8 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         Sender { call, items }
     }
 
-    /// Sends an item; waits where the server has not taken earlier ones. An error says that the call is over,
-    /// and its answer says why.
+    /// Sends an item; waits where the server has not taken earlier ones. An error says that the
+    /// call is over, and its answer says why.
     pub fn send(&mut self, item: &T) -> Result<(), Status> {
         let streams = &self.call.streams;
         self.call.wait(None, |context| {
@@ -115,7 +116,8 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         })?
     }
 
-    /// From the next item on, compresses items, or does not, where that makes them smaller and the channel says how.
+    /// From the next item on, compresses items, or does not, where that makes them smaller and the
+    /// channel says how.
     pub fn compress(&mut self, compress: bool) {
         self.call.streams.compress(Some(compress));
     }
@@ -125,13 +127,15 @@ impl<T: FieldValue, E: Exceptions> Sender<T, E> {
         self.items.finish();
     }
 
-    /// The stream ends with an exception that the contract declares for it. A [`Status`] cancels the call.
+    /// The stream ends with an exception that the contract declares for it. A [`Status`] cancels
+    /// the call.
     pub fn fail(self, exception: E) -> Result<(), Status> {
         self.items.fail(exception)
     }
 }
 
-/// The answer to a call with a stream of the client's. Dropped before [`wait`](Self::wait) it cancels the call.
+/// The answer to a call with a stream of the client's. Dropped before [`wait`](Self::wait) it
+/// cancels the call.
 pub struct Answer<O, E = Status> {
     call: Call,
     done: bool,
@@ -187,7 +191,8 @@ impl<O, E> Drop for Answer<O, E> {
     }
 }
 
-/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an exception of `E`).
+/// The sender of a client's items (`T`, or an exception of `S`), and the answer (`O`, or an
+/// exception of `E`).
 pub type Upload<T, O, S = Status, E = Status> = (Sender<T, S>, Answer<O, E>);
 
 /// The result of a call with a stream of the server's: the stream, or a result and the stream.

@@ -30,12 +30,13 @@ use std::time::{Duration, Instant};
 /// Bytes that a server may send on a stream before the caller reads them.
 const STREAM_WINDOW: u32 = 2 << 20;
 
-/// Bytes that a server may send on all streams of a connection before callers read them: the largest window that HTTP/2
-/// has, so that unread streams do not block others. The windows of the streams limit the memory.
+/// Bytes that a server may send on all streams of a connection before callers read them: the
+/// largest window that HTTP/2 has, so that unread streams do not block others. The windows of the
+/// streams limit the memory.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes in one frame need not be
-/// put together, and takes fewer system calls than in frames of 16 KiB.
+/// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes
+/// in one frame need not be put together, and takes fewer system calls than in frames of 16 KiB.
 const FRAME: u32 = (1 << 20) + (1 << 10);
 
 /// A connection to a server.
@@ -200,8 +201,9 @@ impl Connection {
     }
 }
 
-/// Names the deadline in the failure of a call whose deadline has passed. A server whose timer fires before ours resets
-/// the stream with CANCEL, or answers CANCELLED where the cancelled handler is quicker than the reset (grpc-go).
+/// Names the deadline in the failure of a call whose deadline has passed. A server whose timer
+/// fires before ours resets the stream with CANCEL, or answers CANCELLED where the cancelled
+/// handler is quicker than the reset (grpc-go).
 fn too_late(failure: Failure) -> Failure {
     if failure.status.code() != Code::Cancelled || !failure.details.is_empty() {
         return failure;
@@ -235,7 +237,8 @@ async fn single(response: ResponseFuture, style: Style, options: &Options) -> Re
     }
 }
 
-/// The reply with the declared exception that is a detail of this failure; the failure where there is none.
+/// The reply with the declared exception that is a detail of this failure; the failure where there
+/// is none.
 fn exception(method: Option<&Method>, failure: Failure) -> Result<Answered, Status> {
     let found = method.and_then(|method| exception_field(&method.exceptions(), &failure.details));
     match found {

@@ -21,7 +21,8 @@ pub(super) struct Response {
     style: Style,
     /// Nothing where the headers were all.
     messages: Option<Messages>,
-    /// The end of the call as the headers of gRPC-Web have it: it counts where nothing follows them.
+    /// The end of the call as the headers of gRPC-Web have it: it counts where nothing follows
+    /// them.
     in_head: Option<Ended>,
     /// The place for the headers and trailers of the answer.
     said: Option<AnswerHeaders>,
@@ -69,7 +70,8 @@ impl From<Broken> for Stop {
 }
 
 impl Response {
-    /// Waits for the headers. Messages are within these limits; what is said beside them is left in `said`.
+    /// Waits for the headers. Messages are within these limits; what is said beside them is left in
+    /// `said`.
     pub(super) async fn begin(
         response: ResponseFuture,
         style: Style,
@@ -106,8 +108,8 @@ impl Response {
         })
     }
 
-    /// The next message; `None` at the end of a call that went well. Of earlier messages so many bytes wait; see
-    /// [`Messages::poll_next`].
+    /// The next message; `None` at the end of a call that went well. Of earlier messages so many
+    /// bytes wait; see [`Messages::poll_next`].
     pub(super) async fn next(&mut self, waiting: usize) -> Result<Option<Plain>, Stop> {
         match poll_fn(|context| self.poll_next(waiting, context)).await? {
             Some(message) => Ok(Some(message)),

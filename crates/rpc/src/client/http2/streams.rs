@@ -101,8 +101,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The next message. The answer begins with the first one, or where nothing has come with the headers that ends it: an end
-    /// may say that the call has failed as a whole.
+    /// The next message. The answer begins with the first one, or where nothing has come with the
+    /// headers that ends it: an end may say that the call has failed as a whole.
     fn poll_message(
         &self,
         response: &mut Response,

@@ -1,5 +1,5 @@
-//! The part of a call for which each protocol has its own way, at the caller. No channel calls by WebSocket; its messages are those of
-//! Connect's streams otherwise.
+//! The part of a call for which each protocol has its own way, at the caller. No channel calls by
+//! WebSocket; its messages are those of Connect's streams otherwise.
 
 use super::super::options::Options;
 use crate::web::{Protocol, Style};

@@ -1,5 +1,5 @@
-//! The connections of a channel to its server, which are made when they are needed: what blocking and async
-//! channels have in common.
+//! The connections of a channel to its server, which are made when they are needed: what blocking
+//! and async channels have in common.
 
 #[cfg(feature = "async")]
 mod tasks;
@@ -19,7 +19,8 @@ pub(super) trait Connected: Clone {
     /// Whether it takes a further call.
     fn usable(&self) -> Usable;
 
-    /// Returns whether it is the one that is there, and calls may be made on another one from now on.
+    /// Returns whether it is the one that is there, and calls may be made on another one from now
+    /// on.
     fn gives_way(&self, there: &Self) -> bool {
         let _ = there;
         false
@@ -35,7 +36,8 @@ pub(crate) enum Usable {
     Moves(Address),
 }
 
-/// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as its client waits.
+/// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as
+/// its client waits.
 pub(super) struct Places<C, D> {
     places: Vec<Arc<Place<C, D>>>,
     next: AtomicUsize,
@@ -85,8 +87,8 @@ impl<C, D: Default> Places<C, D> {
         self.reached.store(true, Ordering::Relaxed);
     }
 
-    /// Returns a connection that can be used, of the place whose turn it is or of one behind it. The first place without
-    /// one is filled again.
+    /// Returns a connection that can be used, of the place whose turn it is or of one behind it.
+    /// The first place without one is filled again.
     pub(super) fn ready(
         &self,
         usable: impl Fn(&Arc<Place<C, D>>) -> Option<C>,
@@ -123,7 +125,8 @@ impl<C, D: Default> Places<C, D> {
 }
 
 impl<C: Connected, D> Place<C, D> {
-    /// The connection that is there, where it is not known to be lost. With it comes, once, where to go on.
+    /// The connection that is there, where it is not known to be lost. With it comes, once, where
+    /// to go on.
     pub(super) fn usable(&self) -> Option<(C, Option<Address>)> {
         let there = self.lock().clone()?;
         match there.usable() {

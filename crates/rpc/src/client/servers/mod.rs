@@ -1,7 +1,7 @@
 //! The servers of a channel: one, or those that a name stands for.
 //!
-//! A resolver gives the list, the balancer chooses, and the channel connects in the background: a call waits for a connection only
-//! while no server of the list has one.
+//! A resolver gives the list, the balancer chooses, and the channel connects in the background: a
+//! call waits for a connection only while no server of the list has one.
 
 mod member;
 mod named;

@@ -139,7 +139,8 @@ impl<S: Server> Named<S> {
         }
     }
 
-    /// When a call that has found no server looks again, at the latest; an error where it is not worth while.
+    /// When a call that has found no server looks again, at the latest; an error where it is not
+    /// worth while.
     pub(in crate::client) fn next_look(
         &self,
         patience: &Patience,

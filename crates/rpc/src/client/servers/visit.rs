@@ -76,7 +76,8 @@ impl<S: Server> Visit<S> {
     }
 }
 
-/// Returns the outcome that a failure is for the server. Refusals before a call has run say nothing: they follow from load, quotas and restarts.
+/// Returns the outcome that a failure is for the server. Refusals before a call has run say
+/// nothing: they follow from load, quotas and restarts.
 fn outcome(status: &Status) -> Outcome {
     let has_run = matches!(
         status.execution(),

@@ -1,5 +1,5 @@
-//! The part of etcd's API that names and registrations need, by the numbers of `etcd/api/etcdserverpb/rpc.proto` and
-//! `etcd/api/mvccpb/kv.proto` of etcd 3.
+//! The part of etcd's API that names and registrations need, by the numbers of
+//! `etcd/api/etcdserverpb/rpc.proto` and `etcd/api/mvccpb/kv.proto` of etcd 3.
 
 use crate::descriptor;
 use dovetail_wire::{Bytes, message};

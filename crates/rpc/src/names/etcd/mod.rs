@@ -33,13 +33,16 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// PINGs on a connection. etcd ends connections that send them more often than every 5 s.
 const PINGS: Duration = Duration::from_secs(10);
 
-/// Servers below a prefix of etcd, `etcd://10.0.0.1:2379,10.0.0.2:2379/services/orders`: the values of all keys that begin
-/// with `services/orders/`.
+/// Servers below a prefix of etcd, `etcd://10.0.0.1:2379,10.0.0.2:2379/services/orders`: the values
+/// of all keys that begin with `services/orders/`.
 ///
-/// Values are those of `go.etcd.io/etcd/client/v3/naming/endpoints`, so that clients and servers of grpc-go use the same keys:
-/// `{"Op":0,"Addr":"10.0.0.7:9090","Metadata":{"weight":3,"zone":"eu"}}`; or a line as a `file:` name has it.
+/// Values are those of `go.etcd.io/etcd/client/v3/naming/endpoints`, so that clients and servers of
+/// grpc-go use the same keys:
+/// `{"Op":0,"Addr":"10.0.0.7:9090","Metadata":{"weight":3,"zone":"eu"}}`; or a line as a `file:`
+/// name has it.
 ///
-/// A server registers with it, too: [`Registration::by`](super::Registration::by). Its keys have a lease.
+/// A server registers with it, too: [`Registration::by`](super::Registration::by). Its keys have a
+/// lease.
 ///
 /// ```
 /// use dovetail::names::Etcd;

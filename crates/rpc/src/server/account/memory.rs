@@ -25,8 +25,8 @@ fn total(meminfo: &str) -> Option<usize> {
     kilobytes.checked_mul(1 << 10)
 }
 
-/// The files that have the limits of the process's groups and of those around them, as `/proc/self/cgroup` has the groups:
-/// `0::/path` for version 2, `4:memory:/path` for version 1.
+/// The files that have the limits of the process's groups and of those around them, as
+/// `/proc/self/cgroup` has the groups: `0::/path` for version 2, `4:memory:/path` for version 1.
 fn files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {

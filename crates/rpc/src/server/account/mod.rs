@@ -1,8 +1,9 @@
-//! An account of the bytes that a server holds on behalf of its peers: what has been received, decompressed and decoded,
-//! and what waits to be sent.
+//! An account of the bytes that a server holds on behalf of its peers: what has been received,
+//! decompressed and decoded, and what waits to be sent.
 //!
-//! It has three levels: a connection, all connections of an address, and all of the server. A connection reserves blocks of
-//! the levels above it, so that small calls touch nothing that connections share.
+//! It has three levels: a connection, all connections of an address, and all of the server. A
+//! connection reserves blocks of the levels above it, so that small calls touch nothing that
+//! connections share.
 
 mod memory;
 

@@ -26,7 +26,8 @@ use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 
 /// Serves a connection until either end closes it.
 ///
-/// The future of an idle connection is most of its memory, so what is not needed for long is on the heap.
+/// The future of an idle connection is most of its memory, so what is not needed for long is on the
+/// heap.
 pub(super) async fn serve(site: Site, accepted: Box<Accepted<AsyncSocket>>) -> io::Result<()> {
     let Some(mut connection) = Box::pin(enter(&site, accepted)).await? else {
         return Ok(());
@@ -36,7 +37,8 @@ pub(super) async fn serve(site: Site, accepted: Box<Accepted<AsyncSocket>>) -> i
     if served.is_ok() && connection.session.is_http2() {
         return Box::pin(connection.serve_http2()).await;
     }
-    // Nobody waits for one-way calls, so that it is all the same to them that their caller has gone.
+    // Nobody waits for one-way calls, so that it is all the same to them that their caller has
+    // gone.
     Box::pin(connection.into_flight().finish_oneway()).await;
     served
 }
@@ -106,9 +108,9 @@ async fn enter(
     }))
 }
 
-/// True for a call that must not run beside others of its connection: the answer has to keep its place, so
-/// the caller expects the order of a stock Thrift server, or there is no answer, so the caller cannot tell
-/// when the next call may follow.
+/// True for a call that must not run beside others of its connection: the answer has to keep its
+/// place, so the caller expects the order of a stock Thrift server, or there is no answer, so the
+/// caller cannot tell when the next call may follow.
 fn runs_alone(call: &Incoming) -> bool {
     call.reply.ordered() || (call.oneway && call.reply.cancelled_as().is_none())
 }
@@ -131,8 +133,8 @@ struct Connection<'a> {
     turns: u32,
 }
 
-/// Bytes for which there was no room in the socket. The rest of the connection goes on meanwhile: a peer may have to be heard before
-/// it makes room.
+/// Bytes for which there was no room in the socket. The rest of the connection goes on meanwhile: a
+/// peer may have to be heard before it makes room.
 struct Leaving {
     message: Gathered,
     /// How much of it has left.
@@ -141,8 +143,8 @@ struct Leaving {
     deadline: Instant,
 }
 
-/// So often a connection goes on before others have their turn. The cache has then what it needs, but each of the others
-/// waits so long.
+/// So often a connection goes on before others have their turn. The cache has then what it needs,
+/// but each of the others waits so long.
 const TURNS: u32 = 256;
 
 /// The bytes of later calls that are received while the answer to one is being streamed.
@@ -226,8 +228,8 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Lets the others of the loop have their turn, now and then: a caller that calls again at once would keep them waiting
-    /// for seconds.
+    /// Lets the others of the loop have their turn, now and then: a caller that calls again at once
+    /// would keep them waiting for seconds.
     async fn take_turns(&mut self) {
         self.turns += 1;
         if self.turns >= TURNS {
@@ -277,8 +279,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Returns whether another call may be taken. A peer that may cancel calls is listened to, and its calls are refused where
-    /// there is no room, as long as it takes the answers.
+    /// Returns whether another call may be taken. A peer that may cancel calls is listened to, and
+    /// its calls are refused where there is no room, as long as it takes the answers.
     fn has_room(&self) -> bool {
         let most = self.shared.limits.calls_per_connection;
         match self.session.is_multiplexed() {
@@ -336,7 +338,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Waits until something happens: an answer is ready, something is received, somebody wants to close.
+    /// Waits until something happens: an answer is ready, something is received, somebody wants to
+    /// close.
     async fn wait(&mut self) -> io::Result<()> {
         if let Some(leaving) = &self.leaving {
             let bytes = leaving.message.len() + self.out.waiting.len();
@@ -369,7 +372,8 @@ impl<'a> Connection<'a> {
         if !receives {
             self.session.hold();
         }
-        // Before the patience, which is short once the server goes down: a drain that begins in between is not missed.
+        // Before the patience, which is short once the server goes down: a drain that begins in
+        // between is not missed.
         let drains = !self.session.ends()
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
@@ -446,7 +450,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Sends the answers, and behind them what the wire, calls with streams and objects have to say.
+    /// Sends the answers, and behind them what the wire, calls with streams and objects have to
+    /// say.
     fn send_queued(&mut self) -> io::Result<()> {
         self.session.transmit(&mut self.out.waiting.bytes);
         if self.leaving.is_none() {

@@ -61,7 +61,8 @@ pub(super) async fn announced(
     }
 }
 
-/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in time.
+/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in
+/// time.
 pub(super) async fn enter(
     site: &Site,
     guest: &Guest,

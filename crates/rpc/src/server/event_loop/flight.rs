@@ -104,8 +104,8 @@ impl<'a> Flight<'a> {
             self.cancels.insert(call, cancel);
         }
         let unanswered = Unanswered(Some(&shared.counters.cancelled_calls));
-        // Not counted against the budget of the connection's task: once that is used up, tokio would let every
-        // one of these wake itself without end until the task has been left.
+        // Not counted against the budget of the connection's task: once that is used up, tokio
+        // would let every one of these wake itself without end until the task has been left.
         let answer = Box::pin(unconstrained(async move {
             let answer = outcome(shared, answer, waiting).await;
             unanswered.answered();

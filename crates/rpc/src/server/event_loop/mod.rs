@@ -1,5 +1,6 @@
-//! The driver for many connections: tokio's current-thread runtime, one for each loop, all accepting from the
-//! same listening sockets. A connection is served by the loop that has fewest of them, and stays there.
+//! The driver for many connections: tokio's current-thread runtime, one for each loop, all
+//! accepting from the same listening sockets. A connection is served by the loop that has fewest of
+//! them, and stays there.
 
 mod connection;
 mod entrance;
@@ -54,8 +55,9 @@ impl Loop {
     }
 }
 
-/// A listening socket, closed when no loop accepts from it any longer. Not before: a Unix socket that is
-/// shut down is ready for ever and has no connection to give, over which tokio's `accept` never returns.
+/// A listening socket, closed when no loop accepts from it any longer. Not before: a Unix socket
+/// that is shut down is ready for ever and has no connection to give, over which tokio's `accept`
+/// never returns.
 pub(super) struct Open(pub(super) Arc<SocketListener>);
 
 impl Open {
@@ -97,7 +99,8 @@ pub(super) fn start(
         .collect()
 }
 
-/// A connection that is to be served: a socket, where another loop than the one that has accepted it does so.
+/// A connection that is to be served: a socket, where another loop than the one that has accepted
+/// it does so.
 struct Accepted<S> {
     stream: S,
     peer: String,
@@ -167,7 +170,8 @@ fn start_loop(
                         site.take_over(accepted);
                     }
                 });
-                // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for ever.
+                // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for
+                // ever.
                 if told
                     .wait_for(|phase| *phase == Phase::Stopped)
                     .await
@@ -264,7 +268,8 @@ impl Site {
         }
     }
 
-    /// Whom no loop had accepted is told that the server goes down; without a word, first calls would be lost.
+    /// Whom no loop had accepted is told that the server goes down; without a word, first calls
+    /// would be lost.
     fn welcome_late(&self, open: &Open, door: Door) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {

@@ -1,8 +1,9 @@
 //! Buffers for answers that are used again on the same loop.
 //!
-//! Those of connections that are idle wait for connections that become busy. One that has grown large is not worth
-//! to be kept by a connection; but to make it anew for each large answer takes longer than to fill it, since the
-//! kernel clears its pages. The loop keeps one, as long as it is used.
+//! Those of connections that are idle wait for connections that become busy. One that has grown
+//! large is not worth to be kept by a connection; but to make it anew for each large answer takes
+//! longer than to fill it, since the kernel clears its pages. The loop keeps one, as long as it is
+//! used.
 
 use crate::buffers::SPARES;
 use crate::server::session::Outbox;

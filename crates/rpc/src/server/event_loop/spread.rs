@@ -1,15 +1,17 @@
 //! Keeps the loops of a server on cores of their own.
 //!
-//! If callers are on the same machine and outnumber the cores, the kernel takes it for balanced when two loops share one
-//! core and the callers have the others. Then each call goes from one core to another and back, which costs twice the CPU of
-//! one that stays. A loop that notices moves off. It is not bound to where it moved: threads that a handler starts
-//! inherit where their parent may run.
+//! If callers are on the same machine and outnumber the cores, the kernel takes it for balanced
+//! when two loops share one core and the callers have the others. Then each call goes from one core
+//! to another and back, which costs twice the CPU of one that stays. A loop that notices moves off.
+//! It is not bound to where it moved: threads that a handler starts inherit where their parent may
+//! run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A loop looks where it is behind so many answers, a few milliseconds' worth where there is much to do.
+/// A loop looks where it is behind so many answers, a few milliseconds' worth where there is much
+/// to do.
 const EVERY: u32 = 256;
 
 /// An older place of a loop says nothing: it may have moved, or have nothing to do.
@@ -27,7 +29,8 @@ struct Spread {
 struct Station {
     connections: AtomicU32,
     answers: AtomicU32,
-    /// When it was seen, in milliseconds, in the upper half, and on which core, plus 1, in the lower one; 0 at first.
+    /// When it was seen, in milliseconds, in the upper half, and on which core, plus 1, in the
+    /// lower one; 0 at first.
     seen: AtomicU64,
 }
 
@@ -59,8 +62,8 @@ impl Slot {
         self.number
     }
 
-    /// A seat for another connection, at this loop unless one of the others has fewer: a loop that has many makes each of
-    /// them wait while another one idles.
+    /// A seat for another connection, at this loop unless one of the others has fewer: a loop that
+    /// has many makes each of them wait while another one idles.
     pub(super) fn seat(&self) -> Seat {
         let loops = self.spread.loops.iter().map(Station::connections);
         let least = loops
@@ -183,7 +186,8 @@ mod tests {
 
     const LATER: Duration = Duration::from_millis(49);
 
-    /// Checks the cores that the third of four loops finds taken, when the loops were seen on these so long ago.
+    /// Checks the cores that the third of four loops finds taken, when the loops were seen on these
+    /// so long ago.
     #[track_caller]
     fn check(seen: [Option<(usize, Duration)>; 4], taken: &[usize]) {
         let now = Duration::from_secs(100);

@@ -36,8 +36,9 @@ pub(in crate::server) struct Ask {
 pub(in crate::server) type Parameters = (Encoding, Bytes);
 
 impl Ask {
-    /// Finds the method of a request with these headers, whose messages are in envelopes; or the answer to one that calls
-    /// nothing. `None` for one that is, or may be, a call without envelopes.
+    /// Finds the method of a request with these headers, whose messages are in envelopes; or the
+    /// answer to one that calls nothing. `None` for one that is, or may be, a call without
+    /// envelopes.
     pub(in crate::server) fn enveloped(
         request: &http::Request,
         shared: &Shared,
@@ -98,7 +99,8 @@ impl Ask {
         }
     }
 
-    /// The call of a request that has come as a whole, which has one message and no envelopes; or its answer.
+    /// The call of a request that has come as a whole, which has one message and no envelopes; or
+    /// its answer.
     pub(in crate::server) fn single(
         request: &http::Request,
         shared: &Shared,

@@ -8,8 +8,9 @@ use dovetail_protocol::envelope::Assembler;
 use dovetail_protocol::grpc::Text;
 use dovetail_wire::Bytes;
 
-/// The messages of a body, each within these limits, and how it ends: with an error where what follows them is none.
-/// All of them together have at most [`MESSAGES`] times as many, also after decompression.
+/// The messages of a body, each within these limits, and how it ends: with an error where what
+/// follows them is none. All of them together have at most [`MESSAGES`] times as many, also after
+/// decompression.
 pub(super) fn messages(
     ask: &Ask,
     body: &Bytes,

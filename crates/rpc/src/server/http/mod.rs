@@ -1,5 +1,5 @@
-//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of gRPC-Web's, or makes a
-//! WebSocket of it.
+//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of
+//! gRPC-Web's, or makes a WebSocket of it.
 
 mod ask;
 mod body;
@@ -297,7 +297,8 @@ fn answered(http: http::ReplyTo, answer: Response) -> Box<Incoming> {
     Box::new(Incoming::new(Target::Nothing, nothing, reply))
 }
 
-/// The socket that a connection becomes with this request, or the answer to one that cannot have any.
+/// The socket that a connection becomes with this request, or the answer to one that cannot have
+/// any.
 fn upgrade(request: http::Request, shared: &Shared) -> Result<Box<Socket>, Box<Incoming>> {
     let cors = shared.cors.as_ref();
     let mut accepted = Vec::new();

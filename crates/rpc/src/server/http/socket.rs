@@ -35,7 +35,8 @@ pub(in crate::server) struct Socket {
 ///     └── close, refusal ───┴── close ──► Over
 /// ```
 enum Stage {
-    /// The request, with which the headers of the call are, and whether those of a message are among them.
+    /// The request, with which the headers of the call are, and whether those of a message are
+    /// among them.
     Before(Box<http::Request>, bool),
     Running {
         method: &'static Method,
@@ -58,7 +59,8 @@ impl Socket {
         }
     }
 
-    /// The call, once its parameters have come; `None` where more must be received first, or nothing more is.
+    /// The call, once its parameters have come; `None` where more must be received first, or
+    /// nothing more is.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -183,7 +185,8 @@ impl Socket {
         out.append(&mut self.out);
     }
 
-    /// The server goes down, or has waited for too long. A call that runs goes on without its caller's items.
+    /// The server goes down, or has waited for too long. A call that runs goes on without its
+    /// caller's items.
     pub(super) fn leave(&mut self, why: &'static str) {
         match &self.stage {
             Stage::Before(..) => {
@@ -197,7 +200,8 @@ impl Socket {
         }
     }
 
-    /// The peer has gone, or has broken the rules: the handler need not go on, and nobody takes its answer.
+    /// The peer has gone, or has broken the rules: the handler need not go on, and nobody takes its
+    /// answer.
     pub(super) fn lost(&self) {
         if let Stage::Running { exchange, .. } = &self.stage {
             exchange.silence(&cancelled());
@@ -272,7 +276,8 @@ fn begin(
     Ok((stage, ask.call(parameters, reply)))
 }
 
-/// Headers from a message, behind which those of the request stand, and count where they are the same.
+/// Headers from a message, behind which those of the request stand, and count where they are the
+/// same.
 fn with_headers(value: &Bytes, request: &Headers, most: usize) -> Result<Headers, Error> {
     if value.len() > most {
         let size = value.len() as u64;

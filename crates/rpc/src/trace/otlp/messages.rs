@@ -211,7 +211,8 @@ impl From<&Span> for SpanMessage {
                 (true, Outcome::Failed(status)) => SpanStatus::error(status),
                 _ => SpanStatus::default(),
             },
-            // A span that is recorded is sampled for its collector, whatever was decided at its beginning.
+            // A span that is recorded is sampled for its collector, whatever was decided at its
+            // beginning.
             flags: SAMPLED | remote,
         }
     }

@@ -26,11 +26,11 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// A collector has this long to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends spans to a collector of OpenTelemetry by OTLP over gRPC, in batches, from a thread of its own. Dropped, it sends what is left.
-/// Clones are the same.
+/// Sends spans to a collector of OpenTelemetry by OTLP over gRPC, in batches, from a thread of its
+/// own. Dropped, it sends what is left. Clones are the same.
 ///
-/// Port 4317 is the usual one. A collector that cannot be reached costs spans, and no call waits for it:
-/// [`lost`](Self::lost) counts them.
+/// Port 4317 is the usual one. A collector that cannot be reached costs spans, and no call waits
+/// for it: [`lost`](Self::lost) counts them.
 ///
 /// ```no_run
 /// use dovetail::trace::{Otlp, Tracing};
@@ -61,9 +61,9 @@ enum Message {
 }
 
 impl Otlp {
-    /// Begins to send spans by a channel with these settings: its address, its TLS, the headers that a collector wants. `service` is
-    /// the `service.name` of this process, the attributes are further ones of OpenTelemetry's resource. An error where there is no
-    /// thread to be had.
+    /// Begins to send spans by a channel with these settings: its address, its TLS, the headers
+    /// that a collector wants. `service` is the `service.name` of this process, the attributes are
+    /// further ones of OpenTelemetry's resource. An error where there is no thread to be had.
     pub fn start(
         collector: ChannelBuilder,
         service: &str,
@@ -106,7 +106,8 @@ impl Otlp {
         sent && is_done.recv_timeout(within).is_ok()
     }
 
-    /// Returns how many spans were lost: there were too many of them, or the collector did not take them.
+    /// Returns how many spans were lost: there were too many of them, or the collector did not take
+    /// them.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Relaxed)
     }

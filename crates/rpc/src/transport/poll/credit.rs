@@ -1,14 +1,15 @@
-//! The time that polling may still cost on one connection. A poll that ends before a wake-up would have earns the difference;
-//! any other one pays for its time, and where nothing is left, nobody polls. So no more is lost than what was earned,
-//! and what a trial is given.
+//! The time that polling may still cost on one connection. A poll that ends before a wake-up would
+//! have earns the difference; any other one pays for its time, and where nothing is left, nobody
+//! polls. So no more is lost than what was earned, and what a trial is given.
 
 use std::time::Duration;
 
 /// The least cost of a wake-up.
 pub(super) const WAKE_UP: Duration = Duration::from_micros(50);
 
-/// The longest poll: while one end sleeps, the other one must not fall asleep over it, or both do for good. That is what
-/// a wake-up costs where it is dear, for both of them to find out that it need not be.
+/// The longest poll: while one end sleeps, the other one must not fall asleep over it, or both do
+/// for good. That is what a wake-up costs where it is dear, for both of them to find out that it
+/// need not be.
 const LONGEST: Duration = Duration::from_micros(500);
 
 /// A wait that was no longer may have been little else than wake-ups.
@@ -20,10 +21,12 @@ const TRIAL: Duration = Duration::from_millis(1);
 /// The most that is kept of what was earned.
 const MOST: Duration = Duration::from_millis(2);
 
-/// Short waits in a row before the first trial. After each that was in vain there are twice as many before the next.
+/// Short waits in a row before the first trial. After each that was in vain there are twice as many
+/// before the next.
 const PROOF: u32 = 3;
 
-/// The most of them: then trials cost 2 % of a core at the worst, where waits are 100 µs long and not worth polling.
+/// The most of them: then trials cost 2 % of a core at the worst, where waits are 100 µs long and
+/// not worth polling.
 const LONGEST_PROOF: u32 = 512;
 
 #[derive(Debug)]
@@ -136,7 +139,8 @@ mod tests {
     }
 
     impl Load {
-        /// The mean time of the later ones of so many calls, and the share of all the time in which each end polled.
+        /// The mean time of the later ones of so many calls, and the share of all the time in which
+        /// each end polled.
         fn run(&self, calls: u32) -> (Duration, [f64; 2]) {
             let (mut client, mut server) = (End::new(true), End::new(self.server_polls));
             let (mut total, mut late, mut server_since) = (us(0), us(0), us(0));
@@ -171,8 +175,9 @@ mod tests {
 
     #[test]
     fn polling_costs_little_where_it_does_not_pay() {
-        // handler, pause between calls, wake-up, whether the server polls, how much of a core is spent at most; for
-        // the server, which polls while its client wakes up, that pays in the first one
+        // handler, pause between calls, wake-up, whether the server polls, how much of a core is
+        // spent at most; for the server, which polls while its client wakes up, that pays in the
+        // first one
         let rows = [
             (200, 0, 20, true, 0.1),
             (200, 0, 20, false, 0.05),

@@ -1,4 +1,5 @@
-//! Polling by tasks, which cannot look again by themselves: they ask to be run again soon, or to be told.
+//! Polling by tasks, which cannot look again by themselves: they ask to be run again soon, or to be
+//! told.
 
 use super::{Experience, Poll, Polling};
 use std::time::Instant;
@@ -46,8 +47,8 @@ impl Patience {
         false
     }
 
-    /// Something was sent: what comes is an answer to that, and waited for from now on. True where it is to look then, but
-    /// would not without being told.
+    /// Something was sent: what comes is an answer to that, and waited for from now on. True where
+    /// it is to look then, but would not without being told.
     pub(crate) fn restart(&mut self) -> bool {
         let looks = match &self.stage {
             Stage::Fresh => return false,

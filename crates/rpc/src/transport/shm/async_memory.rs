@@ -36,8 +36,8 @@ impl<T: AsFd> Half<T> {
         lock(&self.half)
     }
 
-    /// Asks the peer to wake this end, and waits for it. A wait that is given up leaves no more behind than one
-    /// wake-up for nothing.
+    /// Asks the peer to wake this end, and waits for it. A wait that is given up leaves no more
+    /// behind than one wake-up for nothing.
     async fn woken(
         &self,
         arm: impl Fn(&mut T) -> Result<bool, Error>,
@@ -93,8 +93,8 @@ impl AsyncMemory {
         }
     }
 
-    /// Waits for the first bytes of a peer on a Unix socket: shared memory where they are an offer of that.
-    /// Nothing is lost where the future is dropped.
+    /// Waits for the first bytes of a peer on a Unix socket: shared memory where they are an offer
+    /// of that. Nothing is lost where the future is dropped.
     pub(crate) async fn chosen(socket: &UnixStream) -> io::Result<Option<Self>> {
         loop {
             poll_fn(|task| socket.poll_read_ready(task)).await?;
@@ -141,7 +141,8 @@ impl AsyncMemory {
         self.sender.woken(Sender::arm, Sender::disarm).await
     }
 
-    /// Waits until the peer has gone: it has let go of the socket, or closed it in one direction with `half`.
+    /// Waits until the peer has gone: it has let go of the socket, or closed it in one direction
+    /// with `half`.
     pub(crate) async fn gone(&self, half: bool) {
         gone!(&self.receiver.line, half);
     }

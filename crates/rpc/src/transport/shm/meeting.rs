@@ -1,5 +1,5 @@
-//! The place where a client that came by TCP finds its server on the same machine: an abstract Unix socket, whose name only those
-//! can reach who are in the server's network namespace.
+//! The place where a client that came by TCP finds its server on the same machine: an abstract Unix
+//! socket, whose name only those can reach who are in the server's network namespace.
 
 use crate::Address;
 use crate::address::MEETING;
@@ -44,8 +44,8 @@ impl Name {
     }
 }
 
-/// False for a stranger where those meet who came by TCP. Asked before anything is said: who was told yes would rely on
-/// it.
+/// False for a stranger where those meet who came by TCP. Asked before anything is said: who was
+/// told yes would rely on it.
 pub(crate) fn admits(socket: &impl AsFd) -> bool {
     let socket = socket.as_fd();
     Name::of(socket).is_ok_and(|name| name != Name::Meeting || same_user(socket).is_ok())

@@ -1,6 +1,6 @@
-//! Shared memory between two processes of one machine, which meet on a Unix socket. A server that listens there
-//! takes both: a peer that begins with the magic bytes of an offer gets shared memory, every other one is served on
-//! the socket. docs/spec/shared-memory.md has the bytes.
+//! Shared memory between two processes of one machine, which meet on a Unix socket. A server that
+//! listens there takes both: a peer that begins with the magic bytes of an offer gets shared
+//! memory, every other one is served on the socket. docs/spec/shared-memory.md has the bytes.
 
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod meeting;

@@ -15,8 +15,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// The looks that a poll makes at once: together they take a few microseconds, in which most answers come. In between it
-/// gives way to others and reads the clock, which takes as long as many looks.
+/// The looks that a poll makes at once: together they take a few microseconds, in which most
+/// answers come. In between it gives way to others and reads the clock, which takes as long as many
+/// looks.
 const LOOKS: u32 = 150;
 
 /// Connects to a server's Unix socket and agrees on shared memory there.
@@ -56,8 +57,8 @@ pub(super) enum Choice {
     Nothing,
 }
 
-/// Looks at what has come first, and answers an offer; `WouldBlock` where nothing has. An offer is one message, so
-/// that fewer bytes are none.
+/// Looks at what has come first, and answers an offer; `WouldBlock` where nothing has. An offer is
+/// one message, so that fewer bytes are none.
 pub(super) fn choice(socket: BorrowedFd<'_>) -> io::Result<Choice> {
     let (name, mut first) = (Name::of(socket)?, [0; MAGIC.len()]);
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;

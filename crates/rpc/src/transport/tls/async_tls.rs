@@ -115,7 +115,8 @@ impl AsyncTls {
         }
     }
 
-    /// Receives what there is behind what `input` holds, by way of `scratch`; `WouldBlock` where there is nothing.
+    /// Receives what there is behind what `input` holds, by way of `scratch`; `WouldBlock` where
+    /// there is nothing.
     pub(crate) fn try_receive(
         &self,
         scratch: &mut [u8],
@@ -143,7 +144,8 @@ impl AsyncTls {
         Ok(input.len() - before)
     }
 
-    /// Sends as much as goes out in one piece; `WouldBlock` where it has not left, and the same has to be sent again.
+    /// Sends as much as goes out in one piece; `WouldBlock` where it has not left, and the same has
+    /// to be sent again.
     pub(crate) fn try_send(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let state = &mut *self.state();
         if state.owed == 0 {

@@ -5,7 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// TLS over the connections of another transport, for blocking channels. A channel to `tls://…` makes one by itself.
+/// TLS over the connections of another transport, for blocking channels. A channel to `tls://…`
+/// makes one by itself.
 pub struct TlsConnector {
     connector: Arc<dyn Connector>,
     tls: ClientTls,

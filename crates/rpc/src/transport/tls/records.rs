@@ -1,15 +1,17 @@
-//! One end of a TLS connection without a transport: records in, plaintext out, and the other way round.
+//! One end of a TLS connection without a transport: records in, plaintext out, and the other way
+//! round.
 
 use crate::tls::{Session, TlsPeer, explain};
 use bytes::BytesMut;
 use rustls::{Connection, Error};
 use std::io::{self, BufRead, IoSlice, Write};
 
-/// The most bytes of a record on its way (RFC 8446, 5.2; TLS 1.2 has a little more, and its older ciphers 2 KiB).
+/// The most bytes of a record on its way (RFC 8446, 5.2; TLS 1.2 has a little more, and its older
+/// ciphers 2 KiB).
 pub(super) const RECORD: usize = (16 << 10) + (2 << 10) + 5;
 
-/// A session of TLS. Whoever owns it sends what [`take_out`](Self::take_out) gives, in that order, also after an error: that
-/// is the alert which tells the peer.
+/// A session of TLS. Whoever owns it sends what [`take_out`](Self::take_out) gives, in that order,
+/// also after an error: that is the alert which tells the peer.
 pub(super) struct Records {
     session: Session,
     /// The peer has said that nothing comes any more.
@@ -32,7 +34,8 @@ impl Records {
     /// Takes in what was received. All plaintext there is goes behind what `into` holds.
     pub(super) fn open(&mut self, mut received: &[u8], into: &mut BytesMut) -> Result<(), Error> {
         while !received.is_empty() && !self.ended {
-            // There is room: all plaintext has been taken, and a record that is too long is an error by itself.
+            // There is room: all plaintext has been taken, and a record that is too long is an
+            // error by itself.
             if !matches!(self.session.read_tls(&mut received), Ok(1..)) {
                 return Err(Error::General("records that cannot be read".to_owned()));
             }
@@ -48,8 +51,9 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the meaning of the transport's end. A server's peers frame all that they send, and many close without a word. An
-    /// answer of a server may end with its connection, so that an attacker who cuts it could leave out the end.
+    /// Returns the meaning of the transport's end. A server's peers frame all that they send, and
+    /// many close without a word. An answer of a server may end with its connection, so that an
+    /// attacker who cuts it could leave out the end.
     pub(super) fn end(&self) -> io::Result<usize> {
         match &self.session {
             Connection::Client(_) if !self.ended => Err(io::Error::new(
@@ -64,7 +68,8 @@ impl Records {
         self.ended
     }
 
-    /// Encrypts as much as goes out in one piece (64 KiB), and appends it to `out`. Gives how much that was.
+    /// Encrypts as much as goes out in one piece (64 KiB), and appends it to `out`. Gives how much
+    /// that was.
     pub(super) fn seal(&mut self, slices: &[IoSlice<'_>], out: &mut Vec<u8>) -> io::Result<usize> {
         let sealed = self.session.writer().write_vectored(slices)?;
         self.take_out(out);

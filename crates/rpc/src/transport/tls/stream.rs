@@ -36,7 +36,8 @@ struct Receiving {
     plain: BytesMut,
 }
 
-/// Makes a TLS connection of one that has begun with these bytes. With it comes who is at the other end.
+/// Makes a TLS connection of one that has begun with these bytes. With it comes who is at the other
+/// end.
 pub(crate) fn shake(
     stream: Arc<dyn Stream>,
     session: Session,
@@ -106,8 +107,8 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Seals the first of these bytes, unless that was done when they were to be sent before, and sends the records. Gives
-    /// how many they are.
+    /// Seals the first of these bytes, unless that was done when they were to be sent before, and
+    /// sends the records. Gives how many they are.
     fn send_first(
         &self,
         out: &mut Sending,
@@ -136,7 +137,8 @@ impl TlsStream {
         Ok(true)
     }
 
-    /// Says goodbye, as long as that can be sent. What has left by halves cannot be followed by anything.
+    /// Says goodbye, as long as that can be sent. What has left by halves cannot be followed by
+    /// anything.
     fn say_goodbye(&self) {
         let _ = self.say(Instant::now(), Records::close);
     }

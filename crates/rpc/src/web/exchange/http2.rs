@@ -35,7 +35,8 @@ impl Exchange {
         self.lock().driver = Some(context.waker().clone());
     }
 
-    /// Sends what is queued, as the other end takes it. Ready once that is done; an error where no more is taken.
+    /// Sends what is queued, as the other end takes it. Ready once that is done; an error where no
+    /// more is taken.
     pub(crate) fn poll_queue(
         &self,
         stream: &mut SendStream<Bytes>,

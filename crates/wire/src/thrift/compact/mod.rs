@@ -32,7 +32,8 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-/// The type in a container's header, and in a field's, where a bool is `TRUE` or `FALSE` by its value.
+/// The type in a container's header, and in a field's, where a bool is `TRUE` or `FALSE` by its
+/// value.
 #[inline]
 const fn code(kind: Kind) -> u8 {
     match kind {
@@ -51,7 +52,8 @@ const fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Returns the byte before a field behind the one with the id `last`, where it is one byte and says nothing of the value.
+/// Returns the byte before a field behind the one with the id `last`, where it is one byte and says
+/// nothing of the value.
 #[inline]
 pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
     match field.kind {

@@ -224,8 +224,8 @@ fn field_bool(code: u8) -> Option<bool> {
     }
 }
 
-/// The kind of a container's elements. One of nothing has lost its type: compact does not send that of
-/// empty maps.
+/// The kind of a container's elements. One of nothing has lost its type: compact does not send that
+/// of empty maps.
 fn element_kind(code: u8, count: usize) -> Result<Kind, DecodeError> {
     match (kind(code), count) {
         (Some(kind), _) => Ok(kind),

@@ -1,9 +1,9 @@
 //! Thrift JSON: structs as objects keyed by field id, every value with the name of its type.
 //!
-//! Libraries differ within the format: some pad base64, some put numbers that are map keys into quotes
-//! even where they need not, C++ writes `1` where others write `1.0`. All of that is read; what is written
-//! is what every library reads. As in Apache's libraries, a struct that is the key of a map is written as
-//! it is, which no longer is JSON.
+//! Libraries differ within the format: some pad base64, some put numbers that are map keys into
+//! quotes even where they need not, C++ writes `1` where others write `1.0`. All of that is read;
+//! what is written is what every library reads. As in Apache's libraries, a struct that is the key
+//! of a map is written as it is, which no longer is JSON.
 //!
 //! ```
 //! use dovetail_wire::thrift::json;
@@ -81,7 +81,8 @@ pub fn to_bytes<T: Value>(value: &T) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// Reads a value that, with white space around it, takes the whole input, under the default [`Limits`].
+/// Reads a value that, with white space around it, takes the whole input, under the default
+/// [`Limits`].
 pub fn from_bytes<T: Value>(input: &[u8]) -> Result<T, DecodeError> {
     let mut value = T::default();
     let mut reader = Reader::new(input, Limits::default());

@@ -200,7 +200,8 @@ impl<'de> Reader<'de> {
             Kind::I32 => UnknownValue::I32(self.i32()?),
             Kind::I64 => UnknownValue::I64(self.i64()?),
             Kind::F64 => UnknownValue::F64(self.f64()?.to_bits()),
-            // As it stands: text, or the base64 of bytes. Written as text again, it is right for both.
+            // As it stands: text, or the base64 of bytes. Written as text again, it is right for
+            // both.
             Kind::Bytes => UnknownValue::Bytes(self.string()?.into_owned().into()),
             Kind::Uuid => UnknownValue::Uuid(self.uuid()?),
             Kind::Struct => {

@@ -148,8 +148,8 @@ impl crate::Writer for Writer<'_> {
         Ok(())
     }
 
-    /// As text where it is text: Thrift's other wires do not say which it was, and this one writes the two
-    /// differently without saying so either.
+    /// As text where it is text: Thrift's other wires do not say which it was, and this one writes
+    /// the two differently without saying so either.
     fn unknown_bytes(&mut self, value: &Bytes) -> Result<(), EncodeError> {
         match simdutf8::basic::from_utf8(value) {
             Ok(text) => self.string(text),

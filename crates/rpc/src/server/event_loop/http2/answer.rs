@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::time::timeout;
 
-/// An answer up to this is handed to the library as it is; of a longer one as much as the client takes.
+/// An answer up to this is handed to the library as it is; of a longer one as much as the client
+/// takes.
 const SHORT: usize = 16 << 10;
 
 /// How a stream is answered.
@@ -89,7 +90,8 @@ impl Respond {
         }
     }
 
-    /// Charges the client for an answer, which may have to wait for its window; where there is no room, that is the answer.
+    /// Charges the client for an answer, which may have to wait for its window; where there is no
+    /// room, that is the answer.
     fn hold(&mut self, answer: Answer) -> Answer {
         match &answer {
             Answer::Message(message) if message.len() >= SMALL => {
@@ -141,7 +143,8 @@ impl Respond {
         }
     }
 
-    /// Sends the headers of an answer with items, each of which may be compressed; `None` where its caller has gone.
+    /// Sends the headers of an answer with items, each of which may be compressed; `None` where its
+    /// caller has gone.
     pub(super) fn begin(&mut self) -> Option<SendStream<Bytes>> {
         if self.is_grpc() {
             return self.begin_grpc(self.style.coding);
@@ -185,7 +188,8 @@ impl Respond {
         self.close(stream, sent, end);
     }
 
-    /// Waits no longer for the client to take something than that may take. False where it took longer.
+    /// Waits no longer for the client to take something than that may take. False where it took
+    /// longer.
     async fn in_time<T>(&self, sending: impl Future<Output = T>) -> bool {
         timeout(self.shared.limits.transfer, sending).await.is_ok()
     }

@@ -135,7 +135,8 @@ impl<'a> Call<'a> {
         let shared = self.place.shared;
         let method = match ask.method {
             Some(method) => method,
-            // Why, and at once: a caller with a stream may wait for an answer before it sends anything.
+            // Why, and at once: a caller with a stream may wait for an answer before it sends
+            // anything.
             None => {
                 let route = shared.router.find(&ask.target);
                 route
@@ -255,7 +256,8 @@ impl Drop for Left<'_> {
 
 /// Takes in what has come of the caller's items.
 fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut Context<'_>) {
-    // Messages may be many times as long as what came of them, so that HTTP's own window does not limit them.
+    // Messages may be many times as long as what came of them, so that HTTP's own window does not
+    // limit them.
     while exchange.waiting() < STREAM_WINDOW as usize
         && let Some(messages) = request
     {

@@ -1,4 +1,5 @@
-//! A connection of HTTP/2 on a loop: that is a library's, each of its streams a call of gRPC, gRPC-Web or Connect.
+//! A connection of HTTP/2 on a loop: that is a library's, each of its streams a call of gRPC,
+//! gRPC-Web or Connect.
 
 mod age;
 mod answer;
@@ -31,11 +32,12 @@ use tokio::time::{sleep, timeout};
 /// Bytes that a client may send on a stream before the handler reads them.
 const STREAM_WINDOW: u32 = 256 << 10;
 
-/// Bytes that a client may send on all streams of a connection before handlers read them: enough for 64 full streams,
-/// so that handlers that read nothing do not hold up the others.
+/// Bytes that a client may send on all streams of a connection before handlers read them: enough
+/// for 64 full streams, so that handlers that read nothing do not hold up the others.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// The bytes of an answer that the library takes before the client does: a frame of the longest that our own clients ask for.
+/// The bytes of an answer that the library takes before the client does: a frame of the longest
+/// that our own clients ask for.
 const SEND_BUFFER: usize = (1 << 20) + (1 << 10);
 
 /// Like [`LINGER`], for a connection that makes room for another one, which waits.

@@ -49,8 +49,8 @@ impl From<Broken> for Stop {
 }
 
 impl<'a> Request<'a> {
-    /// `all` are the bytes of messages that have arrived in part, on all streams of the connection; what is held is charged to
-    /// `share`.
+    /// `all` are the bytes of messages that have arrived in part, on all streams of the connection;
+    /// what is held is charged to `share`.
     pub(super) fn new(
         messages: Messages,
         most: usize,
@@ -141,7 +141,8 @@ struct Arriving<'a> {
 }
 
 impl Arriving<'_> {
-    /// As many as there are now. A client that sends many large messages at once, and ends none, is told so.
+    /// As many as there are now. A client that sends many large messages at once, and ends none, is
+    /// told so.
     fn set(&mut self, bytes: usize) -> Result<(), Status> {
         self.all
             .set((self.all.get() + bytes).saturating_sub(self.mine));
