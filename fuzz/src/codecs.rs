@@ -1,40 +1,40 @@
 //! Decoders take anything without a panic; what they take, they write and take again unchanged.
 
-use crate::zoo::*;
+use crate::fixtures::*;
 use dovetail_wire::{Bytes, Dynamic, Encoding, Limits, Value};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 pub(crate) fn binary(input: &[u8]) {
-    zoo(Encoding::ThriftBinary, input);
+    fixture(Encoding::ThriftBinary, input);
 }
 
 pub(crate) fn compact(input: &[u8]) {
-    zoo(Encoding::ThriftCompact, input);
+    fixture(Encoding::ThriftCompact, input);
 }
 
 pub(crate) fn json(input: &[u8]) {
-    zoo(Encoding::ThriftJson, input);
+    fixture(Encoding::ThriftJson, input);
 }
 
 pub(crate) fn protobuf(input: &[u8]) {
-    zoo(Encoding::Protobuf, input);
+    fixture(Encoding::Protobuf, input);
 }
 
 pub(crate) fn msgpack(input: &[u8]) {
-    zoo(Encoding::Msgpack, input);
+    fixture(Encoding::Msgpack, input);
 }
 
 pub(crate) fn plain_json(input: &[u8]) {
-    zoo(Encoding::Json, input);
+    fixture(Encoding::Json, input);
 }
 
 pub(crate) fn tagless(input: &[u8]) {
-    zoo(Encoding::Tagless, input);
+    fixture(Encoding::Tagless, input);
 }
 
 pub(crate) fn tagged(input: &[u8]) {
-    zoo(Encoding::Tagged, input);
+    fixture(Encoding::Tagged, input);
 }
 
 /// A value that comes in one encoding leaves in each other one, and means the same there.
@@ -61,7 +61,7 @@ pub(crate) fn relay(input: &[u8]) {
 }
 
 /// The first byte chooses a type.
-fn zoo(encoding: Encoding, input: &[u8]) {
+fn fixture(encoding: Encoding, input: &[u8]) {
     let Some((which, input)) = input.split_first() else {
         return;
     };

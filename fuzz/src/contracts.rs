@@ -1,7 +1,7 @@
 //! Front ends on arbitrary text: a schema or diagnostics that can be shown, never a panic or a
 //! hang. And what peers say of their contracts.
 
-use crate::zoo::{Optionals, Presence, Tree};
+use crate::fixtures::{Optionals, Presence, Tree};
 use dovetail_idl::proto::plugin::Request;
 use dovetail_idl::proto::{self, DescriptorError};
 use dovetail_idl::{MemoryLoader, compile};

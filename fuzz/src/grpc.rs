@@ -8,7 +8,7 @@ use dovetail_protocol::grpc::{
 };
 
 /// Small, so that a fuzzer reaches it.
-const MOST: usize = 4 << 10;
+const MAX: usize = 4 << 10;
 
 /// A stream of messages: its pieces make no difference. The first byte cuts the rest.
 pub(crate) fn messages(data: &[u8]) {
@@ -21,14 +21,14 @@ pub(crate) fn messages(data: &[u8]) {
     let length: usize = whole.0.iter().map(|frame| frame.message.len()).sum();
     assert!(length <= input.len());
     for frame in whole.0 {
-        let plain = decompress_zstd(&frame.message, MOST).unwrap_or_default();
-        assert!(plain.len() <= MOST);
+        let plain = decompress_zstd(&frame.message, MAX).unwrap_or_default();
+        assert!(plain.len() <= MAX);
     }
 }
 
 /// The messages, and how the stream ends.
 fn frames(input: &[u8], size: usize) -> (Vec<Frame>, Result<(), FrameError>) {
-    let mut assembler = Assembler::new(MOST).ending_with(0x80);
+    let mut assembler = Assembler::new(MAX).ending_with(0x80);
     let mut frames = Vec::new();
     for piece in input.chunks(size) {
         let mut piece = Bytes::copy_from_slice(piece);

@@ -9,16 +9,16 @@ mod codecs;
 mod connect;
 mod contracts;
 mod conversation;
+#[path = "../../crates/wire/tests/fixtures/mod.rs"]
+mod fixtures;
 mod grpc;
 mod machines;
 mod msgpack_rpc;
-mod own_wire;
+mod native;
 #[cfg(target_os = "linux")]
 mod shared_memory;
 mod text;
 mod websocket;
-#[path = "../../crates/wire/tests/zoo/mod.rs"]
-mod zoo;
 
 /// A name, as `FUZZ_TARGET` gives it, and the function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -49,8 +49,8 @@ pub const TARGETS: &[Target] = &[
     ("grpc-messages", grpc::messages),
     ("grpc-headers", grpc::headers),
     ("grpc-text", grpc::text),
-    ("own-server", own_wire::server),
-    ("own-client", own_wire::client),
+    ("own-server", native::server),
+    ("own-client", native::client),
     ("conversation", conversation::conversation),
     ("compare", contracts::compare),
     ("thrift-idl", contracts::thrift),

@@ -21,7 +21,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
 };
 
 /// The most that a driver has to keep of what has come, while more is needed.
-const MOST_BUFFERED: usize = LIMITS.message_bytes + LIMITS.header_bytes + 4;
+const MAX_BUFFERED: usize = LIMITS.message_bytes + LIMITS.header_bytes + 4;
 
 const WIRES: [&str; 8] = [
     "binary",
@@ -101,7 +101,7 @@ pub(crate) fn client(data: &[u8]) {
                 Err(_) => return,
             }
         }
-        assert!(buffer.len() <= MOST_BUFFERED, "{} bytes kept", buffer.len());
+        assert!(buffer.len() <= MAX_BUFFERED, "{} bytes kept", buffer.len());
     }
     // An error is as good an answer as none.
     let _ = connection.end(&mut buffer);
@@ -112,11 +112,11 @@ pub(crate) fn client(data: &[u8]) {
 
 /// More bytes never change what fewer have told.
 pub(crate) fn detection(data: &[u8]) {
-    let mut told = None;
+    let mut reported = None;
     for len in 0..=data.len().min(32) {
-        match (detect(&data[..len], &LIMITS, &[]), told) {
+        match (detect(&data[..len], &LIMITS, &[]), reported) {
             (Detection::More(missing), None) => assert!(missing > 0),
-            (detection, None) => told = Some(detection),
+            (detection, None) => reported = Some(detection),
             (detection, Some(before)) => assert_eq!(detection, before, "{:x?}", &data[..len]),
         }
     }
@@ -159,7 +159,7 @@ fn serve(options: &Arc<ServerOptions>, input: &[u8], piece: usize) -> Vec<String
                 }
             }
         }
-        assert!(buffer.len() <= MOST_BUFFERED, "{} bytes kept", buffer.len());
+        assert!(buffer.len() <= MAX_BUFFERED, "{} bytes kept", buffer.len());
         assert!((1..=128 << 10).contains(&connection.needs()));
         connection.transmit(&mut out);
     }

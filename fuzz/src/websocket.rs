@@ -5,7 +5,7 @@ use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::websocket::{Message, Reader, Said, write_close};
 
 /// Small, so that a fuzzer reaches it.
-const MOST: usize = 1 << 10;
+const MAX: usize = 1 << 10;
 
 /// Frames of a client: their pieces make no difference. The first byte cuts the rest.
 pub(crate) fn frames(data: &[u8]) {
@@ -20,7 +20,7 @@ pub(crate) fn frames(data: &[u8]) {
 /// The messages, and why there are no more.
 fn read(input: &[u8], size: usize) -> Vec<String> {
     let limits = ConnectionLimits {
-        message_bytes: MOST,
+        message_bytes: MAX,
         ..ConnectionLimits::default()
     };
     let mut reader = Reader::new(&limits);
@@ -30,7 +30,7 @@ fn read(input: &[u8], size: usize) -> Vec<String> {
         loop {
             match reader.receive(&mut buffer) {
                 Ok(Some(Message::Text(text))) => {
-                    assert!(text.len() <= MOST && std::str::from_utf8(&text).is_ok());
+                    assert!(text.len() <= MAX && std::str::from_utf8(&text).is_ok());
                     said.push(format!("{text:?} {:?}", Said::read(&text)));
                 }
                 Ok(Some(message)) => said.push(format!("{message:?}")),
@@ -44,7 +44,7 @@ fn read(input: &[u8], size: usize) -> Vec<String> {
                 }
             }
         }
-        assert!((1..=MOST).contains(&reader.needs()));
+        assert!((1..=MAX).contains(&reader.needs()));
     }
     said.push(format!("{} {}", buffer.len(), reader.is_within()));
     said

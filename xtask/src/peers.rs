@@ -41,7 +41,7 @@ pub(crate) struct Options {
 pub(crate) struct Peer {
     /// Its folder in `interop/peers`, and what it answers to `whoami`.
     pub(crate) name: &'static str,
-    /// The name for people.
+    /// The name for display.
     pub(crate) title: &'static str,
     /// The library inside.
     pub(crate) library: &'static str,
@@ -159,11 +159,11 @@ struct Recipe {
     /// The tools it needs, each with the Debian packages that bring it.
     tools: &'static [Tool],
     /// Builds it.
-    build: fn(&Site) -> Result<(), String>,
+    build: fn(&BuildPaths) -> Result<(), String>,
 }
 
 /// The folders in which one peer is built.
-struct Site {
+struct BuildPaths {
     /// `interop/peers/<name>`.
     source: PathBuf,
     /// `interop/contract`.
@@ -180,7 +180,7 @@ impl Recipe {
     fn prepare(&self, target: &Path) -> Peer {
         let root = stage::root();
         let folder = target.join(self.name);
-        let site = Site {
+        let paths = BuildPaths {
             source: root.join("interop/peers").join(self.name),
             contract: root.join("interop/contract"),
             line: root.join("interop/peers/line"),
@@ -190,9 +190,9 @@ impl Recipe {
         let start = Instant::now();
         let label = format!("{:9} {:7}", self.name, self.version);
         let stamp = folder.join("stamp");
-        let status = match self.hash(&site) {
+        let status = match self.hash(&paths) {
             Ok(hash)
-                if site.peer.exists()
+                if paths.peer.exists()
                     && fs::read_to_string(&stamp).is_ok_and(|old| old == hash) =>
             {
                 println!("{label} cached");
@@ -201,8 +201,8 @@ impl Recipe {
             Ok(hash) => {
                 println!("{label} building ...");
                 let built = tools::install(self.tools)
-                    .and_then(|()| clear(&site.build))
-                    .and_then(|()| (self.build)(&site))
+                    .and_then(|()| clear(&paths.build))
+                    .and_then(|()| (self.build)(&paths))
                     .and_then(|()| fs::write(&stamp, hash).map_err(|error| error.to_string()));
                 match built {
                     Ok(()) => {
@@ -226,7 +226,7 @@ impl Recipe {
             library: self.library,
             version: self.version,
             contract: self.contract,
-            command: vec![site.peer.display().to_string()],
+            command: vec![paths.peer.display().to_string()],
             servers: Vec::new(),
             clients: Vec::new(),
             status,
@@ -234,15 +234,15 @@ impl Recipe {
     }
 
     /// A hash of all that the peer is made of, this program included.
-    fn hash(&self, site: &Site) -> Result<String, String> {
+    fn hash(&self, paths: &BuildPaths) -> Result<String, String> {
         let mut hasher = DefaultHasher::new();
         include_str!("peers.rs").hash(&mut hasher);
         include_str!("peers/recipes.rs").hash(&mut hasher);
         include_str!("steps.rs").hash(&mut hasher);
         include_str!("tools.rs").hash(&mut hasher);
         // The start scripts contain absolute paths.
-        site.peer.hash(&mut hasher);
-        for folder in [&site.source, &site.contract, &site.line] {
+        paths.peer.hash(&mut hasher);
+        for folder in [&paths.source, &paths.contract, &paths.line] {
             let mut files = Vec::new();
             list(folder, &mut files)?;
             files.sort();

@@ -76,7 +76,7 @@ const CODE_MAPS: &[&str] = &[
 const BELOW_PROTOCOLS: &[&str] = &["http"];
 
 /// The most lines that one can read in a sitting; tests and tables are exempt.
-const MOST_LINES: usize = 800;
+const MAX_LINES: usize = 800;
 
 /// The words that no line of a comment begins with: a noun or a verb stands there instead.
 const VAGUE: &[&str] = &[
@@ -90,6 +90,32 @@ const VAGUE: &[&str] = &[
     "False where",
     "So many",
 ];
+
+/// The most columns of a comment. Tables, drawings and code are exempt: they cannot be wrapped.
+const MAX_COLUMNS: usize = 100;
+
+/// Names that were replaced by the field's words, and the words. No code uses them any longer.
+const REPLACED: &[(&str, &str)] = &[
+    ("AnswerHeaders", "ResponseHeaders"),
+    ("Door", "ListenerKind"),
+    ("Experience", "SpinPolicy"),
+    ("Flight", "InFlight"),
+    ("Guest", "ConnectionGuard"),
+    ("Moving", "LocalUpgrade"),
+    ("Patience", "SpinWait"),
+    ("Seat", "LoopClaim"),
+    ("Site", "LoopContext"),
+    ("Standing", "Admission"),
+    ("Woken", "WakeList"),
+    ("call_back", "client_channel"),
+    ("guest", "guard"),
+    ("patience", "read_timeout"),
+    ("shake", "handshake"),
+    ("told", "phase"),
+];
+
+/// A prefix of constants that was replaced by `MAX_`.
+const REPLACED_PREFIX: &str = "MOST_";
 
 /// A file whose comments are those of a contract.
 const CONTRACTS: &[&str] = &["crates/codegen/tests/code_first.rs"];
@@ -145,10 +171,10 @@ fn check_file(file: &str, text: &str, breaches: &mut Vec<String>) {
         return;
     }
     let code = without_tests(text);
-    if code.lines().count() > MOST_LINES && !is_test(file) {
+    if code.lines().count() > MAX_LINES && !is_test(file) {
         breach(
             1,
-            &format!("more than {MOST_LINES} lines: split it by what it does"),
+            &format!("more than {MAX_LINES} lines: split it by what it does"),
         );
     }
     for (index, line) in text.lines().enumerate() {
@@ -159,10 +185,17 @@ fn check_file(file: &str, text: &str, breaches: &mut Vec<String>) {
         if line.contains(&unfinished) || line.contains(&["FIX", "ME"].concat()) {
             breach(index + 1, "unfinished work belongs into an issue");
         }
+        if let Some((old, new)) = replaced(file, line) {
+            breach(index + 1, &format!("`{old}` is called {new} here"));
+        }
         if let Some(words) = vague(file, line) {
             let what = format!("a comment begins with `{words}`: begin with a noun or a verb");
             breach(index + 1, &what);
         }
+    }
+    for line in wide(file, text) {
+        let what = format!("a comment of more than {MAX_COLUMNS} columns: wrap it");
+        breach(line, &what);
     }
     if is_test(file) {
         return;
@@ -272,6 +305,44 @@ fn is_test(file: &str) -> bool {
         || file.ends_with("build.rs")
 }
 
+/// The numbers of the lines whose comment is too wide.
+fn wide(file: &str, text: &str) -> Vec<usize> {
+    let (mut found, mut in_code) = (Vec::new(), false);
+    if CONTRACTS.contains(&file) {
+        return found;
+    }
+    for (index, line) in text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            in_code = false;
+            continue;
+        };
+        let comment = comment.trim_start_matches(['/', '!']).trim();
+        in_code ^= comment.starts_with("```");
+        let fixed = in_code || comment.starts_with('|') || comment.contains(['─', '│']);
+        if !fixed && line.chars().count() > MAX_COLUMNS {
+            found.push(index + 1);
+        }
+    }
+    found
+}
+
+/// The name in a line of code that has a new one, which is the second.
+fn replaced(file: &str, line: &str) -> Option<(&'static str, &'static str)> {
+    if file == "xtask/src/tidy.rs" || file.starts_with("examples/") {
+        return None;
+    }
+    // Texts between quotes are no names.
+    let code: String = line.split("//").next()?.split('"').step_by(2).collect();
+    let names = || code.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if names().any(|name| name.starts_with(REPLACED_PREFIX)) {
+        return Some((REPLACED_PREFIX, "MAX_"));
+    }
+    let known = REPLACED.iter().copied();
+    known
+        .into_iter()
+        .find(|(old, _)| names().any(|name| name == *old))
+}
+
 /// The words that a comment begins with and must not.
 fn vague(file: &str, line: &str) -> Option<&'static str> {
     if CONTRACTS.contains(&file) {
@@ -334,6 +405,7 @@ mod tests {
 
     #[test]
     fn breaches_are_found() {
+        let wide = &format!("/// {}\n", "word ".repeat(20));
         let rows = [
             ("crates/wire/src/a.rs", "use std::fs;\n", "in a pure crate"),
             (
@@ -353,6 +425,9 @@ mod tests {
                 "begin with a noun",
             ),
             ("fuzz/src/a.rs", "//! The same.\n", "begin with a noun"),
+            ("bench/src/a.rs", "struct Guest;\n", "ConnectionGuard"),
+            ("bench/src/a.rs", "const MOST_ROWS: u8 = 1;\n", "MAX_"),
+            ("bench/src/a.rs", wide, "more than 100 columns"),
             (
                 "README.md",
                 "see [this](no/such/file.md)\n",
@@ -371,6 +446,7 @@ mod tests {
 
     #[test]
     fn tests_and_comments_are_exempt() {
+        let table = &format!("/// | {} |\n", "word ".repeat(20));
         let rows = [
             ("crates/wire/tests/a.rs", "use std::fs;\n"),
             (
@@ -381,6 +457,8 @@ mod tests {
                 "README.md",
                 "see [this](https://example.org) and [that](#here)\n",
             ),
+            ("bench/src/a.rs", "let moved = \"Moving\"; // the Guest\n"),
+            ("bench/src/a.rs", table),
         ];
         for (file, text) in rows {
             let mut breaches = Vec::new();

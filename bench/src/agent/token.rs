@@ -2,7 +2,7 @@ use super::TOKEN;
 use dovetail::{Call, Code, Execution, HandlerFuture, Service, ServiceDescriptor, Status};
 use subtle::ConstantTimeEq;
 
-/// A service that only those can call who know the token.
+/// A service that only callers with the token can call.
 pub(super) struct Guarded<S> {
     token: String,
     service: S,

@@ -69,10 +69,10 @@ impl Request {
     }
 }
 
-/// Uses so much time of the processor on this thread.
+/// Uses this much processor time on this thread.
 pub(crate) fn compute(time: Duration) {
     let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
-    // A clock that cannot be read ends it.
+    // An unreadable clock ends the loop.
     let used = || clock.now().map_or(Duration::MAX, Duration::from);
     let begin = used();
     while used().saturating_sub(begin) < time {}
@@ -175,7 +175,7 @@ fn message(payload: i32) -> Message {
 mod tests {
     use super::*;
 
-    /// Values that programs in other languages must come to as well.
+    /// Values that the programs in other languages must compute, too.
     #[test]
     fn fixed_values() {
         assert_eq!(blob(16)[..4], [153, 160, 75, 27]);

@@ -23,7 +23,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// One more round, unless an earlier one failed.
+    /// Runs one more round, unless an earlier one failed.
     fn round(&mut self, hosts: &Hosts, timeout: Duration) {
         if self.failed.is_some() {
             return;
@@ -103,7 +103,7 @@ pub(super) fn measure(options: &Options) -> Result<Report> {
             progress.inc(1);
             progress.set_message(format!("{} {}", entry.scenario.name, entry.system));
         };
-        // A B C A B C: what disturbs the machine for a while disturbs all alike.
+        // A B C A B C: a disturbance of the machine then hits all systems alike.
         for _ in 0..rounds {
             for entry in group.iter_mut() {
                 step(entry);

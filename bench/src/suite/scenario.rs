@@ -10,7 +10,7 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     /// Cases that run side by side, one step after the other.
     pub(crate) steps: Vec<Vec<Case>>,
-    /// Those that are of interest here; all, if there are none.
+    /// The systems to measure; all of them where the list is empty.
     pub(crate) systems: Option<Regex>,
     /// How long after one step the next one begins.
     pub(crate) step: Duration,

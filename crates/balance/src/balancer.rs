@@ -303,12 +303,12 @@ fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     }
     let mut next = u64::MAX;
     for endpoint in all.iter() {
-        let patience = endpoint.kept.since.load(Relaxed) + nanos(HAPPY_EYEBALLS);
+        let limit = endpoint.kept.since.load(Relaxed) + nanos(HAPPY_EYEBALLS);
         if is_due(endpoint, now) {
             return (vec![endpoint.clone()], now + nanos(HAPPY_EYEBALLS));
         }
         match endpoint.state() {
-            State::Connecting if now < patience => return (Vec::new(), patience),
+            State::Connecting if now < limit => return (Vec::new(), limit),
             State::Failed => next = next.min(endpoint.kept.again.load(Relaxed)),
             _ => {}
         }

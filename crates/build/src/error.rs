@@ -3,7 +3,7 @@ use dovetail_idl::Compiled;
 use std::path::Path;
 use std::{fmt, io};
 
-/// Why there is no generated file, as a text for people: for a contract with errors, what rustc
+/// Why there is no generated file, as a text for display: for a contract with errors, what rustc
 /// would show for code.
 ///
 /// `Debug` is the same text, because that is what Cargo shows of a build script whose `main` fails.

@@ -98,7 +98,7 @@ fn is_name(text: &str) -> bool {
 
 /// Returns the first server of a name, of those with the best priority.
 fn resolved(name: &str) -> Result<Address> {
-    let (tell, told) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     let watch = names::watch(name, move |news| drop(tell.send(news)));
     let _watch = watch.map_err(|status| {
         let failure = Failure::new(Exit::Usage, status.message().to_owned());
@@ -108,7 +108,7 @@ fn resolved(name: &str) -> Result<Address> {
         let failure = Failure::new(Exit::Call, format!("cannot resolve `{name}`: {why}"));
         failure.help(format!("`dovetail resolve {name}` asks again"))
     };
-    let found = told.recv_timeout(PATIENCE);
+    let found = reported.recv_timeout(PATIENCE);
     let found = found.map_err(|_| unresolved("no answer"))?;
     let found = found.map_err(|why| unresolved(&why))?;
     let first = found.backends.iter().min_by_key(|server| server.priority);

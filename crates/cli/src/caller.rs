@@ -78,7 +78,7 @@ impl Caller {
 }
 
 impl Way {
-    /// An async channel this way.
+    /// Opens an async channel to the service.
     pub(crate) fn channel(&self) -> std::result::Result<dovetail::Channel, Status> {
         let mut builder = self
             .target

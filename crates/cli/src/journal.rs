@@ -57,11 +57,11 @@ impl Journal {
     }
 }
 
-/// Short enough for a line of a log.
+/// Shortens a text to a line of a log.
 fn shorten(json: &Json) -> String {
-    const MOST: usize = 72;
+    const MAX: usize = 72;
     let text = visible_json(&json.to_string()).to_string();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }

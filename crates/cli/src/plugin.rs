@@ -14,7 +14,7 @@ use std::process::ExitCode;
     name = "protoc-gen-dovetail",
     version,
     after_help = "\
-The compiler runs it, and needs to find it on the PATH, or to be told with --plugin where it is:
+The compiler runs it, and needs to find it on the PATH, or to be reported with --plugin where it is:
   protoc --dovetail_out=src/generated api.proto
   protoc --dovetail_out=src/generated --dovetail_opt=sides=client,blocking api.proto
 

@@ -54,15 +54,14 @@ pub(crate) fn contract(
 /// How long a server may take to say anything on a wire that it may not speak.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// Services of every server that answers such questions at all; of no interest where services are
-/// listed.
+/// Services of every server that has reflection. Lists of services leave them out.
 const QUESTIONS: [&str; 3] = [
     "dovetail.reflection.v1.Reflection",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
 ];
 
-/// Asks a server what its contracts are, and says what of them cannot be called.
+/// Asks a server for its contracts, and notes the methods that cannot be called.
 pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Result<Known> {
     let wires = match wire {
         Some(ref wire) => std::slice::from_ref(wire),
@@ -130,7 +129,7 @@ async fn ask_over(
     }
 }
 
-/// Returns the text of a server's status for people.
+/// Returns the text of a server's status for display.
 fn said(status: Status) -> String {
     let printable = status.to_string().replace(char::is_control, " ");
     match status.code() {

@@ -64,8 +64,8 @@ impl Entrance {
         address::parse(&self.listen)
     }
 
-    /// A server that says what the contract is to those who ask by HTTP, gRPC's reflection or
-    /// Dovetail's. What cannot be said in one of these ways is left out there.
+    /// A server that describes the contract by OpenAPI, gRPC's reflection and Dovetail's. Each
+    /// description leaves out the parts that it has no form for.
     pub(crate) fn server(&self, schema: &Schema) -> Result<Server> {
         let server = self.hosts.apply(Server::new(), &self.address()?);
         let server = self.tls.apply(server)?;
@@ -79,7 +79,7 @@ impl Entrance {
     }
 }
 
-/// Starts a server at the address of its [`Entrance`]; gives the one that it has got, with its
+/// Starts a server at the address of its [`Entrance`]. Returns the address that it got, with its
 /// port.
 pub(crate) fn start(server: Server, address: Address) -> Result<(Running, Address)> {
     let listening = server.listen(&address.to_string());

@@ -25,15 +25,15 @@ pub(crate) struct Streamed {
 
 /// The end of a call.
 pub(crate) enum End {
-    /// Its reply, behind which all items have come.
+    /// The reply. All items have come before it.
     Reply(Reply),
     /// A declared exception in the place of further items.
     Thrown(Reply, &'static Method),
     Failed(Status),
 }
 
-/// The items of a stream: each is the only parameter of a method that does not exist, whose number
-/// the wire decides.
+/// The items of a stream. Each is encoded as the only parameter of a made-up method. The wire
+/// decides the number of the parameter.
 struct Items {
     stream: &'static Stream,
     methods: [&'static Method; 3],
@@ -119,7 +119,7 @@ impl Streamed {
         ended
     }
 
-    /// Sends what stands in these lines, and hands what comes to `show`.
+    /// Sends an item for each line, and passes the items that arrive to `show`.
     async fn run(
         &self,
         way: &Way,

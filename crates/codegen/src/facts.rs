@@ -8,10 +8,10 @@ use dovetail_schema::{
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The longest array that has a default in Rust's standard library.
-const MOST_OF_AN_EXTENT: u32 = 32;
+const MAX_OF_AN_EXTENT: u32 = 32;
 
 /// Elements of an array that can stand on the stack, however deep its struct is.
-const MOST_IN_PLACE: u64 = 256;
+const MAX_IN_PLACE: u64 = 256;
 
 /// The conclusions, one bit for each type.
 pub(crate) struct Facts<'a> {
@@ -212,8 +212,7 @@ impl<'a> Facts<'a> {
 
     /// True for an array of so many of what is inside that is too long to stand in its struct.
     pub(crate) fn long(&self, extent: u32, item: &Type, inside: &[Dimension]) -> bool {
-        extent > MOST_OF_AN_EXTENT
-            || u64::from(extent) * self.in_place(item, inside) > MOST_IN_PLACE
+        extent > MAX_OF_AN_EXTENT || u64::from(extent) * self.in_place(item, inside) > MAX_IN_PLACE
     }
 
     /// How many elements an array has where it stands.

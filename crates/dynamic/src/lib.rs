@@ -5,8 +5,8 @@
 //! - encoded and decoded in every encoding, through the same visitor as generated code ([`Typed`],
 //!   [`TypedSlot`]), as the parameters of a call ([`Params`], [`ParamsSlot`]) and as its reply
 //!   ([`ReplyBody`], [`ReplySlot`]);
-//! - turned into JSON for people and back ([`to_json`], [`from_json`]), with errors that name the
-//!   place;
+//! - turned into human-readable JSON and back ([`to_json`], [`from_json`]), with errors that name
+//!   the place;
 //! - written in protobuf's text format and read from it ([`to_text`], [`from_text`]);
 //! - made up ([`Plausible`]), for a server that has a contract and no handler.
 //!

@@ -58,7 +58,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// True for zero and for what is empty, which protobuf leaves out of fields without presence.
+    /// Returns true for zero and for empty values, which protobuf leaves out of fields without
+    /// presence.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Value::Bool(value) => !value,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-const MOST: usize = 64 << 20;
+const MAX: usize = 64 << 20;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let text = std::fs::read_to_string(file("zoo.capnp")).unwrap();
@@ -59,7 +59,7 @@ fn written(value: &Value) -> Vec<u8> {
 }
 
 fn split(bytes: &[u8]) -> Segments {
-    let (message, len) = Segments::split(&Bytes::copy_from_slice(bytes), MOST)
+    let (message, len) = Segments::split(&Bytes::copy_from_slice(bytes), MAX)
         .unwrap()
         .unwrap();
     assert_eq!(len, bytes.len());
@@ -108,7 +108,7 @@ fn messages_of_the_tool() {
     let made = std::fs::read_to_string(file("rows.hex")).unwrap();
     let mut shown = String::new();
     for (row, packed) in rows.lines().zip(made.lines()) {
-        let bytes = unpack(&unhex(packed), MOST).unwrap();
+        let bytes = unpack(&unhex(packed), MAX).unwrap();
         let message = split(&bytes);
         let value = read(&message).unwrap();
         shown.push_str(&format!("{}\n", to_json(&CONTRACT, &ZOO, &value)));
@@ -150,7 +150,7 @@ fn values_made_up() {
     let json = convert("packed:json", &packed).unwrap();
     let mut rest = Bytes::from(convert("json:binary", &json).unwrap());
     for (seed, message) in messages.iter().enumerate() {
-        let (theirs, len) = Segments::split(&rest, MOST).unwrap().unwrap();
+        let (theirs, len) = Segments::split(&rest, MAX).unwrap().unwrap();
         let ours = read(&split(message)).unwrap();
         let theirs = read(&theirs).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Problems of a file, for people ([`render`](crate::render)) and for tools (the fields).
+//! Problems of a file, for display ([`render`](crate::render)) and for tools (the fields).
 
 use crate::source::{FileId, Span};
 
@@ -117,7 +117,7 @@ pub(crate) struct Sink {
 }
 
 /// As many as anybody will read; also what keeps the memory for a garbage file bounded.
-const MOST: usize = 200;
+const MAX: usize = 200;
 
 impl Sink {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
@@ -126,7 +126,7 @@ impl Sink {
             Severity::Warning => &mut self.warnings,
         };
         *count += 1;
-        if *count <= MOST {
+        if *count <= MAX {
             self.list.push(diagnostic);
         }
     }
@@ -138,7 +138,7 @@ impl Sink {
     /// Everything, by file and place.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(Diagnostic::place);
-        let dropped = |count: usize| count.saturating_sub(MOST);
+        let dropped = |count: usize| count.saturating_sub(MAX);
         let (errors, warnings) = (dropped(self.errors), dropped(self.warnings));
         if errors > 0 {
             let message = format!("{errors} more errors are not shown");

@@ -26,7 +26,7 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Those among the attributes of something that takes only some of the words.
+    /// Reads the attributes of an item that takes only some of the words.
     pub(crate) fn of(attributes: &[Attribute], words: &[&str]) -> Result<Self> {
         let mut found = Attributes::default();
         for attribute in attributes.iter().filter(|a| is_own(a)) {
@@ -72,7 +72,7 @@ impl Attributes {
         self.flags.iter().any(|found| found == flag)
     }
 
-    /// Those of these words that are among them, as a list for a table; nothing where none is.
+    /// Returns the given words that are present, as a list for a table; nothing where none is.
     pub(crate) fn list(&self, flags: &[&str]) -> Option<proc_macro2::TokenStream> {
         let found = self
             .flags

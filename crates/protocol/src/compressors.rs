@@ -107,7 +107,7 @@ pub(crate) mod lz4 {
     use lz4_flex::block::{self, DecompressError};
 
     /// The most bytes that one compressed byte can stand for.
-    const MOST_RATIO: usize = 255;
+    const MAX_RATIO: usize = 255;
 
     /// There are no levels.
     pub(crate) fn compress(input: &[u8], _: i32) -> Option<Vec<u8>> {
@@ -117,7 +117,7 @@ pub(crate) mod lz4 {
     /// The block does not say how large the result is: there is memory for all that it may be,
     /// unless so few bytes cannot stand for that much.
     pub(crate) fn decompress(input: &[u8], room: Room) -> Result<Vec<u8>, Failure> {
-        let most = room.most.min(input.len().saturating_mul(MOST_RATIO));
+        let most = room.most.min(input.len().saturating_mul(MAX_RATIO));
         let mut output = vec![0; most];
         let length = block::decompress_into(input, &mut output).map_err(|error| match error {
             DecompressError::OutputTooSmall { .. } => Failure::TooLarge,

@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub const CONTRACT_HEADER: &str = "dovetail-contract";
 
 /// Bytes that a description takes at most in a header. Servers of HTTP take 8 to 16 KiB of headers.
-const MOST: usize = 4 << 10;
+const MAX: usize = 4 << 10;
 
 /// Stands before the fingerprint of a contract of protobuf.
 const PROTOBUF: &str = "proto:";
 
 /// Contracts of callers that a server remembers, for each method.
-const MOST_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 64;
 
 type Fingerprint = [u8; 16];
 
@@ -36,7 +36,7 @@ impl ContractHeader {
     /// where it is too large for a header.
     pub fn new(description: &Description, protobuf: bool) -> Option<Self> {
         let bytes = description.bytes();
-        if bytes.len() > MOST {
+        if bytes.len() > MAX {
             return None;
         }
         let mark = if protobuf { PROTOBUF } else { "" };
@@ -112,7 +112,7 @@ impl KnownContracts {
         }
         let verdict = compare(description.bytes(), &described)
             .map_err(|difference| Status::contradicting(&ours.method, &difference));
-        self.0.truncate(MOST_KNOWN - 1);
+        self.0.truncate(MAX_KNOWN - 1);
         self.0.push_front((theirs, verdict.clone()));
         verdict
     }
@@ -201,13 +201,13 @@ mod tests {
             assert_eq!(refused.code(), Code::InvalidArgument, "{header}");
         }
         let mut known = KnownContracts::default();
-        for number in 0..2 * MOST_KNOWN as u32 {
+        for number in 0..2 * MAX_KNOWN as u32 {
             let mut bytes = b"no description ".to_vec();
             bytes.extend(number.to_le_bytes());
             let header = ContractHeader::new(&Description::new(bytes), false).unwrap();
             let theirs = CallerContract::read(header.full.as_bytes()).unwrap();
             assert!(known.compare(&ours, theirs).is_err());
         }
-        assert_eq!(known.0.len(), MOST_KNOWN);
+        assert_eq!(known.0.len(), MAX_KNOWN);
     }
 }

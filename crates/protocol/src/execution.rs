@@ -36,7 +36,9 @@ impl Status {
 
     /// Returns the headers of a failure beside its code: whether its call ran, and when to try
     /// again.
-    pub(crate) fn answer_headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+    pub(crate) fn response_headers(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let value = match self.asks_for_description() {
             true => UNDESCRIBED,
             false => NOT_STARTED,

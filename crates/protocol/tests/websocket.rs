@@ -11,7 +11,7 @@ use dovetail_protocol::websocket::{
 };
 use proptest::prelude::*;
 
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 
 /// The mask of RFC 6455's examples.
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
@@ -34,7 +34,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 /// All that comes of bytes in pieces of this size, and whether something is left.
 fn read(bytes: &[u8], size: usize) -> Result<(Vec<Message>, bool), Error> {
     let limits = ConnectionLimits {
-        message_bytes: MOST,
+        message_bytes: MAX,
         ..ConnectionLimits::default()
     };
     let mut reader = Reader::new(&limits);
@@ -44,7 +44,7 @@ fn read(bytes: &[u8], size: usize) -> Result<(Vec<Message>, bool), Error> {
         while let Some(message) = reader.receive(&mut input)? {
             found.push(message);
         }
-        assert!((1..=MOST).contains(&reader.needs()));
+        assert!((1..=MAX).contains(&reader.needs()));
     }
     Ok((found, reader.is_within() || !input.is_empty()))
 }
@@ -288,7 +288,7 @@ const VERSION: &str = "Sec-WebSocket-Version: 13\r\n";
 const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
 
 /// Returns the status of the answer to a request: `None` for one that asks for no socket.
-fn shake(request: &str) -> Option<u16> {
+fn handshake(request: &str) -> Option<u16> {
     let mut connection = ServerConnection::new(ConnectionLimits::default());
     let mut input = BytesMut::from(request);
     let request = connection
@@ -372,7 +372,7 @@ fn handshakes() {
         ),
     ] {
         assert_eq!(
-            shake(&format!("{line}\r\nHost: x\r\n{headers}\r\n")),
+            handshake(&format!("{line}\r\nHost: x\r\n{headers}\r\n")),
             answer,
             "{headers}"
         );

@@ -29,18 +29,18 @@ pub enum Address {
 }
 
 /// Names of meeting points begin so.
-pub(crate) const MEETING: &str = "dovetail-";
+pub(crate) const UPGRADE_PREFIX: &str = "dovetail-";
 
 impl Address {
     /// The place where clients meet a server that came to it by TCP; see `docs/spec/wire.md`,
-    /// "Moving".
-    pub(crate) fn meeting(number: u128) -> Self {
-        Address::Unix(Self::meeting_name(number))
+    /// "Local upgrade".
+    pub(crate) fn upgrade_listener(number: u128) -> Self {
+        Address::Unix(Self::upgrade_name(number))
     }
 
     /// Returns that place for the client.
-    pub(crate) fn met(number: u128) -> Self {
-        Address::Shm(Self::meeting_name(number))
+    pub(crate) fn upgrade_target(number: u128) -> Self {
+        Address::Shm(Self::upgrade_name(number))
     }
 
     /// Returns the place with TLS.
@@ -53,8 +53,8 @@ impl Address {
     }
 
     /// A name in the abstract namespace begins with a zero byte.
-    fn meeting_name(number: u128) -> PathBuf {
-        format!("\0{MEETING}{number:032x}").into()
+    fn upgrade_name(number: u128) -> PathBuf {
+        format!("\0{UPGRADE_PREFIX}{number:032x}").into()
     }
 }
 
@@ -109,16 +109,16 @@ impl fmt::Display for Address {
         match self {
             Address::Tcp(place) => write!(f, "tcp://{place}"),
             Address::Tls(place) => write!(f, "tls://{place}"),
-            Address::Unix(path) => write!(f, "unix:{}", Place(path)),
-            Address::Shm(path) => write!(f, "shm:{}", Place(path)),
+            Address::Unix(path) => write!(f, "unix:{}", DisplayPath(path)),
+            Address::Shm(path) => write!(f, "shm:{}", DisplayPath(path)),
         }
     }
 }
 
 /// The place of a Unix socket, as an address has it.
-struct Place<'a>(&'a Path);
+struct DisplayPath<'a>(&'a Path);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for DisplayPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.0.display();
         match path.to_string().strip_prefix('\0') {

@@ -36,8 +36,8 @@ pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::
     }
 }
 
-/// Runs a future as long as it is worth while, which is asked now and then; `None` where it no
-/// longer is.
+/// Runs a future as long as a condition holds, which is checked now and then. Returns `None` once
+/// it does not.
 pub(crate) fn block_on_while<F: Future>(
     future: F,
     worth_while: impl Fn() -> bool,
@@ -65,7 +65,8 @@ pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> 
     }
 }
 
-/// Does the same without a runtime, where each handler has a thread of its own, which may block.
+/// Waits for a future where there is no runtime: each handler has a thread of its own, which may
+/// block.
 #[cfg(not(feature = "async"))]
 pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> Option<F::Output> {
     match until {

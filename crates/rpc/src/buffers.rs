@@ -1,5 +1,5 @@
-//! Which buffers are used again. Fresh memory is dear: the kernel clears each page when it is first
-//! touched, which takes longer than to copy a message into it.
+//! Which buffers are used again. Fresh memory is expensive: the kernel clears each page when it is
+//! first touched, which takes longer than to copy a message into it.
 
 use bytes::{Bytes, BytesMut};
 use dovetail_wire::Blobs;

@@ -83,7 +83,7 @@ impl Call {
             deadline: incoming.deadline,
             headers: std::mem::take(&mut incoming.headers),
             get: incoming.get,
-            answer: incoming.reply.answer_headers(),
+            answer: incoming.reply.response_headers(),
             compressed: incoming.compressed,
             compress: Compress::default(),
             over: AtomicBool::new(false),

@@ -11,7 +11,7 @@ use crate::server::{Proxies, Share};
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
 use crate::transport::Process;
-use crate::{AnswerHeaders, Code, Status};
+use crate::{Code, ResponseHeaders, Status};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::cell::RefCell;
@@ -140,7 +140,7 @@ pub(crate) struct CallInfo {
     /// It came by GET.
     pub(crate) get: bool,
     /// The headers and trailers of the answer, where the wire can carry any.
-    pub(crate) answer: Option<AnswerHeaders>,
+    pub(crate) answer: Option<ResponseHeaders>,
     /// Whether the parameters came compressed.
     pub(crate) compressed: bool,
     pub(crate) compress: Compress,
@@ -367,15 +367,15 @@ impl Context {
     /// connection is there.
     ///
     /// An error where the wire of the call is neither Dovetail's own nor msgpack-rpc, and in what a
-    /// blocking client serves: see [`blocking_call_back`](Self::blocking_call_back).
+    /// blocking client serves: see [`blocking_client_channel`](Self::blocking_client_channel).
     #[cfg(feature = "async")]
-    pub fn call_back(&self) -> Result<crate::Channel, Status> {
+    pub fn client_channel(&self) -> Result<crate::Channel, Status> {
         crate::Channel::over(self.connection()?)
     }
 
     /// Calls back from a handler that a [blocking client](crate::blocking::ChannelBuilder::serve)
     /// serves: a channel to the server that calls. An error elsewhere.
-    pub fn blocking_call_back(&self) -> Result<crate::blocking::Channel, Status> {
+    pub fn blocking_client_channel(&self) -> Result<crate::blocking::Channel, Status> {
         crate::blocking::Channel::over(&self.connection()?)
     }
 

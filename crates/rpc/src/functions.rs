@@ -132,13 +132,13 @@ fn types<P: ReadParams, R: Outcome<O>, O>() -> MethodTypes {
 }
 
 /// A function of any form.
-pub(crate) trait Answer: Send + Sync {
+pub(crate) trait FunctionAnswer: Send + Sync {
     fn answer(&self, call: Call) -> HandlerFuture<'_>;
 }
 
 struct Erased<F, Form, const EXACT: bool>(F, PhantomData<fn() -> Form>);
 
-impl<F: Function<Form>, Form, const EXACT: bool> Answer for Erased<F, Form, EXACT> {
+impl<F: Function<Form>, Form, const EXACT: bool> FunctionAnswer for Erased<F, Form, EXACT> {
     fn answer(&self, call: Call) -> HandlerFuture<'_> {
         self.0.answer::<EXACT>(call)
     }
@@ -147,7 +147,7 @@ impl<F: Function<Form>, Form, const EXACT: bool> Answer for Erased<F, Form, EXAC
 /// Erases the type of a function, which takes surplus parameters unless it is `EXACT`.
 pub(crate) fn erased<const EXACT: bool, F: Function<Form>, Form: 'static>(
     function: F,
-) -> Box<dyn Answer> {
+) -> Box<dyn FunctionAnswer> {
     Box::new(Erased::<_, _, EXACT>(function, PhantomData))
 }
 
@@ -201,7 +201,7 @@ impl<'a> Spelling<'a> {
 /// A service of one function.
 pub(crate) struct Bound {
     descriptor: &'static ServiceDescriptor,
-    function: Box<dyn Answer>,
+    function: Box<dyn FunctionAnswer>,
 }
 
 impl Bound {

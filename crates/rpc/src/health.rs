@@ -25,10 +25,10 @@ use std::task::{self, Poll, Waker};
 /// # drop(server);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Health(Arc<Mutex<State>>);
+pub struct Health(Arc<Mutex<HealthState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct HealthState {
     ready: BTreeMap<String, bool>,
     /// The server goes down.
     leaving: bool,
@@ -79,7 +79,7 @@ impl Health {
         state.wake();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HealthState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,7 +106,7 @@ pub(crate) fn is(service: &ServiceDescriptor) -> bool {
     std::ptr::eq(service, &HEALTH)
 }
 
-impl State {
+impl HealthState {
     fn wake(&mut self) {
         for (_, waiting) in self.waiting.drain() {
             waiting.wake();

@@ -8,9 +8,9 @@ use crate::link::Link;
 use crate::objects::{Lease, Owned, ReceivedCaps, Transfer, local};
 use crate::reply::ReplyBody;
 use crate::server::{Charge, Over, SMALL};
-use crate::streams::{OwnCall, StreamCall, unencodable};
+use crate::streams::{NativeCall, StreamCall, unencodable};
 use crate::web;
-use crate::{AnswerHeaders, Exceptions, MethodKind, Status, clock};
+use crate::{Exceptions, MethodKind, ResponseHeaders, Status, clock};
 use dovetail_protocol::dovetail::{self, Body};
 use dovetail_protocol::{Headers, Name, Wire, msgpack_rpc, thrift};
 use dovetail_wire::{Bytes, Encode, EncodeError, Encoding, Limits, ObjectNumbers, Out};
@@ -72,18 +72,18 @@ pub(crate) enum Target {
 pub(crate) enum ReplyTo {
     Thrift(thrift::ReplyTo),
     MsgpackRpc(msgpack_rpc::ReplyTo),
-    Web(web::ReplyTo),
-    Capnp(capnp::ReplyTo),
+    Web(web::WebReplyTo),
+    Capnp(capnp::CapnpReplyTo),
     Dovetail {
         reply: dovetail::ReplyTo,
         kind: MethodKind,
         /// The streams of the call, if it has any.
-        streams: Option<OwnCall>,
+        streams: Option<NativeCall>,
         /// The connection that wants to know which object was returned.
         promise: Option<Arc<Link>>,
     },
     /// A call inside this process.
-    Local(local::Answer),
+    Local(local::LocalAnswer),
 }
 
 impl From<thrift::IncomingCall> for Box<Incoming> {
@@ -182,7 +182,7 @@ impl Incoming {
     fn over(call: dovetail::IncomingCall, link: &Arc<Link>) -> Box<Self> {
         let number = call.reply.call();
         let streams = call.kind.streams();
-        let streams = streams.then(|| OwnCall::new(link.clone(), number));
+        let streams = streams.then(|| NativeCall::new(link.clone(), number));
         let promise = call.promises().then(|| link.clone());
         let results = call.results().to_vec();
         Box::new(Incoming {
@@ -217,7 +217,7 @@ impl Incoming {
 impl Incoming {
     /// A call over Cap'n Proto's protocol.
     fn placed(call: capnp::IncomingCall, link: &Arc<Link>) -> Box<Self> {
-        let reply = capnp::ReplyTo::new(link.clone(), call.question, call.method);
+        let reply = capnp::CapnpReplyTo::new(link.clone(), call.question, call.method);
         let params = (Encoding::Custom(&call.method.params), call.params);
         let caps = (!call.objects.is_empty()).then(|| {
             let transfer = Transfer::new(link.objects.clone(), call.lease);
@@ -326,7 +326,7 @@ impl ReplyTo {
             ReplyTo::Dovetail {
                 streams: Some(streams),
                 ..
-            } => Some(StreamCall::own(streams.clone(), method)),
+            } => Some(StreamCall::native(streams.clone(), method)),
             ReplyTo::Web(reply) => {
                 let streams = reply.streams()?;
                 Some(StreamCall::web(streams.handle(), method))
@@ -400,9 +400,9 @@ impl ReplyTo {
 
     /// Returns the place for headers and trailers of the answer; `None` where the wire has nothing
     /// for them.
-    pub(crate) fn answer_headers(&self) -> Option<AnswerHeaders> {
+    pub(crate) fn response_headers(&self) -> Option<ResponseHeaders> {
         match self {
-            ReplyTo::Web(reply) => Some(reply.answer_headers()),
+            ReplyTo::Web(reply) => Some(reply.response_headers()),
             _ => None,
         }
     }

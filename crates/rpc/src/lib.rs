@@ -4,7 +4,6 @@
 mod access_log;
 mod address;
 pub mod admin;
-mod answer_headers;
 mod block_on;
 mod buffers;
 mod call;
@@ -34,6 +33,7 @@ mod random;
 pub mod reflection;
 mod remembered;
 mod reply;
+mod response_headers;
 mod server;
 mod service;
 pub mod sessions;
@@ -58,7 +58,6 @@ pub use client::{Channel, ChannelBuilder};
 
 pub use access_log::AccessLog;
 pub use address::{Address, ParseAddressError};
-pub use answer_headers::AnswerHeaders;
 pub use call::{Call, HandlerFuture, Reply};
 pub use context::Context;
 #[cfg(feature = "macros")]
@@ -91,6 +90,7 @@ pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use mock::Mock;
 pub use objects::ObjectRef;
 pub use reflection::Reflection;
+pub use response_headers::ResponseHeaders;
 pub use server::{Counters, HalfClosed, Model, Running, Server, ServerLimits};
 pub use service::Service;
 #[cfg(feature = "async")]

@@ -1,7 +1,7 @@
 //! A connection that several use at a time: callers, calls with streams, handlers that call back.
 
 use crate::buffers::Gathered;
-use crate::client::{Called, Fault, Table, Woken, blocking};
+use crate::client::{Called, Fault, Table, WakeList, blocking};
 use crate::incoming::ReplyTo;
 use crate::intercept::Around;
 use crate::objects::{ObjectDirectory, Objects, Remote};
@@ -47,7 +47,7 @@ pub(crate) struct Received {
 pub(crate) struct Locked<'a> {
     // In this order: it is unlocked before they are woken.
     table: MutexGuard<'a, Table>,
-    woken: Option<Woken>,
+    wake_list: Option<WakeList>,
 }
 
 impl Deref for Locked<'_> {
@@ -67,15 +67,15 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.table.woken.is_empty() {
-            self.woken = Some(std::mem::take(&mut self.table.woken));
+        if !self.table.wake_list.is_empty() {
+            self.wake_list = Some(std::mem::take(&mut self.table.wake_list));
         }
     }
 }
 
 /// A connection that several use at a time.
 pub(crate) struct Link {
-    /// The other end, for people.
+    /// The other end, for display.
     pub(crate) target: String,
     table: Mutex<Table>,
     /// The objects that the two ends have of each other.
@@ -199,7 +199,7 @@ impl Link {
     pub(crate) fn lock(&self) -> Locked<'_> {
         Locked {
             table: self.table.lock().unwrap_or_else(PoisonError::into_inner),
-            woken: None,
+            wake_list: None,
         }
     }
 

@@ -1,4 +1,4 @@
-use crate::functions::{Answer, Function, erased};
+use crate::functions::{Function, FunctionAnswer, erased};
 use crate::{Call, Code, HandlerFuture, Service, ServiceDescriptor, Status};
 
 /// A service whose methods are closures: for tests of what calls it.
@@ -20,7 +20,7 @@ use crate::{Call, Code, HandlerFuture, Service, ServiceDescriptor, Status};
 pub struct Mock {
     descriptor: &'static ServiceDescriptor,
     /// By the number of the method.
-    answers: Vec<Option<Box<dyn Answer>>>,
+    answers: Vec<Option<Box<dyn FunctionAnswer>>>,
 }
 
 impl Mock {

@@ -106,14 +106,14 @@ impl<T: FieldValue, E: Exceptions> Decode for ReplySlot<T, E> {
 }
 
 /// The result and up to 32 declared exceptions; a method with more fails to compile.
-const MOST: usize = 33;
+const MAX: usize = 33;
 
 /// The fields of a reply: the result, then the declared exceptions.
 struct Table<T, E>(PhantomData<(T, E)>);
 
 impl<T: FieldValue, E: Exceptions> Table<T, E> {
-    const ROOM: [Field<'static>; MOST] = {
-        let mut fields = [success::<T>(); MOST];
+    const ROOM: [Field<'static>; MAX] = {
+        let mut fields = [success::<T>(); MAX];
         let mut index = 0;
         while index < E::FIELDS.len() {
             fields[index + 1] = E::FIELDS[index];

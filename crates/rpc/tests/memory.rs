@@ -72,7 +72,7 @@ impl Service for Target {
 struct Row {
     name: &'static str,
     sends: Vec<u8>,
-    told: &'static str,
+    reported: &'static str,
     most: usize,
 }
 
@@ -89,10 +89,10 @@ fn zstd_bomb() -> Vec<u8> {
 }
 
 fn rows() -> Vec<Row> {
-    let row = |name, sends: &[u8], told, most| Row {
+    let row = |name, sends: &[u8], reported, most| Row {
         name,
         sends: sends.to_vec(),
-        told,
+        reported,
         most,
     };
     let wide = b"\x80\x01\x00\x01\x00\x00\x00\x04wide\x00\x00\x00\x01\x0f\x00\x01\x0c";
@@ -258,7 +258,7 @@ fn peers_cost_little() {
 const CROWD: u32 = 10_000;
 
 /// Most bytes of a peer that has been here, with the quota that it has for a while.
-const GUEST: usize = 400;
+const PER_PEER: usize = 400;
 
 fn crowds_cost_little() {
     let statistics = Statistics::new();
@@ -273,17 +273,17 @@ fn crowds_cost_little() {
     let ask = || -> Result<i32, Status> { known.call(&TARGET.methods[1], (&Bytes::new(),)) };
     ask().unwrap();
     let (mut before, mut series) = (0, 0);
-    for guest in 0..CROWD {
-        if guest == CROWD / 10 {
+    for peer in 0..CROWD {
+        if peer == CROWD / 10 {
             // Tables have room for the first ones.
             before = MEMORY.current_usage();
             series = statistics.prometheus().lines().count();
         }
-        call_unknown(&running, guest);
+        call_unknown(&running, peer);
     }
     let each = MEMORY.current_usage().saturating_sub(before) / CROWD as usize;
     println!("\n{CROWD} peers with a method each take {each} bytes each");
-    assert!(each < GUEST, "{each}");
+    assert!(each < PER_PEER, "{each}");
     assert_eq!(statistics.prometheus().lines().count(), series);
     assert_eq!(running.counters().unknown_methods, u64::from(CROWD));
     ask().unwrap();
@@ -294,19 +294,19 @@ fn crowds_cost_little() {
     assert!(running.shutdown(Duration::from_secs(10)));
 }
 
-/// Calls a method that only this guest knows, from an address that only this guest has.
-fn call_unknown(running: &Running, guest: u32) {
+/// Calls a method that only this peer knows, from an address that only this peer has.
+fn call_unknown(running: &Running, peer: u32) {
     let Address::Tcp(place) = &running.addresses()[0] else {
         panic!("the test listens on TCP");
     };
     let place: SocketAddr = place.parse().unwrap();
-    let own = Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + guest);
+    let own = Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + peer);
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((own, 0)).into()).unwrap();
     socket.connect(&place.into()).unwrap();
     let mut stream = TcpStream::from(socket);
-    let name = format!("method_{guest:08}");
-    let call = match guest % 2 {
+    let name = format!("method_{peer:08}");
+    let call = match peer % 2 {
         0 => [
             b"\x80\x01\x00\x01\x00\x00\x00\x0f",
             name.as_bytes(),
@@ -322,10 +322,10 @@ fn call_unknown(running: &Running, guest: u32) {
     };
     stream.write_all(&call).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
-    let mut told = Vec::new();
-    stream.read_to_end(&mut told).unwrap();
-    let told = String::from_utf8_lossy(&told);
-    assert!(told.contains(&name), "{told}");
+    let mut reported = Vec::new();
+    stream.read_to_end(&mut reported).unwrap();
+    let reported = String::from_utf8_lossy(&reported);
+    assert!(reported.contains(&name), "{reported}");
 }
 
 /// Most bytes of a session with a state of 8.
@@ -376,7 +376,7 @@ fn hostile_peers_cost_little() {
             let what = format!("{}, {model:?}", row.name);
             let before = MEMORY.current_usage();
             MEMORY.reset_peak_usage();
-            let told = converse(&running, &row.sends);
+            let reported = converse(&running, &row.sends);
             let peak = MEMORY.peak_usage().saturating_sub(before);
             println!(
                 "| {} | {} | {} KiB |",
@@ -384,8 +384,8 @@ fn hostile_peers_cost_little() {
                 row.sends.len(),
                 peak / KIB
             );
-            let text = String::from_utf8_lossy(&told);
-            assert!(text.contains(row.told), "{what}: {text:?}");
+            let text = String::from_utf8_lossy(&reported);
+            assert!(text.contains(row.reported), "{what}: {text:?}");
             assert!(peak < row.most, "{what}: {peak} bytes");
             let taken: Result<i32, Status> = good.call(&TARGET.methods[1], (&Bytes::new(),));
             assert_eq!(taken, Ok(0), "{what}");
@@ -407,7 +407,7 @@ fn converse(running: &Running, bytes: &[u8]) -> Vec<u8> {
     // The server may have closed by then.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
-    let mut told = Vec::new();
-    let _ = stream.read_to_end(&mut told);
-    told
+    let mut reported = Vec::new();
+    let _ = stream.read_to_end(&mut reported);
+    reported
 }

@@ -23,10 +23,10 @@ mod handlers;
 mod limits;
 #[path = "runtime/msgpack_rpc.rs"]
 mod msgpack_rpc;
+#[path = "runtime/native.rs"]
+mod native;
 #[cfg(feature = "async")]
 #[path = "runtime/objects.rs"]
 mod objects;
-#[path = "runtime/own_wire.rs"]
-mod own_wire;
 #[path = "runtime/streams.rs"]
 mod streams;

@@ -2,10 +2,10 @@
 //! no such constant, or beyond what the type can hold.
 
 /// The largest number without its point that a decimal can have: 96 bits.
-const MOST_DIGITS: i128 = (1 << 96) - 1;
+const MAX_DIGITS: i128 = (1 << 96) - 1;
 
 /// Digits behind the point of a decimal, at most.
-const MOST_SCALE: i64 = 28;
+const MAX_SCALE: i64 = 28;
 
 /// 9999-12-30T22:00:00Z, the last second that is in the year 9999 everywhere.
 const LAST_SECOND: i64 = 253_402_207_200;
@@ -46,7 +46,7 @@ pub fn decimal(text: &str) -> Option<(i128, u32)> {
         number = number.checked_mul(10_i128.checked_pow(zeros)?)?;
     }
     let scale = scale.max(0);
-    let fits = number <= MOST_DIGITS && scale <= MOST_SCALE;
+    let fits = number <= MAX_DIGITS && scale <= MAX_SCALE;
     fits.then_some((if negative { -number } else { number }, scale as u32))
 }
 
@@ -218,7 +218,7 @@ mod tests {
             ("1e-7", (1, 7)),
             ("1.5E3", (1500, 0)),
             ("0e999", (0, 0)),
-            (largest, (MOST_DIGITS, 0)),
+            (largest, (MAX_DIGITS, 0)),
         ];
         let long = "1".repeat(1000);
         let bad = [

@@ -2,13 +2,13 @@
 
 use crate::error::Error;
 use crate::ring::Bounds;
-use crate::words::MOST_CHUNKS;
+use crate::words::MAX_CHUNKS;
 
 /// The first page, which holds the words.
 pub(crate) const PAGE: u32 = 4096;
 
 /// The most bytes of a ring, and of a chunk.
-const MOST: u32 = 1 << 30;
+const MAX: u32 = 1 << 30;
 
 /// The memory that an end offers for its outgoing direction, and accepts for the incoming one.
 ///
@@ -50,13 +50,13 @@ impl Settings {
 
 impl Bounds {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if !self.ring.is_power_of_two() || !(PAGE..=MOST).contains(&self.ring) {
+        if !self.ring.is_power_of_two() || !(PAGE..=MAX).contains(&self.ring) {
             return Err("a ring has a power of two of bytes, from 4 KiB to 1 GiB");
         }
-        if !self.chunk.is_multiple_of(PAGE) || !(PAGE..=MOST).contains(&self.chunk) {
+        if !self.chunk.is_multiple_of(PAGE) || !(PAGE..=MAX).contains(&self.chunk) {
             return Err("a chunk has a multiple of 4 KiB of bytes, up to 1 GiB");
         }
-        match self.chunks as usize <= MOST_CHUNKS {
+        match self.chunks as usize <= MAX_CHUNKS {
             true => Ok(()),
             false => Err("a segment has at most 768 chunks"),
         }

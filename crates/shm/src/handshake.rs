@@ -29,7 +29,7 @@ const VERSION: u8 = 1;
 const REFUSALS: [Refusal; 3] = [Refusal::Version, Refusal::TooLarge, Refusal::Offer];
 
 /// The most descriptors that an offer brings.
-const MOST_FDS: usize = 2;
+const MAX_FDS: usize = 2;
 
 /// A connection in the making. Nothing here blocks but [`finish`](Self::finish): an event loop
 /// calls [`try_finish`](Self::try_finish) whenever the descriptor is readable.
@@ -175,7 +175,7 @@ fn verdict(refusal: Refusal) -> u8 {
 fn send(socket: &OwnedFd, verdict: u8, fds: &[BorrowedFd<'_>]) -> Result<(), Error> {
     let [a, b, c, d] = MAGIC;
     let bytes = [a, b, c, d, VERSION, verdict, 0, 0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() {
         control.push(SendAncillaryMessage::ScmRights(fds));
@@ -198,7 +198,7 @@ struct Offer {
 
 fn receive(socket: &OwnedFd) -> Result<Offer, Error> {
     let mut bytes = [0; 8];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let mut iov = [IoSliceMut::new(&mut bytes)];

@@ -115,7 +115,7 @@ impl Shared {
 struct Kernel {
     lock: Mutex<u32>,
     changed: Condvar,
-    /// The futex's patience is over at once.
+    /// The futex times out at once.
     impatient: bool,
 }
 

@@ -4,7 +4,7 @@ use crate::word::Word;
 use std::ops::Deref;
 
 /// The most chunks of a segment: so many counters fit into the page.
-pub(crate) const MOST_CHUNKS: usize = 768;
+pub(crate) const MAX_CHUNKS: usize = 768;
 
 /// Two cache lines of its own: processors fetch them in pairs.
 #[repr(C, align(128))]
@@ -54,7 +54,7 @@ pub(crate) struct Words {
     pub(crate) receiver_bell: Padded<Word>,
     pub(crate) sender_bell: Padded<Word>,
     /// How often each chunk of the peer's was returned.
-    pub(crate) returned: [Word; MOST_CHUNKS],
+    pub(crate) returned: [Word; MAX_CHUNKS],
 }
 
 const _: () = {

@@ -7,7 +7,7 @@ pub use rust_decimal::Decimal;
 
 /// Characters of a decimal, at most: 28 digits, a sign, a point, and room for an exponent and
 /// zeros.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// As text with all digits of its scale, `-12.50`.
 impl Value for Decimal {
@@ -30,7 +30,7 @@ impl Value for Decimal {
 
 #[cold]
 fn no_decimal(text: &str) -> DecodeError {
-    let mut shown: String = text.chars().take(MOST).collect();
+    let mut shown: String = text.chars().take(MAX).collect();
     if shown.len() < text.len() {
         shown.push('…');
     }
@@ -51,7 +51,7 @@ pub fn parse_decimal(text: &str) -> Option<Decimal> {
     };
     // The library takes underscores, too.
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'+' | b'-');
-    if text.len() > MOST || !digits.bytes().all(plain) {
+    if text.len() > MAX || !digits.bytes().all(plain) {
         return None;
     }
     let number = Decimal::from_str_exact(digits).ok()?;

@@ -294,7 +294,7 @@ const NAMES: [&str; 32] = [
 ];
 
 /// Presence bytes of 32 parameters.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
 macro_rules! count {
     ($($index:tt)*) => { <[usize]>::len(&[$($index),*]) };
@@ -321,7 +321,7 @@ macro_rules! tuple {
                     let optional = 0 $(+ usize::from($T::OPTIONAL))*;
                     let size = presence_size(count!($($index)*), optional);
                     #[allow(unused_mut)]
-                    let mut presence = Presence::new([0; MOST]);
+                    let mut presence = Presence::new([0; MAX]);
                     $(presence.push(self.$index.presence());)*
                     writer.begin_positional(presence.bytes().get(..size).unwrap_or_default())?;
                     $(self.$index.write_value(writer)?;)*

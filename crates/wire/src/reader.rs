@@ -126,8 +126,8 @@ pub trait Reader<'de> {
     fn timestamp(&mut self) -> Result<Option<(i64, u32)>> {
         Ok(None)
     }
-    /// Reads the text of a value whose type has a carrier, in an encoding for people. `None`, and
-    /// nothing is read, where the carrier comes.
+    /// Reads the text of a value whose type has a carrier, in a human-readable encoding. `None`,
+    /// and nothing is read, where the carrier comes.
     fn as_text(&mut self) -> Result<Option<Cow<'de, str>>> {
         Ok(None)
     }

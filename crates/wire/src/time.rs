@@ -185,7 +185,7 @@ fn out_of_range(what: String) -> DecodeError {
     DecodeError::malformed(what + ", which is out of range")
 }
 
-/// Reads a value from the next text, in an encoding for people.
+/// Reads a value from the next text, in a human-readable encoding.
 pub(crate) fn from_text<'de, T: FromStr, R: Reader<'de> + ?Sized>(
     reader: &mut R,
 ) -> Result<Option<T>, DecodeError> {

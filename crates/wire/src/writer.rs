@@ -108,7 +108,7 @@ pub trait Writer {
         Ok(false)
     }
     /// Writes a value whose type has a carrier as its text, which nothing in it escapes. False, and
-    /// nothing is written, where the encoding is not one for people.
+    /// nothing is written, where the encoding is not human-readable.
     fn as_text(&mut self, text: &dyn fmt::Display) -> std::result::Result<bool, EncodeError> {
         let _ = text;
         Ok(false)
@@ -120,7 +120,7 @@ pub trait Writer {
         Ok(false)
     }
     /// Writes a message of any type with its fields. False, and nothing is written, where its type
-    /// is unknown, or the encoding is not one for people.
+    /// is unknown, or the encoding is not human-readable.
     fn any_message(
         &mut self,
         value: &crate::Any,

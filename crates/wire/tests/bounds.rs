@@ -1,20 +1,20 @@
-//! Small hostile messages: what they may cost, and how they are refused.
+//! Small hostile messages: their cost, and the errors for them.
 #![allow(clippy::unwrap_used, clippy::type_complexity, unsafe_code)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use describe::from_hex;
 use dovetail_wire::{
     Array, Bytes, Decimal, DecodeErrorKind, Dynamic, EncodeError, Encoding, Free, Limits, Ref,
     UnknownFields, Uuid, Value,
 };
+use fixtures::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use zoo::*;
 
-/// Counts what this thread has asked for, and never gets less by freeing.
+/// Counts the bytes that this thread allocates; freeing does not lower the count.
 struct Counting;
 
 thread_local! {

@@ -2,7 +2,7 @@
 //! which field stands in the way. No value ever arrives in another field.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::type_complexity)]
 
-mod zoo;
+mod fixtures;
 
 use dovetail_wire::description::{
     Definition, FieldPresence, FieldType, Incompatible, Named, Signature, StreamTypes, Type,
@@ -260,12 +260,12 @@ fn around<T: FieldValue>() -> Vec<u8> {
 #[test]
 fn circles_end() {
     let all = [
-        around::<zoo::Tree>(),
-        around::<zoo::Chain>(),
-        around::<zoo::Newer>(),
-        around::<zoo::Optionals>(),
-        around::<zoo::Choice>(),
-        around::<zoo::Presence>(),
+        around::<fixtures::Tree>(),
+        around::<fixtures::Chain>(),
+        around::<fixtures::Newer>(),
+        around::<fixtures::Optionals>(),
+        around::<fixtures::Choice>(),
+        around::<fixtures::Presence>(),
     ];
     for ours in &all {
         for theirs in &all {
@@ -274,14 +274,14 @@ fn circles_end() {
             assert_eq!(fingerprint(ours) == fingerprint(theirs), ours == theirs);
         }
     }
-    assert!(compare(&around::<zoo::Newer>(), &around::<zoo::Older>()).is_ok());
-    assert!(compare(&around::<zoo::Colour>(), &around::<i32>()).is_ok());
-    let union = compare(&around::<zoo::Choice>(), &around::<zoo::Empty>());
+    assert!(compare(&around::<fixtures::Newer>(), &around::<fixtures::Older>()).is_ok());
+    assert!(compare(&around::<fixtures::Colour>(), &around::<i32>()).is_ok());
+    let union = compare(&around::<fixtures::Choice>(), &around::<fixtures::Empty>());
     assert_eq!(
         union.unwrap_err().to_string(),
         "`Choice` is a union here and a struct there"
     );
-    let tree = compare(&around::<zoo::Tree>(), &around::<zoo::Chain>());
+    let tree = compare(&around::<fixtures::Tree>(), &around::<fixtures::Chain>());
     assert_eq!(
         tree.unwrap_err().to_string(),
         "`Tree.children` is list<Tree> here and Chain there"
@@ -308,7 +308,7 @@ fn carriers_are_not_what_they_carry() {
         ("list<i32>", around::<Vec<i32>>()),
         ("i32", around::<i32>()),
         ("string", around::<String>()),
-        ("Older", around::<zoo::Older>()),
+        ("Older", around::<fixtures::Older>()),
     ];
     for (ours, here) in &all {
         for (theirs, there) in &all {
@@ -325,22 +325,34 @@ fn carriers_are_not_what_they_carry() {
 fn families_and_references() {
     let rows: [(Vec<u8>, Vec<u8>, Option<&str>); 6] = [
         // The base alone, and fewer members.
-        (around::<zoo::AnyAnimal>(), around::<zoo::Animal>(), None),
-        (around::<zoo::AnyAnimal>(), around::<zoo::Feline>(), None),
-        (around::<zoo::Cage>(), around::<zoo::OldCage>(), None),
         (
-            around::<Ref<zoo::AnyAnimal>>(),
-            around::<Ref<zoo::Animal>>(),
+            around::<fixtures::AnyAnimal>(),
+            around::<fixtures::Animal>(),
             None,
         ),
         (
-            around::<Ref<zoo::Person>>(),
-            around::<Ref<zoo::Lonely>>(),
+            around::<fixtures::AnyAnimal>(),
+            around::<fixtures::Feline>(),
             None,
         ),
         (
-            around::<Ref<zoo::Person>>(),
-            around::<zoo::PlainPerson>(),
+            around::<fixtures::Cage>(),
+            around::<fixtures::OldCage>(),
+            None,
+        ),
+        (
+            around::<Ref<fixtures::AnyAnimal>>(),
+            around::<Ref<fixtures::Animal>>(),
+            None,
+        ),
+        (
+            around::<Ref<fixtures::Person>>(),
+            around::<Ref<fixtures::Lonely>>(),
+            None,
+        ),
+        (
+            around::<Ref<fixtures::Person>>(),
+            around::<fixtures::PlainPerson>(),
             Some("`take.it` is ref Person here and Person there"),
         ),
     ];
@@ -445,8 +457,8 @@ fn broken(ours: &[u8]) {
 /// Descriptions come from peers.
 #[test]
 fn hostile() {
-    broken(&around::<zoo::Person>());
-    let ours = around::<zoo::Optionals>();
+    broken(&around::<fixtures::Person>());
+    let ours = around::<fixtures::Optionals>();
     broken(&ours);
     let head = |more: &[u8]| [b"\x01\x04take\x00", more].concat();
     let rows: &[(&str, Vec<u8>)] = &[

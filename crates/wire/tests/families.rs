@@ -1,12 +1,12 @@
-//! A value of a struct that extends another one arrives as what it is, and where that is not known,
-//! as the part that is, with the rest beside it.
+//! A value of a struct that extends another one arrives with its own type. A reader that does not
+//! know that type gets the fields it knows, with the rest beside them.
 #![allow(clippy::unwrap_used)]
 
-mod zoo;
+mod fixtures;
 
 use dovetail_wire::{Bytes, DecodeErrorKind, EncodeError, Encoding, Value, reserved};
+use fixtures::*;
 use std::fmt::Debug;
-use zoo::*;
 
 fn animal(name: &str, legs: Option<i32>) -> Animal {
     Animal {
@@ -57,7 +57,7 @@ fn cage() -> Cage {
     }
 }
 
-/// Those in which structs have ids.
+/// The encodings in which structs have ids.
 fn with_ids() -> impl Iterator<Item = Encoding> {
     Encoding::BUILT_IN
         .into_iter()
@@ -97,7 +97,7 @@ fn a_family_has_what_is_common() {
     assert_eq!(AnyAnimal::NAMES, ["Animal", "Dog", "Puppy", "Cat"]);
 }
 
-/// Through an end with another contract, and back.
+/// Sends a value through an end with another contract, and back.
 fn relay<T: Value + Debug>(encoding: Encoding) -> T {
     let bytes = write(encoding, &cage());
     let between: T = encoding.from_bytes(&bytes).unwrap();

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::type_complexity)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::thrift::{binary, compact, json};
 use dovetail_wire::{DecodeErrorKind, EncodeError, Field, Kind, Limits, Uuid, Value, Writer as _};
+use fixtures::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use zoo::*;
 
 /// Checks a row in both directions: hex of the bytes, and the value.
 fn check<T: Value + PartialEq + Debug>(

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::type_complexity)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use dovetail_wire::thrift::{binary, compact, json};
 use dovetail_wire::{DecodeError, EncodeError, Value, msgpack};
+use fixtures::*;
 use serde_json::Value as Json;
 use std::fmt::Debug;
 use std::path::PathBuf;
-use zoo::*;
 
 /// Values for which the format has more than one form, and a peer chooses another one than we:
 /// peer, protocol, why.
@@ -157,6 +157,6 @@ fn check<T: Value + Clone + PartialEq + Debug>(row: &Row) {
 
 /// Values of `values.json` that a peer cannot express.
 const DIFFERENT_VALUES: &[(&str, &str)] = &[
-    // It sets optional fields that have a default, whether one wants them or not.
+    // It always sets optional fields that have a default.
     ("cpp", "presence_least"),
 ];

@@ -3,19 +3,19 @@
 #![allow(clippy::unwrap_used)]
 
 mod describe;
-#[path = "zoo/values.rs"]
+mod fixtures;
+#[path = "fixtures/values.rs"]
 mod values;
-mod zoo;
 
 use describe::from_hex;
 use dovetail_wire::{
     Bytes, DecodeErrorKind, EncodeError, Encoding, Limits, Ref, UnknownValue, Value, extends,
     family, message, reserved,
 };
+use fixtures::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use zoo::*;
 
 fn named(name: &str) -> Person {
     Person {

@@ -2,19 +2,19 @@
 //! allows.
 #![allow(clippy::unwrap_used)]
 
+mod fixtures;
 mod measure;
-#[path = "zoo/values.rs"]
+#[path = "fixtures/values.rs"]
 mod values;
-mod zoo;
 
 use dovetail_wire::{
     Any, Bytes, DecodeError, Dynamic, Encode, Encoding, Limits, LongArray, Ref, Value,
 };
+use fixtures::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use zoo::*;
 
 /// Decodes as `T` what was made of another value, in all encodings that carry it.
 fn check<T: Value>(name: &str, value: &impl Encode) -> Result<(), String> {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::{
@@ -10,11 +10,11 @@ use dovetail_wire::{
     Kind, Limits, ReadParams as _, Timestamp, UnknownFields, UnknownValue, Uuid, Value,
     WriteParams as _, Writer as _, message, msgpack,
 };
+use fixtures::*;
 use proptest::prelude::*;
 use rmpv::Value as Other;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use zoo::*;
 
 /// Checks a value that is written and read.
 fn both<T: Value + PartialEq + Debug>(hex: &str, value: T) {

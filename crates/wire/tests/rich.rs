@@ -3,18 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::type_complexity)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::{
     Any, Array, Bytes, Date, Decimal, Dynamic, Encoding, Fixed, Free, Offset, SignedDuration,
     Timestamp, TimestampTz, UnpackError, Value, parse_decimal, protobuf, thrift::compact,
 };
+use fixtures::*;
 use proptest::prelude::*;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use zoo::*;
 
 /// Checks a value in tagless, tagged, Thrift compact and protobuf, in both directions.
 fn check<T: Value + PartialEq + Debug>(value: T, forms: [&str; 4]) {

@@ -1,16 +1,16 @@
 //! Every value survives every encoding; no input makes a decoder panic, however it is broken.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::type_complexity)]
 
-#[path = "zoo/values.rs"]
+mod fixtures;
+#[path = "fixtures/values.rs"]
 mod values;
-mod zoo;
 
 use dovetail_wire::{Bytes, Encoding, Limits, Value};
+use fixtures::*;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use std::fmt::Debug;
 use values::{blob, newer, real, rich, text};
-use zoo::*;
 
 /// Round trip, every truncation of it (or some, of a long one), and one broken byte.
 fn check<T: Value + PartialEq + Debug>(

@@ -3,19 +3,19 @@
 //! here.
 #![allow(clippy::unwrap_used)]
 
-mod zoo;
+mod fixtures;
 
 use dovetail_wire::{Bytes, Encoding, Ref, Value};
+use fixtures::*;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use thrift::protocol::{
     TBinaryInputProtocol, TBinaryOutputProtocol, TCompactInputProtocol, TCompactOutputProtocol,
     TFieldIdentifier, TInputProtocol, TListIdentifier, TOutputProtocol, TStructIdentifier, TType,
 };
-use zoo::*;
 
-/// `struct StockPerson`, which is `Person` of the zoo without references, and `Animal` for pets.
-/// Other fields are skipped; the derive is for protobuf.
+/// `struct StockPerson`, which is `Person` of the fixtures without references, and `Animal` for
+/// pets. Other fields are skipped; the derive is for protobuf.
 #[derive(Clone, PartialEq, prost::Message)]
 struct StockPerson {
     #[prost(string, tag = "1")]

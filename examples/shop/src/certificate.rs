@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Makes one where there is none.
+/// Makes a certificate where the folder has none.
 pub(crate) fn make(folder: &Path) -> Result<(), Box<dyn Error>> {
     if folder.join("server.key").exists() {
         return Ok(());

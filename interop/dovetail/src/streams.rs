@@ -119,7 +119,7 @@ impl Streams for Handler {
     }
 
     async fn gather(&self, context: Context, to: i32) -> Result<i64, Status> {
-        let client = StreamsClient::from(context.call_back()?);
+        let client = StreamsClient::from(context.client_channel()?);
         let (_, mut items) = client.count(to, -1).await.map_err(unexpected)?;
         let mut sum = 0;
         while let Some(item) = items.next().await {
@@ -133,7 +133,7 @@ fn open(connector: &Connector) -> Result<StreamsBlockingClient, Status> {
     Ok(connector.channel()?.into())
 }
 
-/// The error that has to be there.
+/// Returns the error of a result that must be one.
 fn error<T: Debug, E>(result: Result<T, E>) -> Result<E, Failure> {
     match result {
         Ok(value) => Err(Failure::Fail(format!("no error but {value:?}"))),

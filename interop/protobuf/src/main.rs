@@ -19,7 +19,7 @@ FOLDER has the `.proto` files of the suite";
 const SKIPPED: &str = "a format that is not supported";
 
 /// The longest request that is believed.
-const MOST: usize = 16 << 20;
+const MAX: usize = 16 << 20;
 
 /// How a message is written.
 #[derive(Clone, Copy, PartialEq)]
@@ -124,8 +124,8 @@ fn hear(input: &mut impl Read) -> Result<Option<ConformanceRequest>, Box<dyn Err
         read => read?,
     }
     let length = u32::from_le_bytes(length) as usize;
-    if length > MOST {
-        return Err(format!("the suite says {length} bytes, the limit is {MOST}").into());
+    if length > MAX {
+        return Err(format!("the suite says {length} bytes, the limit is {MAX}").into());
     }
     let mut request = vec![0; length];
     input.read_exact(&mut request)?;

@@ -90,7 +90,7 @@ impl Cell {
     }
 }
 
-/// 1,234,567.
+/// Formats a number as 1,234,567.
 fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let place = |at: usize| digits.len() - at;
@@ -107,7 +107,7 @@ fn thousands(number: usize) -> String {
 
 /// The contents of the page.
 struct Page<'a> {
-    /// Those with whom Dovetail spoke; not itself where it only answers others.
+    /// The peers of Dovetail; Dovetail itself is not among them where it only answers others.
     peers: Vec<&'a Peer>,
     runs: &'a [Run],
     /// Our programs, by name.
@@ -115,7 +115,7 @@ struct Page<'a> {
     known: Known,
 }
 
-/// The whole page.
+/// Writes the whole page.
 pub(super) fn text(peers: &[Peer], runs: &[Run], ours: &[&str]) -> Result<String, String> {
     let mut page = Page {
         peers: Vec::new(),

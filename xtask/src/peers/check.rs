@@ -1,5 +1,5 @@
-//! Lets every peer's client call every peer's server: what fails between two of them is upstream's,
-//! and `interop/known.toml` says so with a reason.
+//! Lets every peer's client call every peer's server. A case that fails between two of them is an
+//! error of theirs, and `interop/known.toml` lists it with a reason.
 
 use super::certificates;
 use super::known::Known;
@@ -222,9 +222,9 @@ pub(crate) struct Run {
     pub(crate) known: Vec<usize>,
     /// How many cases do not exist there.
     pub(crate) skipped: usize,
-    /// How many failed although they may.
+    /// Failures that `known.toml` excuses.
     excused: usize,
-    /// How many failed although they may not.
+    /// Failures that nothing excuses.
     unexpected: usize,
 }
 

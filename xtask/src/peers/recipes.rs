@@ -1,6 +1,6 @@
 //! How each peer is built. Generated code and libraries stay below `target/peers`.
 
-use super::{Contract, Recipe, Site};
+use super::{BuildPaths, Contract, Recipe};
 use crate::steps::{
     copy, cores, execute, fetch_grpc_java, fetch_with_maven, files, generate_grpc_java, javac,
     script, side_by_side,
@@ -200,7 +200,7 @@ pub(super) const ALL: &[Recipe] = &[
 ];
 
 /// Lets the stock compiler generate the contract.
-fn generate(site: &Site, generator: &str, out: &Path) -> Result<(), String> {
+fn generate(paths: &BuildPaths, generator: &str, out: &Path) -> Result<(), String> {
     let version = Command::new("thrift")
         .arg("--version")
         .output()
@@ -213,7 +213,7 @@ fn generate(site: &Site, generator: &str, out: &Path) -> Result<(), String> {
         ));
     }
     fs::create_dir_all(out).map_err(|error| error.to_string())?;
-    let contract = site.contract.join("interop.thrift");
+    let contract = paths.contract.join("interop.thrift");
     execute(
         Command::new("thrift")
             .args(["-nowarn", "-r", "--gen", generator, "-out"])
@@ -221,15 +221,15 @@ fn generate(site: &Site, generator: &str, out: &Path) -> Result<(), String> {
     )
 }
 
-fn cpp(site: &Site) -> Result<(), String> {
-    let generated = site.build.join("gen");
-    generate(site, "cpp:no_skeleton", &generated)?;
-    let mut sources = files(&site.source, ".cpp")?;
+fn cpp(paths: &BuildPaths) -> Result<(), String> {
+    let generated = paths.build.join("gen");
+    generate(paths, "cpp:no_skeleton", &generated)?;
+    let mut sources = files(&paths.source, ".cpp")?;
     sources.extend(files(&generated, ".cpp")?);
     let objects: Vec<PathBuf> = sources
         .iter()
         .filter_map(|source| source.file_name())
-        .map(|name| site.build.join(name).with_extension("o"))
+        .map(|name| paths.build.join(name).with_extension("o"))
         .collect();
     let work: Vec<_> = sources.iter().zip(&objects).collect();
     let compiled = side_by_side(cores(), &work, |(source, object)| {
@@ -238,7 +238,7 @@ fn cpp(site: &Site) -> Result<(), String> {
                 .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
                 .arg(&generated)
                 .arg("-I")
-                .arg(&site.source)
+                .arg(&paths.source)
                 .arg("-c")
                 .arg(source)
                 .arg("-o")
@@ -251,36 +251,36 @@ fn cpp(site: &Site) -> Result<(), String> {
             .args(&objects)
             .args(["-lthrift", "-lthriftnb", "-lthriftz", "-levent", "-lz"])
             .args(["-pthread", "-o"])
-            .arg(&site.peer),
+            .arg(&paths.peer),
     )
 }
 
-fn capnp_cpp(site: &Site) -> Result<(), String> {
-    let prefix = format!("--src-prefix={}", site.contract.display());
+fn capnp_cpp(paths: &BuildPaths) -> Result<(), String> {
+    let prefix = format!("--src-prefix={}", paths.contract.display());
     execute(
         Command::new("capnp")
             .arg("compile")
-            .arg(format!("-oc++:{}", site.build.display()))
+            .arg(format!("-oc++:{}", paths.build.display()))
             .arg(prefix)
-            .arg(site.contract.join("places.capnp")),
+            .arg(paths.contract.join("places.capnp")),
     )?;
     execute(
         Command::new("nice")
             .args(["g++", "-std=c++17", "-O1", "-w", "-I"])
-            .arg(&site.build)
-            .arg(site.source.join("main.cpp"))
-            .arg(site.build.join("places.capnp.c++"))
+            .arg(&paths.build)
+            .arg(paths.source.join("main.cpp"))
+            .arg(paths.build.join("places.capnp.c++"))
             .args(["-lcapnp-rpc", "-lcapnp", "-lkj-async", "-lkj", "-pthread"])
             .arg("-o")
-            .arg(&site.peer),
+            .arg(&paths.peer),
     )
 }
 
-fn go(site: &Site) -> Result<(), String> {
-    let generated = site.build.join("gen");
-    copy(&site.source, &site.build)?;
+fn go(paths: &BuildPaths) -> Result<(), String> {
+    let generated = paths.build.join("gen");
+    copy(&paths.source, &paths.build)?;
     generate(
-        site,
+        paths,
         "go:package_prefix=dovetail.test/peer/gen/",
         &generated,
     )?;
@@ -288,91 +288,91 @@ fn go(site: &Site) -> Result<(), String> {
     for file in files(&generated, "-remote.go")? {
         fs::remove_file(&file).map_err(|error| error.to_string())?;
     }
-    go_build(site)
+    go_build(paths)
 }
 
 /// It needs nothing generated, and no contract.
-fn go_alone(site: &Site) -> Result<(), String> {
-    copy(&site.source, &site.build)?;
-    go_build(site)
+fn go_alone(paths: &BuildPaths) -> Result<(), String> {
+    copy(&paths.source, &paths.build)?;
+    go_build(paths)
 }
 
 /// The contracts are compiled by the program, when it starts.
-fn connect(site: &Site) -> Result<(), String> {
-    go_with(site, &["calls.proto", "mapped.proto", "second.proto"])
+fn connect(paths: &BuildPaths) -> Result<(), String> {
+    go_with(paths, &["calls.proto", "mapped.proto", "second.proto"])
 }
 
 /// It reads contracts itself.
-fn grpcurl(site: &Site) -> Result<(), String> {
-    go_with(site, &["mapped.proto"])
+fn grpcurl(paths: &BuildPaths) -> Result<(), String> {
+    go_with(paths, &["mapped.proto"])
 }
 
 /// A program beside whose sources these contracts lie.
-fn go_with(site: &Site, contracts: &[&str]) -> Result<(), String> {
-    copy(&site.source, &site.build)?;
+fn go_with(paths: &BuildPaths, contracts: &[&str]) -> Result<(), String> {
+    copy(&paths.source, &paths.build)?;
     for name in contracts {
-        fs::copy(site.contract.join(name), site.build.join(name))
+        fs::copy(paths.contract.join(name), paths.build.join(name))
             .map_err(|error| format!("cannot copy {name}: {error}"))?;
     }
-    go_build(site)
+    go_build(paths)
 }
 
 /// Python is installed; what it runs needs nothing else.
-fn http(site: &Site) -> Result<(), String> {
-    python_script(site, Path::new("python3"), None)
+fn http(paths: &BuildPaths) -> Result<(), String> {
+    python_script(paths, Path::new("python3"), None)
 }
 
 /// A Python program with its own libraries.
-fn script_in_environment(site: &Site) -> Result<(), String> {
-    let python = virtual_environment(site)?;
-    python_script(site, &python, None)
+fn script_in_environment(paths: &BuildPaths) -> Result<(), String> {
+    let python = virtual_environment(paths)?;
+    python_script(paths, &python, None)
 }
 
 /// `go.mod` looks for the shared package beside the program's folder.
-fn go_build(site: &Site) -> Result<(), String> {
-    copy(&site.line, &site.build.with_file_name("line"))?;
+fn go_build(paths: &BuildPaths) -> Result<(), String> {
+    copy(&paths.line, &paths.build.with_file_name("line"))?;
     execute(
         Command::new("nice")
             .args(["go", "build", "-mod=readonly", "-o"])
-            .arg(&site.peer)
+            .arg(&paths.peer)
             .arg(".")
-            .current_dir(&site.build),
+            .current_dir(&paths.build),
     )
 }
 
-fn java(site: &Site) -> Result<(), String> {
-    let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
-    generate(site, "java:generated_annotations=suppress", &generated)?;
-    fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
-    java_program(site, &[&generated, &site.source], &libraries)
+fn java(paths: &BuildPaths) -> Result<(), String> {
+    let (generated, libraries) = (paths.build.join("gen"), paths.build.join("lib"));
+    generate(paths, "java:generated_annotations=suppress", &generated)?;
+    fetch_with_maven(&paths.source.join("pom.xml"), &libraries, &[])?;
+    java_program(paths, &[&generated, &paths.source], &libraries)
 }
 
-fn grpc_java(site: &Site) -> Result<(), String> {
-    let (generated, libraries) = (site.build.join("gen"), site.build.join("lib"));
-    fetch_grpc_java(&site.source.join("pom.xml"), &libraries)?;
+fn grpc_java(paths: &BuildPaths) -> Result<(), String> {
+    let (generated, libraries) = (paths.build.join("gen"), paths.build.join("lib"));
+    fetch_grpc_java(&paths.source.join("pom.xml"), &libraries)?;
     generate_grpc_java(
         &libraries,
-        &site.contract,
+        &paths.contract,
         &["calls.proto", "demo.proto", "mapped.proto"],
         &generated,
     )?;
-    java_program(site, &[&generated, &site.source], &libraries)
+    java_program(paths, &[&generated, &paths.source], &libraries)
 }
 
 /// The contract is in the library with the cases.
-fn grpc_java_testing(site: &Site) -> Result<(), String> {
-    let libraries = site.build.join("lib");
-    fetch_with_maven(&site.source.join("pom.xml"), &libraries, &[])?;
-    java_program(site, &[&site.source], &libraries)
+fn grpc_java_testing(paths: &BuildPaths) -> Result<(), String> {
+    let libraries = paths.build.join("lib");
+    fetch_with_maven(&paths.source.join("pom.xml"), &libraries, &[])?;
+    java_program(paths, &[&paths.source], &libraries)
 }
 
 /// A program in Java of these sources.
-fn java_program(site: &Site, sources: &[&Path], libraries: &Path) -> Result<(), String> {
-    let classes = site.build.join("classes");
+fn java_program(paths: &BuildPaths, sources: &[&Path], libraries: &Path) -> Result<(), String> {
+    let classes = paths.build.join("classes");
     javac(libraries, sources, &classes)?;
     // Starting quickly matters more here than running fast.
     script(
-        &site.peer,
+        &paths.peer,
         &format!(
             "exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m -Dfile.encoding=UTF-8 \
              -cp '{}:{}/*' Peer",
@@ -382,62 +382,66 @@ fn java_program(site: &Site, sources: &[&Path], libraries: &Path) -> Result<(), 
     )
 }
 
-fn python(site: &Site) -> Result<(), String> {
-    let generated = site.build.join("gen");
-    generate(site, "py", &generated)?;
-    let python = virtual_environment(site)?;
-    python_script(site, &python, Some(&generated))
+fn python(paths: &BuildPaths) -> Result<(), String> {
+    let generated = paths.build.join("gen");
+    generate(paths, "py", &generated)?;
+    let python = virtual_environment(paths)?;
+    python_script(paths, &python, Some(&generated))
 }
 
-fn grpc(site: &Site) -> Result<(), String> {
-    let generated = site.build.join("gen");
+fn grpc(paths: &BuildPaths) -> Result<(), String> {
+    let generated = paths.build.join("gen");
     fs::create_dir_all(&generated).map_err(|error| error.to_string())?;
-    let python = virtual_environment(site)?;
+    let python = virtual_environment(paths)?;
     let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
     execute(
         Command::new(&python)
             .args(["-m", "grpc_tools.protoc"])
             .args(["calls.proto", "derived.proto", "mapped.proto"])
             .args([
-                option("proto_path", &site.contract),
+                option("proto_path", &paths.contract),
                 option("python_out", &generated),
                 option("grpc_python_out", &generated),
             ]),
     )?;
-    python_script(site, &python, Some(&generated))
+    python_script(paths, &python, Some(&generated))
 }
 
 /// Installs the peer's requirements in an environment of its own; returns the interpreter.
-fn virtual_environment(site: &Site) -> Result<PathBuf, String> {
-    let venv = site.build.join("venv");
+fn virtual_environment(paths: &BuildPaths) -> Result<PathBuf, String> {
+    let venv = paths.build.join("venv");
     execute(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     execute(
         Command::new(venv.join("bin/pip"))
             .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
-            .arg(site.source.join("requirements.txt")),
+            .arg(paths.source.join("requirements.txt")),
     )?;
     Ok(venv.join("bin/python"))
 }
 
 /// Starts `peer.py`, which finds what has been generated there.
-fn python_script(site: &Site, python: &Path, generated: Option<&Path>) -> Result<(), String> {
+fn python_script(
+    paths: &BuildPaths,
+    python: &Path,
+    generated: Option<&Path>,
+) -> Result<(), String> {
     let path = generated.map(|folder| format!("PYTHONPATH='{}' ", folder.display()));
     script(
-        &site.peer,
+        &paths.peer,
         &format!(
             "PYTHONDONTWRITEBYTECODE=1 {}exec '{}' '{}'",
             path.unwrap_or_default(),
             python.display(),
-            site.source.join("peer.py").display()
+            paths.source.join("peer.py").display()
         ),
     )
 }
 
 /// Neovim is installed; what it runs is a script.
-fn neovim(site: &Site) -> Result<(), String> {
-    let lua = site.source.join("peer.lua");
+fn neovim(paths: &BuildPaths) -> Result<(), String> {
+    let lua = paths.source.join("peer.lua");
     script(
-        &site.peer,
+        &paths.peer,
         &format!(
             "exec nvim --clean --headless -n -c 'luafile {}' --",
             lua.display()
@@ -445,40 +449,40 @@ fn neovim(site: &Site) -> Result<(), String> {
     )
 }
 
-fn rust(site: &Site) -> Result<(), String> {
-    let source = site.build.join("src");
-    copy(&site.source, &site.build)?;
-    generate(site, "rs", &source)?;
+fn rust(paths: &BuildPaths) -> Result<(), String> {
+    let source = paths.build.join("src");
+    copy(&paths.source, &paths.build)?;
+    generate(paths, "rs", &source)?;
     // The generated code looks for the included file in crate::shared::shared.
     fs::create_dir_all(source.join("shared"))
         .and_then(|()| fs::rename(source.join("shared.rs"), source.join("shared/shared.rs")))
         .map_err(|error| format!("cannot place the generated code: {error}"))?;
-    cargo_build(site, "rust-peer")
+    cargo_build(paths, "rust-peer")
 }
 
-fn rust_uuid(site: &Site) -> Result<(), String> {
-    copy(&site.source, &site.build)?;
-    cargo_build(site, "rust-uuid-peer")
+fn rust_uuid(paths: &BuildPaths) -> Result<(), String> {
+    copy(&paths.source, &paths.build)?;
+    cargo_build(paths, "rust-uuid-peer")
 }
 
-fn capnp_rust(site: &Site) -> Result<(), String> {
-    let (name, folder) = ("places.capnp", site.build.join("contract"));
-    copy(&site.source, &site.build)?;
+fn capnp_rust(paths: &BuildPaths) -> Result<(), String> {
+    let (name, folder) = ("places.capnp", paths.build.join("contract"));
+    copy(&paths.source, &paths.build)?;
     fs::create_dir_all(&folder)
-        .and_then(|()| fs::copy(site.contract.join(name), folder.join(name)))
+        .and_then(|()| fs::copy(paths.contract.join(name), folder.join(name)))
         .map_err(|error| format!("cannot copy the contract: {error}"))?;
-    cargo_build(site, "capnp-rust-peer")
+    cargo_build(paths, "capnp-rust-peer")
 }
 
-fn cargo_build(site: &Site, program: &str) -> Result<(), String> {
-    let target = site.build.join("target");
+fn cargo_build(paths: &BuildPaths, program: &str) -> Result<(), String> {
+    let target = paths.build.join("target");
     execute(
         Command::new("nice")
             .args(["cargo", "build", "--quiet", "--locked", "--target-dir"])
             .arg(&target)
-            .current_dir(&site.build),
+            .current_dir(&paths.build),
     )?;
-    fs::copy(target.join("debug").join(program), &site.peer)
+    fs::copy(target.join("debug").join(program), &paths.peer)
         .map(drop)
         .map_err(|error| format!("cannot copy the program: {error}"))
 }

@@ -26,7 +26,7 @@ pub(super) struct Floor {
 pub(super) enum Medium {
     Tcp,
     Unix,
-    /// Memory that both processes have; they find each other over a Unix socket.
+    /// Memory that both processes share. They find each other over a Unix socket.
     Shm,
 }
 

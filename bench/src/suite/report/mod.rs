@@ -1,4 +1,4 @@
-//! The report: `report.json` for programs, `report.md` and `report.html` for people.
+//! The report: `report.json` for programs, `report.md` and `report.html` for readers.
 
 mod bytes;
 mod figures;

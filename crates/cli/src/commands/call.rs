@@ -86,7 +86,7 @@ pub(crate) struct Call {
     includes: Includes,
 }
 
-/// How messages are written for people.
+/// How messages are written for display.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Format {
     Json,

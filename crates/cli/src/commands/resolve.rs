@@ -40,7 +40,7 @@ pub(crate) struct Resolve {
 
 impl Resolve {
     pub(crate) fn run(self) -> Result {
-        let (tell, told) = mpsc::channel();
+        let (tell, reported) = mpsc::channel();
         let listener = move |news| {
             // Nobody listens any longer where the command ends.
             let _ = tell.send(news);
@@ -48,13 +48,15 @@ impl Resolve {
         let unusable = |status: dovetail::Status| Failure::new(Exit::Usage, status.message());
         let _watch = names::watch(&self.name, listener)
             .map_err(|status| unusable(status).help("`dovetail resolve --help` shows names"))?;
-        let first = told.recv_timeout(self.timeout).map_err(|_| self.late())?;
+        let first = reported
+            .recv_timeout(self.timeout)
+            .map_err(|_| self.late())?;
         self.show(first)?;
         if !self.watch {
             return Ok(());
         }
         loop {
-            match told.recv_timeout(Duration::from_secs(3600)) {
+            match reported.recv_timeout(Duration::from_secs(3600)) {
                 Ok(Err(why)) => output::tell(&format!("{}: {why}\n", self.name)),
                 Ok(news) => self.show(news)?,
                 Err(RecvTimeoutError::Timeout) => {}

@@ -45,7 +45,7 @@ struct Seen {
 
 /// Everything that was seen so far.
 #[derive(Default)]
-struct State {
+struct TopState {
     server: Json,
     methods: Vec<Seen>,
     /// Calls and failures of each method at the last look.
@@ -62,7 +62,7 @@ impl Top {
             return Err(failure.help("`dovetail admin ADDRESS methods` prints the same once"));
         }
         let server = self.server.reach()?;
-        let mut state = State::default();
+        let mut state = TopState::default();
         state.look(&server)?;
         let mut terminal =
             ratatui::try_init().map_err(|error| Failure::new(Exit::Failed, error))?;
@@ -103,7 +103,7 @@ fn waits(time: Duration) -> std::io::Result<bool> {
     }
 }
 
-impl State {
+impl TopState {
     fn look(&mut self, server: &Server) -> Result {
         self.server = server.ask("overview", json!({}))?;
         let methods = server.ask("methods", json!({}))?;

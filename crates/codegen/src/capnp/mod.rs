@@ -159,7 +159,7 @@ impl<'a> Writer<'a> {
         let mut text = format!("enum {head} {{\n{}", doc(def.doc.as_deref(), "  "));
         let mut next = 0;
         for value in values {
-            if !(0..=names::MOST_FILLED).contains(&value.number) {
+            if !(0..=names::MAX_FILLED).contains(&value.number) {
                 self.refuse(
                     "numbers of enums are from 0 to 1000 in Cap'n Proto",
                     &value.name,

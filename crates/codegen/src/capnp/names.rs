@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 /// Ids without a field become fields that take no room, up to this number: so an ordinal never
 /// changes.
-pub(super) const MOST_FILLED: i32 = 1000;
+pub(super) const MAX_FILLED: i32 = 1000;
 
 /// The name of a type: `OuterInner` for `Outer.inner_`.
 pub(super) fn upper(name: &str) -> String {
@@ -95,7 +95,7 @@ impl Ordinals {
     }
 
     fn are_ids(&self) -> bool {
-        let within = |id: &i32| (1..=MOST_FILLED).contains(id);
+        let within = |id: &i32| (1..=MAX_FILLED).contains(id);
         self.ids.iter().all(within)
     }
 

@@ -8,7 +8,7 @@ use crate::export::quoted;
 use dovetail_schema::{Field, Presence, Protobuf, Sharing, TypeKind, Value};
 
 /// The largest number of a field, and those that protobuf keeps for itself.
-const MOST: i32 = (1 << 29) - 1;
+const MAX: i32 = (1 << 29) - 1;
 const KEPT: std::ops::RangeInclusive<i32> = 19_000..=19_999;
 
 impl Writer<'_> {
@@ -41,7 +41,7 @@ impl Writer<'_> {
     fn check(&self, field: &Field) {
         let (id, name) = (field.id, field.short_name());
         self.identifier(name);
-        if !(1..=MOST).contains(&id) || KEPT.contains(&id) {
+        if !(1..=MAX).contains(&id) || KEPT.contains(&id) {
             self.refuse(
                 "the number of a field is one from 1 to 18999 or 20000 to 536870911 in protobuf",
                 name,

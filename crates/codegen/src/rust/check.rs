@@ -5,10 +5,10 @@ use crate::facts::Facts;
 use dovetail_schema::{Dimension, Field, Method, Schema, Sharing, Type, TypeDef, TypeId, TypeKind};
 
 /// Parameters and declared exceptions that the runtime's tables have room for.
-const MOST: usize = 32;
+const MAX: usize = 32;
 
 /// Extents of an array that are part of its value, or stand before one that is.
-const MOST_EXTENTS: usize = 8;
+const MAX_EXTENTS: usize = 8;
 
 /// Everything in the schema that cannot be expressed.
 pub(super) fn unsupported(schema: &Schema, facts: &Facts<'_>) -> Vec<Unsupported> {
@@ -87,9 +87,9 @@ impl Check<'_> {
     fn array(&mut self, dimensions: &[Dimension], at: &str) {
         let free = |dimension: &Dimension| *dimension == Dimension::Dynamic;
         let grouped = dimensions.iter().rposition(free).map_or(0, |last| last + 1);
-        if grouped > MOST_EXTENTS {
+        if grouped > MAX_EXTENTS {
             let text =
-                format!("an array has at most {MOST_EXTENTS} extents up to the last free one");
+                format!("an array has at most {MAX_EXTENTS} extents up to the last free one");
             self.refuse(at, text);
         }
     }
@@ -136,9 +136,9 @@ impl Check<'_> {
             counts.push((stream.throws.len(), "exceptions of a stream"));
         }
         for (count, what) in counts {
-            if count > MOST {
+            if count > MAX {
                 let text = format!(
-                    "it has {count} {what}, and at most {MOST} are possible; \
+                    "it has {count} {what}, and at most {MAX} are possible; \
                      put them into a struct"
                 );
                 self.refuse(at, text);

@@ -4,7 +4,7 @@ use super::{Writer, untyped};
 use dovetail_schema::{Field, Presence, Sharing, StructKind};
 
 /// The largest id of a field that Thrift has.
-const MOST: i32 = i16::MAX as i32;
+const MAX: i32 = i16::MAX as i32;
 
 impl Writer<'_> {
     /// A field on a line of its own.
@@ -43,7 +43,7 @@ impl Writer<'_> {
         if field.extension().is_some() {
             self.refuse("Thrift has no extensions", name);
         }
-        if id > MOST {
+        if id > MAX {
             self.refuse("the largest id of a field is 32767 in Thrift", name);
         }
         let presence = match field.presence {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Everything but where files were, and which of them import others without need.
+/// A schema without the paths of its files and without unused imports.
 fn moved(mut schema: Schema) -> Schema {
     for package in &mut schema.packages {
         package.path.clear();
@@ -17,7 +17,7 @@ fn moved(mut schema: Schema) -> Schema {
     schema
 }
 
-/// Returns the first difference. As text, in which a number that is none is equal to itself.
+/// Returns the first difference, compared as text: there NaN is equal to itself.
 fn difference(before: &Schema, after: &Schema) -> Option<String> {
     let (before, after) = (format!("{before:#?}"), format!("{after:#?}"));
     let mut lines = before.lines().zip(after.lines());
@@ -170,7 +170,7 @@ fn values_of_enums_keep_their_names() {
             &["enum A { ONLY = 0 }", "enum B { ONLY = 0, OTHER = 1 }"],
             &[own, "message B { enum Value { ONLY = 0; OTHER = 1;"],
         ),
-        // One that meets nothing stays as it is.
+        // A name without a clash stays as it is.
         (
             &["enum A { ONLY = 0 }", "enum B { OTHER = 0 }"],
             &["enum A { ONLY = 0;", "enum B { OTHER = 0;"],

@@ -42,7 +42,7 @@ pub(super) fn to_json(
 fn rows(extents: &[u32], items: &mut std::vec::IntoIter<Json>) -> Json {
     match extents {
         [] => items.next().unwrap_or_default(),
-        // Without elements there would be nothing but rows, as many as somebody says.
+        // An array without elements could claim any number of rows.
         _ if items.len() == 0 => Json::Array(Vec::new()),
         [extent, inside @ ..] => (0..*extent).map(|_| rows(inside, items)).collect(),
     }
@@ -149,8 +149,8 @@ pub(super) fn constant(
     }
 }
 
-/// Elements of the zero of an array, at most: a contract can promise more than memory has.
-const MOST: u64 = 1 << 16;
+/// The most elements of an array's zero value: a contract can ask for more than memory holds.
+const MAX: u64 = 1 << 16;
 
 /// An array of which nothing is known but its type.
 pub(crate) fn zero(contract: &Contract<'_>, (item, dimensions): Array<'_>) -> Option<Value> {
@@ -161,7 +161,7 @@ pub(crate) fn zero(contract: &Contract<'_>, (item, dimensions): Array<'_>) -> Op
                 Dimension::Fixed(extent) => u64::from(*extent),
                 Dimension::Dynamic => 1,
             });
-            if fixed.fold(1, u64::saturating_mul) > MOST {
+            if fixed.fold(1, u64::saturating_mul) > MAX {
                 return None;
             }
             Value::List(vec![zero(contract, (item, inside))?; extent as usize])

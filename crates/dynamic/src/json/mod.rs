@@ -1,4 +1,4 @@
-//! JSON for people, by the schema: names instead of numbers, and errors that name the place.
+//! human-readable JSON, by the schema: names instead of numbers, and errors that name the place.
 //!
 //! | type | JSON | also read |
 //! |---|---|---|

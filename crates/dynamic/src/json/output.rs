@@ -15,7 +15,7 @@ pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
 /// The settings by which all parts of a value are converted.
 pub(super) struct Context<'a> {
     pub(super) contract: &'a Contract<'a>,
-    /// The nodes that references lead to again: only these need a number.
+    /// The nodes with more than one reference: only these need a number.
     again: BTreeSet<u64>,
 }
 

@@ -9,7 +9,7 @@ use dovetail_schema::Type;
 use dovetail_wire::{Any, Bytes, Dynamic};
 use serde_json::{Map, Value as Json, json};
 
-/// The names of what is no field of the message.
+/// The names of members that are not fields of the message.
 const TYPE: &str = "@type";
 const ENCODING: &str = "@encoding";
 const VALUE: &str = "@value";
@@ -23,7 +23,7 @@ pub(super) fn any_to_json(contract: &Contract<'_>, value: &Any, left: usize) -> 
     let encoding = encoding.unwrap_or_else(|| json!(value.encoding));
     object.insert(ENCODING.to_owned(), encoding);
     let fields = any::unpack(contract, value).map(|(ty, value)| {
-        // Numbers of nodes hold inside the message.
+        // Numbers of nodes are valid inside the message only.
         let cx = Context::of(contract, [&value]);
         output::convert(&cx, &ty, &value, left)
     });

@@ -15,7 +15,7 @@ const DEEP: usize = 5;
 const DEEPEST: usize = 24;
 
 /// After this many values nothing is added that can be left out.
-const MOST_VALUES: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 
 /// Makes values up. The same seed gives the same values.
 pub struct Plausible<'a> {
@@ -223,7 +223,7 @@ impl<'a> Plausible<'a> {
     }
 
     fn sparing(&self, depth: usize) -> bool {
-        depth >= DEEP || self.values > MOST_VALUES
+        depth >= DEEP || self.values > MAX_VALUES
     }
 
     fn len(&mut self, depth: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Times, amounts, arrays, and values of any type.
 
-use super::{MOST_VALUES, Plausible, words};
+use super::{MAX_VALUES, Plausible, words};
 use crate::{Value, any};
 use dovetail_schema::{ArrayForm, Dimension, Type, TypeId, TypeKind};
 use dovetail_wire::{Any, Date, Decimal, Dynamic, Offset, SignedDuration, Timestamp, TimestampTz};
@@ -110,7 +110,7 @@ impl Plausible<'_> {
         depth: usize,
     ) -> Option<Vec<Value>> {
         let name = words::singular(name);
-        if count > MOST_VALUES {
+        if count > MAX_VALUES {
             return None;
         }
         (0..count)

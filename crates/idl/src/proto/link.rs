@@ -135,7 +135,7 @@ impl Linker<'_> {
     }
 
     pub(super) fn span(&self, path: &[i32], part: i32) -> Span {
-        self.parsed().places.part(path, part)
+        self.parsed().positions.part(path, part)
     }
 
     /// Reports an error in the current file.
@@ -163,7 +163,7 @@ impl Linker<'_> {
             self.span(&symbol.path, 1)
         };
         let span = match symbol.path.as_slice() {
-            [2] => self.parsed().places.span(&[2]),
+            [2] => self.parsed().positions.span(&[2]),
             _ => own,
         };
         let error = Diagnostic::error("E1401", format!("`{name}` is defined twice"));
@@ -171,7 +171,7 @@ impl Linker<'_> {
         let (file, other) = &clash.other;
         let error = match other {
             Some(other) => {
-                let span = self.files[*file].places.part(&other.path, 1);
+                let span = self.files[*file].positions.part(&other.path, 1);
                 error.also(
                     FileId(*file as u32),
                     span,
@@ -179,7 +179,7 @@ impl Linker<'_> {
                 )
             }
             None => {
-                let span = self.files[*file].places.span(&[2]);
+                let span = self.files[*file].positions.span(&[2]);
                 error.also(FileId(*file as u32), span, "here it is a package")
             }
         };
@@ -418,7 +418,7 @@ impl Linker<'_> {
                 }
             }
             if !used {
-                unused.push((path.clone(), self.parsed().places.span(&[3, at as i32])));
+                unused.push((path.clone(), self.parsed().positions.span(&[3, at as i32])));
             }
         }
         for (path, span) in unused {

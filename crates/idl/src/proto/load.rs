@@ -104,7 +104,7 @@ impl Program {
                 found
                     .map_err(|error| {
                         let id = FileId(index as u32);
-                        let span = self.files[index].places.span(&[tag, at as i32]);
+                        let span = self.files[index].positions.span(&[tag, at as i32]);
                         sink.push(not_loaded(id, span, &path, &error));
                         self.files[index].damaged = true;
                     })
@@ -165,7 +165,9 @@ impl Program {
                     true => [3, place as i32],
                     false => [15, (place - count) as i32],
                 });
-                let span = path.map_or(Span::default(), |path| self.files[file].places.span(&path));
+                let span = path.map_or(Span::default(), |path| {
+                    self.files[file].positions.span(&path)
+                });
                 let id = FileId(file as u32);
                 error = match at {
                     0 => error.at(id, span, "the circle begins here"),

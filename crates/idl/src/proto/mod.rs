@@ -17,8 +17,8 @@ mod lower;
 mod number;
 mod options;
 mod parser;
-mod places;
 pub mod plugin;
+mod positions;
 mod sound;
 mod symbols;
 mod syntax;
@@ -139,7 +139,7 @@ fn descriptors(program: &mut Program) -> FileSet {
     let file = |index: &usize| -> File {
         let parsed = &mut program.files[*index];
         let mut file = Rc::unwrap_or_clone(std::mem::take(&mut parsed.file));
-        file.locations = places::locations(&parsed.places, &program.sources[*index].text);
+        file.locations = positions::locations(&parsed.positions, &program.sources[*index].text);
         file
     };
     FileSet {

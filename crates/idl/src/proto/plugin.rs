@@ -27,8 +27,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Bytes that are none, and more than 64 MiB of descriptors. Whether what they say is true,
-    /// nobody has checked.
+    /// Bytes that are no request, and more than 64 MiB of descriptors. The descriptors themselves
+    /// are not checked.
     pub fn decode(bytes: &[u8]) -> Result<Request, DescriptorError> {
         let (mut request, mut memory) = (Request::default(), Memory::default());
         decode::each(bytes, |number, value| match (number, value) {

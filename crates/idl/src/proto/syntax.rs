@@ -1,4 +1,4 @@
-//! The parser's result for a file: descriptors whose names are not resolved, the places of
+//! The parser's result for a file: descriptors whose names are not resolved, the positions of
 //! everything, and options that wait for their types.
 
 use super::descriptor::File;
@@ -10,15 +10,15 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) file: Rc<File>,
-    pub(super) places: Places,
+    pub(super) positions: Positions,
     pub(super) options: Vec<Pending>,
     /// Definitions may be missing, so that an unknown name proves nothing.
     pub(super) damaged: bool,
 }
 
-/// The places of definitions, by their paths in the descriptor.
+/// The positions of definitions, by their paths in the descriptor.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Positions {
     pub(super) list: Vec<Place>,
     index: HashMap<Vec<i32>, usize>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Place {
     pub(super) detached: Vec<String>,
 }
 
-impl Places {
+impl Positions {
     pub(super) fn add(&mut self, path: &[i32], span: Span) -> usize {
         let place = self.list.len();
         self.index.entry(path.to_owned()).or_insert(place);
@@ -86,7 +86,7 @@ pub(super) struct Pending {
     pub(super) tag: i32,
     pub(super) name: Vec<NamePart>,
     pub(super) value: Value,
-    /// Its place in [`Places::list`], whose path is only known when the name is.
+    /// Its place in [`Positions::list`], whose path is only known when the name is.
     pub(super) place: usize,
 }
 

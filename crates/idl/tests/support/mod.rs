@@ -147,7 +147,7 @@ pub fn schema_lines(schema: &Schema) -> String {
     out
 }
 
-/// Leaves out what is the way it is nearly everywhere.
+/// Leaves out members whose value is the same nearly everywhere.
 fn shorten(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Object(fields) => {

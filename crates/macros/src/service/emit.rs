@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Attribute, Path, Type, parse_quote};
 
-/// Lints about code that nobody wrote.
+/// Lints that do not apply to generated code.
 pub(super) fn allow() -> Attribute {
     parse_quote!(#[allow(
         dead_code,
@@ -19,7 +19,7 @@ pub(super) fn allow() -> Attribute {
     )])
 }
 
-/// The two clients differ in no more than this.
+/// The differences between the two clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Async,
@@ -321,7 +321,7 @@ fn row(method: &Method, root: &Path) -> TokenStream {
     quote!(#(#docs)* #name(#(#params),*) -> #result | #error #sink #stream #flags #defaults;)
 }
 
-/// The parameters that have default values, and these; nothing where none has.
+/// The parameters with default values, and the values; nothing where there are none.
 fn defaults(method: &Method, root: &Path) -> Option<TokenStream> {
     let (mut fields, mut values) = (Vec::new(), Vec::new());
     for Param {

@@ -20,7 +20,7 @@ const OF_METHODS: &[&str] = &["name", "oneway", "idempotent", "passes", "permiss
 const OF_PARAMS: &[&str] = &["id", "name", "required", "default"];
 
 /// As many as tuples are sent of.
-const MOST_PARAMS: usize = 32;
+const MAX_PARAMS: usize = 32;
 
 /// A service as the trait says it.
 struct Service {
@@ -220,7 +220,7 @@ impl Method {
                     "a handler owns its parameters: `String`, `Vec<T>`; clients borrow them all the same",
                 );
             }
-            if self.params.len() == MOST_PARAMS {
+            if self.params.len() == MAX_PARAMS {
                 return refuse(
                     &ty,
                     "a method has at most 32 parameters; put them into a struct",

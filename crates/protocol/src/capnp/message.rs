@@ -6,7 +6,7 @@ use dovetail_wire::capnp::{PointerAt, Segments, View};
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// The most objects that one message passes.
-const MOST_CAPS: usize = 10_000;
+const MAX_CAPS: usize = 10_000;
 
 /// The longest path from a result to an object in it.
 const LONGEST_PATH: usize = 64;
@@ -36,7 +36,7 @@ pub enum Message {
         /// The answer gives back the objects that the question passed.
         release_params: bool,
         /// The answer.
-        answer: Answer,
+        answer: Returned,
     },
     /// The peer asks no more about a question of its own.
     Finish {
@@ -122,7 +122,7 @@ pub enum Cap {
 
 /// The answer to a question.
 #[derive(Debug)]
-pub enum Answer {
+pub enum Returned {
     /// The results.
     Results {
         /// The place of the results; `None` for null.
@@ -259,16 +259,16 @@ fn call(body: &View<'_>) -> Result<Call> {
     })
 }
 
-fn answer(body: &View<'_>) -> Result<Answer> {
+fn answer(body: &View<'_>) -> Result<Returned> {
     Ok(match body.u16(3) {
         0 => {
             let (content, caps) = payload(body.structure(0)?)?;
-            Answer::Results { content, caps }
+            Returned::Results { content, caps }
         }
-        1 => Answer::Exception(exception(&body.structure(0)?.ok_or_else(empty)?)?),
-        2 => Answer::Canceled,
-        3 => Answer::SentElsewhere,
-        4 => Answer::TakeFrom(body.u32(2)),
+        1 => Returned::Exception(exception(&body.structure(0)?.ok_or_else(empty)?)?),
+        2 => Returned::Canceled,
+        3 => Returned::SentElsewhere,
+        4 => Returned::TakeFrom(body.u32(2)),
         _ => return Err(DecodeError::malformed("an answer of a third party")),
     })
 }
@@ -285,7 +285,7 @@ fn payload(body: Option<View<'_>>) -> Result<(Option<PointerAt>, Vec<Cap>)> {
     let Some(body) = body else {
         return Ok((None, Vec::new()));
     };
-    let caps = body.structs(1, MOST_CAPS)?;
+    let caps = body.structs(1, MAX_CAPS)?;
     let caps = caps.iter().map(cap).collect::<Result<_>>()?;
     Ok((body.pointer(0), caps))
 }

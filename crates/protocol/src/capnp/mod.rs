@@ -10,7 +10,7 @@ pub use connection::{
     Connection, Event, IncomingCall, Limits, Object, Payload, ProtocolError, Results,
 };
 pub use message::{
-    Answer, Call, Cap, Context, Disembargo, Exception, ExceptionKind, Message, Promised, Target,
+    Call, Cap, Context, Disembargo, Exception, ExceptionKind, Message, Promised, Returned, Target,
     content,
 };
 pub use write::Outgoing;

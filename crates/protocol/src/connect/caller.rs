@@ -43,8 +43,8 @@ fn headers(kind: &'static str, begin: &'static str, ask: &Ask) -> Vec<Header> {
 /// Rounded up, so that the server does not give up before the client does.
 fn timeout(left: Duration) -> String {
     /// The largest number of ten digits: 115 days.
-    const MOST: u128 = 9_999_999_999;
-    left.as_nanos().div_ceil(1_000_000).min(MOST).to_string()
+    const MAX: u128 = 9_999_999_999;
+    left.as_nanos().div_ceil(1_000_000).min(MAX).to_string()
 }
 
 /// The headers and the trailers of an answer without streams, whose trailers are headers with

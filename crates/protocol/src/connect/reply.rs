@@ -16,7 +16,7 @@ pub fn message(codec: Codec, message: Bytes, gzip: bool) -> Response {
     }
 }
 
-/// A failure. `debug` is its only detail, as JSON for people.
+/// A failure. `debug` is its only detail, as human-readable JSON.
 pub fn failure(failure: &Failure, debug: Option<&[u8]>) -> Response {
     let http = status::http_status(failure.status.code());
     error(http, failure, debug)
@@ -37,7 +37,7 @@ fn error(http: u16, failure: &Failure, debug: Option<&[u8]>) -> Response {
         Some((name, value)) => response.with(name, value),
         None => response,
     };
-    let said = status.answer_headers();
+    let said = status.response_headers();
     said.fold(response, |response, (name, value)| {
         response.with(name, value)
     })

@@ -93,7 +93,7 @@ pub(super) fn of_refusal(status: u16, what: &str) -> Status {
     Status::new(code, what.to_owned())
 }
 
-/// Appends the object that says it. `debug` is the only detail, in JSON, for people.
+/// Appends the object that says it. `debug` is the only detail, in human-readable JSON.
 pub(super) fn write(failure: &Failure, debug: Option<&[u8]>, out: &mut Vec<u8>) {
     let Failure { status, details } = failure;
     out.extend_from_slice(format!("{{\"code\":\"{}\"", name(status.code())).as_bytes());

@@ -41,7 +41,7 @@ pub fn stream(codec: Codec, gzip: bool) -> Response {
 }
 
 /// The last message of an answer: how the call ended, and the headers behind it, encoded. `debug`
-/// is the only detail of the failure, as JSON for people.
+/// is the only detail of the failure, as human-readable JSON.
 pub fn end(
     failure: Option<&Failure>,
     debug: Option<&[u8]>,
@@ -52,7 +52,7 @@ pub fn end(
     if let Some(failure) = failure {
         object.extend_from_slice(b"\"error\":");
         status::write(failure, debug, &mut object);
-        for (name, value) in failure.status.answer_headers() {
+        for (name, value) in failure.status.response_headers() {
             trailers
                 .to_mut()
                 .push((name.to_owned(), value.into_owned()));
@@ -80,7 +80,7 @@ pub fn end(
         object.push(b']');
     }
     object.extend_from_slice(if trailers.is_empty() { b"}" } else { b"}}" });
-    // Too long for a prefix is nothing that a handler can say.
+    // A message too long for the prefix cannot come from a handler.
     flagged(END, &object).unwrap_or_default()
 }
 

@@ -8,7 +8,7 @@ use super::frame::{self, Flags, Frame, Kind};
 use super::incoming::{CallObjects, IncomingCall, ReplyTo};
 use super::message::{Message, Sending};
 use super::settings::Settings;
-use super::slots::{AnsweredMethods, MOST_HELD, State};
+use super::slots::{AnsweredMethods, MAX_HELD, SlotState};
 use super::status;
 use crate::{ConnectionLimits, Execution, Status};
 use dovetail_wire::Encoding;
@@ -116,16 +116,16 @@ impl Callee {
             self.held -= call.body.held();
             let number = call.reply.call;
             let outcome = match state {
-                State::Found { route, tagless } => {
+                SlotState::Found { route, tagless } => {
                     call.found(*route, *tagless);
                     Ok(call)
                 }
-                State::Refused(status) => {
+                SlotState::Refused(status) => {
                     self.refused.count(status);
                     refuse(&call, status, out);
                     Err(status.clone())
                 }
-                State::Describing { .. } => continue,
+                SlotState::Describing { .. } => continue,
             };
             released.push(Released {
                 call: number,
@@ -194,23 +194,23 @@ impl Callee {
                 .map(|objects| Box::new(CallObjects::new(*objects))),
         };
         match &mut answered.state {
-            State::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {
+            SlotState::Found { tagless: false, .. } if matches!(encoding, Encoding::Tagless) => {
                 Err(ProtocolError::malformed(
                     "a tagless call where the contracts are not known to be equal",
                 ))
             }
-            State::Found { route, tagless } => {
+            SlotState::Found { route, tagless } => {
                 call.found(*route, *tagless);
                 Ok(Arrived::Runs(call))
             }
-            State::Refused(status) => {
+            SlotState::Refused(status) => {
                 self.refused.count(status);
                 refuse(&call, status, out);
                 Ok(Arrived::Refused(Some(status.clone())))
             }
-            State::Describing { held, .. } => {
+            SlotState::Describing { held, .. } => {
                 let bytes = self.held + call.body.held();
-                if held.len() < MOST_HELD && bytes <= ours.message {
+                if held.len() < MAX_HELD && bytes <= ours.message {
                     self.held = bytes;
                     let kind = call.kind;
                     held.push(call);

@@ -58,7 +58,7 @@ impl Compression {
             return None;
         }
         let compressed = self.algorithm.compress(body, self.level)?;
-        if !repays(compressed.len() + Packed::MOST_BYTES, size) {
+        if !repays(compressed.len() + Packed::MAX_BYTES, size) {
             return None;
         }
         out.truncate(start);
@@ -144,7 +144,7 @@ pub(super) struct Packed {
 
 impl Packed {
     /// The most that it takes to say so: bits, algorithm and size.
-    const MOST_BYTES: usize = 12;
+    const MAX_BYTES: usize = 12;
 
     pub(super) fn write(self, out: &mut Vec<u8>) {
         out.push(self.algorithm as u8);

@@ -13,7 +13,7 @@ use super::meeting_point::MeetingPoint;
 use super::message::Sending;
 use super::promises::Promises;
 use super::reassembly::Reassembly;
-use super::settings::{LEAST_FRAME, MOST_FRAME, Settings};
+use super::settings::{LEAST_FRAME, MAX_FRAME, Settings};
 use super::splitter::Splitter;
 use super::streams::{Directions, ItemEncoding, Streams};
 use super::{ProtocolError, status};
@@ -106,11 +106,11 @@ enum Opening {
 }
 
 impl Connection {
-    /// A connection that has just been made or accepted. Its first words wait for
+    /// A connection that has just been made or accepted. Its first bytes wait for
     /// [`transmit`](Self::transmit).
     pub fn new(role: Role, options: Options) -> Self {
         let ours = Settings {
-            frame: options.limits.frame_bytes.clamp(LEAST_FRAME, MOST_FRAME),
+            frame: options.limits.frame_bytes.clamp(LEAST_FRAME, MAX_FRAME),
             message: options.limits.message_bytes,
             deadline: options.deadline,
             compression: Algorithms::ours(),
@@ -167,7 +167,7 @@ impl Connection {
             encoding: self.options.encoding,
             deadline: self.options.deadline,
             sending: self.sending,
-            // How many the other end keeps is not known before its HELLO.
+            // The other end's limit is not known before its HELLO.
             headers: match self.greeted {
                 true => self.peer.headers,
                 false => 0,
@@ -249,7 +249,7 @@ impl Connection {
         frame::put(Kind::Cancel, call, &[], &mut self.control);
     }
 
-    /// This end has no longer so many of the references to an object that it was sent.
+    /// This end gives back this many references to an object that it was sent.
     pub fn release(&mut self, object: u32, count: u64) {
         let start = frame::begin(&mut self.control);
         put_varint(count, &mut self.control);
@@ -289,14 +289,14 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up for a reason of the driver's; the other end is told.
+    /// Ends the connection for a reason of the driver's, and tells the other end.
     pub fn fail(&mut self, code: Code, why: &str) {
         status::write_goodbye(code, why, &mut self.control);
         let error = ProtocolError::malformed(why.to_owned());
         self.opening = Opening::Failed(error);
     }
 
-    /// Appends what the machine has to say.
+    /// Appends the frames that wait to be sent.
     pub fn transmit(&mut self, out: &mut Vec<u8>) {
         if !self.control.is_empty() {
             out.append(&mut self.control);

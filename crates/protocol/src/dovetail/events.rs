@@ -35,12 +35,12 @@ pub struct OutgoingCall<'a> {
 /// The calls to whose results the parameters of a call refer. Asked when they have been encoded.
 pub trait Awaits: fmt::Debug {
     /// The earlier calls of this end's whose results they refer to, each once: at most
-    /// [`MOST_RESULTS`].
+    /// [`MAX_RESULTS`].
     fn awaits(&self) -> Vec<u32>;
 }
 
 /// The most results that the parameters of a call may refer to.
-pub const MOST_RESULTS: usize = 64;
+pub const MAX_RESULTS: usize = 64;
 
 /// The target of a call that is no service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

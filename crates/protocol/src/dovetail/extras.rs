@@ -3,7 +3,7 @@
 use super::ProtocolError;
 use super::compression::Packed;
 use super::cursor::{Cursor, put_varint};
-use super::events::{MOST_RESULTS, Target};
+use super::events::{MAX_RESULTS, Target};
 use super::headers::HeaderTable;
 use crate::Headers;
 use std::time::Duration;
@@ -155,7 +155,7 @@ pub(super) fn read(
 
 fn read_results(fields: &mut Cursor<'_>) -> Result<Vec<u32>, ProtocolError> {
     let count = fields.varint()?;
-    if count == 0 || count > MOST_RESULTS as u64 {
+    if count == 0 || count > MAX_RESULTS as u64 {
         let what = format!("parameters that refer to {count} results");
         return Err(ProtocolError::malformed(what));
     }

@@ -2,7 +2,7 @@
 
 use super::ProtocolError;
 use super::cursor::{Cursor, put_bytes, put_varint};
-use super::settings::MOST_HEADERS;
+use super::settings::MAX_HEADERS;
 use crate::Headers;
 use dovetail_wire::Bytes;
 
@@ -23,7 +23,7 @@ const KEEP: u64 = 1;
 const FIRST: u64 = 2;
 
 /// The bytes of a header that is kept.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 
 impl HeaderTable {
     /// Appends headers, for a peer that keeps this many.
@@ -35,7 +35,7 @@ impl HeaderTable {
                 put_varint(number as u64 + FIRST, out);
                 continue;
             }
-            let keeps = entries > 0 && name.len() + value.len() <= MOST_BYTES;
+            let keeps = entries > 0 && name.len() + value.len() <= MAX_BYTES;
             put_varint(if keeps { KEEP } else { ONCE }, out);
             put_bytes(name.as_bytes(), out);
             put_bytes(value, out);
@@ -58,10 +58,10 @@ impl HeaderTable {
                 reference @ (ONCE | KEEP) => {
                     let (name, value) = (fields.text()?, fields.bytes()?);
                     if reference == KEEP {
-                        if name.len() + value.len() > MOST_BYTES {
+                        if name.len() + value.len() > MAX_BYTES {
                             return Err(ProtocolError::malformed("a kept header that is too long"));
                         }
-                        self.keep(name, value, MOST_HEADERS);
+                        self.keep(name, value, MAX_HEADERS);
                     }
                     (name.to_owned(), Bytes::copy_from_slice(value))
                 }

@@ -1,5 +1,5 @@
 //! How a server tells its clients where they find it on the same machine. `docs/spec/wire.md`,
-//! "Moving".
+//! "Local upgrade".
 
 use std::fmt;
 

@@ -39,7 +39,7 @@ pub use compression::{Body, Compression, DecompressError};
 pub use connection::{Connection, Options, Role};
 pub use contract::{Contract, Description, Directory, MethodKind, NoMethods};
 pub use error::ProtocolError;
-pub use events::{Awaits, CallError, Event, MOST_RESULTS, OutgoingCall, Sent, Target};
+pub use events::{Awaits, CallError, Event, MAX_RESULTS, OutgoingCall, Sent, Target};
 pub use incoming::{IncomingCall, ReplyTo};
 pub use meeting_point::MeetingPoint;
 pub use objects::{Exports, NotExported, Owner, TooMany, of_receiver, of_result, of_sender, owner};

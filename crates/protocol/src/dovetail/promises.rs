@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::events::Event;
 use super::incoming::IncomingCall;
-use super::slots::MOST_HELD;
+use super::slots::MAX_HELD;
 use super::{ProtocolError, callee, status};
 use crate::Status;
 use std::collections::{BTreeMap, HashMap};
@@ -46,7 +46,7 @@ enum Promise {
 
 /// The most objects whose references may be released while calls wait. There are not more in a
 /// table by default.
-const MOST_LATE: usize = 10_000;
+const MAX_LATE: usize = 10_000;
 
 /// The fate of a call.
 enum Fate {
@@ -101,7 +101,7 @@ impl Promises {
             return Fate::Runs(call);
         }
         let bytes = self.bytes + call.body.held();
-        if self.held.len() >= MOST_HELD || bytes > most_bytes {
+        if self.held.len() >= MAX_HELD || bytes > most_bytes {
             return Fate::Refused(call, status::too_many_pipelined());
         }
         self.bytes = bytes;
@@ -220,8 +220,8 @@ impl Connection {
         if !self.holds() {
             return Ok(Some(Event::Released { object, count }));
         }
-        if self.late.len() >= MOST_LATE && !self.late.contains_key(&object) {
-            let what = format!("releases of more than {MOST_LATE} objects while calls wait");
+        if self.late.len() >= MAX_LATE && !self.late.contains_key(&object) {
+            let what = format!("releases of more than {MAX_LATE} objects while calls wait");
             return Err(ProtocolError::malformed(what));
         }
         let late = self.late.entry(object).or_default();

@@ -26,7 +26,7 @@ struct Partial {
 }
 
 /// The most unfinished messages at a time. A sender needs no more than a few.
-const MOST: usize = 1_024;
+const MAX: usize = 1_024;
 
 /// The result of a frame.
 pub(super) enum Added {
@@ -49,8 +49,8 @@ impl Reassembly {
                 false => Added::Whole(frame),
             });
         }
-        if self.partial.len() >= MOST && !self.partial.contains_key(&key) {
-            let what = format!("more than {MOST} unfinished messages");
+        if self.partial.len() >= MAX && !self.partial.contains_key(&key) {
+            let what = format!("more than {MAX} unfinished messages");
             return Err(ProtocolError::malformed(what));
         }
         if frame.flags.has(Flags::EXTRAS) && self.partial.contains_key(&key) {

@@ -48,16 +48,16 @@ impl Default for Windows {
 }
 
 /// No window is wider: sums of them fit 64 bits.
-const MOST_WINDOW: usize = 1 << 40;
+const MAX_WINDOW: usize = 1 << 40;
 
 /// The least that an end must take in a frame.
 pub(super) const LEAST_FRAME: usize = 16 << 10;
 
 /// The largest length that fits the 24 bits of a frame.
-pub(super) const MOST_FRAME: usize = (1 << 24) - 1;
+pub(super) const MAX_FRAME: usize = (1 << 24) - 1;
 
 /// The most headers that are kept.
-pub(super) const MOST_HEADERS: usize = 64;
+pub(super) const MAX_HEADERS: usize = 64;
 
 const FRAME: u64 = 1;
 const MESSAGE: u64 = 2;
@@ -78,7 +78,7 @@ impl Default for Settings {
             message: 64 << 20,
             windows: Windows::default(),
             deadline: None,
-            headers: MOST_HEADERS,
+            headers: MAX_HEADERS,
             compression: Algorithms::default(),
             meeting_point: None,
         }
@@ -134,12 +134,12 @@ impl Settings {
                         "frames of at most {size} bytes are too small"
                     )));
                 }
-                FRAME => settings.frame = size.min(MOST_FRAME),
+                FRAME => settings.frame = size.min(MAX_FRAME),
                 MESSAGE => settings.message = size,
-                STREAM_WINDOW => settings.windows.stream = size.min(MOST_WINDOW),
-                WINDOW => settings.windows.all = size.min(MOST_WINDOW),
+                STREAM_WINDOW => settings.windows.stream = size.min(MAX_WINDOW),
+                WINDOW => settings.windows.all = size.min(MAX_WINDOW),
                 DEADLINE => settings.deadline = (value > 0).then(|| Duration::from_micros(value)),
-                HEADERS => settings.headers = size.min(MOST_HEADERS),
+                HEADERS => settings.headers = size.min(MAX_HEADERS),
                 COMPRESSION => settings.compression = Algorithms(value),
                 MEETING_LOW => meeting_point[0] = value,
                 MEETING_HIGH => meeting_point[1] = value,

@@ -18,7 +18,7 @@ const UNKNOWN: u8 = 3;
 const DESCRIBE: u8 = 4;
 
 /// The most methods that a peer may name on one connection.
-const MOST_SLOTS: usize = 4_096;
+const MAX_SLOTS: usize = 4_096;
 
 /// How a caller names a method that it calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -150,10 +150,10 @@ pub(super) struct AnsweredMethods {
 
 pub(super) struct AnsweredSlot {
     pub(super) kind: MethodKind,
-    pub(super) state: State,
+    pub(super) state: SlotState,
 }
 
-pub(super) enum State {
+pub(super) enum SlotState {
     Found {
         /// The driver's number of the method.
         route: usize,
@@ -170,7 +170,7 @@ pub(super) enum State {
 }
 
 /// The most calls that wait for one description.
-pub(super) const MOST_HELD: usize = 1_000;
+pub(super) const MAX_HELD: usize = 1_000;
 
 impl AnsweredMethods {
     /// Takes BIND and answers it.
@@ -182,7 +182,7 @@ impl AnsweredMethods {
         limits: &ConnectionLimits,
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
-        if slot as usize != self.slots.len() || self.slots.len() >= MOST_SLOTS {
+        if slot as usize != self.slots.len() || self.slots.len() >= MAX_SLOTS {
             return Err(ProtocolError::malformed(format!("slot {slot} out of turn")));
         }
         let mut fields = Cursor(payload);
@@ -200,7 +200,7 @@ impl AnsweredMethods {
         let fingerprint = fields.array()?;
         fields.end()?;
         let state = match directory.find(service, method) {
-            Err(status) => State::Refused(status.with_execution(Execution::NotStarted)),
+            Err(status) => SlotState::Refused(status.with_execution(Execution::NotStarted)),
             Ok((route, contract)) => found(route, contract, kind, fingerprint),
         };
         answer(slot, &state, out);
@@ -217,7 +217,7 @@ impl AnsweredMethods {
     ) -> Result<Vec<IncomingCall>, ProtocolError> {
         let unasked = || ProtocolError::malformed("a description that nobody asked for");
         let answered = self.slots.get_mut(slot as usize).ok_or_else(unasked)?;
-        let State::Describing {
+        let SlotState::Describing {
             route,
             contract,
             held,
@@ -228,11 +228,13 @@ impl AnsweredMethods {
         let (route, held) = (*route, std::mem::take(held));
         let ours = contract.description.as_ref().map_or(&[][..], |d| d.bytes());
         answered.state = match compare(ours, theirs) {
-            Ok(()) => State::Found {
+            Ok(()) => SlotState::Found {
                 route,
                 tagless: false,
             },
-            Err(difference) => State::Refused(Status::contradicting(&contract.method, &difference)),
+            Err(difference) => {
+                SlotState::Refused(Status::contradicting(&contract.method, &difference))
+            }
         };
         answer(slot, &answered.state, out);
         Ok(held)
@@ -256,7 +258,7 @@ impl AnsweredMethods {
         self.slots
             .iter_mut()
             .filter_map(|slot| match &mut slot.state {
-                State::Describing { held, .. } => Some(held),
+                SlotState::Describing { held, .. } => Some(held),
                 _ => None,
             })
     }
@@ -268,18 +270,23 @@ impl AnsweredMethods {
     }
 }
 
-fn found(route: usize, contract: Arc<Contract>, kind: MethodKind, fingerprint: [u8; 16]) -> State {
+fn found(
+    route: usize,
+    contract: Arc<Contract>,
+    kind: MethodKind,
+    fingerprint: [u8; 16],
+) -> SlotState {
     if kind != contract.kind && (kind.streams() || contract.kind.streams()) {
-        return State::Refused(status::other_streams(&contract.method, contract.kind, kind));
+        return SlotState::Refused(status::other_streams(&contract.method, contract.kind, kind));
     }
     let tagless = fingerprint == contract.fingerprint();
     match fingerprint == NO_FINGERPRINT || contract.description.is_none() {
-        true => State::Found {
+        true => SlotState::Found {
             route,
             tagless: false,
         },
-        false if tagless => State::Found { route, tagless },
-        false => State::Describing {
+        false if tagless => SlotState::Found { route, tagless },
+        false => SlotState::Describing {
             route,
             contract,
             held: Vec::new(),
@@ -287,13 +294,15 @@ fn found(route: usize, contract: Arc<Contract>, kind: MethodKind, fingerprint: [
     }
 }
 
-fn answer(slot: u32, state: &State, out: &mut Vec<u8>) {
+fn answer(slot: u32, state: &SlotState, out: &mut Vec<u8>) {
     let (verdict, text) = match state {
-        State::Found { tagless: true, .. } => (EQUAL, ""),
-        State::Found { tagless: false, .. } => (COMPATIBLE, ""),
-        State::Refused(status) if status::is_contradiction(status) => (REFUSED, status.message()),
-        State::Refused(status) => (UNKNOWN, status.message()),
-        State::Describing { .. } => (DESCRIBE, ""),
+        SlotState::Found { tagless: true, .. } => (EQUAL, ""),
+        SlotState::Found { tagless: false, .. } => (COMPATIBLE, ""),
+        SlotState::Refused(status) if status::is_contradiction(status) => {
+            (REFUSED, status.message())
+        }
+        SlotState::Refused(status) => (UNKNOWN, status.message()),
+        SlotState::Describing { .. } => (DESCRIBE, ""),
     };
     let start = frame::begin(out);
     out.push(verdict);

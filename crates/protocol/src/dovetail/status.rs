@@ -33,10 +33,10 @@ pub(super) fn write(call: u32, status: &Status, out: &mut Vec<u8>) {
 const RETRY_AFTER: u8 = 1;
 
 /// Messages longer than this are cut: they always fit a frame.
-const MOST_TEXT: usize = 8 << 10;
+const MAX_TEXT: usize = 8 << 10;
 
 fn shortened(text: &str) -> &[u8] {
-    let mut end = text.len().min(MOST_TEXT);
+    let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

@@ -126,7 +126,7 @@ impl<'a> Trailers<'a> {
             (Self::STATUS, number(status.code()).to_string()),
             (Self::MESSAGE, message),
         ];
-        let said = status.answer_headers();
+        let said = status.response_headers();
         headers.extend(said.map(|(name, value)| (name, value.into_owned())));
         if !details.is_empty() {
             let message = Details {

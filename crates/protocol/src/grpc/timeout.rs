@@ -51,13 +51,13 @@ pub fn parse_timeout(text: &[u8]) -> Result<Duration, InvalidTimeout> {
 /// Writes the value of a header: in the smallest unit in which it has eight digits, rounded up, so
 /// that the server does not give up before the client does.
 pub fn timeout(duration: Duration) -> String {
-    const MOST: u128 = 99_999_999;
+    const MAX: u128 = 99_999_999;
     let nanos = duration.as_nanos();
     let fits = UNITS
         .iter()
         .map(|(letter, unit)| (nanos.div_ceil(u128::from(*unit)), char::from(*letter)))
-        .find(|(number, _)| *number <= MOST);
-    let (number, unit) = fits.unwrap_or((MOST, 'H'));
+        .find(|(number, _)| *number <= MAX);
+    let (number, unit) = fits.unwrap_or((MAX, 'H'));
     format!("{number}{unit}")
 }
 

@@ -46,10 +46,10 @@ pub(super) enum BodyLength {
     UntilEnd,
 }
 
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 pub(super) fn parse(bytes: &[u8], side: Side) -> Result<Head, Error> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let malformed = |error: httparse::Error| match (side, error) {
         (Side::Server, httparse::Error::TooManyHeaders) => {
             refused(431, "there are too many headers")
@@ -120,8 +120,8 @@ fn has_bare_newline(head: &[u8]) -> bool {
     })
 }
 
-/// Headers that decide for whom a request is come once, RFC 9112, section 3.2; and HTTP/1.0 has no
-/// chunks, section 6.1.
+/// Headers that name the host of a request may come only once (RFC 9112, section 3.2), and HTTP/1.0
+/// has no chunks (section 6.1).
 fn check_request(version: Option<u8>, list: &[httparse::Header<'_>]) -> Result<(), Error> {
     let all = |name| {
         let named = move |header: &&httparse::Header<'_>| header.name.eq_ignore_ascii_case(name);

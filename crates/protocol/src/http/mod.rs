@@ -29,9 +29,9 @@ pub enum Method {
     Get,
     /// The answer to a GET request without its body.
     Head,
-    /// To know what is allowed.
+    /// To ask for what is allowed.
     Options,
-    /// Something that no call is made with.
+    /// A method that makes no call.
     Other,
 }
 

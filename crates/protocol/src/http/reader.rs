@@ -16,14 +16,14 @@ use bytes::{Buf, Bytes, BytesMut};
 /// ```
 pub(crate) struct Reader {
     side: Side,
-    state: State,
+    state: ReaderState,
     /// Bytes at the front of the input in which no line end was found.
     scanned: usize,
     /// A request waits for `100 Continue` before its body comes.
     must_continue: bool,
 }
 
-enum State {
+enum ReaderState {
     Head,
     Body(Box<Head>, BodyLength),
     Chunked {
@@ -49,7 +49,7 @@ impl Reader {
     pub(crate) fn new(side: Side) -> Self {
         Reader {
             side,
-            state: State::Head,
+            state: ReaderState::Head,
             scanned: 0,
             must_continue: false,
         }
@@ -62,14 +62,14 @@ impl Reader {
 
     /// Returns whether a head has been taken in, but not all of its body.
     pub(crate) fn is_within(&self) -> bool {
-        !matches!(self.state, State::Head)
+        !matches!(self.state, ReaderState::Head)
     }
 
     /// The bytes of a body that has come in part, and been taken off the input.
     pub(crate) fn held(&self) -> usize {
         match &self.state {
-            State::Chunked { body, .. } => body.len(),
-            State::Head | State::Body(..) => 0,
+            ReaderState::Chunked { body, .. } => body.len(),
+            ReaderState::Head | ReaderState::Body(..) => 0,
         }
     }
 
@@ -81,8 +81,8 @@ impl Reader {
         mut accept: impl FnMut(&mut Head) -> Result<(), Error>,
     ) -> Result<(Head, Bytes), Stop> {
         loop {
-            match std::mem::replace(&mut self.state, State::Head) {
-                State::Head => {
+            match std::mem::replace(&mut self.state, ReaderState::Head) {
+                ReaderState::Head => {
                     let mut head = self.head(input, limits)?;
                     if matches!(
                         head.start,
@@ -96,11 +96,11 @@ impl Reader {
                     accept(&mut head)?;
                     self.state = self.begin_body(head, input, limits)?;
                 }
-                State::Body(head, BodyLength::Known(length)) if input.len() >= length => {
+                ReaderState::Body(head, BodyLength::Known(length)) if input.len() >= length => {
                     self.must_continue = false;
                     return Ok((*head, input.split_to(length).freeze()));
                 }
-                State::Body(head, length) => {
+                ReaderState::Body(head, length) => {
                     let missing = match length {
                         BodyLength::Known(length) => length - input.len(),
                         _ if input.len() > head.most(limits) => {
@@ -108,17 +108,17 @@ impl Reader {
                         }
                         _ => 1,
                     };
-                    self.state = State::Body(head, length);
+                    self.state = ReaderState::Body(head, length);
                     return Err(Stop::Need(missing));
                 }
-                State::Chunked {
+                ReaderState::Chunked {
                     head,
                     mut body,
                     mut part,
                 } => match self.chunks(input, &mut body, &mut part, (head.most(limits), limits)) {
                     Ok(()) => return Ok((*head, body.freeze())),
                     Err(stop) => {
-                        self.state = State::Chunked { head, body, part };
+                        self.state = ReaderState::Chunked { head, body, part };
                         return Err(stop);
                     }
                 },
@@ -128,9 +128,11 @@ impl Reader {
 
     /// The connection has ended. `Some`: that was what the message waited for.
     pub(crate) fn end(&mut self, input: &mut BytesMut) -> Result<Option<(Head, Bytes)>, Error> {
-        match std::mem::replace(&mut self.state, State::Head) {
-            State::Head if input.is_empty() => Ok(None),
-            State::Body(head, BodyLength::UntilEnd) => Ok(Some((*head, input.split().freeze()))),
+        match std::mem::replace(&mut self.state, ReaderState::Head) {
+            ReaderState::Head if input.is_empty() => Ok(None),
+            ReaderState::Body(head, BodyLength::UntilEnd) => {
+                Ok(Some((*head, input.split().freeze())))
+            }
             _ => Err(Error::Truncated),
         }
     }
@@ -170,7 +172,7 @@ impl Reader {
         head: Head,
         input: &BytesMut,
         limits: &ConnectionLimits,
-    ) -> Result<State, Error> {
+    ) -> Result<ReaderState, Error> {
         if let BodyLength::Known(length) = head.body
             && length > head.most(limits)
         {
@@ -180,12 +182,12 @@ impl Reader {
         let length = head.body;
         let head = Box::new(head);
         Ok(match length {
-            BodyLength::Chunked => State::Chunked {
+            BodyLength::Chunked => ReaderState::Chunked {
                 head,
                 body: BytesMut::new(),
                 part: ChunkPart::Size,
             },
-            _ => State::Body(head, length),
+            _ => ReaderState::Body(head, length),
         })
     }
 

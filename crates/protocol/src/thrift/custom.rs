@@ -8,7 +8,7 @@ use dovetail_wire::Codec;
 /// It runs inside frames; unframed only where [`scan`](Self::scan) can find the end of a message.
 /// THeader and HTTP name their protocols and do not carry others.
 pub trait CustomProtocol: Send + Sync {
-    /// The name, for people and statistics; two protocols with the same name are taken for the
+    /// The name, for display and statistics; two protocols with the same name are taken for the
     /// same.
     fn name(&self) -> &str;
 

@@ -53,7 +53,7 @@ pub struct ServerOptions {
 /// ```
 pub struct ServerConnection {
     options: Arc<ServerOptions>,
-    state: State,
+    state: ServerState,
     wire: Option<Wire>,
     needs: usize,
     calls: u64,
@@ -62,7 +62,7 @@ pub struct ServerConnection {
     failed: Option<Head>,
 }
 
-enum State {
+enum ServerState {
     Detecting,
     Reading(Reader),
     Failed(ProtocolError),
@@ -107,8 +107,8 @@ impl ServerConnection {
     /// A connection that has just been accepted.
     pub fn new(options: Arc<ServerOptions>) -> Self {
         let state = match options.wire {
-            Some(wire) => State::Reading(Reader::new(wire, Side::Server, &options.limits)),
-            None => State::Detecting,
+            Some(wire) => ServerState::Reading(Reader::new(wire, Side::Server, &options.limits)),
+            None => ServerState::Detecting,
         };
         ServerConnection {
             wire: options.wire,
@@ -157,10 +157,10 @@ impl ServerConnection {
     /// Gives the connection up for a reason of the driver's: a message that takes too long. `input`
     /// is what has arrived of it. [`goodbye`](Self::goodbye) is still to be said.
     pub fn fail(&mut self, error: ProtocolError, input: &[u8]) {
-        if let State::Reading(reader) = &self.state {
+        if let ServerState::Reading(reader) = &self.state {
             self.failed = reader.failed(input, &self.options.limits);
         }
-        self.state = State::Failed(error);
+        self.state = ServerState::Failed(error);
     }
 
     /// How many more bytes the current message surely needs, after `receive` said `None`. At least
@@ -178,7 +178,7 @@ impl ServerConnection {
 
     /// Appends what the connection itself has to say: HTTP's `100 Continue`.
     pub fn transmit(&mut self, out: &mut Vec<u8>) {
-        if let State::Reading(Reader::Http(reader)) = &mut self.state
+        if let ServerState::Reading(Reader::Http(reader)) = &mut self.state
             && reader.take_continue()
         {
             out.extend_from_slice(http::CONTINUE);
@@ -226,11 +226,11 @@ impl ServerConnection {
     /// The peer has closed its side: an error where that is in the middle of a message.
     pub fn end(&mut self, input: &mut BytesMut) -> Result<(), ProtocolError> {
         match &mut self.state {
-            State::Detecting if input.is_empty() => Ok(()),
-            State::Detecting => Err(ProtocolError::Truncated { what: "a message" }),
-            State::Reading(Reader::Http(reader)) => Ok(reader.end(input).map(drop)?),
-            State::Reading(reader) => reader.end(input),
-            State::Failed(error) => Err(error.clone()),
+            ServerState::Detecting if input.is_empty() => Ok(()),
+            ServerState::Detecting => Err(ProtocolError::Truncated { what: "a message" }),
+            ServerState::Reading(Reader::Http(reader)) => Ok(reader.end(input).map(drop)?),
+            ServerState::Reading(reader) => reader.end(input),
+            ServerState::Failed(error) => Err(error.clone()),
         }
     }
 
@@ -238,19 +238,20 @@ impl ServerConnection {
         let options = &*self.options;
         loop {
             let message = match &mut self.state {
-                State::Detecting => {
+                ServerState::Detecting => {
                     let wire = detect_wire(input, &options.limits, &options.custom)?;
                     self.wire = Some(wire);
-                    self.state = State::Reading(Reader::new(wire, Side::Server, &options.limits));
+                    self.state =
+                        ServerState::Reading(Reader::new(wire, Side::Server, &options.limits));
                     continue;
                 }
-                State::Reading(Reader::Http(reader)) => {
+                ServerState::Reading(Reader::Http(reader)) => {
                     let (head, body) =
                         reader.next(input, &options.limits, |head| check_request(head, options))?;
                     incoming::from_http(head.keep_alive, head.headers, body, &options.limits)?
                 }
-                State::Reading(reader) => reader.next(input, &options.limits)?,
-                State::Failed(error) => return Err(error.clone().into()),
+                ServerState::Reading(reader) => reader.next(input, &options.limits)?,
+                ServerState::Failed(error) => return Err(error.clone().into()),
             };
             return Ok(self.call(message)?);
         }

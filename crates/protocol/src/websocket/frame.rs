@@ -1,6 +1,6 @@
 //! Frames of a client, and the messages that they make up.
 
-use super::{Error, FIN, MOST_CONTROL, opcode};
+use super::{Error, FIN, MAX_CONTROL, opcode};
 use crate::ConnectionLimits;
 use crate::limits::credible;
 use bytes::{Buf, Bytes, BytesMut};
@@ -98,7 +98,7 @@ impl Reader {
         if control && !head.last {
             return Err(broken("a control frame in fragments"));
         }
-        if control && head.length > MOST_CONTROL as u64 {
+        if control && head.length > MAX_CONTROL as u64 {
             return Err(broken("a control frame of more than 125 bytes"));
         }
         match (head.opcode, &self.begun) {

@@ -36,4 +36,4 @@ mod opcode {
 const FIN: u8 = 0x80;
 
 /// The most bytes of frames about the connection itself.
-const MOST_CONTROL: usize = 125;
+const MAX_CONTROL: usize = 125;

@@ -1,6 +1,6 @@
 //! Frames of a server: without masks, each a whole message.
 
-use super::{CloseCode, FIN, MOST_CONTROL, opcode};
+use super::{CloseCode, FIN, MAX_CONTROL, opcode};
 
 /// Appends a message that is text.
 pub fn write_text(text: &[u8], out: &mut Vec<u8>) {
@@ -14,7 +14,7 @@ pub fn write_pong(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a close. Of the reason, as much is said as there is room for.
 pub fn write_close(code: CloseCode, reason: &str, out: &mut Vec<u8>) {
-    let reason = &reason[..reason.floor_char_boundary(MOST_CONTROL - 2)];
+    let reason = &reason[..reason.floor_char_boundary(MAX_CONTROL - 2)];
     let code = code.number().to_be_bytes();
     write(opcode::CLOSE, &[&code, reason.as_bytes()].concat(), out);
 }

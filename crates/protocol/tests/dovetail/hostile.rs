@@ -546,15 +546,15 @@ fn a_body_that_is_not_what_was_announced_concerns_its_call() {
         ),
         (2, 0, Vec::new(), "lz4 cannot decompress the body"),
     ];
-    for (algorithm, size, body, told) in rows {
+    for (algorithm, size, body, reported) in rows {
         let what = format!("{algorithm}, {size}, {} bytes", body.len());
         let mut payload = vec![0, 2, algorithm];
         payload.extend(varint(size));
         payload.extend(body);
         let next = frame(0x45, 3, &[0, 7]);
         let (said, calls) = answers(&[bound(), frame(0xc5, 1, &payload), next].concat());
-        assert!(said.contains(told), "{what}: {said}");
-        let sizes: Vec<usize> = match told {
+        assert!(said.contains(reported), "{what}: {said}");
+        let sizes: Vec<usize> = match reported {
             "" => vec![size as usize, 1],
             _ => vec![1],
         };

@@ -168,7 +168,7 @@ impl Admin {
         Watch(self.0.calls.clone())
     }
 
-    /// Returns the paths that are for people and for programs without a contract.
+    /// Returns the paths that serve browsers and programs without a contract.
     pub(crate) fn pages(&self) -> Vec<(&'static str, Page)> {
         let page = |kind, text: &'static str| -> Page {
             Box::new(move || secured(Response::new(200, kind, text)))

@@ -16,7 +16,7 @@ use crate::{
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Rows of one answer.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 impl Admin {
     fn overview(&self) -> Overview {
@@ -144,13 +144,13 @@ impl Service for Admin {
             Some("methods") => call.unary((), |_, ()| async { Ok::<_, Status>(self.methods()) }),
             Some("calls") => call.unary((), |_, ()| async {
                 let running = self.0.calls.running();
-                let rows = running.iter().take(MOST).map(CallRow::from);
+                let rows = running.iter().take(MAX).map(CallRow::from);
                 Ok::<_, Status>(rows.collect::<Vec<_>>())
             }),
             Some("connections") => call.unary((), |_, ()| async {
                 let server = self.0.server.get();
                 let watched = server.map(|server| server.watched()).unwrap_or_default();
-                let rows = watched.into_iter().take(MOST).map(Connection::from);
+                let rows = watched.into_iter().take(MAX).map(Connection::from);
                 Ok::<_, Status>(rows.collect::<Vec<_>>())
             }),
             Some("recent") => call.unary((), |_, ()| async { Ok::<_, Status>(self.recent()) }),

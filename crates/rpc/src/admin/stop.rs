@@ -4,16 +4,16 @@ use std::task::Waker;
 
 /// Lets somebody else than its caller cancel a call.
 #[derive(Default)]
-pub(crate) struct Stop(Mutex<State>);
+pub(crate) struct Stop(Mutex<StopState>);
 
 #[derive(Default)]
-struct State {
+struct StopState {
     stopped: bool,
     waker: Option<Waker>,
 }
 
 impl Stop {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, StopState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The interface of a method, and its ordinal there.
-pub(crate) type Place = (u64, u16);
+pub(crate) type MethodKey = (u64, u16);
 
 /// A method, as the protocol has it.
 pub(crate) struct Method {
-    pub(crate) place: Place,
+    pub(crate) place: MethodKey,
     pub(crate) params: Form,
     pub(crate) results: Form,
     /// The pointers that lead to the first object in the results; `None` where there can be none.

@@ -6,9 +6,9 @@ mod methods;
 mod peer;
 mod reply;
 
-pub(crate) use methods::{Method, Place};
+pub(crate) use methods::{Method, MethodKey};
 pub(crate) use peer::{Arrival, IncomingCall, Peer};
-pub(crate) use reply::ReplyTo;
+pub(crate) use reply::CapnpReplyTo;
 
 use dovetail_protocol::dovetail::{self, NoMethods};
 
@@ -17,11 +17,11 @@ pub(crate) type Found = (usize, &'static Method);
 
 /// Finds the methods that an end answers, also by their places.
 pub(crate) trait Directory: dovetail::Directory {
-    fn placed(&self, place: Place) -> Option<Found>;
+    fn placed(&self, key: MethodKey) -> Option<Found>;
 }
 
 impl Directory for NoMethods {
-    fn placed(&self, _: Place) -> Option<Found> {
+    fn placed(&self, _: MethodKey) -> Option<Found> {
         None
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// How to answer a call.
 #[derive(Clone)]
-pub(crate) struct ReplyTo {
+pub(crate) struct CapnpReplyTo {
     link: Arc<Link>,
     question: u32,
     method: &'static Method,
@@ -18,9 +18,9 @@ pub(crate) struct ReplyTo {
     caps: Option<Arc<SentCaps>>,
 }
 
-impl ReplyTo {
+impl CapnpReplyTo {
     pub(crate) fn new(link: Arc<Link>, question: u32, method: &'static Method) -> Self {
-        ReplyTo {
+        CapnpReplyTo {
             link,
             question,
             method,

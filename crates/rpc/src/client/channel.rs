@@ -6,7 +6,7 @@ use super::http2;
 use super::nested::Nested;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing, Queued};
-use super::places::{Connect, Connected, TaskPlaces, Usable};
+use super::pool::{Connect, Connected, TaskPool, Usable};
 use super::retries::Retries;
 use super::security::{Security, place};
 use super::servers::{Named, Server, Servers};
@@ -17,7 +17,7 @@ use crate::names::{BackendStatus, Resolver, resolver};
 use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
 use crate::reply::ReplySlot;
 use crate::server::Local;
-use crate::streams::{Answer, DescribedStreams, OwnCall, Sender, StreamCall, Streamed, Upload};
+use crate::streams::{Answer, DescribedStreams, NativeCall, Sender, StreamCall, Streamed, Upload};
 use crate::{
     Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
 };
@@ -70,10 +70,10 @@ impl Target {
 /// The callee.
 enum Shared {
     /// Servers, on connections that are made when they are needed.
-    Server(Servers<TaskPlaces<Arc<Link>>>),
+    Server(Servers<TaskPool<Arc<Link>>>),
     /// Servers over HTTP/2.
     #[cfg(feature = "grpc")]
-    Http2(Servers<TaskPlaces<http2::Connection>>),
+    Http2(Servers<TaskPool<http2::Http2Connection>>),
     /// The other end of a connection that is there.
     Caller(Arc<Link>),
     /// An object of the other end's, as one of this service.
@@ -183,7 +183,7 @@ impl Channel {
     /// gRPC-Web and Connect: those of the last call which has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
-    pub fn with_answer_headers(&self, said: &crate::AnswerHeaders) -> Self {
+    pub fn with_response_headers(&self, said: &crate::ResponseHeaders) -> Self {
         self.with(|options| options.said = Some(said.clone()))
     }
 
@@ -382,8 +382,8 @@ impl Channel {
         match link.queue(call)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
-                let call = OwnCall::new(link, call as u32);
-                let mut call = StreamCall::own(call, method.name).holding(held);
+                let call = NativeCall::new(link, call as u32);
+                let mut call = StreamCall::native(call, method.name).holding(held);
                 call.compress(compress);
                 Ok(call)
             }
@@ -535,8 +535,8 @@ impl ChannelBuilder {
     }
 
     /// Serves these services to the server that is called, on the connections that the calls make:
-    /// it calls back with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own
-    /// wire or msgpack-rpc. Of the server that is given, services and limits count.
+    /// it calls back with [`Context::client_channel`](crate::Context::client_channel). Needs
+    /// Dovetail's own wire or msgpack-rpc. Of the server that is given, services and limits count.
     pub fn serve(mut self, services: crate::Server) -> Self {
         self.options.local = Some(Local::new(services));
         self

@@ -1,4 +1,4 @@
-//! When to connect again, and what callers are told meanwhile.
+//! When to connect again, and what callers are failed meanwhile.
 
 use super::options::{Backoff, Options};
 use crate::{Code, Status, clock};
@@ -124,8 +124,8 @@ mod tests {
         let (mut dial, start, backoff) = (Dial::default(), Instant::now(), Backoff::default());
         assert!(dial.check(start).is_ok());
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-        let told = dial.failed(start, &backoff, "tcp://127.0.0.1:1", &refused);
-        let message = told.why.message();
+        let failed = dial.failed(start, &backoff, "tcp://127.0.0.1:1", &refused);
+        let message = failed.why.message();
         assert!(message.contains("is the server running?"), "{message}");
         assert!(dial.check(start).is_err());
         assert!(dial.check(start + backoff.first).is_ok());

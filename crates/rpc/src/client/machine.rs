@@ -318,7 +318,7 @@ impl Machine {
     }
 
     /// The machine of Dovetail's own wire, which alone has streams.
-    pub(super) fn own(&mut self) -> Option<&mut Connection> {
+    pub(super) fn native(&mut self) -> Option<&mut Connection> {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Capnp(_) => None,
             Machine::Dovetail { machine, .. } => Some(machine),
@@ -364,7 +364,7 @@ impl Machine {
         }
     }
 
-    /// Appends what the machine itself has to say.
+    /// Appends the machine's own messages.
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         match self {
             Machine::Thrift(_) => {}
@@ -384,7 +384,7 @@ impl Machine {
         }
     }
 
-    /// The caller does not wait any longer.
+    /// Forgets a call whose caller does not wait any longer.
     pub(super) fn abandon(&mut self, call: u64) {
         match self {
             Machine::Thrift(machine) => machine.abandon(CallId(call)),

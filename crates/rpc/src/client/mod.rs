@@ -5,13 +5,13 @@ pub mod blocking;
 mod contracts;
 mod dial;
 mod failures;
+mod local_upgrade;
 mod machine;
-mod moving;
 mod nested;
 mod options;
 mod outgoing;
-mod places;
 mod policies;
+mod pool;
 mod recycled;
 mod retries;
 mod security;
@@ -20,7 +20,7 @@ mod servers;
 mod service_config;
 mod table;
 mod waiting;
-mod woken;
+mod wake_list;
 
 #[cfg(feature = "async")]
 mod channel;
@@ -40,7 +40,7 @@ pub(crate) use outgoing::Outgoing;
 #[cfg(feature = "tls")]
 pub(crate) use security::Security;
 pub(crate) use table::Table;
-pub(crate) use woken::Woken;
+pub(crate) use wake_list::WakeList;
 
 use crate::functions::Spelling;
 use crate::objects::local;
@@ -55,7 +55,7 @@ use std::sync::Arc;
 /// The encoded body of a reply.
 type Body = (Encoding, Bytes);
 
-/// A reply, with what its references to objects mean.
+/// A reply, with the objects that it refers to.
 pub(crate) struct Answered {
     pub(crate) body: Body,
     pub(crate) objects: Option<Arc<dyn ObjectNumbers>>,
@@ -80,8 +80,8 @@ pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     slot.into_result(method)
 }
 
-/// Looks through a reply of which nobody takes the value, for the objects in it. An error where it
-/// is no result.
+/// Finds the objects in a reply whose value nobody takes. Returns an error where the reply is no
+/// result.
 pub(crate) type ReadObjects = fn(&str, Answered, Limits) -> Result<(), Status>;
 
 pub(crate) fn read_objects<T: FieldValue, E: Exceptions>(
@@ -135,7 +135,7 @@ fn typed<P: WriteParams, T: FieldValue>(_: &P) -> Option<fn() -> MethodTypes> {
     Some(|| MethodTypes::of::<T, Status>(P::unnamed_types()))
 }
 
-/// Why a channel cannot speak what goes over HTTP/2.
+/// Returns the error of a channel that has no HTTP/2.
 #[cold]
 fn no_http2(wire: Wire) -> Status {
     let what =
@@ -143,7 +143,7 @@ fn no_http2(wire: Wire) -> Status {
     Status::new(Code::Unimplemented, what)
 }
 
-/// Why a channel cannot call by WebSocket.
+/// Returns the error of a channel for WebSocket.
 #[cold]
 fn no_websocket() -> Status {
     let what =

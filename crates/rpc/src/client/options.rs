@@ -29,7 +29,7 @@ pub(crate) struct Options {
     pub(crate) keepalive: Option<crate::Keepalive>,
     /// The place for the headers and trailers of answers.
     #[cfg(feature = "grpc")]
-    pub(crate) said: Option<crate::AnswerHeaders>,
+    pub(crate) said: Option<crate::ResponseHeaders>,
     pub(crate) timeout: Duration,
     /// The time of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,

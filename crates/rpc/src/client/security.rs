@@ -53,7 +53,7 @@ pub(super) fn protocol(wire: Wire) -> Option<&'static [u8]> {
     }
 }
 
-/// `host:port` of an address for people.
+/// `host:port` of an address for display.
 pub(super) fn place(target: &str) -> &str {
     let place = target.strip_prefix("tls://");
     place.unwrap_or_else(|| target.trim_start_matches("tcp://"))
@@ -69,7 +69,7 @@ impl Options {
         let session = tls.session(&self.client.http.host, protocol(self.wire))?;
         let tls = AsyncTls::over(socket, session)?;
         // On the heap: most connections are without.
-        Box::pin(tls.shake(&[])).await?;
+        Box::pin(tls.handshake(&[])).await?;
         Ok(AsyncSocket::Tls(Box::new(tls)))
     }
 }

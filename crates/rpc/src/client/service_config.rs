@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Attempts beyond these are not made (gRFC A6).
-const MOST_ATTEMPTS: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -333,7 +333,7 @@ impl RetryThrottling {
 fn attempts(attempts: u32) -> Read<u32> {
     match attempts {
         0 | 1 => Err("maxAttempts is 2 at least".to_owned()),
-        attempts => Ok(attempts.min(MOST_ATTEMPTS)),
+        attempts => Ok(attempts.min(MAX_ATTEMPTS)),
     }
 }
 

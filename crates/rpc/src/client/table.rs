@@ -2,13 +2,13 @@
 
 use super::Answered;
 use super::failures::crowded;
+use super::local_upgrade::LocalUpgrade;
 use super::machine::{Arrival, Called, Caps, Fault, Machine, Reply};
-use super::moving::Moving;
 use super::options::Options;
 use super::outgoing::{Outgoing, Queued};
-use super::places::Usable;
+use super::pool::Usable;
 use super::waiting::{Entry, IdHasher, Waiter};
-use super::woken::Woken;
+use super::wake_list::WakeList;
 use crate::objects::{Collected, ObjectDirectory, Objects, ReceivedCaps, RemoteState, Transfer};
 use crate::streams::{Inboxes, Next, ended, given_up};
 use crate::{Address, Code, Execution, Status, Wire, capnp};
@@ -34,7 +34,7 @@ pub(crate) struct Table {
     /// The objects that calls without an answer have passed.
     passed: HashMap<u64, Arc<Transfer>>,
     /// Those whose replies have come, until the table is no longer locked.
-    pub(crate) woken: Woken,
+    pub(crate) wake_list: WakeList,
     limits: Limits,
     /// Those without a reply.
     open: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     broken: Option<Status>,
     /// The server has refused a call, because it goes down.
     refused: bool,
-    moving: Moving,
+    upgrade: LocalUpgrade,
 }
 
 impl Table {
@@ -56,7 +56,7 @@ impl Table {
 
     /// Adds the ports of the connection, which may move where it is TCP.
     pub(crate) fn may_move(mut self, options: &Options, ports: Option<(u16, u16)>) -> Self {
-        self.moving = Moving::new(options, ports);
+        self.upgrade = LocalUpgrade::new(options, ports);
         self
     }
 
@@ -70,13 +70,13 @@ impl Table {
     }
 
     fn begin_to_move(&mut self) -> Option<Address> {
-        match self.moving {
-            Moving::Unknown(..) => {
+        match self.upgrade {
+            LocalUpgrade::Unknown(..) => {
                 let said = self
                     .machine
-                    .own()
+                    .native()
                     .and_then(|machine| machine.meeting_point());
-                self.moving.begin(said)
+                self.upgrade.begin(said)
             }
             _ => None,
         }
@@ -84,7 +84,7 @@ impl Table {
 
     /// Returns whether another connection takes the place of this one.
     pub(crate) fn give_way(&mut self) -> bool {
-        self.moving.give_way()
+        self.upgrade.give_way()
     }
 
     /// A connection that this end has accepted.
@@ -110,13 +110,13 @@ impl Table {
             streams: Inboxes::default(),
             objects,
             passed: HashMap::new(),
-            woken: Woken::default(),
+            wake_list: WakeList::default(),
             limits,
             open: 0,
             most,
             broken: None,
             refused: false,
-            moving: Moving::Stays,
+            upgrade: LocalUpgrade::Off,
         }
     }
 
@@ -142,7 +142,7 @@ impl Table {
         }
         let streams = call.method.is_some_and(|method| method.kind.streams());
         let passes = call.method.filter(|method| method.objects);
-        if (call.oneway || passes.is_some()) && !self.moving.stay() {
+        if (call.oneway || passes.is_some()) && !self.upgrade.stay() {
             let why = "the connection has moved to shared memory";
             return Err(Status::new(Code::Unavailable, why).with_execution(Execution::NotSent));
         }
@@ -277,7 +277,7 @@ impl Table {
                 Some(reply.call as u32)
             }
             Arrival::Stream { call, event } => {
-                if let Some(machine) = self.machine.own() {
+                if let Some(machine) = self.machine.native() {
                     self.streams.take_in(event, machine);
                 }
                 call
@@ -287,7 +287,7 @@ impl Table {
         if let Some(call) = call
             && self
                 .machine
-                .own()
+                .native()
                 .is_some_and(|own| own.made(call) && !own.is_open(call))
         {
             self.finished(call);
@@ -299,7 +299,7 @@ impl Table {
         let released = self.objects.release(object, count);
         released.map_err(|_| {
             let what = format!("a release of references to object {object} that were not sent");
-            if let Some(machine) = self.machine.own() {
+            if let Some(machine) = self.machine.native() {
                 machine.fail(Code::InvalidArgument, &what);
             }
             what.into()
@@ -320,13 +320,13 @@ impl Table {
     }
 
     /// The connection as streams use it; `None` where its wire has none.
-    pub(crate) fn own(&mut self) -> Option<(&mut Connection, &mut Inboxes, &mut Vec<u8>)> {
-        Some((self.machine.own()?, &mut self.streams, &mut self.out))
+    pub(crate) fn native(&mut self) -> Option<(&mut Connection, &mut Inboxes, &mut Vec<u8>)> {
+        Some((self.machine.native()?, &mut self.streams, &mut self.out))
     }
 
     /// The machine of Dovetail's own wire.
     pub(crate) fn machine(&mut self) -> Option<&mut Connection> {
-        self.machine.own()
+        self.machine.native()
     }
 
     /// The machine of msgpack-rpc.
@@ -336,7 +336,7 @@ impl Table {
 
     /// Returns the next event on the stream of a call; see [`Inboxes::next`].
     pub(crate) fn next(&mut self, call: u32, waiter: &Waker) -> Option<Next> {
-        let next = match self.machine.own() {
+        let next = match self.machine.native() {
             Some(machine) => self.streams.next(call, machine, waiter),
             None => None,
         };
@@ -368,7 +368,7 @@ impl Table {
 
     /// A caller has lost interest in a call with streams, or a handler in its caller's items.
     pub(crate) fn leave(&mut self, call: u32) {
-        let Some(machine) = self.machine.own() else {
+        let Some(machine) = self.machine.native() else {
             return;
         };
         if !machine.made(call) {
@@ -384,14 +384,14 @@ impl Table {
     /// Nobody has to do with a call with streams any longer.
     pub(crate) fn close(&mut self, call: u32) {
         self.leave(call);
-        if let Some(machine) = self.machine.own() {
+        if let Some(machine) = self.machine.native() {
             self.streams.close(call, machine);
         }
         self.transmit();
     }
 
     fn deliver(&mut self, reply: Reply) {
-        self.refused |= self.machine.own().is_none() && goes_down(&reply);
+        self.refused |= self.machine.native().is_none() && goes_down(&reply);
         if !self.passed.is_empty()
             && let Some(passed) = self.passed.remove(&reply.call)
             && let Err(status) = &reply.result
@@ -424,7 +424,7 @@ impl Table {
             }
             let result = reply.result;
             entry.reply = Some(result.map(|body| Answered { body, objects }));
-            entry.wake(&mut self.woken);
+            entry.wake(&mut self.wake_list);
             return self.release_all(unused);
         }
         if let Some(entry) = self.calls.remove(&reply.call) {
@@ -470,7 +470,7 @@ impl Table {
                 _ => numbers.extend(first),
             }
             drop(state);
-            if let Some(machine) = self.machine.own() {
+            if let Some(machine) = self.machine.native() {
                 // From now on it is called by its number.
                 machine.forget(reply.call as u32);
             }
@@ -538,7 +538,7 @@ impl Table {
 
     /// The caller is gone; a late reply may bring objects.
     fn cancel(&mut self, call: u64, mut entry: Entry) {
-        if let Some(machine) = self.machine.own() {
+        if let Some(machine) = self.machine.native() {
             machine.cancel(call as u32);
             entry.waiter = Waiter::Nobody;
             self.calls.insert(call, entry);
@@ -575,12 +575,12 @@ impl Table {
             if entry.reply.is_none() {
                 entry.reply = Some(Err(why.clone()));
                 match &entry.waiter {
-                    Waiter::Caller(_) => entry.wake(&mut self.woken),
+                    Waiter::Caller(_) => entry.wake(&mut self.wake_list),
                     Waiter::Promise(slot) => *slot.lock() = RemoteState::Failed(why.clone()),
-                    Waiter::Woken | Waiter::Nobody => {}
+                    Waiter::Notified | Waiter::Nobody => {}
                 }
             }
-            matches!(entry.waiter, Waiter::Woken)
+            matches!(entry.waiter, Waiter::Notified)
         });
         self.streams.fail_all(why);
         self.open = 0;
@@ -603,7 +603,7 @@ impl Table {
         let waiting = callers.chain(self.streams.waiting());
         let most = if all { usize::MAX } else { 1 };
         let waiting = waiting.take(most).cloned();
-        waiting.for_each(|waker| self.woken.push(waker));
+        waiting.for_each(|waker| self.wake_list.push(waker));
     }
 
     /// Returns whether several callers wait for replies.

@@ -6,14 +6,14 @@ use super::failures::{lost, misbehaved};
 use super::options::Options;
 use crate::link::{Link, Queued};
 use crate::server::CallTasks;
-use crate::transport::{AsyncSocket, Experience, Polling};
+use crate::transport::{AsyncSocket, Polling, SpinPolicy};
 use crate::{Address, Status, buffers};
 use bytes::BytesMut;
 use std::io;
 use std::sync::{Arc, Weak};
 use tokio::task::yield_now;
 
-/// Connects, and starts the task. `target` is the server, for people.
+/// Connects, and starts the task. `target` is the server, for display.
 pub(super) async fn connect(
     address: &Address,
     target: String,
@@ -40,7 +40,7 @@ pub(super) async fn connect(
         out: Vec::new(),
         sent: 0,
         mute: false,
-        experience: Experience::new(options.polling),
+        spin_policy: SpinPolicy::new(options.polling),
     };
     tokio::spawn(task.run());
     Ok(link)
@@ -57,11 +57,11 @@ struct Task {
     sent: usize,
     /// Nothing can be sent any longer. What the server had to say before is still to be received.
     mute: bool,
-    experience: Experience,
+    spin_policy: SpinPolicy,
 }
 
 /// An event that a connection waits for.
-enum Event {
+enum TaskEvent {
     /// Something is queued to be sent, or nobody uses the connection any longer.
     Queued,
     Sent(io::Result<usize>),
@@ -85,9 +85,9 @@ impl Task {
                 return;
             };
             match event {
-                Event::Queued => self.send(&link).await,
-                Event::Sent(sent) => self.sent(sent, &link),
-                Event::Received(received) => {
+                TaskEvent::Queued => self.send(&link).await,
+                TaskEvent::Sent(sent) => self.sent(sent, &link),
+                TaskEvent::Received(received) => {
                     if let Err(why) = self.take_in(received, &mut input, &link) {
                         link.give_up(&why);
                         return link.turn.notify_waiters();
@@ -99,18 +99,18 @@ impl Task {
     }
 
     /// Receives, polling only where somebody waits for an answer, and sends at the same time.
-    async fn wait(&mut self, input: &mut BytesMut, needs: usize, waits: bool) -> Event {
-        let mut idle = Experience::new(Polling::Never);
-        let experience = match waits {
-            true => &mut self.experience,
+    async fn wait(&mut self, input: &mut BytesMut, needs: usize, waits: bool) -> TaskEvent {
+        let mut idle = SpinPolicy::new(Polling::Never);
+        let spin_policy = match waits {
+            true => &mut self.spin_policy,
             false => &mut idle,
         };
         let rest = self.out.get(self.sent..).unwrap_or_default();
         tokio::select! {
             biased;
-            () = self.queued.0.notified(), if rest.is_empty() && !self.mute => Event::Queued,
-            sent = self.socket.send_some(rest), if !rest.is_empty() => Event::Sent(sent),
-            received = self.socket.receive(input, needs, experience) => Event::Received(received),
+            () = self.queued.0.notified(), if rest.is_empty() && !self.mute => TaskEvent::Queued,
+            sent = self.socket.send_some(rest), if !rest.is_empty() => TaskEvent::Sent(sent),
+            received = self.socket.receive(input, needs, spin_policy) => TaskEvent::Received(received),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The waiter for the reply to a call, and the reply.
 
-use super::woken::Woken;
+use super::wake_list::WakeList;
 use super::{Answered, ReadObjects};
 use crate::Status;
 use crate::objects::Slot;
@@ -21,7 +21,7 @@ pub(super) struct Entry {
 pub(super) enum Waiter {
     Caller(Waker),
     /// A caller that knows that its reply has come.
-    Woken,
+    Notified,
     /// The object that it is to bring.
     Promise(Slot),
     /// Its objects are to be released.
@@ -37,9 +37,9 @@ impl Entry {
         }
     }
 
-    pub(super) fn wake(&mut self, woken: &mut Woken) {
-        if let Waiter::Caller(waiter) = std::mem::replace(&mut self.waiter, Waiter::Woken) {
-            woken.push(waiter);
+    pub(super) fn wake(&mut self, wake_list: &mut WakeList) {
+        if let Waiter::Caller(waiter) = std::mem::replace(&mut self.waiter, Waiter::Notified) {
+            wake_list.push(waiter);
         }
     }
 }

@@ -184,7 +184,7 @@ impl Reader<'_> {
             let what = format!("`{}` is {}", key.name, key.set.kind());
             Problem::new(value.span(), what)
         };
-        let told = |why: String| Problem::new(value.span(), why);
+        let problem = |why: String| Problem::new(value.span(), why);
         let (text, whole) = (value.get_ref().as_str(), number(value.get_ref()));
         let read = match &key.set {
             Set::Count(set) => whole.map(|count| set(into, count)).ok_or_else(wrong),
@@ -202,10 +202,10 @@ impl Reader<'_> {
             }
             Set::Text(set) => text
                 .ok_or_else(wrong)
-                .and_then(|text| set(into, text.to_owned()).map_err(told)),
+                .and_then(|text| set(into, text.to_owned()).map_err(problem)),
             Set::Texts(set) => texts(value.get_ref())
                 .ok_or_else(wrong)
-                .and_then(|texts| set(into, texts).map_err(told)),
+                .and_then(|texts| set(into, texts).map_err(problem)),
             Set::File(set) => text
                 .map(|text| set(into, self.folder.join(text)))
                 .ok_or_else(wrong),
@@ -218,10 +218,10 @@ impl Reader<'_> {
             }
             Set::Map(set) => map(value.get_ref(), |value| Some(value.as_str()?.to_owned()))
                 .ok_or_else(wrong)
-                .and_then(|map| set(into, map).map_err(told)),
+                .and_then(|map| set(into, map).map_err(problem)),
             Set::Lists(set) => map(value.get_ref(), texts)
                 .ok_or_else(wrong)
-                .and_then(|map| set(into, map).map_err(told)),
+                .and_then(|map| set(into, map).map_err(problem)),
         };
         if let Err(problem) = read {
             self.problem(problem);
@@ -237,7 +237,7 @@ pub(super) fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// The name of the table in another one by which one gets to this path.
+/// Returns the name of the next table on the way to a path.
 fn child<'a>(path: &'a str, of: &str) -> Option<&'a str> {
     let behind = match of {
         "" => path,

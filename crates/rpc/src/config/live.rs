@@ -8,9 +8,9 @@ use crate::{
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// An interceptor that can be replaced. Clones are the same.
-pub(super) struct Live<T>(Arc<State<T>>);
+pub(super) struct Live<T>(Arc<LiveState<T>>);
 
-struct State<T> {
+struct LiveState<T> {
     current: RwLock<Arc<T>>,
     /// Those of the server, once it has started.
     services: OnceLock<Vec<&'static ServiceDescriptor>>,
@@ -24,7 +24,7 @@ impl<T> Clone for Live<T> {
 
 impl<T: ServerInterceptor> Live<T> {
     pub(super) fn new(interceptor: T) -> Self {
-        Live(Arc::new(State {
+        Live(Arc::new(LiveState {
             current: RwLock::new(Arc::new(interceptor)),
             services: OnceLock::new(),
         }))

@@ -71,10 +71,10 @@ struct Shared {
     /// `None` for a text.
     file: Option<PathBuf>,
     origin: String,
-    state: Mutex<State>,
+    state: Mutex<ConfigState>,
 }
 
-struct State {
+struct ConfigState {
     read: Arc<Read>,
     interceptors: BTreeMap<String, Arc<dyn ServerInterceptor>>,
     running: Running,
@@ -284,7 +284,7 @@ impl Config {
         Ok(Config(Arc::new(Shared {
             file,
             origin,
-            state: Mutex::new(State {
+            state: Mutex::new(ConfigState {
                 read: Arc::new(read),
                 interceptors: BTreeMap::new(),
                 running: Running::default(),
@@ -292,7 +292,7 @@ impl Config {
         })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConfigState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -598,7 +598,7 @@ impl Config {
     }
 }
 
-impl State {
+impl ConfigState {
     /// Adds to a server what a reload can replace.
     fn running_parts(
         &self,

@@ -1,4 +1,4 @@
-//! The keys, for people and for editors.
+//! The keys, for readers and for editors.
 
 use super::Read;
 use super::keys::{Key, Section, Set, join};

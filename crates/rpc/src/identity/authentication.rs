@@ -1,5 +1,5 @@
 use super::{Credentials, Identify, Principal, session, unauthenticated};
-use crate::intercept::{ByMethod, Places};
+use crate::intercept::{ByMethod, ByScope};
 use crate::{
     CallHead, Context, Decision, Method, ServerInterceptor, ServiceDescriptor, Status, StreamItem,
 };
@@ -43,7 +43,7 @@ pub trait Authenticator: Send + Sync + 'static {
 pub struct Authentication {
     authenticators: Authenticators,
     optional: bool,
-    except: Places<()>,
+    except: ByScope<()>,
     excepted: ByMethod<bool>,
 }
 

@@ -1,5 +1,5 @@
 use super::{Principal, session, unauthenticated};
-use crate::intercept::{ByMethod, Level, Places};
+use crate::intercept::{ByMethod, ByScope, Level};
 use crate::{
     CallHead, Code, Decision, Execution, Method, ServerInterceptor, ServiceDescriptor, Status,
 };
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Default)]
 pub struct Permissions {
-    requirements: Places<Requirement>,
+    requirements: ByScope<Requirement>,
     required: ByMethod<Vec<Requirement>>,
     roles: BTreeMap<String, Vec<Grant>>,
     assigned: HashMap<String, Vec<String>>,

@@ -1,6 +1,6 @@
 //! Interceptors in the order in which they run, and the calls that they run around.
 
-use super::places::{Places, reachable};
+use super::by_scope::{ByScope, reachable};
 use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
 use crate::call::{Call, Reply};
 use crate::context::CallInfo;
@@ -17,7 +17,7 @@ pub(crate) type Chain = [Arc<dyn ServerInterceptor>];
 
 /// The interceptors of a server.
 #[derive(Default)]
-pub(crate) struct Interceptors(Places<Arc<dyn ServerInterceptor>>);
+pub(crate) struct Interceptors(ByScope<Arc<dyn ServerInterceptor>>);
 
 impl Interceptors {
     pub(crate) fn add(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
@@ -44,8 +44,8 @@ impl Interceptors {
         (!chain.is_empty()).then(|| chain.into())
     }
 
-    /// Tells all of them the services of the server. Returns the first error: one of theirs, or
-    /// that of a place which is not there.
+    /// Shows the services of the server to all interceptors. Returns the first error: that of an
+    /// interceptor, or of a place that does not exist.
     pub(crate) fn start(
         &mut self,
         services: impl Iterator<Item = &'static ServiceDescriptor>,
@@ -69,32 +69,32 @@ pub(crate) struct Observed {
     received: usize,
     items_received: AtomicU64,
     items_sent: AtomicU64,
-    end: OnceLock<End>,
+    end: OnceLock<ChainEnd>,
 }
 
 /// An [`Outcome`] in two words: every call has room for one, and few are looked at.
-enum End {
+enum ChainEnd {
     Returned,
     Exception,
     Failed(Box<Status>),
 }
 
-impl From<Outcome> for End {
+impl From<Outcome> for ChainEnd {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Returned => End::Returned,
-            Outcome::Exception => End::Exception,
-            Outcome::Failed(status) => End::Failed(Box::new(status)),
+            Outcome::Returned => ChainEnd::Returned,
+            Outcome::Exception => ChainEnd::Exception,
+            Outcome::Failed(status) => ChainEnd::Failed(Box::new(status)),
         }
     }
 }
 
-impl End {
+impl ChainEnd {
     fn outcome(&self) -> Outcome {
         match self {
-            End::Returned => Outcome::Returned,
-            End::Exception => Outcome::Exception,
-            End::Failed(status) => Outcome::Failed((**status).clone()),
+            ChainEnd::Returned => Outcome::Returned,
+            ChainEnd::Exception => Outcome::Exception,
+            ChainEnd::Failed(status) => Outcome::Failed((**status).clone()),
         }
     }
 }
@@ -165,7 +165,7 @@ pub(crate) struct Admission {
     passed: usize,
 }
 
-/// The end of the way.
+/// The end of the chain.
 pub(crate) enum Admitted {
     /// The handler is to run.
     Call(Call, Finish),
@@ -195,7 +195,7 @@ impl Admission {
         }
     }
 
-    /// Goes on as far as nobody has to wait.
+    /// Runs interceptors until one has to wait.
     pub(crate) fn proceed(mut self) -> Step {
         while let Some(interceptor) = self.chain.get(self.passed)
             && let Some(call) = &mut self.call
@@ -211,7 +211,7 @@ impl Admission {
         Step::Done(self.end())
     }
 
-    /// Goes on, behind the interceptor that wanted to wait.
+    /// Goes on behind the interceptor that has waited.
     pub(crate) async fn wait(mut self) -> Admitted {
         while let Some(interceptor) = self.chain.get(self.passed)
             && let Some(call) = &mut self.call
@@ -285,7 +285,7 @@ impl Drop for Admission {
 pub(crate) struct Finish {
     context: Context,
     /// The place of an answer over HTTP.
-    web: Option<web::ReplyTo>,
+    web: Option<web::WebReplyTo>,
     passed: usize,
     sent: usize,
 }
@@ -293,7 +293,7 @@ pub(crate) struct Finish {
 impl Finish {
     /// The call is answered so.
     pub(crate) fn done(mut self, reply: &Reply) {
-        let left = self.web.as_ref().map_or(0, web::ReplyTo::left_bytes);
+        let left = self.web.as_ref().map_or(0, web::WebReplyTo::left_bytes);
         self.sent = reply.size() + left;
     }
 

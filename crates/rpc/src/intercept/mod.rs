@@ -1,12 +1,13 @@
 //! Interceptors: code of the user's around calls, the same on every wire.
 
+mod by_scope;
 mod chain;
 mod client;
 mod head;
 mod outcome;
-mod places;
 mod scope;
 
+pub(crate) use by_scope::{ByMethod, ByScope};
 pub(crate) use chain::{
     Admission, Admitted, Chain, Finish, Interceptors, Observed, Step, panicked,
 };
@@ -14,7 +15,6 @@ pub(crate) use client::{Around, Callee, ClientInterceptors, Intercepted};
 pub use client::{ClientCall, ClientInterceptor};
 pub use head::CallHead;
 pub use outcome::{CallEnd, Outcome};
-pub(crate) use places::{ByMethod, Places};
 pub(crate) use scope::{Level, Scope};
 
 use crate::call::{Call, Reply};

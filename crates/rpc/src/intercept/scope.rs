@@ -1,4 +1,4 @@
-//! Places of interceptors: around everything, a service, or a method.
+//! ByScope of interceptors: around everything, a service, or a method.
 
 /// The calls around which an interceptor runs, widest first.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -38,16 +38,16 @@ impl Resolver for File {
     }
 
     fn watch(&self, updates: &Updates) {
-        let mut told = None;
+        let mut reported = None;
         loop {
             // The whole file each time: it is short, and times of change are too coarse to go by.
             let read = self.read();
-            if told.as_ref() != Some(&read) {
+            if reported.as_ref() != Some(&read) {
                 match read.clone() {
                     Ok(resolution) => updates.found(resolution),
                     Err(why) => updates.failed(why),
                 }
-                told = Some(read);
+                reported = Some(read);
             }
             if !updates.wait(PAUSE) {
                 return;

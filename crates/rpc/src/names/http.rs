@@ -61,7 +61,7 @@ impl Api {
             .timeout_recv_response(Some(timeout))
             .timeout_recv_body(Some(timeout))
             .build();
-        request.call().map_err(|error| told(&url, &error))
+        request.call().map_err(|error| failure(&url, &error))
     }
 
     /// Puts a document.
@@ -74,7 +74,7 @@ impl Api {
         }
         let request = request.config().timeout_global(Some(TIMEOUT)).build();
         let sent = request.send(json);
-        sent.map(drop).map_err(|error| told(&url, &error))
+        sent.map(drop).map_err(|error| failure(&url, &error))
     }
 }
 
@@ -103,6 +103,6 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 #[cold]
-fn told(url: &str, error: &Error) -> String {
+fn failure(url: &str, error: &Error) -> String {
     format!("{url}: {error}")
 }

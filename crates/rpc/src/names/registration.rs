@@ -229,11 +229,11 @@ pub struct RegistrationStatus {
 pub struct Term {
     wishes: Wishes,
     ttl: Duration,
-    state: Mutex<State>,
+    state: Mutex<RegistrationState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RegistrationState {
     is_registered: bool,
     failure: Option<String>,
 }
@@ -277,7 +277,7 @@ impl Term {
         &self.wishes
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RegistrationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

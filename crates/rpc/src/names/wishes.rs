@@ -16,12 +16,12 @@ pub(super) struct Wisher(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<WishState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WishState {
     /// The owner is gone.
     over: bool,
     /// The owner wants news now.
@@ -88,13 +88,13 @@ impl Drop for Wisher {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WishState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_while(&self, time: Duration, waits: impl Fn(&State) -> bool) {
+    fn wait_while(&self, time: Duration, waits: impl Fn(&WishState) -> bool) {
         let state = self.lock();
-        let condition = |state: &mut State| waits(state);
+        let condition = |state: &mut WishState| waits(state);
         // Time that is over is as good as a change.
         let _ = self.changed.wait_timeout_while(state, time, condition);
     }

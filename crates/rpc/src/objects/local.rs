@@ -13,9 +13,9 @@ type Outcome = Result<Vec<u8>, Status>;
 
 /// The place for the answer.
 #[derive(Clone, Default)]
-pub(crate) struct Answer(Arc<Mutex<Option<Outcome>>>);
+pub(crate) struct LocalAnswer(Arc<Mutex<Option<Outcome>>>);
 
-impl Answer {
+impl LocalAnswer {
     fn put(&self, answer: Outcome) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
@@ -52,7 +52,7 @@ pub(crate) async fn call(
     let body = WithObjects::new(call.params, objects.clone());
     let encoded = ENCODING.encode(&body, &mut params, limits);
     encoded.map_err(|error| Status::new(Code::InvalidArgument, error.to_string()))?;
-    let answer = Answer::default();
+    let answer = LocalAnswer::default();
     let reply = ReplyTo::Local(answer.clone());
     let incoming = Box::new(Incoming {
         oneway: call.oneway,

@@ -21,7 +21,7 @@ pub(crate) use caps::{ReceivedCaps, SentCaps};
 pub(crate) use owned::Owned;
 pub(crate) use passage::Passage;
 pub(crate) use reference::ObjectPlace;
-pub(crate) use remote::{Remote, Slot, State as RemoteState};
+pub(crate) use remote::{ObjectState as RemoteState, Remote, Slot};
 pub(crate) use transfer::{Collected, Transfer, Unsent};
 
 use crate::capnp;
@@ -59,7 +59,7 @@ struct Table {
     services: Vec<&'static ServiceDescriptor>,
     methods: Vec<ObjectMethod>,
     /// Those that were called by Cap'n Proto's protocol.
-    placed: HashMap<capnp::Place, capnp::Found>,
+    placed: HashMap<capnp::MethodKey, capnp::Found>,
     ended: bool,
 }
 
@@ -234,7 +234,7 @@ impl Objects {
         Some((route, Arc::new(method.contract(Name::default()))))
     }
 
-    fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+    fn placed(&self, place: capnp::MethodKey) -> Option<capnp::Found> {
         let mut table = self.lock();
         if let Some(found) = table.placed.get(&place) {
             return Some(*found);
@@ -311,7 +311,7 @@ impl Directory for ObjectDirectory<'_> {
 
 impl ObjectDirectory<'_> {
     /// The method at a place of Cap'n Proto's protocol.
-    pub(crate) fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+    pub(crate) fn placed(&self, place: capnp::MethodKey) -> Option<capnp::Found> {
         let found = self.services.placed(place);
         found.or_else(|| self.objects.placed(place))
     }

@@ -2,7 +2,7 @@ use crate::objects::reference::{ObjectPlace, ObjectRef};
 use crate::objects::{Lease, Objects, Remote};
 use crate::{Service, Status};
 use dovetail_protocol::dovetail::{
-    Awaits, MOST_RESULTS, Owner, Target, of_receiver, of_result, of_sender, owner,
+    Awaits, MAX_RESULTS, Owner, Target, of_receiver, of_result, of_sender, owner,
 };
 use dovetail_wire::{DecodeError, EncodeError, ObjectNumbers};
 use std::any::Any;
@@ -58,7 +58,7 @@ impl Transfer {
             }
         };
         if !moved.awaited.contains(&call) {
-            let limit = MOST_RESULTS;
+            let limit = MAX_RESULTS;
             if moved.awaited.len() >= limit {
                 return Err(EncodeError::TooManyObjects { limit });
             }

@@ -9,8 +9,8 @@ use dovetail_wire::{Bytes, message, protobuf};
 use std::collections::{BTreeMap, HashSet};
 
 /// The most bytes of all descriptors of a server together, and the most files.
-const MOST_BYTES: usize = 16 << 20;
-const MOST_FILES: usize = 10_000;
+const MAX_BYTES: usize = 16 << 20;
+const MAX_FILES: usize = 10_000;
 
 /// The services of a Dovetail server that [has reflection](crate::Server::reflection), over any
 /// wire.
@@ -167,7 +167,7 @@ impl Collected {
             }
             self.bytes = self.bytes.saturating_add(file.len());
             self.files.insert(imports.name, file);
-            if self.bytes > MOST_BYTES || self.files.len().max(self.imported.len()) > MOST_FILES {
+            if self.bytes > MAX_BYTES || self.files.len().max(self.imported.len()) > MAX_FILES {
                 let what = "the server's reflection gives more than 16 MiB or 10,000 files";
                 return Err(Status::new(Code::ResourceExhausted, what));
             }

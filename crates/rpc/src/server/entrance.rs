@@ -1,12 +1,12 @@
 //! Whether a peer speaks TLS, found out from its first bytes. Servers without TLS do not look.
 
+use super::admission::ConnectionGuard;
 use super::counters::{SharedCounters, count};
-use super::guests::Guest;
 use super::proxies::{Announced, take_announced};
 use super::threads::{linger, receive_late};
 use super::{LINGER, Shared};
 use crate::tls::TlsPeer;
-use crate::transport::{Polling, Receiver, Stream, Wait, shake};
+use crate::transport::{Polling, Receiver, Stream, Wait};
 use bytes::BytesMut;
 use std::io;
 use std::net::SocketAddr;
@@ -48,8 +48,8 @@ pub(super) fn begins_tls(received: &[u8]) -> Option<bool> {
 }
 
 /// Counts how a handshake ended.
-pub(super) fn note<T>(shaken: &io::Result<T>, counters: &SharedCounters) {
-    count(match shaken {
+pub(super) fn note<T>(negotiated: &io::Result<T>, counters: &SharedCounters) {
+    count(match negotiated {
         Ok(_) => &counters.tls_connections,
         Err(e) if e.kind() == io::ErrorKind::TimedOut => &counters.transfer_timeouts,
         Err(_) => &counters.refused_handshakes,
@@ -104,12 +104,12 @@ pub(super) fn note_announced(
     announced.inspect_err(|_| count(&shared.counters.protocol_errors))
 }
 
-/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in
-/// time.
+/// Waits for the first bytes, and performs the handshake where they begin TLS. `None` where nothing
+/// came in time.
 pub(super) fn enter(
     stream: &Arc<dyn Stream>,
     shared: &Shared,
-    guest: &Guest,
+    guard: &ConnectionGuard,
     mut received: BytesMut,
 ) -> io::Result<Option<Entered<Arc<dyn Stream>>>> {
     let Some(tls) = &shared.tls else {
@@ -141,11 +141,12 @@ pub(super) fn enter(
             ..Entered::plain(stream.clone())
         }));
     }
-    let handshake = guest.handshake()?;
-    let shaken = shake(stream.clone(), tls.session(false)?, &received, deadline);
+    let handshake = guard.handshake()?;
+    let negotiated =
+        crate::transport::handshake(stream.clone(), tls.session(false)?, &received, deadline);
     drop(handshake);
-    note(&shaken, &shared.counters);
-    match shaken {
+    note(&negotiated, &shared.counters);
+    match negotiated {
         Ok((stream, peer)) => Ok(Some(Entered {
             tls: Some(peer),
             ..Entered::plain(stream)

@@ -1,7 +1,7 @@
 //! Which hosts requests over HTTP may name, so that pages of other sites cannot call under a name
 //! of their own (DNS rebinding).
 
-use super::{Door, Shared};
+use super::{ListenerKind, Shared};
 use crate::wire::visible;
 use crate::{Address, Code, Execution, Status};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -73,8 +73,9 @@ fn matches(known: &str, name: &str) -> bool {
 impl Shared {
     /// True for connections whose requests may name known hosts alone. Over TLS the certificate
     /// says who is called.
-    pub(super) fn checks_hosts(&self, door: Door, over_tls: bool) -> bool {
-        let listed = self.hosts.is_some() || matches!(door, Door::Local | Door::Meeting);
+    pub(super) fn checks_hosts(&self, kind: ListenerKind, over_tls: bool) -> bool {
+        let listed = self.hosts.is_some()
+            || matches!(kind, ListenerKind::Local | ListenerKind::LocalUpgrade);
         listed && !over_tls
     }
 

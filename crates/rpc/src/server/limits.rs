@@ -37,9 +37,10 @@ pub struct ServerLimits {
     pub calls_per_connection: usize,
     /// How long a connection may be silent between two calls. Default 10 minutes.
     pub idle: Duration,
-    /// How long a peer may take from when it has connected, or has shaken hands over TLS, until it
-    /// says something (by TCP alone: others have as long as between two calls), and from then until
-    /// its wire is known. Clients that connect long before they call need more. Default 10 seconds.
+    /// How long a peer may take from when it has connected, or has completed the handshake of TLS,
+    /// until it says something (by TCP alone: others have as long as between two calls), and from
+    /// then until its wire is known. Clients that connect long before they call need more. Default
+    /// 10 seconds.
     pub handshake: Duration,
     /// How long a peer may take to send one message, whatever it comes in (frames, fragments,
     /// chunks), or to take the answers that wait for it. Default 60 seconds.

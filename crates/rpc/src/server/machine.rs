@@ -183,7 +183,7 @@ impl Machine {
             Table::accepted(machine, objects, limits)
         } else if Connection::detects(first) {
             objects.expect(shared.router.objects());
-            Table::accepted(Self::own_machine(shared, caller), objects, limits)
+            Table::accepted(Self::native_machine(shared, caller), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
             let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {
                 limits: shared.limits.connection,
@@ -213,14 +213,14 @@ impl Machine {
         }
     }
 
-    fn own_machine(shared: &Shared, caller: &Caller) -> Connection {
+    fn native_machine(shared: &Shared, caller: &Caller) -> Connection {
         let options = Options {
             limits: shared.limits.connection,
             encoding: shared.limits.message,
             deadline: None,
             compression: shared.compression,
             meeting_point: shared
-                .meeting
+                .upgrade
                 .zip(caller.ports)
                 .map(|(number, ports)| MeetingPoint {
                     number,
@@ -284,7 +284,7 @@ impl Machine {
         match self {
             Machine::Http(machine) => machine.parts(),
             Machine::Dovetail(link) => {
-                let unfinished = own(link, |machine| machine.unfinished())??;
+                let unfinished = native(link, |machine| machine.unfinished())??;
                 Some(Parts {
                     oldest: unfinished.start,
                     begun: unfinished.end,
@@ -325,7 +325,7 @@ impl Machine {
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
         match self {
             Machine::Dovetail(link) => {
-                own(link, |machine| machine.transmit(out));
+                native(link, |machine| machine.transmit(out));
             }
             Machine::Http(machine) => machine.transmit_at_once(out),
             _ => {}
@@ -358,7 +358,7 @@ impl Machine {
 
     /// How the call with streams is answered that has come last, where the machine does not know of
     /// streams.
-    pub(super) fn streaming(&self) -> Option<&web::ReplyTo> {
+    pub(super) fn streaming(&self) -> Option<&web::WebReplyTo> {
         match self {
             Machine::Http(machine) => machine.streaming(),
             _ => None,
@@ -399,7 +399,7 @@ impl Machine {
                 ended.unwrap_or(Ok(())).map_err(|_| Fault::Known)
             }
             Machine::Dovetail(link) => {
-                let closed = own(link, |machine| machine.closed(input));
+                let closed = native(link, |machine| machine.closed(input));
                 closed.unwrap_or(Ok(())).map_err(|_| Fault::Known)
             }
         }
@@ -444,7 +444,7 @@ impl Machine {
                     ProtocolError::TooSlow { .. } => Code::DeadlineExceeded,
                     _ => Code::FailedPrecondition,
                 };
-                own(link, |machine| machine.fail(code, &error.to_string()));
+                native(link, |machine| machine.fail(code, &error.to_string()));
                 return Fault::Known;
             }
             Machine::Capnp(link) => {
@@ -460,7 +460,7 @@ impl Machine {
     pub(super) fn held(&self) -> usize {
         match self {
             Machine::Http(machine) => machine.held(),
-            Machine::Dovetail(link) => own(link, |machine| machine.held()).unwrap_or(0),
+            Machine::Dovetail(link) => native(link, |machine| machine.held()).unwrap_or(0),
             _ => 0,
         }
     }
@@ -497,7 +497,7 @@ impl Machine {
             }
             Machine::Dovetail(link) => {
                 let why = over.to_string();
-                own(link, |machine| machine.fail(Code::ResourceExhausted, &why));
+                native(link, |machine| machine.fail(Code::ResourceExhausted, &why));
                 Fault::Known
             }
         }
@@ -538,7 +538,7 @@ impl Machine {
     pub(super) fn drain(&mut self) -> bool {
         match self {
             Machine::Dovetail(link) => {
-                own(link, |machine| machine.drain(GOING_DOWN));
+                native(link, |machine| machine.drain(GOING_DOWN));
                 true
             }
             Machine::Http(machine) => machine.leave(GOING_DOWN),
@@ -549,7 +549,7 @@ impl Machine {
 }
 
 /// Runs this on the machine of Dovetail's own wire.
-fn own<R>(link: &Link, work: impl FnOnce(&mut Connection) -> R) -> Option<R> {
+fn native<R>(link: &Link, work: impl FnOnce(&mut Connection) -> R) -> Option<R> {
     link.lock().machine().map(work)
 }
 

@@ -1,12 +1,12 @@
 //! Servers: any number of contracts behind any number of addresses, every wire on each.
 
 mod account;
+mod admission;
 mod aside;
 mod counters;
 mod entrance;
 #[cfg(feature = "async")]
 mod event_loop;
-mod guests;
 mod half_closed;
 mod hosts;
 mod http;
@@ -56,16 +56,16 @@ use crate::throttle::Throttle;
 use crate::tls::ServerTls;
 use crate::trace::Tracing;
 use crate::transport::{
-    Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, meet, memory,
+    Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, bind_upgrade, memory,
 };
 use crate::{AccessLog, Address, Bytes, Health, Reflection, Service, Status};
+use admission::{ConnectionGuard, ListenerKind};
 use dovetail_protocol::connect;
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::{Cors, Response};
 use dovetail_protocol::thrift::CustomProtocol;
 use dovetail_wire::msgpack::Structs;
 use entrance::Entered;
-use guests::{Door, Guest};
 use hosts::Hosts;
 use room::Entry;
 use shared::Shared;
@@ -86,7 +86,7 @@ const LINGER: Duration = Duration::from_secs(2);
 const REFUSES: Duration = Duration::from_millis(100);
 
 /// How long such a peer may go on to call, before its connection is closed.
-const MOST_REFUSED: Duration = Duration::from_secs(1);
+const MAX_REFUSED: Duration = Duration::from_secs(1);
 
 const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
 
@@ -577,9 +577,9 @@ impl Server {
 
     /// Opens the place where clients on the same machine find it by shared memory, if it has any
     /// that come by TCP. Nobody needs to know where that cannot be had.
-    fn meet(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
+    fn bind_upgrade(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
         let tcp = addresses.iter().any(|a| matches!(a, Address::Tcp(_)));
-        (self.local_upgrade && tcp).then(|| meet().ok())?
+        (self.local_upgrade && tcp).then(|| bind_upgrade().ok())?
     }
 
     /// Serves what connects from this process, in the thread and on the runtime that calls this.
@@ -642,9 +642,9 @@ impl Server {
         self.prepare().map_err(|status| {
             io::Error::new(io::ErrorKind::InvalidInput, status.message().to_owned())
         })?;
-        let meeting = self.meet(&addresses);
-        let number = meeting.as_ref().map(|(number, _)| *number);
-        sockets.extend(meeting.map(|(_, listener)| listener));
+        let upgrade = self.bind_upgrade(&addresses);
+        let number = upgrade.as_ref().map(|(number, _)| *number);
+        sockets.extend(upgrade.map(|(_, listener)| listener));
         let model = self.model;
         let registrations = std::mem::take(&mut self.registrations);
         let mut running = Running {
@@ -693,15 +693,16 @@ impl Server {
     pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
         let running = self.start()?;
         let peer = stream.peer();
-        let guest = running
+        let guard = running
             .shared
-            .admit(Some(stream.clone()), Door::Open, &peer);
-        let Some(mut guest) = guest else {
+            .admit(Some(stream.clone()), ListenerKind::Open, &peer);
+        let Some(mut guard) = guard else {
             return Ok(());
         };
         let shared = running.shared.clone();
-        let served = shared.in_runtime(|| threads::serve(&stream, &shared, &mut guest, Door::Open));
-        drop(guest);
+        let served =
+            shared.in_runtime(|| threads::serve(&stream, &shared, &mut guard, ListenerKind::Open));
+        drop(guard);
         running.shutdown(Duration::ZERO);
         served
     }

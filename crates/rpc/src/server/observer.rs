@@ -36,14 +36,14 @@ impl Observer {
 
     /// Returns the number of connections.
     pub(crate) fn connections(&self) -> usize {
-        self.look(|shared| shared.guests().len())
+        self.look(|shared| shared.entries().len())
     }
 
     /// Returns the connections, the oldest first.
     pub(crate) fn watched(&self) -> Vec<Watched> {
         self.look(|shared| {
             shared
-                .guests()
+                .entries()
                 .iter()
                 .map(|entry| entry.watched(shared))
                 .collect()

@@ -13,14 +13,14 @@ pub(super) async fn run<F>(mut future: Pin<Box<F>>) -> Option<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let woken = Arc::<Woken>::default();
+    let waker = Arc::<NotifyWaker>::default();
     loop {
-        let (waits, polled) = poll_once(future, woken.clone().into()).await?;
+        let (waits, polled) = poll_once(future, waker.clone().into()).await?;
         if let Poll::Ready(output) = polled {
             return Some(output);
         }
         future = waits;
-        woken.0.notified().await;
+        waker.0.notified().await;
     }
 }
 
@@ -43,9 +43,9 @@ where
 
 /// Wakes the task that sends a future to the pool. A wake-up while it is polled is kept.
 #[derive(Default)]
-struct Woken(Notify);
+struct NotifyWaker(Notify);
 
-impl Wake for Woken {
+impl Wake for NotifyWaker {
     fn wake(self: Arc<Self>) {
         self.0.notify_one();
     }

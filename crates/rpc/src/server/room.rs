@@ -122,19 +122,19 @@ impl Shared {
     pub(super) fn accept_failed(&self, error: &io::Error) {
         count(&self.counters.accept_errors);
         if is_out_of_descriptors(error) {
-            self.make_room(&self.guests());
+            self.make_room(&self.entries());
         }
     }
 
     /// Asks the connection that has been idle longest to close. False where none has been idle for
     /// a second, or the last one was asked just now.
-    pub(super) fn make_room(&self, guests: &[Arc<Entry>]) -> bool {
+    pub(super) fn make_room(&self, entries: &[Arc<Entry>]) -> bool {
         let (now, last) = (self.age(), self.made_room.load(Ordering::Relaxed));
         if last > 0 && now.saturating_sub(last) < millis(PAUSE) {
             return false;
         }
         self.made_room.store(now, Ordering::Relaxed);
-        let idle = guests.iter().filter_map(|entry| {
+        let idle = entries.iter().filter_map(|entry| {
             let since = entry.idle_since.load(Ordering::Relaxed);
             let long = since > 0 && now.saturating_sub(since) >= millis(IDLE);
             (long && !entry.leaves.load(Ordering::Relaxed)).then_some((since, entry))

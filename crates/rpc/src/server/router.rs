@@ -16,11 +16,11 @@ pub(crate) struct Router {
     services: Vec<Box<dyn Service>>,
     entries: Vec<Entry>,
     /// By service, with and without its package, and method name.
-    named: HashMap<Cow<'static, str>, HashMap<Cow<'static, str>, Place>>,
+    named: HashMap<Cow<'static, str>, HashMap<Cow<'static, str>, EntryName>>,
     /// By method name alone, for callers that name no service; the first service that has it.
     unnamed: HashMap<&'static str, usize>,
     /// By interface and ordinal of Cap'n Proto; the first service that has it.
-    placed: HashMap<capnp::Place, capnp::Found>,
+    placed: HashMap<capnp::MethodKey, capnp::Found>,
     /// The services of the objects that methods pass.
     objects: Vec<&'static ServiceDescriptor>,
     interceptors: Interceptors,
@@ -59,7 +59,7 @@ impl Entry {
 }
 
 /// The index of a method's entry, and the spelling of its name.
-type Place = (usize, Spelling);
+type EntryName = (usize, Spelling);
 
 /// The way to a handler.
 #[derive(Clone, Copy)]
@@ -161,7 +161,7 @@ impl Router {
         entry.map_or(Ok(()), |entry| entry.compare(header))
     }
 
-    fn place(&self, service: Option<&str>, method: &str) -> Result<Place, Status> {
+    fn place(&self, service: Option<&str>, method: &str) -> Result<EntryName, Status> {
         let place = match service {
             None => self
                 .unnamed
@@ -206,7 +206,7 @@ impl Directory for Router {
 }
 
 impl capnp::Directory for Router {
-    fn placed(&self, place: capnp::Place) -> Option<capnp::Found> {
+    fn placed(&self, place: capnp::MethodKey) -> Option<capnp::Found> {
         self.placed.get(&place).copied()
     }
 }

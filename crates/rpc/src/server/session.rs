@@ -10,7 +10,7 @@ use super::pace::{Pace, Parts};
 #[cfg(feature = "async")]
 use super::pool;
 use super::running::{RunningCall, crowded};
-use super::{LINGER, MOST_REFUSED, REFUSES, Shared};
+use super::{LINGER, MAX_REFUSED, REFUSES, Shared};
 #[cfg(feature = "async")]
 use crate::Method;
 use crate::buffers::{self, Gathered};
@@ -43,7 +43,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Session<'a> {
     shared: &'a Arc<Shared>,
     caller: Arc<Caller>,
-    standing: Standing,
+    admission: Admission,
     /// The first call has been started.
     started: bool,
     machine: Machine,
@@ -57,7 +57,7 @@ pub(super) struct Session<'a> {
     /// Messages of which the machine has a part.
     parts: Option<Parts>,
     connected: Instant,
-    end: Option<End>,
+    end: Option<SessionEnd>,
     /// The first call that was refused because the server goes down.
     refuses: Option<Instant>,
 }
@@ -65,8 +65,8 @@ pub(super) struct Session<'a> {
 /// Whether calls of a connection are answered. Where they are not, the first one is refused, and it
 /// is the last one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    Welcome,
+pub(super) enum Admission {
+    Granted,
     /// It is one too many.
     Crowded,
     /// Its address has too many.
@@ -76,7 +76,7 @@ pub(super) enum Standing {
 }
 
 /// Why a connection ends.
-enum End {
+enum SessionEnd {
     /// Either end has closed it, between two messages.
     Closed,
     /// The answer to the last call says so.
@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         shared: &'a Arc<Shared>,
         caller: Caller,
-        standing: Standing,
+        admission: Admission,
         driver: Arc<dyn Flush>,
     ) -> Self {
         let share = shared.account.open(&caller.peer);
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
             received: Charge::new(Some(&share)),
             over: None,
             caller: Arc::new(caller.with_share(share)),
-            standing,
+            admission,
             started: false,
             machine: Machine::Detecting,
             driver,
@@ -147,16 +147,16 @@ impl<'a> Session<'a> {
         }
         self.count_received();
         if self.machine.socket().is_some_and(Socket::is_over) {
-            self.end.get_or_insert(End::LastCall);
+            self.end.get_or_insert(SessionEnd::LastCall);
         }
         match received {
             Ok(arrival) => {
                 let arrival = arrival?;
                 self.pace.arrived();
                 if let Arrival::Call(call) = &arrival
-                    && (call.reply.closes() || !self.is_welcome() || self.is_stubborn())
+                    && (call.reply.closes() || !self.is_admitted() || self.is_stubborn())
                 {
-                    self.end = Some(End::LastCall);
+                    self.end = Some(SessionEnd::LastCall);
                 }
                 Some(arrival)
             }
@@ -254,20 +254,20 @@ impl<'a> Session<'a> {
     /// Why calls are refused just now.
     pub(super) fn no_room(&self) -> Option<Status> {
         let limits = &self.shared.limits;
-        match self.standing {
-            Standing::Welcome => {}
-            Standing::Crowded => {
+        match self.admission {
+            Admission::Granted => {}
+            Admission::Crowded => {
                 let why = format!("the server has {} connections", limits.connections);
                 return Some(crowded(why));
             }
-            Standing::Greedy => {
+            Admission::Greedy => {
                 let why = format!(
                     "this address has half of the {} connections of the server, and few are left",
                     limits.connections
                 );
                 return Some(crowded(why));
             }
-            Standing::Insecure => {
+            Admission::Insecure => {
                 return Some(Status::new(Code::FailedPrecondition, NEEDS_TLS));
             }
         }
@@ -354,7 +354,8 @@ impl<'a> Session<'a> {
 
     /// Returns whether no further call is taken, but the input of open calls with streams still is.
     pub(super) fn drains(&self) -> bool {
-        matches!(self.end, Some(End::Drained)) && matches!(self.machine, Machine::Dovetail(_))
+        matches!(self.end, Some(SessionEnd::Drained))
+            && matches!(self.machine, Machine::Dovetail(_))
     }
 
     /// Why a request is refused that names these hosts.
@@ -415,7 +416,7 @@ impl<'a> Session<'a> {
     }
 
     /// See [`Machine::streaming`].
-    pub(super) fn streaming(&self) -> Option<&web::ReplyTo> {
+    pub(super) fn streaming(&self) -> Option<&web::WebReplyTo> {
         self.machine.streaming()
     }
 
@@ -424,15 +425,15 @@ impl<'a> Session<'a> {
     pub(super) fn farewell(&mut self, out: &mut Vec<u8>) -> bool {
         self.lost();
         self.machine.transmit_at_once(out);
-        if let Some(End::Broken(fault)) = &self.end {
+        if let Some(SessionEnd::Broken(fault)) = &self.end {
             self.machine.goodbye(fault, out);
         }
         // The peer answers a close.
-        !matches!(self.end, Some(End::Closed)) || self.is_socket()
+        !matches!(self.end, Some(SessionEnd::Closed)) || self.is_socket()
     }
 
     /// How long to wait for the peer, from now.
-    pub(super) fn patience(&mut self) -> Duration {
+    pub(super) fn read_timeout(&mut self) -> Duration {
         if self.is_leaving() && self.is_idle() {
             return self.leave();
         }
@@ -440,7 +441,7 @@ impl<'a> Session<'a> {
         match (self.is_idle(), &self.machine) {
             (true, Machine::Detecting) => {
                 let silent = clock::now().saturating_duration_since(self.connected);
-                let remote = self.caller.is_remote() || !self.is_welcome();
+                let remote = self.caller.is_remote() || !self.is_admitted();
                 self.shared.limits.silence(remote).saturating_sub(silent)
             }
             (true, _) => self.idle_limit(),
@@ -461,7 +462,7 @@ impl<'a> Session<'a> {
 
     /// How long a connection may be silent between two calls.
     pub(super) fn idle_limit(&self) -> Duration {
-        match self.is_welcome() {
+        match self.is_admitted() {
             true => self.shared.limits.idle,
             false => self.shared.limits.handshake,
         }
@@ -517,13 +518,13 @@ impl<'a> Session<'a> {
         }
         let now = clock::now();
         let since = *self.refuses.get_or_insert(now);
-        now.saturating_duration_since(since) >= MOST_REFUSED
+        now.saturating_duration_since(since) >= MAX_REFUSED
     }
 
-    /// The peer let the time pass that [`patience`](Self::patience) gave it.
+    /// The peer let the time pass that [`read_timeout`](Self::read_timeout) gave it.
     pub(super) fn timed_out(&mut self) {
         if self.is_leaving() && self.is_idle() {
-            self.end = Some(End::Closed);
+            self.end = Some(SessionEnd::Closed);
             return;
         }
         let counters = &self.shared.counters;
@@ -531,13 +532,13 @@ impl<'a> Session<'a> {
             true => {
                 count(&counters.idle_timeouts);
                 self.machine.idled();
-                self.end = Some(End::Closed);
+                self.end = Some(SessionEnd::Closed);
             }
             false => {
                 count(&counters.transfer_timeouts);
                 let limit = self.allowed().0;
                 let fault = self.machine.too_slow(limit, &self.input);
-                self.end = Some(End::Broken(fault));
+                self.end = Some(SessionEnd::Broken(fault));
             }
         }
     }
@@ -552,7 +553,7 @@ impl<'a> Session<'a> {
     pub(super) fn make_room(&mut self) {
         count(&self.shared.counters.closed_for_room);
         self.machine.idled();
-        self.end = Some(End::Closed);
+        self.end = Some(SessionEnd::Closed);
     }
 
     /// The server goes down while the connection is idle.
@@ -569,7 +570,7 @@ impl<'a> Session<'a> {
         }
         match self.machine.end(&mut self.input) {
             Ok(()) => {
-                self.end = Some(End::Closed);
+                self.end = Some(SessionEnd::Closed);
                 self.machine.lost();
             }
             Err(fault) => self.fail(fault),
@@ -578,11 +579,11 @@ impl<'a> Session<'a> {
 
     /// The server goes down: no further call is taken. False where the peer cannot know.
     pub(super) fn drain(&mut self) -> bool {
-        let told = self.machine.drain();
-        if told && !self.ends() {
-            self.end = Some(End::Drained);
+        let announced = self.machine.drain();
+        if announced && !self.ends() {
+            self.end = Some(SessionEnd::Drained);
         }
-        told
+        announced
     }
 
     /// Returns whether the peer is listened to at all times; see [`Machine::is_multiplexed`].
@@ -597,8 +598,8 @@ impl<'a> Session<'a> {
     }
 
     /// False for a connection whose calls are refused.
-    pub(super) fn is_welcome(&self) -> bool {
-        self.standing == Standing::Welcome
+    pub(super) fn is_admitted(&self) -> bool {
+        self.admission == Admission::Granted
     }
 
     /// See [`Machine::tells_apart`].
@@ -613,7 +614,7 @@ impl<'a> Session<'a> {
 
     fn fail(&mut self, fault: Fault) {
         count(&self.shared.counters.protocol_errors);
-        self.end = Some(End::Broken(fault));
+        self.end = Some(SessionEnd::Broken(fault));
         self.machine.lost();
     }
 }

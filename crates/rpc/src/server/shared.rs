@@ -47,15 +47,15 @@ pub(super) struct Shared {
     pub(super) waiting: AtomicUsize,
     pub(super) polling: Polling,
     /// The place where clients on the same machine find it by shared memory.
-    pub(super) meeting: Option<u128>,
+    pub(super) upgrade: Option<u128>,
     pub(super) half_closed: HalfClosed,
     pub(super) msgpack_structs: Structs,
     pub(super) draining: AtomicBool,
     /// Those who accept connections.
     pub(super) accepting: AtomicUsize,
-    pub(super) next_guest: AtomicU64,
+    pub(super) next_connection: AtomicU64,
     /// By their numbers.
-    pub(super) guests: Mutex<Vec<Arc<Entry>>>,
+    pub(super) entries: Mutex<Vec<Arc<Entry>>>,
     pub(super) made: Instant,
     /// When a connection was last asked to make room, in milliseconds since the server was made,
     /// plus 1.
@@ -76,7 +76,7 @@ pub(super) struct Shared {
 
 impl Server {
     /// Makes the part that its drivers share.
-    pub(super) fn into_shared(self, meeting: Option<u128>) -> Arc<Shared> {
+    pub(super) fn into_shared(self, upgrade: Option<u128>) -> Arc<Shared> {
         let services = self.services.iter().map(|service| service.descriptor());
         let services: Vec<_> = services.collect();
         if let Some(health) = &self.health {
@@ -109,13 +109,13 @@ impl Server {
             counters,
             waiting: AtomicUsize::new(0),
             polling: self.polling,
-            meeting,
+            upgrade,
             half_closed: self.half_closed,
             msgpack_structs: self.msgpack_structs,
             draining: AtomicBool::new(false),
             accepting: AtomicUsize::new(0),
-            next_guest: AtomicU64::new(0),
-            guests: Mutex::default(),
+            next_connection: AtomicU64::new(0),
+            entries: Mutex::default(),
             made: clock::now(),
             made_room: AtomicU64::new(0),
             sources: Sources::default(),

@@ -1,8 +1,8 @@
 //! A server at work: what is asked of it, and how it ends.
 
+use super::admission::Accepts;
 #[cfg(feature = "async")]
 use super::event_loop;
-use super::guests::Accepts;
 use super::{Counters, Shared, threads};
 use crate::Address;
 use crate::names::{Registered, RegistrationStatus};
@@ -34,7 +34,7 @@ impl Attended {
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.0.guests().len()
+        self.0.entries().len()
     }
 }
 
@@ -52,7 +52,7 @@ impl Running {
 
     /// How many connections there are.
     pub fn connections(&self) -> usize {
-        self.shared.guests().len()
+        self.shared.entries().len()
     }
 
     /// How many bytes it holds for its peers, but for the first few kilobytes of each connection;
@@ -90,7 +90,7 @@ impl Running {
         }
         for stream in self
             .shared
-            .guests()
+            .entries()
             .iter()
             .filter_map(|entry| entry.stream.as_ref())
         {
@@ -99,7 +99,7 @@ impl Running {
         let drained = self.wait_until_empty(deadline);
         for stream in self
             .shared
-            .guests()
+            .entries()
             .iter()
             .filter_map(|entry| entry.stream.as_ref())
         {
@@ -126,15 +126,15 @@ impl Running {
     }
 
     fn wait_until_empty(&self, deadline: Instant) -> bool {
-        let mut guests = self.shared.guests();
+        let mut entries = self.shared.entries();
         // A listener may still have connections to bring.
-        while !guests.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
+        while !entries.is_empty() || self.shared.accepting.load(Ordering::SeqCst) > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let waited = self.shared.left.wait_timeout(guests, left);
-            guests = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.shared.left.wait_timeout(entries, left);
+            entries = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }

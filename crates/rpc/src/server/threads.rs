@@ -6,7 +6,7 @@ use super::aside::{Aside, Line, Waiter, Waiters};
 use super::counters::count;
 use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
-use super::{Door, Entered, Entry, Guest, LINGER, Share, Shared, entrance};
+use super::{ConnectionGuard, Entered, Entry, LINGER, ListenerKind, Share, Shared, entrance};
 use crate::block_on::{block_on, block_on_while};
 use crate::buffers::Gathered;
 use crate::cancellation::Cancellation;
@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 
 /// Accepts until the listener is closed.
 pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
-    let door = shared.door(&listener.address());
+    let kind = shared.listener_kind(&listener.address());
     loop {
         match listener.accept() {
             Ok(None) => return,
-            Ok(Some(stream)) => spawn(stream, shared, door),
+            Ok(Some(stream)) => spawn(stream, shared, kind),
             // Out of descriptors, or a peer that is gone already: the next one may be better.
             Err(error) => {
                 shared.accept_failed(&error);
@@ -41,8 +41,8 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
     }
 }
 
-fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
-    let Some(mut guest) = shared.admit(Some(stream.clone()), door, &stream.peer()) else {
+fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, kind: ListenerKind) {
+    let Some(mut guard) = shared.admit(Some(stream.clone()), kind, &stream.peer()) else {
         return stream.shutdown();
     };
     let theirs = shared.clone();
@@ -50,9 +50,9 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
         .name("dovetail".to_owned())
         .spawn(move || {
             // An error of the transport is the end of the connection, and the peer knows.
-            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &mut guest, door));
+            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &mut guard, kind));
             stream.shutdown();
-            drop(guest);
+            drop(guard);
         });
     if started.is_err() {
         // The stream went with the thread that could not be made, and is closed with it.
@@ -64,22 +64,22 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, door: Door) {
 pub(super) fn serve(
     stream: &Arc<dyn Stream>,
     shared: &Arc<Shared>,
-    guest: &mut Guest,
-    door: Door,
+    guard: &mut ConnectionGuard,
+    kind: ListenerKind,
 ) -> io::Result<()> {
     let (mut peer, process) = (stream.peer(), stream.process());
     let mut received = BytesMut::new();
     if shared.is_proxy(&peer)
         && let Some(caller) = entrance::announced(stream, shared, &mut received)?
     {
-        guest.announced(caller.ip());
+        guard.announced(caller.ip());
         peer = caller.to_string();
     }
-    let Some(entered) = entrance::enter(stream, shared, guest, received)? else {
+    let Some(entered) = entrance::enter(stream, shared, guard, received)? else {
         return Ok(());
     };
-    let standing = guest.standing(door, entered.tls.is_some());
-    let checks_hosts = shared.checks_hosts(door, entered.tls.is_some());
+    let admission = guard.admission(kind, entered.tls.is_some());
+    let checks_hosts = shared.checks_hosts(kind, entered.tls.is_some());
     let Entered {
         stream,
         received,
@@ -98,15 +98,15 @@ pub(super) fn serve(
         waiters: Waiters::default(),
         share: OnceLock::new(),
     });
-    let mut session = Session::new(shared, caller, standing, sender.clone());
-    guest.entry().called_by(session.caller());
+    let mut session = Session::new(shared, caller, admission, sender.clone());
+    guard.entry().called_by(session.caller());
     session.input = received;
     session.share().map(|share| sender.share.set(share.clone()));
-    let mut connection = Connection {
+    let mut connection = ThreadConnection {
         shared,
         session,
         sender: &sender,
-        entry: guest.entry(),
+        entry: guard.entry(),
         receiver: Receiver::new(shared.polling),
         out: Outbox::default(),
         cancellation: None,
@@ -134,7 +134,7 @@ pub(super) fn serve(
 }
 
 /// One connection, as its own thread sees it.
-struct Connection<'a> {
+struct ThreadConnection<'a> {
     shared: &'a Arc<Shared>,
     session: Session<'a>,
     sender: &'a Sender,
@@ -148,7 +148,7 @@ struct Connection<'a> {
 /// How often a connection whose handlers wait looks whether they still do.
 const ASIDE: Duration = Duration::from_secs(1);
 
-impl<'a> Connection<'a> {
+impl<'a> ThreadConnection<'a> {
     /// Receives and answers, until no further call is taken.
     fn serve<'scope>(&mut self, aside: &mut Aside<'scope, '_>) -> io::Result<()>
     where
@@ -276,7 +276,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Runs a handler that has items to send.
-    fn stream(&mut self, running: RunningCall<'a>, reply: &web::ReplyTo) -> Option<Gathered> {
+    fn stream(&mut self, running: RunningCall<'a>, reply: &web::WebReplyTo) -> Option<Gathered> {
         let line = self.line();
         let answer = stream(running, reply, |items| {
             self.out.put(items.into());
@@ -315,8 +315,8 @@ impl<'a> Connection<'a> {
         // It is this end that makes the peer wait where handlers do.
         let waits = !aside.is_empty();
         let waits_for_peer = !waits || !self.session.is_idle();
-        let patience = match waits_for_peer {
-            true => self.session.patience(),
+        let read_timeout = match waits_for_peer {
+            true => self.session.read_timeout(),
             false => ASIDE,
         };
         let needs = self.session.needs();
@@ -325,7 +325,7 @@ impl<'a> Connection<'a> {
             if idle {
                 self.entry.idles(self.shared);
             }
-            Instant::now() + patience
+            Instant::now() + read_timeout
         };
         let stream = &*self.sender.stream;
         let input = &mut self.session.input;
@@ -356,7 +356,7 @@ impl<'a> Connection<'a> {
 /// The answer of a handler, whose items are sent as it makes them.
 pub(super) async fn stream(
     mut running: RunningCall<'_>,
-    reply: &web::ReplyTo,
+    reply: &web::WebReplyTo,
     mut send: impl FnMut(Vec<u8>),
 ) -> Gathered {
     poll_fn(|context| {

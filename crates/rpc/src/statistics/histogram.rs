@@ -10,9 +10,9 @@ const PART_BITS: u32 = PARTS.trailing_zeros();
 /// Times below 2^10 ns are in the first bucket,
 const LEAST: u32 = 10;
 /// and those from 2^37 ns, 137 s, in the last.
-const MOST: u32 = 37;
+const MAX: u32 = 37;
 
-const BUCKETS: usize = (MOST - LEAST) as usize * PARTS + 2;
+const BUCKETS: usize = (MAX - LEAST) as usize * PARTS + 2;
 
 /// The bucket of a time.
 fn bucket(nanoseconds: u64) -> usize {
@@ -20,7 +20,7 @@ fn bucket(nanoseconds: u64) -> usize {
         return 0;
     }
     let doubling = nanoseconds.ilog2();
-    if doubling >= MOST {
+    if doubling >= MAX {
         return BUCKETS - 1;
     }
     let part = (nanoseconds >> (doubling - PART_BITS)) as usize % PARTS;
@@ -103,7 +103,7 @@ impl Histogram {
         for (bucket, count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                return Duration::from_nanos(end(bucket).unwrap_or(1 << MOST));
+                return Duration::from_nanos(end(bucket).unwrap_or(1 << MAX));
             }
         }
         Duration::ZERO
@@ -121,7 +121,7 @@ impl Histogram {
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> {
         let counts = self.counts.iter().enumerate();
         counts.map(|(bucket, count)| {
-            let end = end(bucket).unwrap_or(1 << MOST);
+            let end = end(bucket).unwrap_or(1 << MAX);
             (Duration::from_nanos(end), *count)
         })
     }
@@ -129,7 +129,7 @@ impl Histogram {
     /// Returns how many times are below each doubling, from 16 µs to 137 s.
     pub(super) fn doublings(&self) -> impl Iterator<Item = (Duration, u64)> {
         const FIRST: u32 = 14;
-        (FIRST..=MOST).map(|doubling| {
+        (FIRST..=MAX).map(|doubling| {
             let below = (doubling - LEAST) as usize * PARTS + 1;
             let count = self.counts.iter().take(below).sum();
             (Duration::from_nanos(1 << doubling), count)

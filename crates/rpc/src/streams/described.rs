@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// [`Channel::open_described`](crate::Channel::open_described). Dropped before its end, it cancels
 /// the call.
 ///
-/// An item is the only field of a struct, whose number depends on wire and method: who encodes or
-/// decodes one is told.
+/// An item is the only field of a struct. Wire and method decide its number, which is passed to the
+/// encoder and the decoder.
 pub struct DescribedStreams {
     call: StreamCall,
     /// The server's stream has come to its end.

@@ -7,7 +7,7 @@
 
 mod inbox;
 mod items;
-mod own;
+mod native;
 mod receiver;
 #[cfg_attr(
     not(feature = "async"),
@@ -26,7 +26,7 @@ mod described;
 
 pub(crate) use inbox::{Body, Inbox, Inboxes, Item, Next};
 pub use items::{ItemSink, Items, Streaming};
-pub(crate) use own::OwnCall;
+pub(crate) use native::NativeCall;
 pub use receiver::Receiver;
 
 #[cfg(feature = "async")]
@@ -56,7 +56,7 @@ use std::task::{Context, Poll};
 #[derive(Clone)]
 pub(crate) struct StreamCall {
     wire: OnWire,
-    /// For people.
+    /// The name of the method, for display.
     method: &'static str,
     /// Whether this handle's items are compressed, where somebody has chosen.
     compress: Option<bool>,
@@ -66,13 +66,13 @@ pub(crate) struct StreamCall {
 
 #[derive(Clone)]
 enum OnWire {
-    Own(OwnCall),
+    Own(NativeCall),
     Web(Arc<web::Handle>),
 }
 
 impl StreamCall {
     /// A call over Dovetail's own wire.
-    pub(crate) fn own(call: OwnCall, method: &'static str) -> Self {
+    pub(crate) fn native(call: NativeCall, method: &'static str) -> Self {
         Self::over(OnWire::Own(call), method)
     }
 
@@ -182,7 +182,7 @@ impl StreamCall {
     }
 }
 
-/// Why something was not sent.
+/// The reason for a message that was not sent.
 pub(crate) enum Unsent {
     Over(Status),
     Unencodable(EncodeError),

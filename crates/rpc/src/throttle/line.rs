@@ -18,10 +18,10 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Line {
     fixed: Option<usize>,
     queue: Queue,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
 }
 
-struct State {
+struct LineState {
     adaptive: Option<Adaptive>,
     running: usize,
     /// Those that wait, by how critical they are, each the longest first.
@@ -49,7 +49,7 @@ impl Line {
         Line {
             fixed: quota.in_flight,
             queue: quota.queue,
-            state: Mutex::new(State {
+            state: Mutex::new(LineState {
                 adaptive: quota.adaptive.map(|bounds| Adaptive::new(bounds, now)),
                 running: 0,
                 waiting: Default::default(),
@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,7 +70,7 @@ impl Line {
         self.limit_of(&self.lock())
     }
 
-    fn limit_of(&self, state: &State) -> usize {
+    fn limit_of(&self, state: &LineState) -> usize {
         let adaptive = state.adaptive.as_ref().map(Adaptive::limit);
         let limits = self.fixed.into_iter().chain(adaptive);
         limits.min().unwrap_or(usize::MAX)
@@ -97,20 +97,20 @@ impl Line {
         if let Some(queue) = state.waiting.get_mut(criticality as usize) {
             queue.push_back(waiter.clone());
         }
-        let patience = self.patience(&state);
+        let longest = self.longest_wait(&state);
         drop(state);
         if let Some(waker) = displaced.and_then(|waiter| waiter.end(Turn::Over(Reason::InFlight))) {
             waker.wake();
         }
         Entry::Waits(Waiting {
             line: self.clone(),
-            until: now + patience,
+            until: now + longest,
             waiter,
         })
     }
 
     /// Returns how long a call may wait.
-    fn patience(&self, state: &State) -> Duration {
+    fn longest_wait(&self, state: &LineState) -> Duration {
         match state.stands {
             true => self.queue.target.min(self.queue.longest),
             false => self.queue.longest,
@@ -135,16 +135,16 @@ impl Line {
     }
 
     /// Lets those run whose turn has come. Returns the wakers to run after the lock is released.
-    fn admit(&self, state: &mut State, now: Instant) -> Vec<Waker> {
+    fn admit(&self, state: &mut LineState, now: Instant) -> Vec<Waker> {
         let mut wakers = Vec::new();
         state.look(self.queue.target, now);
-        let patience = self.patience(state);
+        let longest = self.longest_wait(state);
         while state.running < self.limit_of(state)
             && let Some(waiter) = state.next()
         {
             let waited = now.saturating_duration_since(waiter.since);
             state.least = Some(state.least.map_or(waited, |least| least.min(waited)));
-            let turn = match waited > patience {
+            let turn = match waited > longest {
                 true => {
                     state.late = true;
                     Turn::Over(Reason::QueueTime)
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-impl State {
+impl LineState {
     /// Looks at the waits of an interval when it is over.
     fn look(&mut self, target: Duration, now: Instant) {
         if now >= self.ends {
@@ -404,7 +404,7 @@ mod tests {
             let now = state.ends;
             state.look(target, now);
             let longest = if long { LONG } else { target };
-            assert_eq!(line.patience(&state), longest, "{least:?}");
+            assert_eq!(line.longest_wait(&state), longest, "{least:?}");
         }
     }
 }

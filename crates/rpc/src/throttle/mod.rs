@@ -23,7 +23,7 @@ pub use criticality::Criticality;
 pub use quota::Quota;
 pub use refusals::{Reason, Refusal, Refusals};
 
-use crate::intercept::{ByMethod, Places};
+use crate::intercept::{ByMethod, ByScope};
 use crate::{
     CallEnd, CallHead, Code, Context, Decision, DecisionFuture, Method, ServerInterceptor,
     ServiceDescriptor, Status,
@@ -66,7 +66,7 @@ const CALLERS: usize = 100_000;
 /// ```
 #[derive(Default)]
 pub struct Throttle {
-    rules: Places<Arc<Rule>>,
+    rules: ByScope<Arc<Rule>>,
     of: ByMethod<Arc<[Arc<Rule>]>>,
     refusals: Refusals,
     criticality: Option<Criticalities>,
@@ -95,7 +95,7 @@ impl Throttle {
         )
     }
 
-    /// Adds a quota for the calls of a service or a method together. Places are those of
+    /// Adds a quota for the calls of a service or a method together. ByScope are those of
     /// [`Server::intercept_at`](crate::Server::intercept_at).
     #[must_use]
     pub fn at(self, place: &str, quota: Quota) -> Self {

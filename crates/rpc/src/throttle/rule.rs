@@ -35,7 +35,7 @@ impl Rule {
         }
     }
 
-    /// Has a gate for each caller; so many are remembered.
+    /// A gate for each caller, and the number of callers that are remembered.
     pub(super) fn of_each_caller(self, most: usize) -> Self {
         let callers = Callers::new(&self.quota, most);
         Rule {

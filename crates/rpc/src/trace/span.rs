@@ -33,9 +33,9 @@ pub struct Span {
 /// The end of a call that has recorded a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
-    /// The one that was called.
+    /// The server.
     Server,
-    /// The one that has called.
+    /// The client.
     Client,
 }
 

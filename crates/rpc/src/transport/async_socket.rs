@@ -3,7 +3,7 @@
 use super::presence::gone;
 use super::shm::{AsyncMemory, admits};
 use super::socket::{ports, unreachable};
-use super::{AsyncTls, Experience, MemoryStream, PIECE, Process, Stream as _, Wait};
+use super::{AsyncTls, MemoryStream, PIECE, Process, SpinPolicy, Stream as _, Wait};
 use crate::buffers::Gathered;
 use crate::{Address, buffers};
 use bytes::BytesMut;
@@ -130,21 +130,21 @@ impl AsyncSocket {
         &self,
         input: &mut BytesMut,
         needs: usize,
-        experience: &mut Experience,
+        spin_policy: &mut SpinPolicy,
     ) -> io::Result<usize> {
         let mut start = None;
-        if let Some(mut poll) = experience.poll() {
+        if let Some(mut poll) = spin_policy.poll() {
             loop {
                 match self.look(input, needs) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
-                        experience.met(&poll);
+                        spin_policy.met(&poll);
                         return result;
                     }
                 }
                 // Whatever else the loop has to do is done now, then the sockets are looked at.
                 tokio::task::yield_now().await;
-                if !experience.goes_on(&mut poll) {
+                if !spin_policy.goes_on(&mut poll) {
                     break;
                 }
             }
@@ -152,7 +152,7 @@ impl AsyncSocket {
         }
         let start = start.unwrap_or_else(Instant::now);
         let result = self.when_readable(|| self.try_receive(input, needs)).await;
-        experience.waited(start);
+        spin_policy.waited(start);
         result
     }
 

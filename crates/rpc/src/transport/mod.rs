@@ -24,7 +24,7 @@ pub(crate) use async_socket::{AsyncSocket, Choice};
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
 pub use pipe::Pipe;
 #[cfg(feature = "async")]
-pub(crate) use poll::Experience;
+pub(crate) use poll::SpinPolicy;
 pub use poll::{Poller, Polling};
 #[cfg(feature = "grpc")]
 pub(crate) use prefixed::Prefixed;
@@ -32,7 +32,7 @@ pub use presence::Presence;
 pub use process::Process;
 pub use program::Program;
 pub(crate) use receiver::Receiver;
-pub(crate) use shm::meet;
+pub(crate) use shm::bind_upgrade;
 pub use socket::Socket;
 pub(crate) use socket::describe;
 pub use socket_listener::SocketListener;
@@ -42,7 +42,7 @@ pub(crate) use tls::AsyncTls;
 pub use tls::TlsConnector;
 #[cfg(not(feature = "tls"))]
 pub(crate) use tls::TlsConnector;
-pub(crate) use tls::shake;
+pub(crate) use tls::handshake;
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
@@ -121,7 +121,7 @@ pub trait Stream: Send + Sync {
         Presence::There
     }
 
-    /// The other end, for people.
+    /// The other end, for display.
     fn peer(&self) -> String;
 
     /// The process at the other end, where the kernel knows it: that of a Unix socket.
@@ -141,7 +141,7 @@ pub trait Connector: Send + Sync {
     /// Makes a connection, within the deadline.
     fn connect(&self, deadline: Instant) -> io::Result<Arc<dyn Stream>>;
 
-    /// The server, for people.
+    /// The server, for display.
     fn target(&self) -> String;
 
     /// True if nobody on the way can read what is sent. Credentials are not sent by others, unless

@@ -25,7 +25,7 @@ pub struct Pipe {
 
 impl Pipe {
     /// A connection that receives from `input` and sends to `output`; `peer` is who is at the other
-    /// end, for people.
+    /// end, for display.
     pub fn new(input: OwnedFd, output: OwnedFd, peer: &str) -> io::Result<Self> {
         set_nonblocking(&input, true)?;
         set_nonblocking(&output, true)?;

@@ -5,13 +5,13 @@
 
 mod credit;
 #[cfg(feature = "grpc")]
-mod patience;
+mod spin_wait;
 
 use super::{Stream, Wait};
 use bytes::BytesMut;
 use credit::Credit;
 #[cfg(feature = "grpc")]
-pub(super) use patience::Patience;
+pub(super) use spin_wait::SpinWait;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -44,14 +44,14 @@ static POLLING: AtomicUsize = AtomicUsize::new(0);
 /// Receives on one connection, polling where that has paid lately.
 #[derive(Debug)]
 pub struct Poller {
-    experience: Experience,
+    spin_policy: SpinPolicy,
 }
 
 impl Poller {
-    /// No experience yet: the first waits block.
+    /// No spin_policy yet: the first waits block.
     pub fn new(setting: Polling) -> Self {
         Poller {
-            experience: Experience::new(setting),
+            spin_policy: SpinPolicy::new(setting),
         }
     }
 
@@ -93,18 +93,18 @@ impl Poller {
         mut recv: impl FnMut(Wait) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let mut start = None;
-        if let Some(mut poll) = self.experience.poll() {
+        if let Some(mut poll) = self.spin_policy.poll() {
             loop {
                 match recv(Wait::Poll) {
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                     result => {
-                        self.experience.met(&poll);
+                        self.spin_policy.met(&poll);
                         return result;
                     }
                 }
                 // Whoever else is ready runs now; alone on the core this returns at once.
                 std::thread::yield_now();
-                if !self.experience.goes_on(&mut poll) {
+                if !self.spin_policy.goes_on(&mut poll) {
                     break;
                 }
             }
@@ -112,14 +112,14 @@ impl Poller {
         }
         let start = start.unwrap_or_else(Instant::now);
         let result = recv(Wait::Until(deadline()));
-        self.experience.waited(start);
+        self.spin_policy.waited(start);
         result
     }
 }
 
-/// The experience of one connection with waits.
+/// The spin_policy of one connection with waits.
 #[derive(Debug)]
-pub(crate) struct Experience {
+pub(crate) struct SpinPolicy {
     setting: Polling,
     credit: Credit,
     /// Waits not to poll in, after polling met a busy machine.
@@ -132,7 +132,7 @@ pub(crate) struct Experience {
 
 /// A poll that goes on.
 pub(crate) struct Poll {
-    _place: Place,
+    _place: PollGuard,
     limit: Duration,
     /// After the first look, and after the last one. Most polls end with the first look, and need
     /// no clock.
@@ -152,9 +152,9 @@ impl Poll {
     }
 }
 
-impl Experience {
+impl SpinPolicy {
     pub(crate) fn new(setting: Polling) -> Self {
-        Experience {
+        SpinPolicy {
             setting,
             credit: Credit::default(),
             pause: 0,
@@ -169,7 +169,7 @@ impl Experience {
         self.pause = self.pause.saturating_sub(1);
         let limit = limit?;
         Some(Poll {
-            _place: Place::take(self.setting)?,
+            _place: PollGuard::take(self.setting)?,
             limit,
             times: None,
         })
@@ -233,9 +233,9 @@ impl Experience {
 
 /// One of the few places for polling threads: half the cores, so that a peer on the same machine
 /// can poll too.
-struct Place;
+struct PollGuard;
 
-impl Place {
+impl PollGuard {
     fn take(setting: Polling) -> Option<Self> {
         static PLACES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
         let places = *PLACES.get_or_init(|| {
@@ -245,12 +245,12 @@ impl Place {
             })
         });
         let taken = POLLING.fetch_add(1, Ordering::Relaxed);
-        let place = Place;
+        let place = PollGuard;
         (setting == Polling::Always || taken < places).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for PollGuard {
     fn drop(&mut self) {
         POLLING.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
 //! A socket of which some has been received already, as libraries want it.
 
-use super::poll::Patience;
+use super::poll::SpinWait;
 use super::{AsyncSocket, Polling};
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
@@ -26,7 +26,7 @@ macro_rules! on_socket {
 pub(crate) struct Prefixed {
     received: BytesMut,
     socket: AsyncSocket,
-    patience: Patience,
+    spin_wait: SpinWait,
 }
 
 impl Prefixed {
@@ -34,7 +34,7 @@ impl Prefixed {
         Prefixed {
             received,
             socket,
-            patience: Patience::new(polling),
+            spin_wait: SpinWait::new(polling),
         }
     }
 
@@ -67,8 +67,8 @@ impl AsyncRead for Prefixed {
     ) -> Poll<io::Result<()>> {
         let read = self.read(context, into);
         if read.is_ready() {
-            self.patience.met();
-        } else if self.patience.goes_on() {
+            self.spin_wait.met();
+        } else if self.spin_wait.goes_on() {
             return pin!(yield_now()).poll(context).map(Ok);
         }
         read
@@ -101,7 +101,7 @@ impl AsyncWrite for Prefixed {
         let sent = ready!(
             on_socket!(self.poll_write_vectored(context, slices), tls => tls.poll_send(context, slices))
         );
-        if self.patience.restart() {
+        if self.spin_wait.restart() {
             context.waker().wake_by_ref();
         }
         Poll::Ready(sent)

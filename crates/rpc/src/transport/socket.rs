@@ -239,7 +239,7 @@ pub(super) fn resolve(address: &Address) -> io::Result<Vec<SockAddr>> {
     })
 }
 
-/// A peer's address for people; clients of Unix sockets have none.
+/// A peer's address for display; clients of Unix sockets have none.
 pub(crate) fn describe(peer: Option<SocketAddr>) -> String {
     peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string())
 }

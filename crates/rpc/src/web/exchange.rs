@@ -37,20 +37,20 @@ pub(crate) struct Exchange {
     encoding: Limits,
     /// How this end sends.
     style: Style,
-    end: End,
-    state: Mutex<State>,
+    end: ExchangeEnd,
+    state: Mutex<ExchangeState>,
 }
 
 /// Which end of the call this is.
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+enum ExchangeEnd {
     #[cfg(feature = "grpc")]
     Caller,
     Callee,
 }
 
 #[derive(Default)]
-struct State {
+struct ExchangeState {
     inbox: Inbox,
     /// Bytes of the items in the inbox.
     waiting: usize,
@@ -92,7 +92,7 @@ enum Outgoing {
     Ended,
 }
 
-impl State {
+impl ExchangeState {
     fn wake_driver(&mut self) {
         if let Some(driver) = self.driver.take() {
             driver.wake();
@@ -150,7 +150,7 @@ impl Exchange {
             decoding: limits,
             encoding: limits,
             style,
-            end: End::Callee,
+            end: ExchangeEnd::Callee,
             state: Mutex::default(),
         })
     }
@@ -159,21 +159,21 @@ impl Exchange {
         Handle(self.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The field of a message that an item is: parameters or a result, if there are any, are field
     /// 1 of the first one.
-    fn field(&self, state: &State, mine: bool) -> i32 {
-        let before = match mine == (self.end == End::Callee) {
+    fn field(&self, state: &ExchangeState, mine: bool) -> i32 {
+        let before = match mine == (self.end == ExchangeEnd::Callee) {
             true => state.result,
             false => !self.method.params.is_empty(),
         };
         if before { 2 } else { 1 }
     }
 
-    fn push(&self, state: &mut State, message: Bytes) {
+    fn push(&self, state: &mut ExchangeState, message: Bytes) {
         let message = self.style.item(self.method, message);
         state.out.extend_from_slice(&message);
         state.wake_driver();
@@ -273,7 +273,7 @@ impl Exchange {
         } = arrived;
         let mut state = self.lock();
         #[cfg(feature = "grpc")]
-        if self.end == End::Caller {
+        if self.end == ExchangeEnd::Caller {
             match self.method.kind.server_streams() {
                 false => {
                     state.messages += 1;
@@ -331,8 +331,8 @@ impl Handle {
         let mut state = self.0.lock();
         match self.0.end {
             #[cfg(feature = "grpc")]
-            End::Caller => state.inbox.fail(&given_up()),
-            End::Callee => {
+            ExchangeEnd::Caller => state.inbox.fail(&given_up()),
+            ExchangeEnd::Callee => {
                 state.ignored = true;
                 state.waiting = 0;
                 state.inbox.clear().for_each(drop);
@@ -390,7 +390,7 @@ impl Handle {
     /// A caller sends no more; how a callee ends is said by its answer.
     pub(crate) fn end(&self) {
         let mut state = self.0.lock();
-        if state.outgoing == Outgoing::Open && self.0.end != End::Callee {
+        if state.outgoing == Outgoing::Open && self.0.end != ExchangeEnd::Callee {
             state.outgoing = Outgoing::Ending;
         }
         state.wake_driver();

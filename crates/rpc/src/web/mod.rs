@@ -14,6 +14,6 @@ pub(crate) use exchange::{Exchange, Handle};
 pub(crate) use message::{Form, exception_field, frame_before_items, is_packed};
 pub(crate) use message::{Plain, known_coding, no_parameters, of_field, parameters, plain};
 #[cfg(feature = "grpc")]
-pub(crate) use reply::Answer;
-pub(crate) use reply::ReplyTo;
+pub(crate) use reply::WebAnswer;
+pub(crate) use reply::WebReplyTo;
 pub(crate) use style::{Protocol, Spelling, Style};

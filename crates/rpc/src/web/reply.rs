@@ -4,7 +4,7 @@ use super::message::{Form, draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
 use crate::messages::{first_field, thrown};
 use crate::streams::ended;
-use crate::{AnswerHeaders, Method, Status};
+use crate::{Method, ResponseHeaders, Status};
 use dovetail_protocol::envelope::{PREFIX, prefix};
 use dovetail_protocol::http::{self, Response};
 use dovetail_protocol::{Codec, Failure};
@@ -14,23 +14,23 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 
-/// How to answer a call, or a request that is none.
+/// The way to answer a call, or a request that calls nothing.
 #[derive(Clone)]
-pub(crate) struct ReplyTo {
+pub(crate) struct WebReplyTo {
     method: Option<&'static Method>,
     style: Style,
-    said: AnswerHeaders,
+    said: ResponseHeaders,
     /// The streams of the call, if it has any.
     streams: Option<Arc<Exchange>>,
-    place: Place,
+    place: ReplyPlace,
 }
 
 /// The place for the answer.
 #[derive(Clone)]
-enum Place {
+enum ReplyPlace {
     /// It is left here for the stream of HTTP/2 that waits for it.
     #[cfg(feature = "grpc")]
-    Left(Arc<Mutex<Option<Answer>>>),
+    Left(Arc<Mutex<Option<WebAnswer>>>),
     /// Behind the answers before it, on a connection of HTTP/1.1.
     Next(http::ReplyTo),
     /// A request over HTTP/1.1 whose answer is known already.
@@ -41,7 +41,7 @@ enum Place {
 
 /// The answer to a call.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum WebAnswer {
     /// A message, with its prefix.
     Message(Bytes),
     /// No message.
@@ -54,7 +54,7 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) struct Thrown {
     pub(crate) failure: Failure,
-    /// The exception in JSON, for people.
+    /// The exception in human-readable JSON.
     debug: Option<Vec<u8>>,
 }
 
@@ -73,23 +73,27 @@ impl From<Failure> for Thrown {
     }
 }
 
-impl From<&Status> for Answer {
+impl From<&Status> for WebAnswer {
     fn from(status: &Status) -> Self {
-        Answer::Failure(Failure::from(status.clone()).into())
+        WebAnswer::Failure(Failure::from(status.clone()).into())
     }
 }
 
-impl ReplyTo {
+impl WebReplyTo {
     /// To a call of this method, where there is one, over HTTP/2. What is said beside the answer is
     /// left in `said`.
     #[cfg(feature = "grpc")]
-    pub(crate) fn left(method: Option<&'static Method>, style: Style, said: AnswerHeaders) -> Self {
-        ReplyTo {
+    pub(crate) fn left(
+        method: Option<&'static Method>,
+        style: Style,
+        said: ResponseHeaders,
+    ) -> Self {
+        WebReplyTo {
             method,
             style,
             said,
             streams: None,
-            place: Place::Left(Arc::default()),
+            place: ReplyPlace::Left(Arc::default()),
         }
     }
 
@@ -97,8 +101,8 @@ impl ReplyTo {
     #[cfg(feature = "grpc")]
     pub(crate) fn left_bytes(&self) -> usize {
         match &self.place {
-            Place::Left(place) => match &*lock(place) {
-                Some(Answer::Message(message)) => message.len(),
+            ReplyPlace::Left(place) => match &*lock(place) {
+                Some(WebAnswer::Message(message)) => message.len(),
                 _ => 0,
             },
             _ => 0,
@@ -112,30 +116,30 @@ impl ReplyTo {
 
     /// Makes a reply over HTTP/1.1.
     pub(crate) fn next(method: Option<&'static Method>, style: Style, http: http::ReplyTo) -> Self {
-        ReplyTo {
+        WebReplyTo {
             method,
             style,
-            said: AnswerHeaders::default(),
+            said: ResponseHeaders::default(),
             streams: None,
-            place: Place::Next(http),
+            place: ReplyPlace::Next(http),
         }
     }
 
     /// Makes a reply by WebSocket.
     pub(crate) fn socket(method: Option<&'static Method>, style: Style) -> Self {
-        ReplyTo {
+        WebReplyTo {
             method,
             style,
-            said: AnswerHeaders::default(),
+            said: ResponseHeaders::default(),
             streams: None,
-            place: Place::Socket,
+            place: ReplyPlace::Socket,
         }
     }
 
     /// To a request over HTTP/1.1 that is answered so, whatever happens.
     pub(crate) fn known(style: Style, http: http::ReplyTo, answer: Response) -> Self {
-        ReplyTo {
-            place: Place::Known(http.clone(), Arc::new(answer)),
+        WebReplyTo {
+            place: ReplyPlace::Known(http.clone(), Arc::new(answer)),
             ..Self::next(None, style, http)
         }
     }
@@ -143,7 +147,7 @@ impl ReplyTo {
     /// Returns the reply for a call with these streams.
     pub(crate) fn with_streams(&self, streams: Arc<Exchange>) -> Self {
         let streams = Some(streams);
-        ReplyTo {
+        WebReplyTo {
             streams,
             ..self.clone()
         }
@@ -162,9 +166,9 @@ impl ReplyTo {
     pub(crate) fn closes(&self) -> bool {
         match &self.place {
             #[cfg(feature = "grpc")]
-            Place::Left(_) => false,
-            Place::Socket => false,
-            Place::Next(http) | Place::Known(http, _) => http.closes(),
+            ReplyPlace::Left(_) => false,
+            ReplyPlace::Socket => false,
+            ReplyPlace::Next(http) | ReplyPlace::Known(http, _) => http.closes(),
         }
     }
 
@@ -173,14 +177,14 @@ impl ReplyTo {
     pub(crate) fn ordered(&self) -> bool {
         match &self.place {
             #[cfg(feature = "grpc")]
-            Place::Left(_) => false,
-            Place::Socket => false,
-            Place::Next(_) | Place::Known(..) => true,
+            ReplyPlace::Left(_) => false,
+            ReplyPlace::Socket => false,
+            ReplyPlace::Next(_) | ReplyPlace::Known(..) => true,
         }
     }
 
     /// Returns the place for headers and trailers of the answer.
-    pub(crate) fn answer_headers(&self) -> AnswerHeaders {
+    pub(crate) fn response_headers(&self) -> ResponseHeaders {
         self.said.clone()
     }
 
@@ -199,24 +203,24 @@ impl ReplyTo {
 
     /// The answer, once it is there.
     #[cfg(feature = "grpc")]
-    pub(crate) fn take(&self) -> Option<Answer> {
+    pub(crate) fn take(&self) -> Option<WebAnswer> {
         match &self.place {
-            Place::Left(answer) => lock(answer).take(),
+            ReplyPlace::Left(answer) => lock(answer).take(),
             _ => None,
         }
     }
 
     /// Gives the answer. The first one counts where it is left: a deadline may pass while a handler
     /// in the pool is done.
-    fn put(&self, answer: Answer, out: &mut Vec<u8>) {
+    fn put(&self, answer: WebAnswer, out: &mut Vec<u8>) {
         match &self.place {
             #[cfg(feature = "grpc")]
-            Place::Left(place) => {
+            ReplyPlace::Left(place) => {
                 lock(place).get_or_insert(answer);
             }
-            Place::Known(http, response) => http.write(response, out),
-            Place::Next(http) => self.write(http, answer, out),
-            Place::Socket => self.write_socket(answer, out),
+            ReplyPlace::Known(http, response) => http.write(response, out),
+            ReplyPlace::Next(http) => self.write(http, answer, out),
+            ReplyPlace::Socket => self.write_socket(answer, out),
         }
         if let Some(streams) = &self.streams {
             streams.fail(&ended());
@@ -224,7 +228,7 @@ impl ReplyTo {
     }
 
     /// Appends an answer by WebSocket, or what is left of it, and the close.
-    fn write_socket(&self, answer: Answer, out: &mut Vec<u8>) {
+    fn write_socket(&self, answer: WebAnswer, out: &mut Vec<u8>) {
         let rest = match &self.streams {
             Some(streams) => streams.last(),
             None => Some(Bytes::new()),
@@ -236,14 +240,14 @@ impl ReplyTo {
     }
 
     /// Appends an answer over HTTP/1.1, or what is left of it.
-    fn write(&self, http: &http::ReplyTo, answer: Answer, out: &mut Vec<u8>) {
+    fn write(&self, http: &http::ReplyTo, answer: WebAnswer, out: &mut Vec<u8>) {
         let rest = self.streams.as_ref().and_then(|streams| streams.rest());
         let Some(rest) = rest else {
             return http.write(&self.style.whole(answer, &self.said), out);
         };
         let thrown = match &answer {
-            Answer::Failure(thrown) => Some(thrown),
-            Answer::Message(_) | Answer::End => None,
+            WebAnswer::Failure(thrown) => Some(thrown),
+            WebAnswer::Message(_) | WebAnswer::End => None,
         };
         let end = self.style.end(thrown, &self.said);
         if rest.first {
@@ -262,13 +266,13 @@ impl ReplyTo {
             return;
         };
         match &self.place {
-            Place::Next(http) => {
+            ReplyPlace::Next(http) => {
                 if piece.first {
                     http.begin(&self.style.head(&self.said), out);
                 }
                 http.piece(&piece.bytes, out);
             }
-            Place::Socket => out.extend_from_slice(&piece.bytes),
+            ReplyPlace::Socket => out.extend_from_slice(&piece.bytes),
             _ => {}
         }
     }
@@ -293,7 +297,7 @@ impl ReplyTo {
         limits: Limits,
     ) -> Result<(), EncodeError> {
         let answer = self.encode(body, Method::exceptions, limits)?;
-        if let (Answer::Message(message), Some(streams)) = (answer, &self.streams) {
+        if let (WebAnswer::Message(message), Some(streams)) = (answer, &self.streams) {
             streams.begin(result.then_some(message));
         }
         Ok(())
@@ -301,7 +305,7 @@ impl ReplyTo {
 
     /// The items have come to their end.
     pub(crate) fn end(&self, out: &mut Vec<u8>) {
-        self.put(Answer::End, out);
+        self.put(WebAnswer::End, out);
     }
 
     /// Gives the exception that ends the items.
@@ -320,7 +324,7 @@ impl ReplyTo {
         body: &impl Encode,
         exceptions: impl FnOnce(&Method) -> Vec<(i32, &'static str)>,
         limits: Limits,
-    ) -> Result<Answer, EncodeError> {
+    ) -> Result<WebAnswer, EncodeError> {
         let form = self.style.form(self.method);
         let mut out = draft();
         // The id of the field says what it is: 0 is the result.
@@ -335,13 +339,14 @@ impl ReplyTo {
         match replied {
             Some(id) if id != 0 => {
                 let all = self.method.map(exceptions).unwrap_or_default();
-                self.exception(&all, id, body, limits).map(Answer::Failure)
+                self.exception(&all, id, body, limits)
+                    .map(WebAnswer::Failure)
             }
-            _ => Ok(Answer::Message(self.style.packed(framed(out, form)?))),
+            _ => Ok(WebAnswer::Message(self.style.packed(framed(out, form)?))),
         }
     }
 
-    /// A declared exception: in protobuf, as other peers know details, and in JSON for people.
+    /// A declared exception: in protobuf, as other peers know details, and in human-readable JSON.
     fn exception(
         &self,
         all: &[(i32, &'static str)],
@@ -377,11 +382,14 @@ impl ReplyTo {
             Codec::Proto => b"",
         };
         let prefix = prefix(empty.len()).unwrap_or_default();
-        self.put(Answer::Message([&prefix[..], empty].concat().into()), out);
+        self.put(
+            WebAnswer::Message([&prefix[..], empty].concat().into()),
+            out,
+        );
     }
 }
 
 #[cfg(feature = "grpc")]
-fn lock(answer: &Mutex<Option<Answer>>) -> MutexGuard<'_, Option<Answer>> {
+fn lock(answer: &Mutex<Option<WebAnswer>>) -> MutexGuard<'_, Option<WebAnswer>> {
     answer.lock().unwrap_or_else(PoisonError::into_inner)
 }

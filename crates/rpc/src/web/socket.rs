@@ -1,9 +1,9 @@
 //! How a call by WebSocket is answered: messages of text, each an object with one member.
 
 use super::message::Form;
-use super::reply::{Answer, Thrown};
+use super::reply::{Thrown, WebAnswer};
 use super::style::sendable;
-use crate::{AnswerHeaders, Method};
+use crate::{Method, ResponseHeaders};
 use dovetail_protocol::connect;
 use dovetail_protocol::websocket::{
     CloseCode, END, ITEM, RESULT, write_close, write_member, write_text,
@@ -21,18 +21,18 @@ pub(super) fn item(method: &Method, message: &Bytes) -> Vec<u8> {
 /// close.
 pub(super) fn write_last(
     method: Option<&Method>,
-    answer: Answer,
-    said: &AnswerHeaders,
+    answer: WebAnswer,
+    said: &ResponseHeaders,
     out: &mut Vec<u8>,
 ) {
     let thrown = match answer {
-        Answer::Message(message) => {
+        WebAnswer::Message(message) => {
             let bare = method.is_some_and(|method| method.messages);
             write(RESULT, bare, &message, out);
             None
         }
-        Answer::Failure(thrown) => Some(thrown),
-        Answer::End => None,
+        WebAnswer::Failure(thrown) => Some(thrown),
+        WebAnswer::End => None,
     };
     let end = end(thrown.as_ref(), said);
     write_text(&write_member(END, &end), out);
@@ -52,7 +52,7 @@ fn write(name: &str, bare: bool, message: &Bytes, out: &mut Vec<u8>) {
 
 /// Makes Connect's last message. Headers stand among the trailers: those of the answer have been
 /// sent before the call.
-fn end(thrown: Option<&Thrown>, said: &AnswerHeaders) -> Bytes {
+fn end(thrown: Option<&Thrown>, said: &ResponseHeaders) -> Bytes {
     let mut metadata = said.with_headers(|said| sendable(said));
     metadata.extend(said.with_trailers(|said| sendable(said)));
     let failure = thrown.map(|thrown| &thrown.failure);

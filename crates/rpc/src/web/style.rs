@@ -2,9 +2,9 @@
 //! form of the end.
 
 use super::message::{Form, is_packed, packed};
-use super::reply::{Answer, Thrown};
+use super::reply::{Thrown, WebAnswer};
 use super::socket;
-use crate::{AnswerHeaders, Method, Wire};
+use crate::{Method, ResponseHeaders, Wire};
 use dovetail_protocol::grpc::{Coding, Text, Web, encode_value, web_end};
 use dovetail_protocol::http::Response;
 use dovetail_protocol::{Codec, Headers, connect};
@@ -76,7 +76,7 @@ impl Style {
         }
     }
 
-    /// Returns whether failures are also said in JSON, for people.
+    /// Returns whether failures are also said in human-readable JSON.
     pub(super) fn debugs(self) -> bool {
         matches!(
             self.protocol,
@@ -116,14 +116,14 @@ impl Style {
     }
 
     /// An answer of which nothing has been sent.
-    pub(crate) fn whole(self, answer: Answer, said: &AnswerHeaders) -> Response {
+    pub(crate) fn whole(self, answer: WebAnswer, said: &ResponseHeaders) -> Response {
         if self.protocol == Protocol::Connect {
             return self.single(answer, said);
         }
         let (message, end) = match answer {
-            Answer::Message(message) => (message, None),
-            Answer::Failure(thrown) => (Bytes::new(), Some(thrown)),
-            Answer::End => (Bytes::new(), None),
+            WebAnswer::Message(message) => (message, None),
+            WebAnswer::Failure(thrown) => (Bytes::new(), Some(thrown)),
+            WebAnswer::End => (Bytes::new(), None),
         };
         let end = self.ending(end.as_ref(), said);
         let body = self.in_body([&message[..], &end].concat().into());
@@ -134,14 +134,14 @@ impl Style {
     }
 
     /// The one message of Connect's, or a failure; trailers are headers with another name.
-    fn single(self, answer: Answer, said: &AnswerHeaders) -> Response {
+    fn single(self, answer: WebAnswer, said: &ResponseHeaders) -> Response {
         let response = match answer {
-            Answer::Message(message) => {
+            WebAnswer::Message(message) => {
                 let gzip = is_packed(&message);
                 connect::message(self.codec, Form::without_prefix(&message), gzip)
             }
-            Answer::Failure(thrown) => connect::failure(&thrown.failure, thrown.debug()),
-            Answer::End => connect::message(self.codec, Bytes::new(), false),
+            WebAnswer::Failure(thrown) => connect::failure(&thrown.failure, thrown.debug()),
+            WebAnswer::End => connect::message(self.codec, Bytes::new(), false),
         };
         let trailers = said.with_trailers(|said| sendable(said)).into_iter();
         let trailers = trailers.map(|(name, value)| (format!("trailer-{name}"), value));
@@ -152,11 +152,11 @@ impl Style {
     }
 
     /// The beginning of an answer that comes in pieces.
-    pub(crate) fn head(self, said: &AnswerHeaders) -> Response {
+    pub(crate) fn head(self, said: &ResponseHeaders) -> Response {
         self.begin(self.coding.is_some(), said)
     }
 
-    fn begin(self, gzip: bool, said: &AnswerHeaders) -> Response {
+    fn begin(self, gzip: bool, said: &ResponseHeaders) -> Response {
         let codec = self.codec;
         let response = match self.protocol {
             Protocol::GrpcWeb { text } => Web { codec, text }.begin(gzip),
@@ -166,11 +166,11 @@ impl Style {
     }
 
     /// The end of such an answer, as it stands in the body.
-    pub(crate) fn end(self, thrown: Option<&Thrown>, said: &AnswerHeaders) -> Bytes {
+    pub(crate) fn end(self, thrown: Option<&Thrown>, said: &ResponseHeaders) -> Bytes {
         self.in_body(self.ending(thrown, said).into())
     }
 
-    fn ending(self, thrown: Option<&Thrown>, said: &AnswerHeaders) -> Vec<u8> {
+    fn ending(self, thrown: Option<&Thrown>, said: &ResponseHeaders) -> Vec<u8> {
         let trailers = said.with_trailers(|said| sendable(said));
         let failure = thrown.map(|thrown| &thrown.failure);
         match self.protocol {

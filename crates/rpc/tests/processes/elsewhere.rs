@@ -83,7 +83,7 @@ pub(crate) fn call(address: &str, from_elsewhere: bool) {
         if number == 0 && from_elsewhere && !leave_the_network() {
             return println!("forbidden");
         }
-        // Whoever moves has the time for it.
+        // A client that moves has the time for it.
         thread::sleep(Duration::from_millis(5));
     }
     println!("answered");

@@ -54,7 +54,7 @@ impl Service for Mouth {
             SAY => call.unary(
                 (String::new(), 0),
                 |context: Context, (text, times): (String, i32)| async move {
-                    let channel = context.call_back()?;
+                    let channel = context.client_channel()?;
                     let mut sum = 0;
                     for _ in 0..times {
                         let heard: Result<i32, Status> =
@@ -65,12 +65,12 @@ impl Service for Mouth {
                 },
             ),
             SUBSCRIBE => call.unary((), |context: Context, ()| async move {
-                let channel = context.call_back()?;
+                let channel = context.client_channel()?;
                 self.0.lock().expect("no panic").push(channel);
                 Ok::<(), Status>(())
             }),
             LISTEN => call.unary((), |context: Context, ()| async move {
-                let channel = context.call_back()?;
+                let channel = context.client_channel()?;
                 let opened: Result<Receiver<i32>, Status> =
                     channel.stream(&EAR.methods[DICTATE], (&10_000,)).await;
                 let (mut items, mut sum) = (opened?, 0);
@@ -80,7 +80,9 @@ impl Service for Mouth {
                 Ok::<i64, Status>(sum)
             }),
             DISTURB => call.unary((), |context: Context, ()| async move {
-                let channel = context.call_back()?.with_timeout(Duration::from_millis(50));
+                let channel = context
+                    .client_channel()?
+                    .with_timeout(Duration::from_millis(50));
                 let waited: Result<(), Status> = channel.call(&EAR.methods[WAIT], ()).await;
                 let late = waited.is_err_and(|status| status.code() == Code::DeadlineExceeded);
                 Ok::<bool, Status>(late)
@@ -311,7 +313,7 @@ impl Service for Ping {
 
     fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
         call.unary((0,), |context: Context, (left,): (i32,)| async move {
-            let channel = context.call_back()?;
+            let channel = context.client_channel()?;
             match left {
                 0 => Ok::<i32, Status>(0),
                 _ => channel.call(&PONG.methods[0], (&left,)).await,
@@ -329,8 +331,11 @@ impl Service for Pong {
 
     fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
         call.unary((0,), |context: Context, (left,): (i32,)| async move {
-            assert!(context.call_back().is_err(), "nobody would read for it");
-            let channel = context.blocking_call_back()?;
+            assert!(
+                context.client_channel().is_err(),
+                "nobody would read for it"
+            );
+            let channel = context.blocking_client_channel()?;
             let pinged: Result<i32, Status> = channel.call(&PING.methods[0], (&(left - 1),));
             Ok::<i32, Status>(pinged? + 1)
         })

@@ -3,7 +3,7 @@
 use crate::fixture::address;
 use crate::grpc::runtime;
 use dovetail::{
-    AnswerHeaders, Call, Channel, Compression, Context, HandlerFuture, Items, Receiver, Server,
+    Call, Channel, Compression, Context, HandlerFuture, Items, Receiver, ResponseHeaders, Server,
     Service, ServiceDescriptor, Status, Upload, Wire, descriptor,
 };
 
@@ -97,9 +97,9 @@ fn a_handler_chooses_and_the_caller_sees_it() {
         if wire != Wire::Grpc {
             return;
         }
-        let said = AnswerHeaders::default();
+        let said = ResponseHeaders::default();
         for channel in [channel.clone(), channel.with_compression(false)] {
-            let channel = channel.with_answer_headers(&said);
+            let channel = channel.with_response_headers(&said);
             for compressed in [true, false] {
                 let filled: Result<String, Status> =
                     channel.call(&MIRROR.methods[FILL], (compressed,)).await;

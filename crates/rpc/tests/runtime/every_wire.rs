@@ -3,10 +3,10 @@
 
 use crate::certificates::{Authority, NAMES};
 use crate::fixture::{LONG, Raw, tcp_place};
+use crate::fixtures::*;
 use crate::http::{post, response};
 use crate::values;
 use crate::web::envelope;
-use crate::zoo::*;
 use dovetail::transport::MemoryConnector;
 use dovetail::wire::{Encoding, Field, FieldValue, Limits};
 use dovetail::{

@@ -4,8 +4,8 @@ use crate::fixture::{HTTP2, LONG, PROBE, Probe, Raw, WAIT, start, until};
 use bytes::{Bytes, BytesMut};
 use dovetail::protocol::grpc::{Trailers, prefix};
 use dovetail::{
-    Address, AnswerHeaders, Call, Channel, ChannelBuilder, Code, Context, HandlerFuture, Items,
-    Keepalive, Model, Receiver, Running, Server, ServerLimits, Service, ServiceDescriptor, Status,
+    Address, Call, Channel, ChannelBuilder, Code, Context, HandlerFuture, Items, Keepalive, Model,
+    Receiver, ResponseHeaders, Running, Server, ServerLimits, Service, ServiceDescriptor, Status,
     Wire, descriptor, exceptions, message,
 };
 use h2::client::{ResponseFuture, SendRequest};
@@ -632,8 +632,8 @@ fn our_own_client() {
 #[test]
 fn what_is_said_beside_an_answer_arrives() {
     with_clients(|wire, _, running| async move {
-        let said = AnswerHeaders::default();
-        let hello = channel(&running, wire).build().with_answer_headers(&said);
+        let said = ResponseHeaders::default();
+        let hello = channel(&running, wire).build().with_response_headers(&said);
         let (say, many) = (&HELLO.methods[4], &HELLO.methods[5]);
         let heard = || {
             let (header, trailer) = (said.header("colour"), said.trailer("Cost-bin"));

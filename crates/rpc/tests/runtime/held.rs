@@ -382,7 +382,7 @@ fn what_has_been_received_is_charged() {
     ];
     for model in MODELS {
         let running = serve(&Keeper::new(), *model, limits());
-        for (index, (name, begins, again, told)) in rows.iter().enumerate() {
+        for (index, (name, begins, again, answer_text)) in rows.iter().enumerate() {
             let what = format!("{model:?}, {name}");
             let mut raw = Raw::connect(&running);
             raw.send(begins);
@@ -397,7 +397,7 @@ fn what_has_been_received_is_charged() {
             raw.0.shutdown(Shutdown::Write).unwrap();
             let said = raw.rest().unwrap();
             let said = String::from_utf8_lossy(&said);
-            assert!(said.contains(told), "{what}: {said:?}");
+            assert!(said.contains(answer_text), "{what}: {said:?}");
             let counters = running.counters();
             let counted = (counters.refused_memory, counters.protocol_errors);
             assert_eq!(counted, (index as u64 + 1, index as u64 + 1), "{what}");

@@ -152,15 +152,15 @@ struct Endless {
     name: &'static str,
     begins: Vec<u8>,
     again: Vec<u8>,
-    told: &'static str,
+    expected: &'static str,
 }
 
 fn endless() -> Vec<Endless> {
-    let row = |name, begins: &[u8], again: &[u8], told| Endless {
+    let row = |name, begins: &[u8], again: &[u8], expected| Endless {
         name,
         begins: begins.to_vec(),
         again: again.to_vec(),
-        told,
+        expected,
     };
     let own = |again: &[u8]| {
         let bind = [b"\x00\x05Probe\x04take".as_slice(), &[0; 16]].concat();
@@ -261,10 +261,10 @@ fn check_endless(limits: ServerLimits, rows: &[Endless]) {
     for model in MODELS {
         let running = start(&Probe::default(), *model, limits);
         for row in rows {
-            let (told, took) = send_endless(row, &running);
-            let what = format!("{}, {model:?}: {took:?}, {told:?}", row.name);
+            let (answer, took) = send_endless(row, &running);
+            let what = format!("{}, {model:?}: {took:?}, {answer:?}", row.name);
             assert!(took < LONG / 10, "{what}");
-            assert!(told.contains(row.told), "{what}");
+            assert!(answer.contains(row.expected), "{what}");
             until(&what, || running.connections() == 0);
         }
         assert!(running.shutdown(LONG), "{model:?}");

@@ -884,8 +884,8 @@ fn requests_name_hosts_of_the_server() {
                 let answer = response(&mut raw);
                 assert_eq!(answer.status != 403, allowed, "{model:?} {shown}");
                 if !allowed {
-                    let told = answer.text().contains("`Server::allowed_hosts` lists");
-                    assert!(told, "{model:?} {shown}: {}", answer.text());
+                    let is_explained = answer.text().contains("`Server::allowed_hosts` lists");
+                    assert!(is_explained, "{model:?} {shown}: {}", answer.text());
                 }
             }
             assert_eq!(running.counters().calls == 0, !allowed, "{model:?} {host}");

@@ -183,12 +183,12 @@ fn callers_without_headers_log_in() {
 
 /// Tells who it is, how, and one of its attributes.
 fn named(principal: Option<&Principal>) -> String {
-    let told = |principal: &Principal| {
+    let described = |principal: &Principal| {
         let known = ["uid", "uris"].map(|name| principal.attribute(name));
         let known = known.into_iter().flatten().next().unwrap_or_default();
         format!("{} {} {known}", principal.kind(), principal.name())
     };
-    principal.map_or("nobody".to_owned(), told)
+    principal.map_or("nobody".to_owned(), described)
 }
 
 descriptor!(static WHOM = "Whom" {

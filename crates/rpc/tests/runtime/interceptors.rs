@@ -114,7 +114,7 @@ impl Recorder {
     }
 }
 
-fn told(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Returned => "returned".to_owned(),
         Outcome::Exception => "exception".to_owned(),
@@ -149,7 +149,10 @@ impl ServerInterceptor for Recorder {
             _ => format!(", {sent} sent, {received} received"),
         };
         let method = call.method();
-        self.write(format!("after {method}: {}{items}", told(end.outcome())));
+        self.write(format!(
+            "after {method}: {}{items}",
+            outcome_text(end.outcome())
+        ));
     }
 }
 

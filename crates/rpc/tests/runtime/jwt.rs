@@ -102,17 +102,17 @@ fn check(keys: JwtKeys, rows: &[(&str, &str)]) {
     let running = server.start().unwrap();
     let channel = blocking::Channel::builder(&running.addresses()[0].to_string()).unwrap();
     let channel = channel.timeout(LONG).build();
-    let told = |token: &str| -> String {
+    let message = |token: &str| -> String {
         let channel = channel.with_header("authorization", format!("Bearer {token}"));
         let answer: Result<String, Status> = channel.call(&WHOM.methods[0], ());
         answer.unwrap_or_else(|status| format!("{} {}", status.code(), status.message()))
     };
     for (name, expected) in rows {
-        assert_eq!(told(token(name)), *expected, "{name}");
+        assert_eq!(message(token(name)), *expected, "{name}");
     }
     let long = format!("{}.{}.c", "a".repeat(4_000), "b".repeat(5_000));
     assert_eq!(
-        told(&long),
+        message(&long),
         "UNAUTHENTICATED the token is longer than 8192 bytes"
     );
     drop(channel);

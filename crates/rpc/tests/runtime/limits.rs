@@ -23,9 +23,9 @@ fn a_connection_too_many_is_told_so() {
                 .wire(stock())
                 .build()
         };
-        let guests: Vec<Channel> = (0..2).map(channel).collect();
-        for guest in &guests {
-            assert_eq!(echo(guest), Ok("hello".to_owned()), "{model:?}");
+        let channels: Vec<Channel> = (0..2).map(channel).collect();
+        for channel in &channels {
+            assert_eq!(echo(channel), Ok("hello".to_owned()), "{model:?}");
         }
         let refused = echo(&channel(2)).unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted, "{model:?}");
@@ -35,8 +35,8 @@ fn a_connection_too_many_is_told_so() {
             "{model:?}"
         );
         // Those who were there first are not harmed, and one that leaves makes room.
-        assert_eq!(echo(&guests[0]), Ok("hello".to_owned()), "{model:?}");
-        drop(guests);
+        assert_eq!(echo(&channels[0]), Ok("hello".to_owned()), "{model:?}");
+        drop(channels);
         until("room", || running.connections() == 0);
         assert_eq!(echo(&channel(3)), Ok("hello".to_owned()), "{model:?}");
         let counters = running.counters();
@@ -86,15 +86,15 @@ fn a_call_too_many_is_told_so() {
 struct Slow {
     name: &'static str,
     sends: Vec<u8>,
-    told: &'static str,
+    reported: &'static str,
     counted: fn(&Counters) -> u64,
 }
 
 fn slow_peers() -> Vec<Slow> {
-    let slow = |name, sends: &[u8], told, counted| Slow {
+    let slow = |name, sends: &[u8], reported, counted| Slow {
         name,
         sends: sends.to_vec(),
-        told,
+        reported,
         counted,
     };
     let whole = call("noted", 1, &[]);
@@ -152,8 +152,8 @@ fn a_peer_that_is_too_slow_is_told_so() {
             let before = (slow.counted)(&running.counters());
             let mut raw = Raw::connect(&running);
             raw.send(&slow.sends);
-            let told = String::from_utf8_lossy(&raw.rest().expect(&what)).into_owned();
-            assert!(told.contains(slow.told), "{what}: {told:?}");
+            let reported = String::from_utf8_lossy(&raw.rest().expect(&what)).into_owned();
+            assert!(reported.contains(slow.reported), "{what}: {reported:?}");
             assert_eq!((slow.counted)(&running.counters()), before + 1, "{what}");
         }
         assert!(running.shutdown(LONG), "{model:?}");
@@ -195,8 +195,11 @@ fn a_refusal_survives_what_the_peer_still_sends() {
         raw.send(&vec![b'a'; 1 << 20]);
         std::thread::sleep(SHORT);
         raw.0.shutdown(std::net::Shutdown::Write).unwrap();
-        let told = String::from_utf8_lossy(&raw.rest().unwrap()).into_owned();
-        assert!(told.contains("the limit is 1024"), "{model:?}: {told:?}");
+        let reported = String::from_utf8_lossy(&raw.rest().unwrap()).into_owned();
+        assert!(
+            reported.contains("the limit is 1024"),
+            "{model:?}: {reported:?}"
+        );
         assert!(running.shutdown(LONG), "{model:?}");
     }
 }

@@ -234,8 +234,8 @@ fn one_way_calls_keep_their_order() {
         next(&channel);
         let wanted: Vec<i32> = (0..500).collect();
         for number in &wanted {
-            let told = channel.notify(&TRACKS.methods[NOTE], (number,));
-            told.expect("a connection");
+            let reported = channel.notify(&TRACKS.methods[NOTE], (number,));
+            reported.expect("a connection");
         }
         until("all have arrived", || {
             let noted: Result<Vec<i32>, Status> = channel.call(&TRACKS.methods[NOTED], ());

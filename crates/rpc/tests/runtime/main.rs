@@ -74,11 +74,11 @@ mod local_upgrade;
 mod msgpack_rpc;
 #[cfg(feature = "grpc")]
 mod names;
+mod native;
 #[cfg(feature = "grpc")]
 mod nested;
 #[cfg(feature = "async")]
 mod objects;
-mod own_wire;
 #[cfg(all(
     feature = "grpc",
     feature = "macros",
@@ -126,13 +126,13 @@ mod websocket;
     feature = "time",
     feature = "tls"
 ))]
-#[path = "../../../wire/tests/zoo/values.rs"]
-mod values;
+#[path = "../../../wire/tests/fixtures/mod.rs"]
+mod fixtures;
 #[cfg(all(
     feature = "decimal",
     feature = "grpc",
     feature = "time",
     feature = "tls"
 ))]
-#[path = "../../../wire/tests/zoo/mod.rs"]
-mod zoo;
+#[path = "../../../wire/tests/fixtures/values.rs"]
+mod values;

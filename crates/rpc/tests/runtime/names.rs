@@ -334,8 +334,8 @@ impl Resolver for Told {
     }
 
     fn watch(&self, updates: &Updates) {
-        for told in self.0.lock().unwrap().iter() {
-            match told {
+        for reported in self.0.lock().unwrap().iter() {
+            match reported {
                 Ok(backends) => updates.found(Resolution::of(backends)),
                 Err(why) => updates.failed(why),
             }
@@ -347,8 +347,8 @@ impl Resolver for Told {
 #[test]
 fn a_resolver_of_ones_own_is_asked() {
     let team = Team::of(2);
-    let (tell, told) = mpsc::channel();
-    let channel = blocking::Channel::resolved_by(Told(Mutex::new(told))).build();
+    let (tell, reported) = mpsc::channel();
+    let channel = blocking::Channel::resolved_by(Told(Mutex::new(reported))).build();
     let address = |number: usize| Backend::new(&team.addresses()[number]);
     tell.send(Err("not yet".to_owned())).unwrap();
     until("the failure is told", || {

@@ -448,10 +448,10 @@ async fn a_client_passes_objects() {
         let channel = channel(&running);
         let world = World::default();
         let listener = Listener::object(&world);
-        let told: Result<i32, Status> = channel
+        let count: Result<i32, Status> = channel
             .call(&COUNTERS.methods[TELL], (&listener, "hello"))
             .await;
-        assert_eq!(told, Ok(5), "{model:?}");
+        assert_eq!(count, Ok(5), "{model:?}");
         for _ in 0..3 {
             let kept: Result<(), Status> =
                 channel.call(&COUNTERS.methods[KEEP], (&listener,)).await;
@@ -569,14 +569,14 @@ async fn the_failure_of_the_first_call_fails_the_rest() {
 
 #[tokio::test]
 async fn there_is_a_limit() {
-    const MOST: usize = 10_000;
+    const MAX: usize = 10_000;
     for model in MODELS {
         let counters = Counters::default();
         let world = counters.world.clone();
-        let running = start(&counters, *model, MOST);
+        let running = start(&counters, *model, MAX);
         let channel = channel(&running);
         let many: Result<Vec<CounterObject>, Status> = channel
-            .call(&COUNTERS.methods[MANY], (&(MOST as i32),))
+            .call(&COUNTERS.methods[MANY], (&(MAX as i32),))
             .await;
         let mut many = many.expect("objects");
         let full = open(&channel, 1).await.expect_err("a refusal");
@@ -585,9 +585,9 @@ async fn there_is_a_limit() {
             full.message().contains("10000 objects"),
             "{model:?}: {full}"
         );
-        until_alive(&world, MOST).await;
-        many.truncate(MOST - 1);
-        until_alive(&world, MOST - 1).await;
+        until_alive(&world, MAX).await;
+        many.truncate(MAX - 1);
+        until_alive(&world, MAX - 1).await;
         assert!(open(&channel, 1).await.is_ok(), "{model:?}");
         drop((many, channel));
         until_alive(&world, 0).await;
@@ -697,8 +697,9 @@ fn blocking_clients() {
         assert_eq!(theirs, Ok(sum_of_streams(9)), "{model:?}");
         drop(own);
         let listener = Listener::object(&world);
-        let told: Result<i32, Status> = channel.call(&COUNTERS.methods[TELL], (&listener, "hello"));
-        assert_eq!(told, Ok(5), "{model:?}");
+        let count: Result<i32, Status> =
+            channel.call(&COUNTERS.methods[TELL], (&listener, "hello"));
+        assert_eq!(count, Ok(5), "{model:?}");
         let chained: Result<i64, Status> = channel.call(&COUNTERS.methods[CHAIN], (&listener,));
         assert_eq!(chained, Ok(42), "{model:?}");
         let kept: Result<(), Status> = channel.call(&COUNTERS.methods[KEEP], (&listener,));

@@ -76,10 +76,10 @@ fn an_address_leaves_room_for_others() {
         for (_, answer) in &greedy {
             assert!(answer.contains("127.0.0.1"), "{model:?}: {answer:?}");
         }
-        let (_refused, told) = open("127.0.0.1");
+        let (_refused, reported) = open("127.0.0.1");
         assert!(
-            told.contains("half of the 8 connections"),
-            "{model:?}: {told:?}"
+            reported.contains("half of the 8 connections"),
+            "{model:?}: {reported:?}"
         );
         let (_other, answer) = open("127.0.0.2");
         assert!(answer.contains("127.0.0.2"), "{model:?}: {answer:?}");
@@ -136,16 +136,16 @@ fn an_address_leaves_handshakes_for_others() {
     let tls = Authority::new().sign(NAMES).server();
     for model in MODELS {
         let running = serve(*model, Server::new().limits(limits).tls(&tls));
-        let shake = |ip: &str| {
+        let handshake = |ip: &str| {
             let mut stream = from(&running, ip);
             stream.write_all(HELLO).unwrap();
             stream
         };
-        let greedy: Vec<_> = (0..4).map(|_| shake("127.0.0.1")).collect();
+        let greedy: Vec<_> = (0..4).map(|_| handshake("127.0.0.1")).collect();
         until("the fourth is refused", || {
             running.counters().refused_handshakes == 1
         });
-        let mut other = shake("127.0.0.2");
+        let mut other = handshake("127.0.0.2");
         let timeout = Some(std::time::Duration::from_millis(50));
         other.set_read_timeout(timeout).unwrap();
         assert!(other.read(&mut [0]).is_err(), "{model:?}: it was closed");
@@ -280,8 +280,11 @@ fn callers_behind_a_proxy_count_each() {
         for (_, answer) in &open_ones {
             assert!(answer.contains("127.0.0."), "{model:?}: {answer:?}");
         }
-        let (_one_more, told) = open(ANNOUNCED);
-        assert!(told.contains("half of the 8"), "{model:?}: {told:?}");
+        let (_one_more, reported) = open(ANNOUNCED);
+        assert!(
+            reported.contains("half of the 8"),
+            "{model:?}: {reported:?}"
+        );
         let (_proxy, answer) = open(CHECK);
         assert!(answer.contains("127.0.0.1"), "{model:?}: {answer:?}");
         assert!(running.shutdown(LONG), "{model:?}");

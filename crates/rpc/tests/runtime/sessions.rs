@@ -17,7 +17,7 @@ use std::time::Duration;
 descriptor!(static CART = "Cart" in "shop" {
     add(1 item: String) -> Vec<String>;
     items() -> Vec<String>;
-    meet(1 others: i32) -> i32;
+    join(1 others: i32) -> i32;
     checkout() -> i32;
 });
 
@@ -50,7 +50,7 @@ impl Carts {
     }
 
     /// Ends when so many calls are in it at the same time.
-    async fn meet(&self, context: Context, others: i32) -> Result<i32, Status> {
+    async fn join(&self, context: Context, others: i32) -> Result<i32, Status> {
         let cart = self.sessions.share(&context)?;
         self.met.add_permits(1);
         let all = self.met.acquire_many(others.unsigned_abs()).await;
@@ -88,7 +88,7 @@ impl Service for Carts {
             1 => call.unary((), |context: Context, ()| async move {
                 Ok::<_, Status>(self.sessions.share(&context)?.items.clone())
             }),
-            2 => call.unary((0,), |context, (others,)| self.meet(context, others)),
+            2 => call.unary((0,), |context, (others,)| self.join(context, others)),
             3 => call.unary((), |context, ()| self.checkout(context)),
             _ => call.no_such_method(),
         }
@@ -134,7 +134,7 @@ fn sessions() -> (dovetail::sessions::SessionsBuilder<Cart>, Ends) {
         None => Ok(Cart::default()),
     });
     let ended = move |cart: Cart, end| noted.lock().unwrap().push((cart.items.len(), end));
-    let builder = builder.ended(ended).concurrent("meet").concurrent("items");
+    let builder = builder.ended(ended).concurrent("join").concurrent("items");
     (builder, ends)
 }
 
@@ -449,12 +449,12 @@ async fn concurrent_methods_run_together_and_panics_end_a_session() {
             .await
             .unwrap();
         first.add("lamp").await.unwrap();
-        let meet = |caller: &Caller| {
+        let join = |caller: &Caller| {
             let channel = caller.channel.clone();
-            async move { channel.call(method("meet"), (&2,)).await }
+            async move { channel.call(method("join"), (&2,)).await }
         };
         let both: (Result<i32, Status>, Result<i32, Status>) =
-            tokio::join!(meet(&first), meet(&second));
+            tokio::join!(join(&first), join(&second));
         assert_eq!(both, (Ok(1), Ok(1)), "{model:?}");
         let closed = first.channel.with_header("closed", "yes");
         let refused: Result<String, Status> = closed

@@ -260,8 +260,11 @@ fn an_address_for_tls_alone_tells_plain_callers_in_their_wire() {
         for wire in WIRES {
             let builder = Channel::builder(&format!("tcp://{}", place(&running))).unwrap();
             let channel = builder.wire(wire.parse().unwrap()).build();
-            let told = names(&channel).unwrap_err();
-            assert!(told.message().contains("takes TLS alone"), "{wire}: {told}");
+            let reported = names(&channel).unwrap_err();
+            assert!(
+                reported.message().contains("takes TLS alone"),
+                "{wire}: {reported}"
+            );
         }
         assert!(running.shutdown(LONG), "{model:?}");
     }
@@ -467,8 +470,11 @@ fn garbage_behind_a_handshake_ends_the_connection_and_is_counted() {
             let (mut client, stream) = spoken(&running, &authority);
             let mut alert = &Peer(stream).say(garbage)[..];
             while !alert.is_empty() && client.read_tls(&mut alert).is_ok() {
-                let told = client.process_new_packets();
-                assert!(!alert.is_empty() || told.is_err(), "no alert for {number}");
+                let reported = client.process_new_packets();
+                assert!(
+                    !alert.is_empty() || reported.is_err(),
+                    "no alert for {number}"
+                );
             }
             until(&format!("garbage {number} is counted, {model:?}"), || {
                 running.counters().protocol_errors == number
@@ -593,7 +599,7 @@ fn only_what_was_agreed_on_is_spoken() {
     for model in MODELS {
         let running = start(*model, &tls);
         let mut refused = 0;
-        for (agreed, said, told, refuses) in AGREED {
+        for (agreed, said, reported, refuses) in AGREED {
             let what = format!(
                 "{}, {}, {model:?}",
                 agreed.escape_ascii(),
@@ -607,7 +613,7 @@ fn only_what_was_agreed_on_is_spoken() {
             let mut answer = Vec::new();
             peer.read_to_end(&mut answer).expect(&what);
             let answer = String::from_utf8_lossy(&answer);
-            assert!(answer.contains(told), "{what}: {answer:?}");
+            assert!(answer.contains(reported), "{what}: {answer:?}");
             refused += u64::from(*refuses);
             assert_eq!(running.counters().protocol_errors, refused, "{what}");
         }

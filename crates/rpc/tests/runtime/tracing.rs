@@ -192,8 +192,8 @@ async fn callers_decide_what_is_sampled_and_failures_are_recorded_anyway() {
         chain.go(headers, "late").await.unwrap();
     }
     for spans in chain.spans(10).await {
-        let told = |span: &Span| (span.kind, span.outcome.code());
-        let told: Vec<_> = spans.iter().map(told).collect();
+        let reported = |span: &Span| (span.kind, span.outcome.code());
+        let reported: Vec<_> = spans.iter().map(reported).collect();
         let (client, server) = (SpanKind::Client, SpanKind::Server);
         let round = [
             (client, Some(Code::NotFound)),
@@ -202,7 +202,7 @@ async fn callers_decide_what_is_sampled_and_failures_are_recorded_anyway() {
             (client, None),
             (server, None),
         ];
-        assert_eq!(told, [round, round].concat());
+        assert_eq!(reported, [round, round].concat());
         assert!(spans.iter().all(|span| !span.context.is_sampled()));
         let late = spans.iter().filter(|span| span.outcome.code().is_none());
         assert!(late.clone().all(|span| span.elapsed >= slow));

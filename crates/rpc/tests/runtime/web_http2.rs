@@ -163,8 +163,8 @@ fn requests_name_hosts_of_the_server() {
             let request = post("/twice", "application/json");
             let (status, _, body) = ask(client, request, br#"{"param1":4}"#).await;
             assert_eq!(status, if allowed { 200 } else { 403 }, "{what}");
-            let told = String::from_utf8_lossy(&body).contains("allowed_hosts");
-            assert_eq!(told, !allowed, "{what}");
+            let is_explained = String::from_utf8_lossy(&body).contains("allowed_hosts");
+            assert_eq!(is_explained, !allowed, "{what}");
             for kind in ["application/grpc-web+proto", "application/connect+json"] {
                 let request = post("/Flow/nothing", kind);
                 let (status, ..) = ask(client, request, &[0; 5]).await;

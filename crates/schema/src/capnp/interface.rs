@@ -1,14 +1,14 @@
 //! The methods of a service, as Cap'n Proto's protocol has them.
 
-use super::places::{Places, Unplaced, put};
+use super::layouts::{LayoutWriter, Unplaced, put};
 use super::{INHERITED, PARAMS, RESULT, RESULTS};
 use crate::{Field, Method, Schema, Type};
 use std::collections::HashMap;
 
 /// Methods of a service, each with the id of the interface that declares it, in bytes: the structs
-/// as [`Places`] has them, the count of methods, and of each its name, the id of its interface (8
-/// bytes, the lowest first), its ordinal there, and the numbers of the structs of its parameters
-/// and of its results.
+/// as [`LayoutWriter`] has them, the count of methods, and of each its name, the id of its
+/// interface (8 bytes, the lowest first), its ordinal there, and the numbers of the structs of its
+/// parameters and of its results.
 ///
 /// Methods that have no form are left out; the second value says why.
 pub fn interface(schema: &Schema, methods: &[(u64, &Method)]) -> (Vec<u8>, Vec<Unplaced>) {
@@ -29,7 +29,7 @@ pub fn interface(schema: &Schema, methods: &[(u64, &Method)]) -> (Vec<u8>, Vec<U
             method,
             result: result.as_ref(),
         };
-        let mut alone = Places::new(schema);
+        let mut alone = LayoutWriter::new(schema);
         match row
             .put(&mut alone, &mut Vec::new())
             .and_then(|()| alone.finish())
@@ -38,7 +38,7 @@ pub fn interface(schema: &Schema, methods: &[(u64, &Method)]) -> (Vec<u8>, Vec<U
             Err(problem) => problems.push(problem),
         }
     }
-    let mut places = Places::new(schema);
+    let mut places = LayoutWriter::new(schema);
     let mut bytes = Vec::new();
     put(&mut bytes, rows.len() as u64);
     for row in rows {
@@ -67,7 +67,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn put(&self, places: &mut Places<'a>, bytes: &mut Vec<u8>) -> Result<(), Unplaced> {
+    fn put(&self, places: &mut LayoutWriter<'a>, bytes: &mut Vec<u8>) -> Result<(), Unplaced> {
         let params = params(places, self.method)?;
         let results = answer(places, self.method, self.result)?;
         put(bytes, self.method.name.len() as u64);
@@ -95,7 +95,7 @@ fn result(method: &Method) -> Option<Field> {
     Some(field)
 }
 
-fn params<'a>(places: &mut Places<'a>, method: &'a Method) -> Result<u32, Unplaced> {
+fn params<'a>(places: &mut LayoutWriter<'a>, method: &'a Method) -> Result<u32, Unplaced> {
     if method.client_stream.is_some() || method.server_stream.is_some() {
         return Err(Unplaced {
             owner: method.name.clone(),
@@ -110,7 +110,7 @@ fn params<'a>(places: &mut Places<'a>, method: &'a Method) -> Result<u32, Unplac
 }
 
 fn answer<'a>(
-    places: &mut Places<'a>,
+    places: &mut LayoutWriter<'a>,
     method: &'a Method,
     result: Option<&'a Field>,
 ) -> Result<u32, Unplaced> {
@@ -123,7 +123,7 @@ fn answer<'a>(
 
 /// A field that is the whole struct of parameters or results.
 fn whole<'a>(
-    places: &mut Places<'a>,
+    places: &mut LayoutWriter<'a>,
     method: &'a Method,
     field: &'a Field,
 ) -> Result<u32, Unplaced> {

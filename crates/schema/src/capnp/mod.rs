@@ -5,12 +5,12 @@
 mod holes;
 mod interface;
 mod layout;
-mod places;
+mod layouts;
 mod space;
 
 pub use interface::interface;
 pub use layout::{FieldLayout, GroupLayout, Slot, StructLayout, Tag, layout, parameters};
-pub use places::{Places, Unplaced};
+pub use layouts::{LayoutWriter, Unplaced};
 
 use crate::TypeDef;
 

@@ -1,6 +1,6 @@
 use super::WORD;
 use super::copy::copy;
-use super::pointer::{ElementSize, MOST, Pointer};
+use super::pointer::{ElementSize, MAX, Pointer};
 use super::segments::Segments;
 use super::view::PointerAt;
 use crate::EncodeError;
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
     fn end_behind(&self, words: usize) -> Result<usize> {
         let start = self.out.len();
         let len = words.checked_mul(WORD).ok_or(TOO_LARGE)?;
-        match (start - self.base) / WORD + words > MOST {
+        match (start - self.base) / WORD + words > MAX {
             true => Err(TOO_LARGE),
             false => Ok(start + len),
         }
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
         count: usize,
         start: usize,
     ) -> Result {
-        if count > MOST {
+        if count > MAX {
             return Err(TOO_LARGE);
         }
         let pointer = Pointer::List {
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
     pub fn structs(&mut self, at: usize, count: usize, data: u16, pointers: u16) -> Result<Words> {
         let each = usize::from(data) + usize::from(pointers);
         let words = each.checked_mul(count).ok_or(TOO_LARGE)?;
-        if words > MOST || count > MOST {
+        if words > MAX || count > MAX {
             return Err(TOO_LARGE);
         }
         let start = self.list(at, ElementSize::Composite, words, words + 1)?;

@@ -1,7 +1,7 @@
 //! A value of unknown type from one message to another.
 
 use super::WORD;
-use super::pointer::{ElementSize, MOST, Pointer};
+use super::pointer::{ElementSize, MAX, Pointer};
 use super::segments::{ListAt, Segments, Spot, StructAt, Target};
 use crate::{DecodeError, Limits};
 
@@ -31,7 +31,7 @@ pub(super) fn copy(
         from,
         out,
         base,
-        left: most.min(MOST),
+        left: most.min(MAX),
         keeps_objects,
     };
     copy.pointer(pointer, at, DEEPEST)
@@ -166,7 +166,7 @@ impl Copy<'_> {
     fn room(&mut self, words: usize) -> Result<usize, DecodeError> {
         self.spend(words)?;
         let start = self.out.len();
-        if (start - self.base) / WORD + words > MOST {
+        if (start - self.base) / WORD + words > MAX {
             return Err(DecodeError::malformed("a value that is too large"));
         }
         self.out.resize(start + words * WORD, 0);

@@ -45,7 +45,7 @@ pub(super) enum ElementSize {
 }
 
 /// The largest offset or count.
-pub(super) const MOST: usize = (1 << 29) - 1;
+pub(super) const MAX: usize = (1 << 29) - 1;
 
 impl ElementSize {
     fn new(bits: u64) -> Self {

@@ -6,7 +6,7 @@ use crate::DecodeError;
 use bytes::Bytes;
 
 /// The most segments of a message, as in Cap'n Proto's own libraries.
-const MOST_SEGMENTS: usize = 512;
+const MAX_SEGMENTS: usize = 512;
 
 /// A message that has come.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ fn sizes(input: &[u8], most: usize) -> Result<Option<Vec<usize>>, DecodeError> {
         return Ok(None);
     };
     let count = count.saturating_add(1);
-    if count > MOST_SEGMENTS {
+    if count > MAX_SEGMENTS {
         return Err(DecodeError::malformed(
             "a message of more than 512 segments",
         ));

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// Fields and values that are compared before two descriptions count as too large to be compared.
-const MOST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 /// Characters of a name or type that an error shows.
 const SHOWN: usize = 100;
@@ -102,7 +102,7 @@ pub fn compare(ours: &[u8], theirs: &[u8]) -> Result<(), Incompatible> {
         theirs: &theirs,
         seen: HashSet::new(),
         waiting: Vec::new(),
-        left: MOST,
+        left: MAX,
     };
     comparison.signatures(&ours.signature, &theirs.signature)?;
     while let Some(pair) = comparison.waiting.pop() {
@@ -302,8 +302,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether values of one type can be read as the other one, but for what named types are: these
-    /// wait.
+    /// Whether values of one type can be read as the other one. Pairs of named types are compared
+    /// later.
     fn same(&mut self, ours: &Type<usize>, theirs: &Type<usize>) -> bool {
         match (ours, theirs) {
             (Type::List(ours), Type::List(theirs)) | (Type::Set(ours), Type::Set(theirs)) => {
@@ -490,7 +490,7 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-/// A peer's word, fit for a message.
+/// Makes a peer's text fit for a message.
 fn show(name: &str) -> String {
     let end = name.char_indices().nth(SHOWN);
     let mut shown = visible(&name[..end.map_or(name.len(), |(at, _)| at)]).to_string();

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 /// Bytes of the longest description that is read.
-const MOST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 /// Containers inside one another, at most.
 const DEPTH: usize = 32;
@@ -32,7 +32,7 @@ pub struct Parsed<'a> {
 ///
 /// Anything that [`describe`](super::describe) does not write.
 pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, DecodeError> {
-    if bytes.len() > MOST {
+    if bytes.len() > MAX {
         return malformed("a description of more than 1 MiB");
     }
     let mut text = Text {

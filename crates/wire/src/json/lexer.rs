@@ -39,8 +39,7 @@ impl<'de> Lexer<'de> {
         Ok(comes)
     }
 
-    /// A string of which the caller is going to make a copy, where it is none; the budget pays for
-    /// that.
+    /// A string that the caller copies; the budget pays for the copy.
     pub(crate) fn text(&mut self, budget: &mut Budget) -> Result<Cow<'de, str>, DecodeError> {
         let text = self.quoted(budget)?;
         budget.string(text.len())?;
@@ -50,8 +49,8 @@ impl<'de> Lexer<'de> {
         Ok(text)
     }
 
-    /// A string, as it stands in the input where nothing in it is escaped. Where something is, the
-    /// budget pays for the copy.
+    /// A string. One without escapes borrows from the input; for others the budget pays for the
+    /// copy.
     pub(crate) fn quoted(&mut self, budget: &mut Budget) -> Result<Cow<'de, str>, DecodeError> {
         self.expect(b'"')?;
         let rest = self.input.rest();

@@ -300,7 +300,7 @@ impl<'de> Reader<'de> {
         while self.next_element(&mut sequence)? {
             let head = self.peek()?;
             if let Head::Signed(_) | Head::Unsigned(_) = head {
-                self.budget.block(MOST_DIGITS)?;
+                self.budget.block(MAX_DIGITS)?;
             }
             let name = match head {
                 Head::Signed(_) => self.i64()?.to_string(),
@@ -315,7 +315,7 @@ impl<'de> Reader<'de> {
 }
 
 /// Characters of a number of 64 bits, with its sign.
-const MOST_DIGITS: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 fn known_or_not(fields: &[Field<'_>], cursor: &mut Cursor, id: i32) -> NextField {
     match find(fields, cursor.index, id) {

@@ -59,7 +59,7 @@ const END_GROUP: u8 = 4;
 const FIXED32: u8 = 5;
 
 /// The largest field number.
-const MOST: i32 = (1 << 29) - 1;
+const MAX: i32 = (1 << 29) - 1;
 
 /// The wire type of a value; for containers that of their occurrences.
 #[inline]

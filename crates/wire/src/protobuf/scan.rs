@@ -1,6 +1,6 @@
 //! Tags, and the way past values of any type.
 
-use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT};
+use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MAX, VARINT};
 use crate::input::Input;
 use crate::varint;
 use crate::{Budget, DecodeError, DecodeErrorKind};
@@ -10,7 +10,7 @@ pub(super) fn tag(input: &mut Input<'_>) -> Result<(u32, u8), DecodeError> {
     let tag = varint::read(input)?;
     let number = u32::try_from(tag >> 3).unwrap_or(0);
     match i32::try_from(number) {
-        Ok(1..=MOST) => Ok((number, (tag & 7) as u8)),
+        Ok(1..=MAX) => Ok((number, (tag & 7) as u8)),
         _ => Err(DecodeError::malformed(
             "a field number that protobuf does not have",
         )),

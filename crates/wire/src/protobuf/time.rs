@@ -17,7 +17,7 @@ const NANOS_PER_SECOND: i32 = 1_000_000_000;
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// The most seconds of a duration: 10,000 years, as `google/protobuf/duration.proto` says.
-const MOST_SECONDS: i64 = 315_576_000_000;
+const MAX_SECONDS: i64 = 315_576_000_000;
 
 const EPOCH: DateTime = civil::date(1970, 1, 1).at(0, 0, 0, 0);
 
@@ -203,7 +203,7 @@ impl FromStr for Duration {
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let sign = if whole.starts_with('-') { -1 } else { 1 };
         let seconds: i64 = whole.parse().map_err(|_| OutOfRange)?;
-        match (-MOST_SECONDS..=MOST_SECONDS).contains(&seconds) {
+        match (-MAX_SECONDS..=MAX_SECONDS).contains(&seconds) {
             true => Ok(Duration {
                 seconds,
                 nanos: sign * nanos(fraction)?,
@@ -260,7 +260,7 @@ impl fmt::Display for Text<Timestamp> {
 
 impl fmt::Display for Text<Duration> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let valid = self.0.seconds.unsigned_abs() <= MOST_SECONDS.unsigned_abs()
+        let valid = self.0.seconds.unsigned_abs() <= MAX_SECONDS.unsigned_abs()
             && SignedDuration::try_from(self.0).is_ok();
         match valid {
             true => self.0.fmt(f),

@@ -1,4 +1,4 @@
-use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MOST, VARINT, wire_type};
+use super::{DELIMITED, END_GROUP, FIXED32, FIXED64, GROUP, MAX, VARINT, wire_type};
 use crate::depth::Depth;
 use crate::{
     Dynamic, EncodeError, Field, IntFormat, Kind, Limits, Names, UnknownValue, WrittenNodes,
@@ -588,7 +588,7 @@ impl crate::Writer for Writer<'_> {
 #[inline]
 fn number(id: i32) -> Result<u32, EncodeError> {
     match id {
-        1..=MOST => Ok(id.cast_unsigned()),
+        1..=MAX => Ok(id.cast_unsigned()),
         _ => Err(EncodeError::Unsupported {
             what: "a field id below 1 or of more than 29 bits in protobuf",
         }),

@@ -1,6 +1,6 @@
 //! The client: it calls as each request says, and says what came of it.
 
-use super::{hear, register, tell, told, wanted};
+use super::{hear, register, reported, tell, wanted};
 use crate::Options;
 use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, BidiStreamResponse, Cancel, ClientCompatRequest, ClientCompatResponse,
@@ -9,7 +9,7 @@ use crate::connectrpc::conformance::v1::{
 };
 use dovetail::protocol::{Codec, ConnectionLimits};
 use dovetail::wire::{Limits, Message, Value, protobuf};
-use dovetail::{Answer, AnswerHeaders, Any, Channel, Code, Receiver, Sender, Status, Wire};
+use dovetail::{Answer, Any, Channel, Code, Receiver, ResponseHeaders, Sender, Status, Wire};
 use std::error::Error;
 use std::io::stdin;
 use std::sync::Arc;
@@ -74,8 +74,8 @@ async fn answer(request: &ClientCompatRequest) -> ClientCompatResponse {
 async fn run(
     request: &ClientCompatRequest,
 ) -> Result<ClientResponseResult, Box<dyn Error + Send + Sync>> {
-    let said = AnswerHeaders::default();
-    let channel = channel(request)?.with_answer_headers(&said);
+    let said = ResponseHeaders::default();
+    let channel = channel(request)?.with_response_headers(&said);
     let client = ConformanceServiceClient::from(channel.clone());
     let cancel = Cancelling::of(request);
     let mut result = ClientResponseResult::default();
@@ -127,8 +127,8 @@ async fn run(
         other => return Err(format!("no such method: {other}").into()),
     };
     result.error = ended.err().map(|status| failure(&status));
-    result.response_headers = told(said.headers().iter());
-    result.response_trailers = told(said.trailers().iter());
+    result.response_headers = reported(said.headers().iter());
+    result.response_trailers = reported(said.trailers().iter());
     Ok(result)
 }
 

@@ -18,7 +18,7 @@ use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 
 /// The longest message that is believed.
-const MOST: usize = 16 << 20;
+const MAX: usize = 16 << 20;
 
 /// Reads the suite's next message; `None` at its end.
 fn hear<M: Message + Value + Default>(
@@ -30,8 +30,8 @@ fn hear<M: Message + Value + Default>(
         read => read?,
     }
     let length = u32::from_be_bytes(length) as usize;
-    if length > MOST {
-        return Err(format!("the suite says {length} bytes, the limit is {MOST}").into());
+    if length > MAX {
+        return Err(format!("the suite says {length} bytes, the limit is {MAX}").into());
     }
     let mut message = vec![0; length];
     input.read_exact(&mut message)?;
@@ -74,17 +74,17 @@ fn wanted(headers: &[Header]) -> Result<Vec<(String, Bytes)>, InvalidMetadata> {
 }
 
 /// Headers as the suite wants to be told of them.
-fn told<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<Header> {
-    let mut told: Vec<Header> = Vec::new();
+fn reported<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<Header> {
+    let mut reported: Vec<Header> = Vec::new();
     for (name, value) in headers.filter_map(|(name, value)| encode_value(name, value).ok()) {
-        match told.iter_mut().find(|known| known.name == name) {
+        match reported.iter_mut().find(|known| known.name == name) {
             Some(known) => known.value.push(value),
-            None => told.push(Header {
+            None => reported.push(Header {
                 name,
                 value: vec![value],
                 ..Header::default()
             }),
         }
     }
-    told
+    reported
 }

@@ -1,6 +1,6 @@
 //! The server: it answers as each request says.
 
-use super::{hear, register, tell, told, wanted};
+use super::{hear, register, reported, tell, wanted};
 use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse,
     ConformancePayload, ConformanceService, ConformanceServiceServer, Error as Wanted, Header,
@@ -126,14 +126,14 @@ impl ConformanceService for Handler {
             }
         }
         Ok(Items::with(move |mut out| async move {
-            let mut told = Some(info(&cx, requests));
+            let mut reported = Some(info(&cx, requests));
             let mut sent = false;
             let mut more = both_at_once;
             while let Some(data) = answers.next().await {
                 if more && sent {
                     match items.next().await.transpose()? {
                         Some(request) => {
-                            told = Some(RequestInfo {
+                            reported = Some(RequestInfo {
                                 requests: vec![any("BidiStreamRequest", &request)?],
                                 ..RequestInfo::default()
                             });
@@ -141,7 +141,7 @@ impl ConformanceService for Handler {
                         None => more = false,
                     }
                 }
-                let payload = payload(data, told.take());
+                let payload = payload(data, reported.take());
                 sent = true;
                 out.send(BidiStreamResponse {
                     payload: Some(payload),
@@ -155,7 +155,7 @@ impl ConformanceService for Handler {
                     drop(request);
                 }
             }
-            answers.end(told)
+            answers.end(reported)
         }))
     }
 }
@@ -244,7 +244,7 @@ fn say(cx: &Context, headers: &[Header], trailers: &[Header]) -> Result<(), Stat
 fn info(cx: &Context, requests: Vec<Any>) -> RequestInfo {
     let left = |at: Instant| at.saturating_duration_since(Instant::now());
     RequestInfo {
-        request_headers: told(cx.headers()),
+        request_headers: reported(cx.headers()),
         timeout_ms: cx.deadline().map(|at| left(at).as_millis() as i64),
         requests,
         ..RequestInfo::default()

@@ -9,7 +9,7 @@ use super::{ECHO_INITIAL, ECHO_TRAILING, TEST_SERVICE, payload, sizes};
 use crate::case::{Case, Outcome, case, check, fail, pass};
 use crate::connector::Connector;
 use crate::grpc::{with, with_built};
-use dovetail::{AnswerHeaders, Channel, ChannelBuilder, Code, Status};
+use dovetail::{Channel, ChannelBuilder, Code, ResponseHeaders, Status};
 use std::time::Duration;
 
 /// The sizes of requests, and those of the answers that they ask for.
@@ -124,8 +124,8 @@ async fn client_compressed_unary(channel: Channel) -> Outcome {
 }
 
 async fn server_compressed_unary(channel: Channel) -> Outcome {
-    let said = AnswerHeaders::default();
-    let calls = TestServiceClient::from(channel.with_answer_headers(&said));
+    let said = ResponseHeaders::default();
+    let calls = TestServiceClient::from(channel.with_response_headers(&said));
     for value in [true, false] {
         let request = SimpleRequest {
             response_compressed: truth(value),
@@ -252,11 +252,11 @@ async fn empty_stream(channel: Channel) -> Outcome {
 
 async fn custom_metadata(channel: Channel) -> Outcome {
     let (initial, trailing) = ("test_initial_metadata_value", [0xab; 3]);
-    let said = AnswerHeaders::default();
+    let said = ResponseHeaders::default();
     let channel = channel
         .with_header(ECHO_INITIAL, initial)
         .with_header(ECHO_TRAILING, trailing.to_vec())
-        .with_answer_headers(&said);
+        .with_response_headers(&said);
     let calls = TestServiceClient::from(channel);
     let is_said = || {
         check(&said.header(ECHO_INITIAL), &Some(initial.into()))?;

@@ -13,8 +13,8 @@ pub(crate) struct JsonClient {
     timeout: Duration,
 }
 
-/// More than any answer of the demo's.
-const MOST: usize = 64 << 10;
+/// The longest answer that is read; the demo's are shorter.
+const MAX: usize = 64 << 10;
 
 impl JsonClient {
     pub(crate) fn connect(address: &Address, timeout: Duration) -> Result<Self, Status> {
@@ -75,7 +75,7 @@ impl JsonClient {
             let wait = Wait::Until(Some(deadline));
             match self.stream.recv(&mut buffer, wait).map_err(failed)? {
                 0 => return Err(failed("the server closed the connection")),
-                _ if answer.len() > MOST => return Err(failed("an answer without an end")),
+                _ if answer.len() > MAX => return Err(failed("an answer without an end")),
                 read => answer.extend_from_slice(&buffer[..read]),
             }
         }
@@ -90,7 +90,7 @@ fn board(board: &Board) -> Value {
     json!({ "length": board.length, "width": board.width, "wood": wood })
 }
 
-/// The body of an answer, once all of it is there.
+/// Returns the body of an answer, once it is complete.
 fn complete(answer: &[u8]) -> Option<&[u8]> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (head, body) = answer.split_at_checked(end + 4)?;

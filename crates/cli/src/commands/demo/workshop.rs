@@ -36,7 +36,7 @@ pub(crate) struct Notes {
 }
 
 /// The newest notes that are kept.
-const MOST_NOTES: usize = 100;
+const MAX_NOTES: usize = 100;
 
 impl Joiner {
     pub(crate) fn notes(&self) -> Arc<Notes> {
@@ -55,7 +55,7 @@ impl Notes {
 
     fn add(&self, text: String) {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if texts.len() == MOST_NOTES {
+        if texts.len() == MAX_NOTES {
             texts.remove(0);
         }
         texts.push(text);

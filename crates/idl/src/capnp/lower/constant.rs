@@ -11,7 +11,7 @@ use dovetail_schema::{
 };
 
 /// How many values a schema can have. Constants can name one another, and become ever larger.
-const MOST: usize = 1_000_000;
+const MAX: usize = 1_000_000;
 
 /// How many constants can lead to one another.
 const LONGEST: usize = 64;
@@ -87,8 +87,8 @@ impl<'a> Lower<'a, '_> {
         depth: usize,
     ) -> Converted {
         self.converted += 1;
-        if self.converted > MOST {
-            let message = format!("more than {MOST} values");
+        if self.converted > MAX {
+            let message = format!("more than {MAX} values");
             return self.wrong(
                 "E2507",
                 scope,

@@ -9,8 +9,9 @@ use dovetail_schema::{
 };
 
 impl<'a> Lower<'a, '_> {
-    /// The fields of a struct, a group or a union. One that is nothing but a union is one; in
-    /// another struct the members of a union without a name are optional fields that say so.
+    /// The fields of a struct, a group or a union. A struct that is nothing but a union becomes a
+    /// union. In other structs the members of an unnamed union become optional fields with an
+    /// annotation.
     pub(super) fn structure(
         &mut self,
         owner: TypeId,
@@ -86,7 +87,7 @@ impl<'a> Lower<'a, '_> {
         fields.push(field);
     }
 
-    /// A field, whose value its owner is asked for later.
+    /// A field. Its default value is looked up later.
     fn field(
         &mut self,
         scope: Scope<'a>,

@@ -95,7 +95,7 @@ enum Place {
 
 /// How many types and services a schema can have, and how long their names are. Generic types can
 /// apply one another to ever larger types.
-const MOST: usize = 100_000;
+const MAX: usize = 100_000;
 const LONGEST_NAME: usize = 1000;
 
 impl<'a> Lower<'a, '_> {
@@ -241,7 +241,7 @@ impl<'a> Lower<'a, '_> {
     /// Returns whether a type or a service of this name can be filled in. The first one that cannot
     /// is reported.
     fn has_room(&mut self, node: NodeId, name: &str) -> bool {
-        let has_room = self.open.len() < MOST && name.len() < LONGEST_NAME;
+        let has_room = self.open.len() < MAX && name.len() < LONGEST_NAME;
         if !has_room && !std::mem::replace(&mut self.is_full, true) {
             let declaration = self.names.nodes[node].declaration;
             let span = declaration.map_or_else(Span::default, |it| it.name.span);

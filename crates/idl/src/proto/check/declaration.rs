@@ -12,7 +12,7 @@ use std::collections::HashSet;
 pub(super) fn all(linker: &mut Linker<'_>, message: &Message, path: &[i32]) {
     let (mut numbers, mut names) = (HashSet::new(), HashSet::new());
     for (at, range) in message.extension_ranges.iter().enumerate() {
-        let span = linker.parsed().places.span(&below(path, 5, at));
+        let span = linker.parsed().positions.span(&below(path, 5, at));
         let declarations = declarations(&range.options);
         let unverified = range.options.get("verification").and_then(OptionValue::int) == Some(1);
         if unverified && !declarations.is_empty() {

@@ -100,7 +100,7 @@ fn aliases(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
         }
         _ => return,
     };
-    let span = linker.parsed().places.span(&[path, &[3, 2]].concat());
+    let span = linker.parsed().positions.span(&[path, &[3, 2]].concat());
     linker.error("E1507", span, text, "remove the option");
 }
 
@@ -119,7 +119,7 @@ fn reserved(linker: &mut Linker<'_>, def: &Enum, path: &[i32]) {
             && start <= end
         {
             let id = FileId(linker.current as u32);
-            let span = |at| linker.parsed().places.span(&below(path, 4, at));
+            let span = |at| linker.parsed().positions.span(&below(path, 4, at));
             let error = Diagnostic::error("E1504", "these ranges overlap")
                 .at(id, span(at), "")
                 .also(id, span(other), "the other one");

@@ -76,7 +76,7 @@ fn target(linker: &mut Linker<'_>, extension: &Field, around: Around<'_>, path: 
     let key = (extendee.clone(), extension.number);
     let place = (linker.current, path.to_vec());
     if let Some((file, other)) = linker.extensions.insert(key, place) {
-        let span = linker.files[file].places.part(&other, 3);
+        let span = linker.files[file].positions.part(&other, 3);
         let text = format!(
             "`{extendee}` has two extensions with the number {}",
             extension.number

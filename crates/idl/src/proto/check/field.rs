@@ -37,7 +37,7 @@ pub(super) fn check(linker: &mut Linker<'_>, field: &Field, around: Around<'_>, 
         let rules = set.map(|set| feature_rules(field, kind, features, set, text_map()));
         for (rule, feature) in rules.unwrap_or_default() {
             let at = [path, &[8, 21, feature]].concat();
-            let span = linker.parsed().places.span(&at);
+            let span = linker.parsed().positions.span(&at);
             linker.error("E1605", span, rule, "remove it");
         }
     }
@@ -153,7 +153,10 @@ fn options(
 }
 
 fn refuse(linker: &mut Linker<'_>, path: &[i32], option: i32, rule: &str) {
-    let span = linker.parsed().places.span(&[path, &[8, option]].concat());
+    let span = linker
+        .parsed()
+        .positions
+        .span(&[path, &[8, option]].concat());
     linker.error("E1605", span, rule, "remove the option");
 }
 

@@ -46,7 +46,7 @@ fn one(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) {
     json_names(linker, message, around);
     for (at, oneof) in message.oneofs.iter().enumerate() {
         let path = below(around.path, 8, at);
-        if linker.parsed().places.get(&path).is_some() {
+        if linker.parsed().positions.get(&path).is_some() {
             let features = around.features.with(&oneof.options);
             style::name(
                 linker,
@@ -106,7 +106,7 @@ struct Range {
 
 /// Checks the ranges of a message; returns them in order.
 fn ranges(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) -> Vec<Range> {
-    let places = &linker.parsed().places;
+    let positions = &linker.parsed().positions;
     let reserved = message
         .reserved_ranges
         .iter()
@@ -114,7 +114,7 @@ fn ranges(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) -> Vec
         .map(|(at, (start, end))| Range {
             start: *start,
             end: *end,
-            span: places.span(&below(around.path, 9, at)),
+            span: positions.span(&below(around.path, 9, at)),
             reserved: true,
         });
     let extensions = message
@@ -124,7 +124,7 @@ fn ranges(linker: &mut Linker<'_>, message: &Message, around: Around<'_>) -> Vec
         .map(|(at, range)| Range {
             start: range.start,
             end: range.end,
-            span: places.span(&below(around.path, 5, at)),
+            span: positions.span(&below(around.path, 5, at)),
             reserved: false,
         });
     let mut all: Vec<Range> = reserved.chain(extensions).collect();

@@ -80,7 +80,7 @@ fn reserved_names<'a>(
     let mut known = HashSet::new();
     for (at, name) in names.iter().enumerate() {
         if !known.insert(name.as_str()) {
-            let span = linker.parsed().places.span(&below(path, tag, at));
+            let span = linker.parsed().positions.span(&below(path, tag, at));
             let text = format!("the name `{name}` is reserved twice");
             linker.error("E1504", span, text, "remove one of the two");
         }
@@ -91,7 +91,7 @@ fn reserved_names<'a>(
 /// Options of a file that contradict its edition, or its imports.
 fn file_options(linker: &mut Linker<'_>, file: &File) {
     if file.edition >= Edition::E2023 && file.options.flag("java_string_check_utf8") {
-        let span = linker.parsed().places.span(&[8, 27]);
+        let span = linker.parsed().positions.span(&[8, 27]);
         let help = "write `option features.(pb.java).utf8_validation = VERIFY;`";
         let text = "editions have a feature for `java_string_check_utf8`";
         linker.error("E1604", span, text, help);
@@ -99,7 +99,7 @@ fn file_options(linker: &mut Linker<'_>, file: &File) {
     if is_lite(file) {
         let generic = ["cc_generic_services", "java_generic_services"];
         if !file.services.is_empty() && generic.iter().any(|name| file.options.flag(name)) {
-            let span = linker.parsed().places.span(&[6, 0]);
+            let span = linker.parsed().positions.span(&[6, 0]);
             let help = "remove `cc_generic_services` and `java_generic_services`";
             let text = "a file without descriptors has no generic services";
             linker.error("E1605", span, text, help);
@@ -113,7 +113,7 @@ fn file_options(linker: &mut Linker<'_>, file: &File) {
         .map(|(at, _)| at as i32)
         .collect();
     for at in lite {
-        let span = linker.parsed().places.span(&[3, at]);
+        let span = linker.parsed().positions.span(&[3, at]);
         let help = "set `option optimize_for = LITE_RUNTIME;` in both files, or in none";
         let text = "this file needs descriptors, and the imported one is made without them";
         linker.error("E1605", span, text, help);
@@ -127,7 +127,7 @@ fn is_lite(file: &File) -> bool {
 
 fn file_features(linker: &mut Linker<'_>, file: &File, features: Features) {
     if file.edition >= Edition::E2023 && features.presence == FieldPresence::Required {
-        let span = linker.parsed().places.span(&[8, 50, 1]);
+        let span = linker.parsed().positions.span(&[8, 50, 1]);
         let message = "not every field of a file can be required";
         linker.error(
             "E1605",

@@ -66,7 +66,7 @@ pub(super) fn package(linker: &mut Linker<'_>, file: &File, features: Features) 
     let fits =
         file.package.is_empty() || file.package.split('.').all(|part| Case::Snake.fits(part));
     if features.style && !fits {
-        let span = linker.parsed().places.span(&[2]);
+        let span = linker.parsed().positions.span(&[2]);
         refuse(
             linker,
             span,

@@ -49,7 +49,7 @@ pub(super) fn check(linker: &mut Linker<'_>, options: &Options, path: &[i32], ta
             "put its editions in order",
         ),
     ];
-    let span = linker.parsed().places.span(&[path, tail].concat());
+    let span = linker.parsed().positions.span(&[path, tail].concat());
     for (_, text, help) in rules.into_iter().filter(|(refuse, ..)| *refuse) {
         linker.error("E1605", span, text, help);
     }

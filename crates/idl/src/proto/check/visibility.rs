@@ -42,10 +42,10 @@ fn nested(linker: &mut Linker<'_>, message: &Message, path: &[i32]) {
     let inner = inner.filter(|(_, inner)| exported(inner.visibility));
     let enums = message.enums.iter().enumerate();
     let enums = enums.filter(|(_, def)| exported(def.visibility) && !is_namespace(message));
-    let places = inner
+    let positions = inner
         .map(|(at, _)| below(path, 3, at))
         .chain(enums.map(|(at, _)| below(path, 4, at)));
-    for path in places {
+    for path in positions {
         let text = "a nested type is not exported where visibility is strict";
         let help = "move it out, or remove `export`; a local message of enums alone, with `reserved 1 to max;`, may export them";
         linker.error("E1406", linker.span(&path, 1), text, help);

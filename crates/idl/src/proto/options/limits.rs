@@ -68,7 +68,7 @@ fn feature(linker: &mut Linker<'_>, inner: &[Field], value: &OptionValue, span: 
     };
     let set = whole.iter().map(|set| (set.name.as_str(), &set.value));
     let all: Vec<(&str, &OptionValue)> = set.chain(part).collect();
-    // Features of languages are extensions, and free to know such a value.
+    // Features of languages are extensions, which may have such a value.
     let unknown = |(name, value): &(&str, &OptionValue)| {
         !name.starts_with('.') && matches!(value, OptionValue::Int(Kind::Enum, 0))
     };

@@ -85,7 +85,7 @@ fn one(linker: &mut Linker<'_>, option: &Pending, counts: &mut Counts) -> Option
     limits::check(linker, owner, &chain, &value, option);
     let path = insert(linker, option, &chain, value, counts)?;
     linker.files[linker.current]
-        .places
+        .positions
         .relocate(option.place, path);
     Some(())
 }
@@ -290,7 +290,7 @@ fn insert(
     let count = counts.entry(path.clone()).or_default();
     *count += 1;
     if is_singular(last) && *count > 1 {
-        let span = linker.parsed().places.list.get(option.place)?.span;
+        let span = linker.parsed().positions.list.get(option.place)?.span;
         let message = format!("`{}` is set twice", name_of(&option.name));
         linker.error("E1602", span, message, "remove one of the two");
         return None;

@@ -27,7 +27,7 @@ impl Parser<'_> {
         place: usize,
     ) -> Parsed<Field> {
         let mut field = start;
-        let first = self.places.list[place].span;
+        let first = self.positions.list[place].span;
         let ty = self.field_type(label, &field)?;
         field.label = match (&ty, label) {
             (Written::Map(_), _) => Label::Repeated,
@@ -200,10 +200,10 @@ impl Parser<'_> {
         let own = self.path.split_off(self.path.len() - 2);
         let index = messages.len();
         let path = below(&self.path, tag, index);
-        let place = self.places.add(&path, first);
-        self.places
+        let place = self.positions.add(&path, first);
+        self.positions
             .add(&[path.as_slice(), &[1]].concat(), name_span);
-        self.places.add(&type_name, name_span);
+        self.positions.add(&type_name, name_span);
         self.path.extend([tag, index as i32]);
         let result = match self.tok() {
             Tok::OpenBrace => self.message_block(&mut message, place),
@@ -265,7 +265,7 @@ impl Parser<'_> {
                 p.error("E1602", span, refused, "choose another name");
             }
             // The value has a place of its own, with the same path.
-            p.places.add(&p.path, span.to(p.previous()));
+            p.positions.add(&p.path, span.to(p.previous()));
             field.json_name = Some(name);
             Ok(())
         })

@@ -12,7 +12,7 @@ const MAX_PARTS: usize = 101;
 impl Parser<'_> {
     pub(super) fn file(&mut self, file: &mut File) {
         self.comments(None, None);
-        let whole = self.places.add(&[], self.span());
+        let whole = self.positions.add(&[], self.span());
         self.gap.trailing = None;
         let dialect = self.is_word("syntax") || self.is_word("edition");
         if dialect
@@ -196,7 +196,7 @@ impl Parser<'_> {
             }
             if let Some((tag, list)) = list {
                 let path = [tag, list.len() as i32];
-                let place = p.places.add(&path, p.span());
+                let place = p.positions.add(&path, p.span());
                 list.push(index);
                 p.advance();
                 p.end_at_previous(place);

@@ -10,7 +10,7 @@ use crate::proto::syntax::below;
 pub(crate) const MAX_NUMBER: i32 = (1 << 29) - 1;
 
 /// How many options a statement may make for its ranges, which all have the same ones.
-const MOST_COPIES: usize = 1 << 16;
+const MAX_COPIES: usize = 1 << 16;
 
 /// The value of `max` until the message's options are known.
 const MAX: i32 = -1;
@@ -137,7 +137,7 @@ impl Parser<'_> {
         });
         self.path.extend_from_slice(&own);
         if message.fields.len() == fields && result.is_ok() {
-            let span = self.places.part(&self.path, 1);
+            let span = self.positions.part(&self.path, 1);
             self.error(
                 "E1503",
                 span,
@@ -225,7 +225,7 @@ impl Parser<'_> {
             let index = extensions.len() as i32;
             let extension = p.located(&[index], |p, place| {
                 let path = [p.path.as_slice(), &[2]].concat();
-                p.places.add(&path, extendee_span);
+                p.positions.add(&path, extendee_span);
                 let label = p.label()?;
                 let start = Field {
                     extendee: extendee.clone(),
@@ -274,14 +274,14 @@ impl Parser<'_> {
 
     /// Options in brackets, which are those of several ranges.
     fn range_options(&mut self, first: usize, end: usize) -> Parsed<()> {
-        let (options, start) = (self.options.len(), self.places.list.len());
+        let (options, start) = (self.options.len(), self.positions.list.len());
         self.path.push(first as i32);
         let result = self.bracketed_options(3, |_| None);
         self.path.pop();
         result?;
         let options = self.options[options..].to_vec();
-        let places = self.places.list[start..].to_vec();
-        if options.len().saturating_mul(end - first) > MOST_COPIES {
+        let positions = self.positions.list[start..].to_vec();
+        if options.len().saturating_mul(end - first) > MAX_COPIES {
             let help = "split the statement";
             self.error(
                 "E1504",
@@ -293,11 +293,11 @@ impl Parser<'_> {
         }
         let depth = self.path.len();
         for index in first + 1..end {
-            let offset = self.places.list.len();
-            for place in &places {
+            let offset = self.positions.list.len();
+            for place in &positions {
                 let mut path = place.path.clone();
                 path[depth] = index as i32;
-                self.places.add(&path, place.span);
+                self.positions.add(&path, place.span);
             }
             for option in &options {
                 let mut option = option.clone();
@@ -386,7 +386,7 @@ impl Parser<'_> {
         let start = self.part(1, |p| p.number("a number", of_enum))?;
         if !self.eat_word("to") {
             let path = [self.path.as_slice(), &[2]].concat();
-            self.places.add(&path, span.to(self.previous()));
+            self.positions.add(&path, span.to(self.previous()));
             return Ok((start, start));
         }
         let end = self.part(2, |p| match p.eat_word("max") {

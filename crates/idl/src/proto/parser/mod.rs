@@ -17,7 +17,7 @@ pub(super) use message::MAX_NUMBER;
 use super::comments::{self, Gap};
 use super::descriptor::{Edition, File};
 use super::lexer::{Lexed, Tok, Token};
-use super::syntax::{Parsed as ParsedFile, Pending, Places};
+use super::syntax::{Parsed as ParsedFile, Pending, Positions};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::{FileId, Span};
 use std::collections::HashSet;
@@ -55,7 +55,7 @@ pub(super) fn parse(
         edition: Edition::Proto2,
         gap: Gap::default(),
         imports: HashSet::new(),
-        places: Places::default(),
+        positions: Positions::default(),
         options: Vec::new(),
         sink,
     };
@@ -64,10 +64,10 @@ pub(super) fn parse(
         ..File::default()
     };
     parser.file(&mut file);
-    let (places, options) = (parser.places, parser.options);
+    let (positions, options) = (parser.positions, parser.options);
     ParsedFile {
         file: file.into(),
-        places,
+        positions,
         options,
         damaged: sink.errors() > errors,
     }
@@ -90,7 +90,7 @@ struct Parser<'a> {
     gap: Gap,
     /// The imported paths.
     imports: HashSet<String>,
-    places: Places,
+    positions: Positions,
     options: Vec<Pending>,
     sink: &'a mut Sink,
 }
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         body: impl FnOnce(&mut Self, usize) -> Parsed<T>,
     ) -> Parsed<T> {
         self.path.extend_from_slice(tail);
-        let place = self.places.add(&self.path, self.span());
+        let place = self.positions.add(&self.path, self.span());
         let result = body(self, place);
         self.path.truncate(self.path.len() - tail.len());
         self.end_at_previous(place);
@@ -257,7 +257,7 @@ impl<'a> Parser<'a> {
 
     fn end_at_previous(&mut self, place: usize) {
         let end = self.previous();
-        let span = &mut self.places.list[place].span;
+        let span = &mut self.positions.list[place].span;
         *span = Span {
             start: span.start,
             end: end.end.max(span.start),
@@ -294,7 +294,7 @@ impl<'a> Parser<'a> {
         let ended = std::mem::replace(&mut self.gap, next);
         if let Some(place) = place {
             let trailing = self.gap.trailing.take();
-            let place = &mut self.places.list[place];
+            let place = &mut self.positions.list[place];
             place.leading = ended.leading;
             place.detached = ended.detached;
             place.trailing = trailing;

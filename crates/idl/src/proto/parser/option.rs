@@ -23,7 +23,7 @@ impl Parser<'_> {
         mut special: impl FnMut(&mut Self) -> Option<Parsed<()>>,
     ) -> Parsed<()> {
         let path = [self.path.as_slice(), &[tag]].concat();
-        let place = self.places.add(&path, self.span());
+        let place = self.positions.add(&path, self.span());
         self.expect(Tok::OpenBracket, "`[`")?;
         loop {
             match special(self) {
@@ -47,7 +47,7 @@ impl Parser<'_> {
     /// The path ends with the field `options`.
     fn one_option(&mut self, tag: i32, statement: bool) -> Parsed<()> {
         let count = self.options.len() as i32;
-        let place = self.places.add(
+        let place = self.positions.add(
             &[self.path.as_slice(), &[UNINTERPRETED, count]].concat(),
             self.span(),
         );

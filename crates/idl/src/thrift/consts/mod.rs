@@ -31,7 +31,11 @@ pub(crate) fn evaluate(
     pending: &[Pending<'_>],
     sink: &mut Sink,
 ) -> Evaluated {
-    let states = schema.constants.iter().map(|_| State::Unknown).collect();
+    let states = schema
+        .constants
+        .iter()
+        .map(|_| ConstState::Unknown)
+        .collect();
     let mut evaluator = Evaluator {
         names,
         schema,
@@ -53,7 +57,7 @@ pub(crate) fn evaluate(
     });
     let pending = pending.collect();
     let constants = evaluator.states.into_iter().map(|state| match state {
-        State::Known(value) => value,
+        ConstState::Known(value) => value,
         _ => None,
     });
     Evaluated {
@@ -62,7 +66,7 @@ pub(crate) fn evaluate(
     }
 }
 
-enum State {
+enum ConstState {
     Unknown,
     Busy,
     Known(Option<Value>),
@@ -73,7 +77,7 @@ struct Evaluator<'a, 's> {
     schema: &'a Schema,
     sink: &'s mut Sink,
     file: FileId,
-    states: Vec<State>,
+    states: Vec<ConstState>,
     /// The constants that are being evaluated, outermost first.
     stack: Vec<ConstantId>,
     /// How much has been copied by references.
@@ -84,12 +88,12 @@ struct Evaluator<'a, 's> {
 }
 
 /// As much as references may copy in one program, in values or in 16 bytes of text.
-const MOST_COPIED: usize = 1 << 20;
+const MAX_COPIED: usize = 1 << 20;
 
 impl<'a> Evaluator<'a, '_> {
     fn constant(&mut self, id: ConstantId, depth: usize) -> Option<&Value> {
-        if matches!(self.states[id.0 as usize], State::Unknown) {
-            self.states[id.0 as usize] = State::Busy;
+        if matches!(self.states[id.0 as usize], ConstState::Unknown) {
+            self.states[id.0 as usize] = ConstState::Busy;
             self.stack.push(id);
             let defined = self.names.constants[id.0 as usize];
             let outer = std::mem::replace(&mut self.file, defined.file);
@@ -101,10 +105,10 @@ impl<'a> Evaluator<'a, '_> {
             };
             self.file = outer;
             self.stack.pop();
-            self.states[id.0 as usize] = State::Known(value);
+            self.states[id.0 as usize] = ConstState::Known(value);
         }
         match &self.states[id.0 as usize] {
-            State::Known(value) => value.as_ref(),
+            ConstState::Known(value) => value.as_ref(),
             _ => None,
         }
     }
@@ -449,13 +453,13 @@ impl<'a> Evaluator<'a, '_> {
                 self.convert(Value::Enum(id, number), ty, span)
             }
             Some(ConstantSymbol::Constant(id)) => {
-                if matches!(self.states[id.0 as usize], State::Busy) {
+                if matches!(self.states[id.0 as usize], ConstState::Busy) {
                     return self.circle(id, span);
                 }
                 let value = self.constant(id, depth + 1)?.clone();
                 let (size, inner) = measure(&value);
                 self.copied = self.copied.saturating_add(size);
-                if self.copied > MOST_COPIED {
+                if self.copied > MAX_COPIED {
                     if !self.exhausted {
                         let message = "constants that contain each other make an enormous value";
                         self.error(

@@ -2,7 +2,7 @@
 
 use super::calls::Ready;
 use super::objects::hold;
-use super::{Answer, Connection, Event, Object, Payload, State};
+use super::{AnswerEntry, AnswerState, Connection, Event, Object, Payload};
 use crate::capnp::message::{Exception, ExceptionKind};
 use crate::capnp::write::{Outgoing, TABLE};
 use dovetail_wire::capnp::{PointerAt, Segments};
@@ -13,8 +13,8 @@ impl Connection {
         if self.answers.len() >= self.limits.answers {
             return Err("too many questions that are not finished".to_owned());
         }
-        let answer = Answer {
-            state: State::Open(Vec::new()),
+        let answer = AnswerEntry {
+            state: AnswerState::Open(Vec::new()),
             forwarded: None,
             keeps,
             taken_by: None,
@@ -117,7 +117,7 @@ impl Connection {
 
     pub(super) fn is_open(&self, question: u32) -> bool {
         let answer = self.answers.get(&question);
-        answer.is_some_and(|answer| matches!(answer.state, State::Open(_)))
+        answer.is_some_and(|answer| matches!(answer.state, AnswerState::Open(_)))
     }
 
     pub(super) fn answer(&mut self, question: u32, result: Result<Payload, Exception>) {
@@ -146,13 +146,13 @@ impl Connection {
         let objects = results.iter().flat_map(|payload| &payload.objects);
         objects.for_each(|object| hold(&mut self.exports, &mut self.imports, object));
         self.kept += results.as_ref().map_or(0, Payload::size);
-        let done = State::Done { results, exported };
-        let State::Open(waiting) = std::mem::replace(&mut answer.state, done) else {
+        let done = AnswerState::Done { results, exported };
+        let AnswerState::Open(waiting) = std::mem::replace(&mut answer.state, done) else {
             return;
         };
         self.answered(question, waiting);
         self.hand_on(question);
-        if let Some(Answer {
+        if let Some(AnswerEntry {
             finished: Some(release),
             ..
         }) = self.answers.get(&question)
@@ -171,21 +171,21 @@ impl Connection {
             return Err(format!("question {question} is finished twice"));
         }
         match (&answer.state, answer.forwarded) {
-            (State::Open(_), Some(forwarded)) => {
+            (AnswerState::Open(_), Some(forwarded)) => {
                 self.finish(forwarded);
                 self.refuse(question, "the call was cancelled");
             }
             // Calls wait for the answer, and so somebody does.
-            (State::Open(waiters), None) if !waiters.is_empty() => {}
-            (State::Open(_), None) => self.events.push_back(Event::Canceled { question }),
-            (State::Done { .. }, _) => self.forget(question, release),
+            (AnswerState::Open(waiters), None) if !waiters.is_empty() => {}
+            (AnswerState::Open(_), None) => self.events.push_back(Event::Canceled { question }),
+            (AnswerState::Done { .. }, _) => self.forget(question, release),
         }
         Ok(())
     }
 
     pub(super) fn forget(&mut self, question: u32, release: bool) {
-        let Some(Answer {
-            state: State::Done { results, exported },
+        let Some(AnswerEntry {
+            state: AnswerState::Done { results, exported },
             keeps,
             ..
         }) = self.answers.remove(&question)

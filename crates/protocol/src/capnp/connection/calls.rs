@@ -2,7 +2,7 @@
 //! parameters, are known.
 
 use super::objects::{hold, lend, object_at};
-use super::{Answer, Connection, Event, Frame, IncomingCall, Object, Payload, State};
+use super::{AnswerEntry, AnswerState, Connection, Event, Frame, IncomingCall, Object, Payload};
 use crate::capnp::message::{Call, Cap, Exception, ExceptionKind, Promised, Target};
 
 /// A call, with its message.
@@ -83,8 +83,10 @@ impl Connection {
     fn find(&self, promised: &Promised) -> Result<Found, String> {
         match self.answers.get(&promised.question).map(|it| &it.state) {
             None => Err(format!("there is no question {}", promised.question)),
-            Some(State::Open(_)) => Ok(Found::Awaited(promised.clone())),
-            Some(State::Done { results, .. }) => Ok(Found::Object(in_results(results, promised))),
+            Some(AnswerState::Open(_)) => Ok(Found::Awaited(promised.clone())),
+            Some(AnswerState::Done { results, .. }) => {
+                Ok(Found::Object(in_results(results, promised)))
+            }
         }
     }
 
@@ -113,8 +115,8 @@ impl Connection {
         }
         let number = self.held.add(call);
         for (place, question) in awaited {
-            if let Some(Answer {
-                state: State::Open(waiters),
+            if let Some(AnswerEntry {
+                state: AnswerState::Open(waiters),
                 ..
             }) = self.answers.get_mut(&question)
             {
@@ -126,8 +128,8 @@ impl Connection {
 
     /// A question has been answered: the calls that have waited for no other are ready.
     pub(super) fn answered(&mut self, question: u32, waiters: Vec<Waiter>) {
-        let Some(Answer {
-            state: State::Done { results, .. },
+        let Some(AnswerEntry {
+            state: AnswerState::Done { results, .. },
             ..
         }) = self.answers.get(&question)
         else {

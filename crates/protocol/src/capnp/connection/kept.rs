@@ -9,7 +9,7 @@
 //! ```
 
 use super::objects::lend;
-use super::{Connection, Exception, Object, Payload, State};
+use super::{AnswerState, Connection, Exception, Object, Payload};
 use crate::capnp::write::TABLE;
 use dovetail_wire::Bytes;
 use dovetail_wire::capnp::{PointerAt, Segments};
@@ -53,11 +53,11 @@ impl Connection {
         let answer = self.answers.get_mut(&kept).filter(|answer| answer.keeps);
         let answer = answer.ok_or_else(|| format!("question {kept} has kept no results"))?;
         match &answer.state {
-            State::Open(_) => {
+            AnswerState::Open(_) => {
                 answer.taken_by = Some(question);
                 Ok(None)
             }
-            State::Done { results, .. } => {
+            AnswerState::Done { results, .. } => {
                 let results = results.clone();
                 self.lend(&results);
                 Ok(Some(results))

@@ -18,7 +18,7 @@ use dovetail_wire::{Bytes, DecodeError, EncodeError};
 use std::collections::{HashMap, VecDeque};
 
 /// The most ends of questions that wait for a message to leave with.
-const MOST_LATE: usize = 16;
+const MAX_LATE: usize = 16;
 
 /// Bounds on a connection, against its peer.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +157,7 @@ pub struct ProtocolError(pub String);
 pub struct Connection {
     limits: Limits,
     questions: Numbered<Question>,
-    answers: HashMap<u32, Answer>,
+    answers: HashMap<u32, AnswerEntry>,
     exports: Exports,
     imports: Imports,
     embargoes: Numbered<()>,
@@ -198,8 +198,8 @@ struct Question {
 
 /// A question of the peer's.
 #[derive(Debug)]
-struct Answer {
-    state: State,
+struct AnswerEntry {
+    state: AnswerState,
     /// The question of this end's that it has been forwarded with.
     forwarded: Option<u32>,
     /// The results stay at this end, for a question of this end's, which may be known already.
@@ -210,7 +210,7 @@ struct Answer {
 }
 
 #[derive(Debug)]
-enum State {
+enum AnswerState {
     /// It runs, or waits; with the calls that wait for its answer.
     Open(Vec<Waiter>),
     /// It has been answered, with these objects.
@@ -279,7 +279,7 @@ impl Connection {
 
     /// The bytes that are kept of the peer's questions, until it finishes them.
     pub fn held(&self) -> usize {
-        self.answers.len() * size_of::<(u32, Answer)>() + self.waiting + self.kept
+        self.answers.len() * size_of::<(u32, AnswerEntry)>() + self.waiting + self.kept
     }
 
     /// How many bytes to receive next, at least.

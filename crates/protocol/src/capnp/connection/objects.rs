@@ -1,6 +1,6 @@
 //! The objects that the ends pass to each other.
 
-use super::{Answer, Connection, Event, Object, Payload, State};
+use super::{AnswerEntry, AnswerState, Connection, Event, Object, Payload};
 use crate::capnp::message::{Cap, Context, Disembargo, Exception, ExceptionKind, Target};
 use crate::capnp::tables::{Exports, Imports};
 use dovetail_wire::capnp::{Object as Pointee, View};
@@ -28,9 +28,9 @@ impl Connection {
                 None => return Err(format!("there is no object {number}")),
             },
             Cap::ReceiverAnswer(promised) => match self.answers.get(&promised.question) {
-                Some(Answer {
+                Some(AnswerEntry {
                     state:
-                        State::Done {
+                        AnswerState::Done {
                             results: Ok(payload),
                             ..
                         },
@@ -112,9 +112,9 @@ impl Connection {
                 let target = match disembargo.target {
                     Target::Hosted(number) => Target::Hosted(number),
                     Target::Promised(promised) => match self.answers.get(&promised.question) {
-                        Some(Answer {
+                        Some(AnswerEntry {
                             state:
-                                State::Done {
+                                AnswerState::Done {
                                     results: Ok(payload),
                                     ..
                                 },

@@ -1,10 +1,8 @@
 //! The questions of this end.
 
 use super::objects::object_at;
-use super::{Connection, Event, Frame, MOST_LATE, Object, Payload, Question, Results};
-use crate::capnp::message::{
-    Answer as Returned, Context, Exception, ExceptionKind, Promised, Target,
-};
+use super::{Connection, Event, Frame, MAX_LATE, Object, Payload, Question, Results};
+use crate::capnp::message::{Context, Exception, ExceptionKind, Promised, Returned, Target};
 use crate::capnp::write::Outgoing;
 use dovetail_wire::EncodeError;
 use dovetail_wire::capnp::Words;
@@ -171,7 +169,7 @@ impl Connection {
     pub fn finish_late(&mut self, question: u32) {
         let start = self.out.len();
         self.finish(question);
-        if start == 0 && self.late_count < MOST_LATE {
+        if start == 0 && self.late_count < MAX_LATE {
             self.late.append(&mut self.out);
             self.late_count += 1;
         }

@@ -1,7 +1,7 @@
 //! The server's calls of a blocking client. Callers that wait run the handlers; handlers that wait
 //! themselves get a thread each.
 
-use super::connection::{Connection, Driver};
+use super::connection::{BlockingConnection, Driver};
 use crate::block_on::waker;
 use crate::buffers::Gathered;
 use crate::client::Called;
@@ -42,7 +42,7 @@ struct Answering {
     deadline: Option<Instant>,
 }
 
-impl Connection {
+impl BlockingConnection {
     /// Runs everything that the server has called.
     pub(super) fn serve_all(&self) {
         loop {
@@ -100,7 +100,7 @@ impl Connection {
             if let Some(link) = link.upgrade() {
                 driver.answer(&link, &answering.reply, answer);
                 // Whoever waits may be receiving.
-                Connection { link, driver }.serve_all();
+                BlockingConnection { link, driver }.serve_all();
             }
         };
         let call = reply.cancelled_as();
@@ -186,7 +186,7 @@ fn attend(link: &Weak<Link>, driver: &Arc<Driver>) {
         && let Some(link) = link.upgrade()
     {
         let (driver, deadline) = (driver.clone(), Instant::now() + ASIDE);
-        let connection = Connection { link, driver };
+        let connection = BlockingConnection { link, driver };
         let _ = connection.wait(deadline, |_| {
             match connection.driver.roles().aside.is_empty() {
                 true => Poll::Ready(()),

@@ -14,12 +14,12 @@ use crate::block_on::waker;
 use crate::client::failures::{lost, misbehaved, too_late};
 use crate::client::options::Options;
 use crate::client::outgoing::{Outgoing, Queued};
-use crate::client::places::{Connected, Usable};
+use crate::client::pool::{Connected, Usable};
 use crate::client::table::Table;
 use crate::client::{Answered, Called};
 use crate::link::{Flush, Link};
 use crate::server::Calls;
-use crate::streams::{OwnCall, StreamCall};
+use crate::streams::{NativeCall, StreamCall};
 use crate::transport::{Receiver, Stream, Wait};
 use crate::{Code, Execution, Status, buffers};
 use bytes::BytesMut;
@@ -40,7 +40,7 @@ const STUCK: Duration = Duration::from_millis(1);
 
 /// A connection that any number of callers share.
 #[derive(Clone)]
-pub(crate) struct Connection {
+pub(crate) struct BlockingConnection {
     pub(super) link: Arc<Link>,
     pub(super) driver: Arc<Driver>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Driver {
     /// Answers the server's calls.
     pub(super) calls: Calls,
     /// How long the server may take nothing of what is sent to it between calls.
-    patience: Duration,
+    limits: Duration,
 }
 
 struct Receiving {
@@ -311,7 +311,7 @@ impl Flush for Driver {
     fn flush(&self, link: &Link, deadline: Option<Instant>) {
         self.send(
             link,
-            deadline.unwrap_or_else(|| Instant::now() + self.patience),
+            deadline.unwrap_or_else(|| Instant::now() + self.limits),
         );
     }
 
@@ -332,7 +332,7 @@ impl Flush for Driver {
     }
 }
 
-impl Connected for Connection {
+impl Connected for BlockingConnection {
     fn usable(&self) -> Usable {
         self.link.lock().usable()
     }
@@ -342,7 +342,7 @@ impl Connected for Connection {
     }
 }
 
-impl Connection {
+impl BlockingConnection {
     pub(super) fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Self {
         let table = Table::new(options).may_move(options, stream.ports());
         let driver = Arc::new(Driver {
@@ -365,7 +365,7 @@ impl Connection {
             }),
             turn: Condvar::new(),
             calls: Calls::new(options.local.clone(), true),
-            patience: options.timeout,
+            limits: options.timeout,
         });
         let link = Link::new(
             target,
@@ -374,13 +374,13 @@ impl Connection {
             driver.clone(),
             options.around(),
         );
-        Connection { link, driver }
+        BlockingConnection { link, driver }
     }
 
     /// The connection with this link, where a blocking client has made it.
     pub(crate) fn of(link: &Arc<Link>) -> Option<Self> {
         let (link, driver) = (link.clone(), link.blocking()?);
-        Some(Connection { link, driver })
+        Some(BlockingConnection { link, driver })
     }
 
     /// Whether it is to be trusted with a call: asks the socket where it was idle for long.
@@ -420,8 +420,8 @@ impl Connection {
         match self.queue(call, deadline)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(number))) => {
-                let call = OwnCall::new(self.link.clone(), number as u32);
-                let mut call = StreamCall::own(call.until(until), name);
+                let call = NativeCall::new(self.link.clone(), number as u32);
+                let mut call = StreamCall::native(call.until(until), name);
                 call.compress(compress);
                 Ok(call)
             }

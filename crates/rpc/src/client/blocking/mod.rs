@@ -10,15 +10,15 @@ mod streams;
 
 pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 
-pub(crate) use connection::{Connection, Driver};
+pub(crate) use connection::{BlockingConnection, Driver};
 
 use super::dial::{Dial, Failed};
 use super::failures::attempt_too_late;
-use super::moving::PATIENCE;
+use super::local_upgrade::UPGRADE_TIMEOUT;
 use super::nested::Nested;
 use super::options::{Options, handle, settings};
 use super::outgoing::{ObjectCall, Outgoing};
-use super::places::{Place, Places};
+use super::pool::{ConnectionPool, PoolSlot};
 use super::retries::Retries;
 use super::security::{Security, place, protocol};
 use super::servers::{Attempt, Choice, Look, Member, Named, Server, Servers, Visit};
@@ -62,9 +62,9 @@ enum Shared {
     /// Servers, on connections that are made when they are needed.
     Server(Servers<Connections>),
     /// The other end of a connection that is there.
-    Caller(Connection),
+    Caller(BlockingConnection),
     /// An object of the other end's, as one of this service.
-    Object(Connection, Arc<Remote>, &'static ServiceDescriptor),
+    Object(BlockingConnection, Arc<Remote>, &'static ServiceDescriptor),
     /// An object of this process.
     Local(Arc<dyn Service>),
     /// A reference that cannot be called, and why.
@@ -83,7 +83,7 @@ impl Shared {
 /// The connections to one server.
 struct Connections {
     connector: Arc<dyn Connector>,
-    places: Places<Connection, Mutex<Dial>>,
+    pool: ConnectionPool<BlockingConnection, Mutex<Dial>>,
 }
 
 impl Connections {
@@ -97,21 +97,25 @@ impl Connections {
         };
         Connections {
             connector,
-            places: Places::new(options.connections),
+            pool: ConnectionPool::new(options.connections),
         }
     }
 
     /// The connection whose turn it is.
-    fn connection(&self, options: &Arc<Options>, now: Instant) -> Result<Connection, Status> {
-        let place = self.places.turn();
-        if let Some(connection) = usable(place, options, now) {
+    fn connection(
+        &self,
+        options: &Arc<Options>,
+        now: Instant,
+    ) -> Result<BlockingConnection, Status> {
+        let slot = self.pool.turn();
+        if let Some(connection) = usable(slot, options, now) {
             return Ok(connection);
         }
-        let wait = self.places.wait(options);
+        let wait = self.pool.wait(options);
         loop {
-            match dial(&self.connector, place, options) {
+            match dial(&self.connector, slot, options) {
                 Ok(connection) => {
-                    self.places.reached();
+                    self.pool.reached();
                     return Ok(connection);
                 }
                 // The caller blocks anyway, until its server is back.
@@ -123,23 +127,23 @@ impl Connections {
 
 fn dial(
     connector: &Arc<dyn Connector>,
-    place: &Arc<Place<Connection, Mutex<Dial>>>,
+    slot: &Arc<PoolSlot<BlockingConnection, Mutex<Dial>>>,
     options: &Arc<Options>,
-) -> Result<Connection, Failed> {
-    let mut dial = place.dial.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(connection) = usable(place, options, Instant::now()) {
+) -> Result<BlockingConnection, Failed> {
+    let mut dial = slot.dial.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(connection) = usable(slot, options, Instant::now()) {
         return Ok(connection);
     }
-    place.begin(&dial)?;
+    slot.begin(&dial)?;
     let target = connector.target();
-    let patience = options.connect_timeout.min(options.timeout);
-    let made = connector.connect(Instant::now() + patience);
-    let made = made.map(|stream| Connection::new(stream, target.clone(), options));
-    place.made(made, &mut dial, options, &target)
+    let limits = options.connect_timeout.min(options.timeout);
+    let made = connector.connect(Instant::now() + limits);
+    let made = made.map(|stream| BlockingConnection::new(stream, target.clone(), options));
+    slot.made(made, &mut dial, options, &target)
 }
 
 impl Server for Connections {
-    type Connection = Connection;
+    type Connection = BlockingConnection;
 
     fn new(address: Address, options: &Options) -> Self {
         Connections::new(Arc::new(under_tls(address)), options)
@@ -149,10 +153,10 @@ impl Server for Connections {
         self.connector.target()
     }
 
-    fn ready(&self, options: &Arc<Options>) -> Option<Connection> {
+    fn ready(&self, options: &Arc<Options>) -> Option<BlockingConnection> {
         let now = Instant::now();
-        self.places.ready(
-            |place| usable(place, options, now),
+        self.pool.ready(
+            |slot| usable(slot, options, now),
             |missing| self.refill(missing, options, now),
         )
     }
@@ -167,10 +171,10 @@ impl Server for Connections {
 }
 
 impl Member<Connections> {
-    /// Fills the places that have no connection.
+    /// Fills the slots that have no connection.
     fn fill(&self) -> Result<(), Failed> {
-        let mut places = self.server.places.in_turn();
-        places.try_for_each(|place| dial(&self.server.connector, place, &self.options).map(drop))
+        let mut slots = self.server.pool.in_turn();
+        slots.try_for_each(|slot| dial(&self.server.connector, slot, &self.options).map(drop))
     }
 }
 
@@ -178,16 +182,16 @@ impl Connections {
     /// Connects again, in the background, where one of several connections was lost.
     fn refill(
         &self,
-        place: &Arc<Place<Connection, Mutex<Dial>>>,
+        slot: &Arc<PoolSlot<BlockingConnection, Mutex<Dial>>>,
         options: &Arc<Options>,
         now: Instant,
     ) {
-        let is_due = place.dial.try_lock();
+        let is_due = slot.dial.try_lock();
         if is_due.is_ok_and(|dial| dial.check(now).is_ok()) {
-            let (connector, place) = (self.connector.clone(), place.clone());
+            let (connector, slot) = (self.connector.clone(), slot.clone());
             let options = options.clone();
             // Whoever calls next sees how that went.
-            in_background(move || drop(dial(&connector, &place, &options)));
+            in_background(move || drop(dial(&connector, &slot, &options)));
         }
     }
 }
@@ -218,7 +222,7 @@ fn visit(
     options: &Options,
     choice: &Choice<'_>,
 ) -> Result<Visit<Connections>, Status> {
-    let mut patience = None;
+    let mut limits = None;
     loop {
         let (version, now) = (named.version(), Instant::now());
         let why = match named.look(now, choice) {
@@ -226,8 +230,8 @@ fn visit(
             Look::Wait => None,
             Look::Nothing(why) => Some(why),
         };
-        let patience = patience.get_or_insert_with(|| named.patience(options, choice));
-        let next = named.next_look(patience, why, now)?;
+        let limits = limits.get_or_insert_with(|| named.wait_limits(options, choice));
+        let next = named.next_look(limits, why, now)?;
         // Too late is as good as a change: it looks again.
         let _ = block_on_until(named.changed(version), next);
     }
@@ -242,17 +246,17 @@ fn under_tls(address: Address) -> Address {
 }
 
 fn usable(
-    place: &Arc<Place<Connection, Mutex<Dial>>>,
+    slot: &Arc<PoolSlot<BlockingConnection, Mutex<Dial>>>,
     options: &Arc<Options>,
     now: Instant,
-) -> Option<Connection> {
-    let (there, elsewhere) = place.usable()?;
+) -> Option<BlockingConnection> {
+    let (there, elsewhere) = slot.usable()?;
     if let Some(address) = elsewhere {
-        let (place, old, options) = (place.clone(), there.clone(), options.clone());
+        let (slot, old, options) = (slot.clone(), there.clone(), options.clone());
         let moving = move || {
-            if let Ok(stream) = address.connect(Instant::now() + PATIENCE) {
-                let new = Connection::new(stream, old.link.target.clone(), &options);
-                place.replace(&old, new);
+            if let Ok(stream) = address.connect(Instant::now() + UPGRADE_TIMEOUT) {
+                let new = BlockingConnection::new(stream, old.link.target.clone(), &options);
+                slot.replace(&old, new);
             }
         };
         // Without a thread it stays where it is.
@@ -360,7 +364,7 @@ impl Channel {
 
     /// A channel to the server of a connection that a blocking client has made.
     pub(crate) fn over(link: &Arc<Link>) -> Result<Self, Status> {
-        let connection = Connection::of(link).ok_or_else(|| wrong_channel("an async"))?;
+        let connection = BlockingConnection::of(link).ok_or_else(|| wrong_channel("an async"))?;
         let wire = link.lock().wire();
         Ok(Self::on(link, wire, Shared::Caller(connection)))
     }
@@ -373,7 +377,7 @@ impl Channel {
             ObjectPlace::Nothing => return Self::nothing(no_reference()),
         };
         let link = &remote.home;
-        match Connection::of(link) {
+        match BlockingConnection::of(link) {
             Some(connection) => {
                 let object = Shared::Object(connection, remote.clone(), service);
                 Self::on(link, Wire::Dovetail, object)
@@ -625,7 +629,7 @@ impl Channel {
         call: &Outgoing<'_, P>,
         idempotent: bool,
         limit: Duration,
-        attempt: impl Fn(&Connection, Instant, &Retries<'_>) -> Result<R, Status>,
+        attempt: impl Fn(&BlockingConnection, Instant, &Retries<'_>) -> Result<R, Status>,
     ) -> Result<R, Status> {
         let mut now = Instant::now();
         let deadline = now + limit;
@@ -710,13 +714,13 @@ impl ChannelBuilder {
     settings!();
 
     /// Serves these services to the server that is called, on the connections that the calls make:
-    /// it calls back with [`Context::call_back`](crate::Context::call_back). Needs Dovetail's own
-    /// wire or msgpack-rpc. Of the server that is given, services and limits count.
+    /// it calls back with [`Context::client_channel`](crate::Context::client_channel). Needs
+    /// Dovetail's own wire or msgpack-rpc. Of the server that is given, services and limits count.
     ///
     /// Nobody but the callers of this channel reads what comes: a handler runs on the thread of one
     /// that waits for something, before that one goes on, or in the next one that waits. It may
     /// block, and call the server with
-    /// [`Context::blocking_call_back`](crate::Context::blocking_call_back).
+    /// [`Context::blocking_client_channel`](crate::Context::blocking_client_channel).
     pub fn serve(mut self, services: crate::Server) -> Self {
         self.options.local = Some(Local::new(services));
         self

@@ -1,6 +1,6 @@
 //! The streams of blocking calls. Whoever waits on one reads for all, as every caller does.
 
-use super::Connection;
+use super::BlockingConnection;
 use crate::client::decode;
 use crate::client::failures::too_late;
 use crate::streams::{self, Body, ItemOf, StreamCall};
@@ -17,7 +17,7 @@ const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 #[derive(Clone)]
 pub(super) struct Call {
     streams: StreamCall,
-    connection: Connection,
+    connection: BlockingConnection,
     /// How long the server may take to answer.
     timeout: Duration,
     /// The call as a whole has to end before.
@@ -27,7 +27,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new(
         streams: StreamCall,
-        connection: Connection,
+        connection: BlockingConnection,
         timeout: Duration,
         deadline: Option<Instant>,
     ) -> Self {

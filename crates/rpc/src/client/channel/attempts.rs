@@ -8,8 +8,8 @@ use crate::client::failures::attempt_too_late;
 use crate::client::http2;
 use crate::client::options::Options;
 use crate::client::outgoing::Outgoing;
-use crate::client::places::TaskPlaces;
 use crate::client::policies::HedgingPolicy;
+use crate::client::pool::TaskPool;
 use crate::client::retries::Retries;
 use crate::client::servers::{Choice, Visit};
 use crate::link::Link;
@@ -156,7 +156,7 @@ impl Channel {
     pub(super) async fn link(
         &self,
         choice: &Choice<'_>,
-    ) -> Result<Visit<TaskPlaces<Arc<Link>>>, Status> {
+    ) -> Result<Visit<TaskPool<Arc<Link>>>, Status> {
         match &*self.shared {
             Shared::Server(servers) => servers.visit(&self.options, choice).await,
             #[cfg(feature = "grpc")]
@@ -170,9 +170,9 @@ impl Channel {
 
 /// A connection that was chosen for a call, on any wire.
 enum AnyVisit {
-    Link(Visit<TaskPlaces<Arc<Link>>>),
+    Link(Visit<TaskPool<Arc<Link>>>),
     #[cfg(feature = "grpc")]
-    Http2(Visit<TaskPlaces<http2::Connection>>),
+    Http2(Visit<TaskPool<http2::Http2Connection>>),
 }
 
 impl AnyVisit {

@@ -9,7 +9,7 @@ use super::Answered;
 use super::failures::{crowded, lost};
 use super::options::Options;
 use super::outgoing::Outgoing;
-use super::places::{Connect, Connected, Usable};
+use super::pool::{Connect, Connected, Usable};
 use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
 use crate::web::{Protocol, Style, exception_field};
@@ -41,7 +41,7 @@ const FRAME: u32 = (1 << 20) + (1 << 10);
 
 /// A connection to a server.
 #[derive(Clone)]
-pub(super) struct Connection {
+pub(super) struct Http2Connection {
     requests: SendRequest<Bytes>,
     /// No further call can be made.
     lost: Arc<AtomicBool>,
@@ -80,7 +80,7 @@ impl Drop for Open {
     }
 }
 
-impl Connect for Connection {
+impl Connect for Http2Connection {
     async fn connect(address: &Address, target: String, options: &Options) -> io::Result<Self> {
         let socket = options.secure(AsyncSocket::connect(address).await?).await?;
         let headers = options.client.limits.header_bytes;
@@ -91,8 +91,8 @@ impl Connect for Connection {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(FRAME)
             .max_header_list_size(u32::try_from(headers).unwrap_or(u32::MAX));
-        let shaken = builder.handshake(Prefixed::new(BytesMut::new(), socket, options.polling));
-        let (requests, mut connection) = shaken.await.map_err(io::Error::other)?;
+        let negotiated = builder.handshake(Prefixed::new(BytesMut::new(), socket, options.polling));
+        let (requests, mut connection) = negotiated.await.map_err(io::Error::other)?;
         let lost = Arc::new(AtomicBool::new(false));
         let open = Arc::<AtomicUsize>::default();
         let (flag, calls) = (lost.clone(), open.clone());
@@ -106,7 +106,7 @@ impl Connect for Connection {
             }
             flag.store(true, Ordering::Release);
         });
-        Ok(Connection {
+        Ok(Http2Connection {
             requests,
             lost,
             open,
@@ -116,7 +116,7 @@ impl Connect for Connection {
     }
 }
 
-impl Connected for Connection {
+impl Connected for Http2Connection {
     fn usable(&self) -> Usable {
         match self.lost.load(Ordering::Acquire) {
             true => Usable::No,
@@ -125,7 +125,7 @@ impl Connected for Connection {
     }
 }
 
-impl Connection {
+impl Http2Connection {
     /// Makes a call and waits for its answer. Where that is not waited for, the server is told.
     pub(super) async fn call(
         &self,

@@ -2,7 +2,7 @@
 
 use crate::grpc::{Broken, Messages, metadata, misbehaved};
 use crate::web::{Plain, Protocol, Style, plain};
-use crate::{AnswerHeaders, Code, Status};
+use crate::{Code, ResponseHeaders, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::Frame;
 use dovetail_protocol::grpc::{Trailers, read_web_end};
@@ -25,7 +25,7 @@ pub(super) struct Response {
     /// them.
     in_head: Option<Ended>,
     /// The place for the headers and trailers of the answer.
-    said: Option<AnswerHeaders>,
+    said: Option<ResponseHeaders>,
 }
 
 /// How an answer ended, where it says so, and what stands behind it.
@@ -76,7 +76,7 @@ impl Response {
         response: ResponseFuture,
         style: Style,
         limits: ConnectionLimits,
-        said: Option<AnswerHeaders>,
+        said: Option<ResponseHeaders>,
     ) -> Result<Self, Stop> {
         let (head, body) = response.await?.into_parts();
         let all = body.is_end_stream();
@@ -172,7 +172,7 @@ pub(super) async fn bare(
     response: ResponseFuture,
     style: Style,
     limits: ConnectionLimits,
-    said: Option<AnswerHeaders>,
+    said: Option<ResponseHeaders>,
 ) -> Result<Bytes, Stop> {
     let (head, body) = response.await?.into_parts();
     if let Some(said) = &said {
@@ -223,7 +223,7 @@ async fn whole(body: RecvStream, limits: ConnectionLimits) -> Result<Bytes, Stop
 }
 
 /// Leaves the headers and trailers of an answer in place of an earlier one's.
-fn leave(said: &AnswerHeaders, headers: Headers, trailers: Headers) {
+fn leave(said: &ResponseHeaders, headers: Headers, trailers: Headers) {
     said.with_headers(|known| *known = headers);
     said.with_trailers(|known| *known = trailers);
 }

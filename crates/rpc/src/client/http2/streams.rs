@@ -4,10 +4,10 @@ use super::super::failures::too_late;
 use super::super::options::Options;
 use super::super::outgoing::Outgoing;
 use super::response::{Response, Stop};
-use super::{Connection, Open, due, request};
+use super::{Http2Connection, Open, due, request};
 use crate::streams::StreamCall;
 use crate::web::{Exchange, Plain, Style};
-use crate::{AnswerHeaders, Execution, Method, Status};
+use crate::{Execution, Method, ResponseHeaders, Status};
 use bytes::Bytes;
 use dovetail_protocol::ConnectionLimits;
 use dovetail_wire::Encode;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-impl Connection {
+impl Http2Connection {
     /// Begins a call of this method; `result` where its items come behind a result.
     pub(in super::super) async fn open(
         &self,
@@ -56,11 +56,11 @@ impl Connection {
 
 /// Owns the stream of a call; see [`Exchange`].
 struct Driver {
-    connection: Connection,
+    connection: Http2Connection,
     exchange: Arc<Exchange>,
     style: Style,
     limits: ConnectionLimits,
-    said: Option<AnswerHeaders>,
+    said: Option<ResponseHeaders>,
     /// When the call is over.
     due: Option<Instant>,
     _open: Open,

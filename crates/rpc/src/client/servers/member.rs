@@ -1,5 +1,5 @@
 use super::named::Named;
-use super::{Place, Reached, Server};
+use super::{Reached, Server, ServerEndpoint};
 use crate::client::options::Options;
 use crate::{Status, clock};
 use std::hash::{BuildHasher, RandomState};
@@ -57,12 +57,12 @@ impl<S> Member<S> {
 /// A connection that is being made. Dropped before it has ended, it has failed.
 pub(in crate::client) struct Attempt<S: Server> {
     named: Arc<Named<S>>,
-    endpoint: Place<S>,
+    endpoint: ServerEndpoint<S>,
     ended: bool,
 }
 
 impl<S: Server> Attempt<S> {
-    pub(super) fn new(named: Arc<Named<S>>, endpoint: Place<S>) -> Self {
+    pub(super) fn new(named: Arc<Named<S>>, endpoint: ServerEndpoint<S>) -> Self {
         Attempt {
             named,
             endpoint,

@@ -52,7 +52,7 @@ impl<S: Server> fmt::Display for Servers<S> {
 }
 
 /// An endpoint of a named channel.
-type Place<S> = Arc<Endpoint<Member<S>>>;
+type ServerEndpoint<S> = Arc<Endpoint<Member<S>>>;
 
 /// Why a server has no connection, and when to try again.
 type Reached = Result<(), Failed>;

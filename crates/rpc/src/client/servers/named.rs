@@ -120,7 +120,11 @@ impl<S: Server> Named<S> {
     }
 
     /// Begins to wait for a server.
-    pub(in crate::client) fn patience(&self, options: &Options, choice: &Choice<'_>) -> Patience {
+    pub(in crate::client) fn wait_limits(
+        &self,
+        options: &Options,
+        choice: &Choice<'_>,
+    ) -> WaitLimits {
         let now = clock::now();
         let wait = match self.news.is_reached() {
             _ if choice.waits => options.timeout,
@@ -133,7 +137,7 @@ impl<S: Server> Named<S> {
             false => options.connect_timeout.min(options.timeout),
         };
         let after = |time| now.checked_add(time).unwrap_or(now);
-        Patience {
+        WaitLimits {
             hopeless: after(wait),
             connecting: after(connecting.max(wait)),
         }
@@ -143,16 +147,16 @@ impl<S: Server> Named<S> {
     /// worth while.
     pub(in crate::client) fn next_look(
         &self,
-        patience: &Patience,
+        limits: &WaitLimits,
         why: Option<Status>,
         now: Instant,
     ) -> Result<Instant, Status> {
         let next = self.balancer.next_connect();
         match why {
-            Some(why) if next.unwrap_or(now) >= patience.hopeless => Err(why),
-            Some(_) => Ok(next.unwrap_or(patience.hopeless).min(patience.hopeless)),
-            None if now >= patience.connecting => Err(self.slow()),
-            None => Ok(next.unwrap_or(patience.connecting).min(patience.connecting)),
+            Some(why) if next.unwrap_or(now) >= limits.hopeless => Err(why),
+            Some(_) => Ok(next.unwrap_or(limits.hopeless).min(limits.hopeless)),
+            None if now >= limits.connecting => Err(self.slow()),
+            None => Ok(next.unwrap_or(limits.connecting).min(limits.connecting)),
         }
     }
 
@@ -290,7 +294,7 @@ impl<S: Server> names::Named for Named<S> {
 }
 
 /// How long a call waits for a server.
-pub(in crate::client) struct Patience {
+pub(in crate::client) struct WaitLimits {
     /// While all are known to be unreachable.
     hopeless: Instant,
     /// While some are being connected to.

@@ -4,10 +4,10 @@ use std::task::{Poll, Waker};
 
 /// The news for calls that wait for a server.
 #[derive(Default)]
-pub(super) struct News(Mutex<State>);
+pub(super) struct News(Mutex<NewsState>);
 
 #[derive(Default)]
-struct State {
+struct NewsState {
     /// Grows with each change.
     version: u64,
     /// A list has come.
@@ -71,7 +71,7 @@ impl News {
         .await;
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut NewsState)) {
         let mut state = self.lock();
         change(&mut state);
         state.version += 1;
@@ -82,7 +82,7 @@ impl News {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, NewsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -183,7 +183,7 @@ impl Etcd {
 }
 
 /// The text of a failure.
-async fn told(work: impl Future<Output = Result<(), Status>>) -> Result<(), String> {
+async fn with_text(work: impl Future<Output = Result<(), Status>>) -> Result<(), String> {
     work.await.map_err(|status| status.to_string())
 }
 
@@ -196,7 +196,7 @@ impl Resolver for Etcd {
         worker::run(
             updates.wishes(),
             |why| updates.failed(why),
-            || told(self.follow(updates)),
+            || with_text(self.follow(updates)),
             || ready(Ok(())),
         );
     }
@@ -212,8 +212,8 @@ impl Registrar for Etcd {
         worker::run(
             term.wishes(),
             |why| term.failed(why),
-            || told(self.hold(&kept, servers, term)),
-            || told(self.take_back(kept.take())),
+            || with_text(self.hold(&kept, servers, term)),
+            || with_text(self.take_back(kept.take())),
         );
     }
 }

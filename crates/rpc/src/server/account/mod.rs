@@ -174,12 +174,12 @@ pub(crate) struct Share {
     /// The levels of which it reserves blocks.
     above: Vec<Arc<Level>>,
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<AccountState>,
     counters: Arc<SharedCounters>,
 }
 
 #[derive(Default)]
-struct State {
+struct AccountState {
     held: usize,
     /// Bytes taken from the levels above.
     reserved: usize,

@@ -1,19 +1,19 @@
 //! One connection on a loop: receives, starts calls, and sends their answers, all at the same time.
 
-use super::flight::{Flight, Waits};
 #[cfg(feature = "grpc")]
 use super::http2;
+use super::in_flight::{InFlight, Waits};
 use super::spares;
-use super::spread::Seat;
-use super::{Accepted, Phase, Site, entrance};
+use super::spread::LoopClaim;
+use super::{Accepted, LoopContext, Phase, entrance};
 use crate::buffers::{self, Gathered};
 use crate::context::Caller;
 use crate::incoming::{Arrival, Incoming};
 use crate::server::counters::count;
 use crate::server::running::crowded;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Charge, Entered, Guest, LINGER, Shared};
-use crate::transport::{AsyncSocket, Choice, Experience};
+use crate::server::{Charge, ConnectionGuard, Entered, LINGER, Shared};
+use crate::transport::{AsyncSocket, Choice, SpinPolicy};
 use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
@@ -28,8 +28,11 @@ use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 ///
 /// The future of an idle connection is most of its memory, so what is not needed for long is on the
 /// heap.
-pub(super) async fn serve(site: Site, accepted: Box<Accepted<AsyncSocket>>) -> io::Result<()> {
-    let Some(mut connection) = Box::pin(enter(&site, accepted)).await? else {
+pub(super) async fn serve(
+    loop_context: LoopContext,
+    accepted: Box<Accepted<AsyncSocket>>,
+) -> io::Result<()> {
+    let Some(mut connection) = Box::pin(enter(&loop_context, accepted)).await? else {
         return Ok(());
     };
     let served = connection.run().await;
@@ -39,71 +42,78 @@ pub(super) async fn serve(site: Site, accepted: Box<Accepted<AsyncSocket>>) -> i
     }
     // Nobody waits for one-way calls, so that it is all the same to them that their caller has
     // gone.
-    Box::pin(connection.into_flight().finish_oneway()).await;
+    Box::pin(connection.into_in_flight().finish_oneway()).await;
     served
 }
 
 /// Finds out who calls, and whether over TLS. `None` for a peer that says nothing.
 async fn enter(
-    site: &Site,
+    loop_context: &LoopContext,
     accepted: Box<Accepted<AsyncSocket>>,
-) -> io::Result<Option<Connection<'_>>> {
+) -> io::Result<Option<LoopConnection<'_>>> {
     let Accepted {
         mut stream,
         mut peer,
-        mut guest,
-        door,
-        seat,
+        mut guard,
+        kind,
+        claim,
     } = *accepted;
     // The socket goes where shared memory takes its place.
     let process = stream.process();
     let mut received = BytesMut::new();
-    if site.shared.is_proxy(&peer)
-        && let Some(caller) = entrance::announced(site, &mut stream, &mut received).await?
+    if loop_context.shared.is_proxy(&peer)
+        && let Some(caller) = entrance::announced(loop_context, &mut stream, &mut received).await?
     {
-        guest.announced(caller.ip());
+        guard.announced(caller.ip());
         peer = caller.to_string();
     }
-    let entered = match &site.shared.tls {
+    let entered = match &loop_context.shared.tls {
         None => Entered {
             received,
             ..Entered::plain(stream)
         },
-        Some(tls) => match entrance::enter(site, &guest, stream, tls, received).await? {
+        Some(tls) => match entrance::enter(loop_context, &guard, stream, tls, received).await? {
             Some(entered) => entered,
             None => return Ok(None),
         },
     };
-    let standing = guest.standing(door, entered.tls.is_some());
-    let checks_hosts = site.shared.checks_hosts(door, entered.tls.is_some());
+    let admission = guard.admission(kind, entered.tls.is_some());
+    let checks_hosts = loop_context
+        .shared
+        .checks_hosts(kind, entered.tls.is_some());
     let Entered {
         stream,
         received,
         tls,
     } = entered;
-    let caller = Caller::new(peer, site.pooled)
-        .with_proxies(site.shared.proxies.as_ref())
+    let caller = Caller::new(peer, loop_context.pooled)
+        .with_proxies(loop_context.shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
         .with_process(process)
         .with_hosts_checked(checks_hosts);
-    let mut session = Session::new(&site.shared, caller, standing, guest.entry().clone());
-    guest.entry().called_by(session.caller());
+    let mut session = Session::new(
+        &loop_context.shared,
+        caller,
+        admission,
+        guard.entry().clone(),
+    );
+    guard.entry().called_by(session.caller());
     session.input = received;
     let unsent = session.share().cloned();
-    Ok(Some(Connection {
-        shared: &site.shared,
-        pooled: site.pooled,
-        told: site.told.clone(),
-        seat,
+    Ok(Some(LoopConnection {
+        shared: &loop_context.shared,
+        pooled: loop_context.pooled,
+        phase: loop_context.phase.clone(),
+        claim,
         session,
-        guest,
+        guard,
         stream,
-        flight: Flight::default(),
+        in_flight: InFlight::default(),
         out: Outbox::default(),
         leaving: None,
         unsent: Charge::new(unsent.as_ref()),
-        experience: Experience::new(site.shared.polling),
+        spin_policy: SpinPolicy::new(loop_context.shared.polling),
         turns: 0,
     }))
 }
@@ -115,20 +125,20 @@ fn runs_alone(call: &Incoming) -> bool {
     call.reply.ordered() || (call.oneway && call.reply.cancelled_as().is_none())
 }
 
-struct Connection<'a> {
+struct LoopConnection<'a> {
     shared: &'a Arc<Shared>,
     pooled: bool,
-    told: watch::Receiver<Phase>,
-    seat: Seat,
+    phase: watch::Receiver<Phase>,
+    claim: LoopClaim,
     session: Session<'a>,
-    guest: Guest,
+    guard: ConnectionGuard,
     stream: AsyncSocket,
-    flight: Flight<'a>,
+    in_flight: InFlight<'a>,
     out: Outbox,
     leaving: Option<Box<Leaving>>,
     /// Bytes that wait for the peer to make room.
     unsent: Charge,
-    experience: Experience,
+    spin_policy: SpinPolicy,
     /// How often it has waited since the others had their turn.
     turns: u32,
 }
@@ -151,7 +161,7 @@ const TURNS: u32 = 256;
 const AHEAD: usize = 16 << 10;
 
 /// An event that a connection waits for.
-enum Event {
+enum LoopEvent {
     /// There is room again, or the time for that is over.
     Room(Result<io::Result<()>, Elapsed>),
     /// Something is queued to be sent.
@@ -171,25 +181,25 @@ enum Came {
     Bytes(usize),
 }
 
-impl<'a> Connection<'a> {
+impl<'a> LoopConnection<'a> {
     /// Hands the connection over, with what has been received of it.
     #[cfg(feature = "grpc")]
     async fn serve_http2(mut self) -> io::Result<()> {
         let received = self.session.take_input();
-        let site = http2::Place {
+        let loop_context = http2::ConnectionParts {
             shared: self.shared,
             session: &self.session,
             pooled: self.pooled,
-            seat: &self.seat,
-            entry: self.guest.entry(),
+            claim: &self.claim,
+            entry: self.guard.entry(),
             opaque_authority: std::cell::Cell::default(),
         };
-        http2::serve(site, self.stream, received, self.told).await
+        http2::serve(loop_context, self.stream, received, self.phase).await
     }
 
     /// Closes the connection, and leaves the calls that run.
-    fn into_flight(self) -> Flight<'a> {
-        self.flight
+    fn into_in_flight(self) -> InFlight<'a> {
+        self.in_flight
     }
 
     async fn run(&mut self) -> io::Result<()> {
@@ -203,13 +213,13 @@ impl<'a> Connection<'a> {
                     _ => return Ok(()),
                 }
             }
-            if self.session.is_over() && self.flight.is_empty() {
+            if self.session.is_over() && self.in_flight.is_empty() {
                 self.session.refuse_received();
             }
-            if self.session.ends() && self.flight.is_empty() {
+            if self.session.ends() && self.in_flight.is_empty() {
                 break;
             }
-            if self.guest.entry().is_asked_to_leave() && self.is_idle() {
+            if self.guard.entry().is_asked_to_leave() && self.is_idle() {
                 self.session.make_room();
                 break;
             }
@@ -234,7 +244,7 @@ impl<'a> Connection<'a> {
         self.turns += 1;
         if self.turns >= TURNS {
             self.turns = 0;
-            if !self.seat.is_alone() {
+            if !self.claim.is_alone() {
                 tokio::task::yield_now().await;
             }
         }
@@ -242,20 +252,20 @@ impl<'a> Connection<'a> {
 
     /// Returns whether nothing is received, runs or leaves.
     fn is_idle(&self) -> bool {
-        self.session.is_idle() && self.flight.is_empty() && self.leaving.is_none()
+        self.session.is_idle() && self.in_flight.is_empty() && self.leaving.is_none()
     }
 
     /// Starts the calls that have arrived, as far as they may run side by side.
     fn start_calls(&mut self) -> io::Result<()> {
         while self.has_room()
-            && let Some(mut call) = self.flight.held.take().or_else(|| self.next_call())
+            && let Some(mut call) = self.in_flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
-            if self.flight.runs() > 0 && (alone || !self.session.affords(&call)) {
-                self.flight.held = Some(call);
+            if self.in_flight.runs() > 0 && (alone || !self.session.affords(&call)) {
+                self.in_flight.held = Some(call);
                 break;
             }
-            self.flight.alone = alone;
+            self.in_flight.alone = alone;
             if call.acknowledge(&mut self.out.waiting.bytes) || self.session.greets() {
                 self.send()?;
             }
@@ -274,7 +284,7 @@ impl<'a> Connection<'a> {
         loop {
             match self.session.next(&mut self.out.waiting.bytes)? {
                 Arrival::Call(call) => return Some(call),
-                Arrival::Cancelled(call) => self.flight.cancel(call),
+                Arrival::Cancelled(call) => self.in_flight.cancel(call),
             }
         }
     }
@@ -285,7 +295,7 @@ impl<'a> Connection<'a> {
         let most = self.shared.limits.calls_per_connection;
         match self.session.is_multiplexed() {
             true => !self.is_crowded(),
-            false => self.leaving.is_none() && self.flight.has_room(most),
+            false => self.leaving.is_none() && self.in_flight.has_room(most),
         }
     }
 
@@ -297,7 +307,7 @@ impl<'a> Connection<'a> {
     /// Most handlers are ready at once; the others join the flight.
     fn start(&mut self, mut call: Box<Incoming>) {
         let most = self.shared.limits.calls_per_connection;
-        if self.flight.runs() >= most {
+        if self.in_flight.runs() >= most {
             let why = format!("the connection has {most} calls waiting");
             let refused = self
                 .shared
@@ -312,11 +322,11 @@ impl<'a> Connection<'a> {
             return match self.pooled {
                 true => {
                     let answer = self.session.in_pool(call);
-                    self.flight.join(shared, answer, waiting, share);
+                    self.in_flight.join(shared, answer, waiting, share);
                 }
                 false => {
                     let answer = self.session.decoded_aside(call);
-                    self.flight.join(shared, answer, waiting, share);
+                    self.in_flight.join(shared, answer, waiting, share);
                 }
             };
         }
@@ -332,7 +342,7 @@ impl<'a> Connection<'a> {
         match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => self.out.put(answer),
             Poll::Pending => {
-                self.flight
+                self.in_flight
                     .join(self.shared, running, waiting, self.session.share());
             }
         }
@@ -351,18 +361,18 @@ impl<'a> Connection<'a> {
         let idle = self.is_idle();
         if idle {
             if self.session.may_make_room() {
-                self.guest.entry().idles(self.shared);
+                self.guard.entry().idles(self.shared);
             }
             // An idle connection keeps nothing.
             buffers::put_spare(std::mem::take(&mut self.session.input));
             spares::put_outbox(std::mem::take(&mut self.out));
-            self.flight.rest();
+            self.in_flight.rest();
         }
         let streams = self
             .session
             .streaming()
             .and_then(|reply| reply.streams().cloned());
-        let streams = streams.filter(|_| !self.flight.is_empty());
+        let streams = streams.filter(|_| !self.in_flight.is_empty());
         let full = self.session.full().is_some();
         let items = self.session.expects_items();
         let receives = (!self.session.ends() || self.session.drains())
@@ -372,15 +382,16 @@ impl<'a> Connection<'a> {
         if !receives {
             self.session.hold();
         }
-        // Before the patience, which is short once the server goes down: a drain that begins in
+        // Before the read_timeout, which is short once the server goes down: a drain that begins in
         // between is not missed.
         let drains = !self.session.ends()
             && !self.session.is_leaving()
             && (idle || self.session.is_multiplexed());
-        let patience = match (self.session.is_idle() && !idle) || (streams.is_some() && !items) {
+        let read_timeout = match (self.session.is_idle() && !idle) || (streams.is_some() && !items)
+        {
             // It is this end that makes the peer wait.
             true => Duration::MAX,
-            false => self.session.patience(),
+            false => self.session.read_timeout(),
         };
         // A caller who only listens is expected to do nothing but go.
         let watches = streams.is_some() && self.session.input.len() < AHEAD;
@@ -397,7 +408,7 @@ impl<'a> Connection<'a> {
         let receive = async {
             Ok(match stream.choice().await? {
                 Some(choice) => Came::Choice(choice),
-                None => Came::Bytes(stream.receive(input, needs, &mut self.experience).await?),
+                None => Came::Bytes(stream.receive(input, needs, &mut self.spin_policy).await?),
             })
         };
         let queued = poll_fn(|context| match &streams {
@@ -406,38 +417,38 @@ impl<'a> Connection<'a> {
             _ => Poll::Pending,
         });
         let listens = receives || watches;
-        let waits = !self.flight.is_empty();
+        let waits = !self.in_flight.is_empty();
         let event = tokio::select! {
             biased;
-            room = room, if leaving.is_some() => Event::Room(room),
-            () = self.guest.entry().queued.0.notified() => Event::Queued,
-            () = queued => Event::Queued,
-            Some(answer) = self.flight.next(), if !crowded => Event::Answer(answer),
-            () = gone, if waits && !listens => Event::Gone,
-            received = timeout(patience, receive), if listens => match received {
-                Ok(Ok(Came::Bytes(0))) if watches || (waits && half) => Event::Gone,
-                received => Event::Received(received),
+            room = room, if leaving.is_some() => LoopEvent::Room(room),
+            () = self.guard.entry().queued.0.notified() => LoopEvent::Queued,
+            () = queued => LoopEvent::Queued,
+            Some(answer) = self.in_flight.next(), if !crowded => LoopEvent::Answer(answer),
+            () = gone, if waits && !listens => LoopEvent::Gone,
+            received = timeout(read_timeout, receive), if listens => match received {
+                Ok(Ok(Came::Bytes(0))) if watches || (waits && half) => LoopEvent::Gone,
+                received => LoopEvent::Received(received),
             },
-            _ = self.told.wait_for(|phase| *phase != Phase::Serving), if drains => Event::Drain,
+            _ = self.phase.wait_for(|phase| *phase != Phase::Serving), if drains => LoopEvent::Drain,
         };
         if idle {
-            self.guest.entry().works();
+            self.guard.entry().works();
         }
         match event {
-            Event::Room(Ok(room)) => room.and_then(|()| self.go_on_sending())?,
-            Event::Room(Err(_)) => return Err(self.too_slow()),
-            Event::Queued => {}
-            Event::Gone => return Err(io::ErrorKind::ConnectionAborted.into()),
-            Event::Answer(answer) => {
+            LoopEvent::Room(Ok(room)) => room.and_then(|()| self.go_on_sending())?,
+            LoopEvent::Room(Err(_)) => return Err(self.too_slow()),
+            LoopEvent::Queued => {}
+            LoopEvent::Gone => return Err(io::ErrorKind::ConnectionAborted.into()),
+            LoopEvent::Answer(answer) => {
                 self.out.put(answer);
                 self.take_answers();
             }
-            Event::Received(Ok(Ok(Came::Bytes(0)))) => self.session.closed(),
-            Event::Received(Ok(Ok(Came::Bytes(_)))) => {}
-            Event::Received(Ok(Ok(Came::Choice(choice)))) => self.stream.choose(choice),
-            Event::Received(Ok(Err(error))) => return Err(self.session.broken(error)),
-            Event::Received(Err(_)) => self.session.timed_out(),
-            Event::Drain => self.session.going_down(),
+            LoopEvent::Received(Ok(Ok(Came::Bytes(0)))) => self.session.closed(),
+            LoopEvent::Received(Ok(Ok(Came::Bytes(_)))) => {}
+            LoopEvent::Received(Ok(Ok(Came::Choice(choice)))) => self.stream.choose(choice),
+            LoopEvent::Received(Ok(Err(error))) => return Err(self.session.broken(error)),
+            LoopEvent::Received(Err(_)) => self.session.timed_out(),
+            LoopEvent::Drain => self.session.going_down(),
         }
         Ok(())
     }
@@ -445,7 +456,7 @@ impl<'a> Connection<'a> {
     /// Takes the answers that are ready, to be sent with the one that was waited for.
     fn take_answers(&mut self) {
         let mut now = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(answer)) = self.flight.poll_next(&mut now) {
+        while let Poll::Ready(Some(answer)) = self.in_flight.poll_next(&mut now) {
             self.out.put(answer);
         }
     }
@@ -466,8 +477,8 @@ impl<'a> Connection<'a> {
             return Ok(());
         }
         let sent = self.stream.try_send_gathered(&self.out.waiting, 0)?;
-        self.seat.answered();
-        self.stream.give_way(self.seat.is_alone());
+        self.claim.answered();
+        self.stream.give_way(self.claim.is_alone());
         if sent < self.out.waiting.len() {
             self.leaving = Some(Box::new(Leaving {
                 message: std::mem::take(&mut self.out.waiting),

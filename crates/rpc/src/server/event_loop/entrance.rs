@@ -1,12 +1,12 @@
 //! Whether a peer speaks TLS, found out before anything else is.
 
-use super::{Phase, Site};
+use super::{LoopContext, Phase};
 use crate::server::counters::count;
 use crate::server::entrance::{begins_tls, note, note_announced};
 use crate::server::proxies::{Announced, take_announced};
-use crate::server::{Entered, Guest, LINGER};
+use crate::server::{ConnectionGuard, Entered, LINGER};
 use crate::tls::ServerTls;
-use crate::transport::{AsyncSocket, AsyncTls, Experience, Polling};
+use crate::transport::{AsyncSocket, AsyncTls, Polling, SpinPolicy};
 use bytes::BytesMut;
 use std::io;
 use std::net::SocketAddr;
@@ -15,11 +15,11 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Waits for the first bytes. False where nothing came in time.
 async fn receive_first(
-    site: &Site,
+    loop_context: &LoopContext,
     stream: &mut AsyncSocket,
     received: &mut BytesMut,
 ) -> io::Result<bool> {
-    let silence = site.shared.limits.silence(stream.ports().is_some());
+    let silence = loop_context.shared.limits.silence(stream.ports().is_some());
     let first = async {
         if let Some(choice) = stream.choice().await? {
             stream.choose(choice);
@@ -28,8 +28,8 @@ async fn receive_first(
     };
     tokio::select! {
         first = first => drop(first?),
-        () = too_late(site, silence) => {
-            count(&site.shared.counters.idle_timeouts);
+        () = too_late(loop_context, silence) => {
+            count(&loop_context.shared.counters.idle_timeouts);
             return Ok(false);
         }
     }
@@ -38,16 +38,16 @@ async fn receive_first(
 
 /// The caller's address, which a proxy sends before anything else.
 pub(super) async fn announced(
-    site: &Site,
+    loop_context: &LoopContext,
     stream: &mut AsyncSocket,
     received: &mut BytesMut,
 ) -> io::Result<Option<SocketAddr>> {
-    if !receive_first(site, stream, received).await? {
+    if !receive_first(loop_context, stream, received).await? {
         return Ok(None);
     }
-    let deadline = Instant::now() + site.shared.limits.handshake;
+    let deadline = Instant::now() + loop_context.shared.limits.handshake;
     loop {
-        match note_announced(take_announced(received), &site.shared)? {
+        match note_announced(take_announced(received), &loop_context.shared)? {
             Announced::Caller(caller) => return Ok(Some(caller)),
             Announced::Nobody => return Ok(None),
             Announced::More => {
@@ -61,17 +61,17 @@ pub(super) async fn announced(
     }
 }
 
-/// Waits for the first bytes, and shakes hands where they are TLS. `None` where nothing came in
-/// time.
+/// Waits for the first bytes, and performs the handshake where they begin TLS. `None` where nothing
+/// came in time.
 pub(super) async fn enter(
-    site: &Site,
-    guest: &Guest,
+    loop_context: &LoopContext,
+    guard: &ConnectionGuard,
     mut stream: AsyncSocket,
     tls: &ServerTls,
     mut received: BytesMut,
 ) -> io::Result<Option<Entered<AsyncSocket>>> {
-    let (limits, counters) = (&site.shared.limits, &site.shared.counters);
-    if received.is_empty() && !receive_first(site, &mut stream, &mut received).await? {
+    let (limits, counters) = (&loop_context.shared.limits, &loop_context.shared.counters);
+    if received.is_empty() && !receive_first(loop_context, &mut stream, &mut received).await? {
         return Ok(None);
     }
     let deadline = Instant::now() + limits.handshake;
@@ -91,14 +91,14 @@ pub(super) async fn enter(
             ..Entered::plain(stream)
         }));
     }
-    let handshake = guest.handshake()?;
+    let handshake = guard.handshake()?;
     let over = AsyncTls::over(stream, tls.session(cfg!(feature = "grpc"))?)?;
-    let shaken = timeout_at(deadline, over.shake(&received)).await;
-    let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
+    let negotiated = timeout_at(deadline, over.handshake(&received)).await;
+    let negotiated = negotiated.unwrap_or_else(|late| Err(late.into()));
     drop(handshake);
-    note(&shaken, counters);
+    note(&negotiated, counters);
     let mut stream = AsyncSocket::Tls(Box::new(over));
-    match shaken {
+    match negotiated {
         Ok(peer) => Ok(Some(Entered {
             tls: Some(peer),
             ..Entered::plain(stream)
@@ -113,15 +113,15 @@ pub(super) async fn enter(
 }
 
 /// Before the first byte nothing is worth to be polled for.
-fn never() -> Experience {
-    Experience::new(Polling::Never)
+fn never() -> SpinPolicy {
+    SpinPolicy::new(Polling::Never)
 }
 
 /// Ends when a peer that says nothing has had its time: less where the server goes down.
-async fn too_late(site: &Site, silent: Duration) {
-    let mut told = site.told.clone();
+async fn too_late(loop_context: &LoopContext, silent: Duration) {
+    let mut phase = loop_context.phase.clone();
     tokio::select! {
         () = sleep(silent) => {}
-        _ = told.wait_for(|phase| *phase != Phase::Serving) => sleep(LINGER).await,
+        _ = phase.wait_for(|phase| *phase != Phase::Serving) => sleep(LINGER).await,
     }
 }

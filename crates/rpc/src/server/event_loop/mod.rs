@@ -4,18 +4,18 @@
 
 mod connection;
 mod entrance;
-mod flight;
 #[cfg(feature = "grpc")]
 mod http2;
+mod in_flight;
 #[cfg(target_os = "linux")]
 mod slice;
 mod spares;
 mod spread;
 
-use super::guests::{Accepts, Door, Guest};
+use super::admission::{Accepts, ConnectionGuard, ListenerKind};
 use super::{ACCEPT_PAUSE, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
-use spread::{Seat, Slot};
+use spread::{LoopClaim, Slot};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -104,9 +104,9 @@ pub(super) fn start(
 struct Accepted<S> {
     stream: S,
     peer: String,
-    guest: Guest,
-    door: Door,
-    seat: Seat,
+    guard: ConnectionGuard,
+    kind: ListenerKind,
+    claim: LoopClaim,
 }
 
 /// The queues that loops take connections from.
@@ -134,45 +134,45 @@ fn start_loop(
     for listener in listeners {
         // Counted from now on: the thread may begin late.
         let accepts = Accepts::new(shared);
-        let door = shared.door(&listener.0.address());
-        sockets.push((listener.handle()?, listener.clone(), accepts, door));
+        let kind = shared.listener_kind(&listener.0.address());
+        sockets.push((listener.handle()?, listener.clone(), accepts, kind));
     }
-    let (phase, told) = watch::channel(Phase::Serving);
-    let site = Site {
+    let (phases, phase) = watch::channel(Phase::Serving);
+    let loop_context = LoopContext {
         shared: shared.clone(),
-        told,
+        phase,
         pooled: pool.is_some(),
         slot,
         inboxes,
     };
-    let number = site.slot.number();
+    let number = loop_context.slot.number();
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             #[cfg(target_os = "linux")]
-            if site.pooled {
+            if loop_context.pooled {
                 slice::shorten();
             }
             LocalSet::new().block_on(&runtime, async move {
-                for (socket, open, accepts, door) in sockets {
-                    let site = site.clone();
+                for (socket, open, accepts, kind) in sockets {
+                    let loop_context = loop_context.clone();
                     tokio::task::spawn_local(async move {
-                        site.accept(socket, door).await;
+                        loop_context.accept(socket, kind).await;
                         if let Some(open) = Arc::into_inner(open) {
-                            site.welcome_late(&open, door);
+                            loop_context.welcome_late(&open, kind);
                         }
                         drop(accepts);
                     });
                 }
-                let mut told = site.told.clone();
+                let mut phase = loop_context.phase.clone();
                 tokio::task::spawn_local(async move {
                     while let Some(accepted) = accepted.recv().await {
-                        site.take_over(accepted);
+                        loop_context.take_over(accepted);
                     }
                 });
                 // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for
                 // ever.
-                if told
+                if phase
                     .wait_for(|phase| *phase == Phase::Stopped)
                     .await
                     .is_err()
@@ -181,34 +181,37 @@ fn start_loop(
                 }
             });
         })?;
-    Ok(Loop { phase, thread })
+    Ok(Loop {
+        phase: phases,
+        thread,
+    })
 }
 
 /// Serves what connects from this process, in the thread that runs this.
 #[cfg(feature = "testing")]
 pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::MemoryListener) {
-    let (_serves, told) = watch::channel(Phase::Serving);
+    let (_serves, phase) = watch::channel(Phase::Serving);
     let Some(slot) = spread::slots(1).next() else {
         return;
     };
-    let site = Site {
+    let loop_context = LoopContext {
         shared,
-        told,
+        phase,
         pooled: false,
         slot,
         inboxes: Arc::default(),
     };
     loop {
         let stream = AsyncSocket::Process(listener.accepted().await);
-        site.welcome(stream, "in-process".to_owned(), Door::Open);
+        loop_context.welcome(stream, "in-process".to_owned(), ListenerKind::Open);
     }
 }
 
 /// The part that every connection of a loop needs.
 #[derive(Clone)]
-struct Site {
+struct LoopContext {
     shared: Arc<Shared>,
-    told: watch::Receiver<Phase>,
+    phase: watch::Receiver<Phase>,
     /// Handlers run in the runtime's pool of blocking threads.
     pooled: bool,
     slot: Slot,
@@ -246,19 +249,19 @@ impl Acceptor {
     }
 }
 
-impl Site {
-    async fn accept(&self, socket: socket2::Socket, door: Door) {
+impl LoopContext {
+    async fn accept(&self, socket: socket2::Socket, kind: ListenerKind) {
         let Ok(acceptor) = Acceptor::new(socket) else {
             return;
         };
-        let mut told = self.told.clone();
+        let mut phase = self.phase.clone();
         loop {
             let accepted = tokio::select! {
                 accepted = acceptor.accept() => accepted,
-                _ = told.wait_for(|phase| *phase != Phase::Serving) => break,
+                _ = phase.wait_for(|phase| *phase != Phase::Serving) => break,
             };
             match accepted {
-                Ok((stream, peer)) => self.welcome(stream, peer, door),
+                Ok((stream, peer)) => self.welcome(stream, peer, kind),
                 // Out of descriptors, or a peer that is gone already: the next one may be better.
                 Err(error) => {
                     self.shared.accept_failed(&error);
@@ -270,22 +273,22 @@ impl Site {
 
     /// Whom no loop had accepted is told that the server goes down; without a word, first calls
     /// would be lost.
-    fn welcome_late(&self, open: &Open, door: Door) {
+    fn welcome_late(&self, open: &Open, kind: ListenerKind) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {
-                self.welcome(stream, describe(peer.as_socket()), door);
+                self.welcome(stream, describe(peer.as_socket()), kind);
             }
         }
     }
 
     /// Finds a loop for a connection.
-    fn welcome(&self, stream: AsyncSocket, peer: String, door: Door) {
-        let Some(guest) = self.shared.admit(None, door, &peer) else {
+    fn welcome(&self, stream: AsyncSocket, peer: String, kind: ListenerKind) {
+        let Some(guard) = self.shared.admit(None, kind, &peer) else {
             return;
         };
-        let seat = self.slot.seat();
-        match self.inboxes.get(seat.number()) {
-            Some(inbox) if seat.number() != self.slot.number() => {
+        let claim = self.slot.claim();
+        match self.inboxes.get(claim.number()) {
+            Some(inbox) if claim.number() != self.slot.number() => {
                 let Ok(stream) = stream.into_socket() else {
                     return;
                 };
@@ -293,17 +296,17 @@ impl Site {
                 let _ = inbox.send(Accepted {
                     stream,
                     peer,
-                    guest,
-                    door,
-                    seat,
+                    guard,
+                    kind,
+                    claim,
                 });
             }
             _ => self.serve(Accepted {
                 stream,
                 peer,
-                guest,
-                door,
-                seat,
+                guard,
+                kind,
+                claim,
             }),
         }
     }
@@ -312,17 +315,17 @@ impl Site {
         let Accepted {
             stream,
             peer,
-            guest,
-            door,
-            seat,
+            guard,
+            kind,
+            claim,
         } = accepted;
         if let Ok(stream) = AsyncSocket::new(stream) {
             self.serve(Accepted {
                 stream,
                 peer,
-                guest,
-                door,
-                seat,
+                guard,
+                kind,
+                claim,
             });
         }
     }

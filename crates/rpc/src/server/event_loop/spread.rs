@@ -42,7 +42,7 @@ pub(super) struct Slot {
 }
 
 /// A connection of a loop, counted as long as this exists.
-pub(super) struct Seat(Slot);
+pub(super) struct LoopClaim(Slot);
 
 /// The slots of so many loops.
 pub(super) fn slots(loops: usize) -> impl Iterator<Item = Slot> {
@@ -62,9 +62,9 @@ impl Slot {
         self.number
     }
 
-    /// A seat for another connection, at this loop unless one of the others has fewer: a loop that
-    /// has many makes each of them wait while another one idles.
-    pub(super) fn seat(&self) -> Seat {
+    /// Claims a place for another connection, at this loop unless one of the others has fewer: a
+    /// loop that has many makes each of them wait while another one idles.
+    pub(super) fn claim(&self) -> LoopClaim {
         let loops = self.spread.loops.iter().map(Station::connections);
         let least = loops
             .enumerate()
@@ -78,7 +78,7 @@ impl Slot {
             number,
         };
         slot.station().connections.fetch_add(1, Relaxed);
-        Seat(slot)
+        LoopClaim(slot)
     }
 
     fn station(&self) -> &Station {
@@ -102,7 +102,7 @@ impl Slot {
     }
 }
 
-impl Seat {
+impl LoopClaim {
     /// Which loop has it.
     pub(super) fn number(&self) -> usize {
         self.0.number
@@ -125,7 +125,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for LoopClaim {
     fn drop(&mut self) {
         self.0.station().connections.fetch_sub(1, Relaxed);
     }
@@ -212,16 +212,16 @@ mod tests {
     #[test]
     fn a_connection_goes_to_the_loop_that_has_fewest() {
         let slots: Vec<Slot> = slots(3).collect();
-        let mut seats: Vec<Seat> = (0..7).map(|_| slots[1].seat()).collect();
-        let numbers: Vec<usize> = seats.iter().map(Seat::number).collect();
+        let mut claims: Vec<LoopClaim> = (0..7).map(|_| slots[1].claim()).collect();
+        let numbers: Vec<usize> = claims.iter().map(LoopClaim::number).collect();
         assert_eq!(numbers, [1, 0, 2, 1, 0, 2, 1]);
-        seats.remove(2);
-        assert_eq!(slots[0].seat().number(), 2);
-        seats.truncate(2);
-        assert!(seats.iter().all(Seat::is_alone));
-        assert_eq!(slots[0].seat().number(), 2);
-        let another = slots[2].seat();
-        assert_eq!((another.number(), slots[2].seat().number()), (2, 2));
+        claims.remove(2);
+        assert_eq!(slots[0].claim().number(), 2);
+        claims.truncate(2);
+        assert!(claims.iter().all(LoopClaim::is_alone));
+        assert_eq!(slots[0].claim().number(), 2);
+        let another = slots[2].claim();
+        assert_eq!((another.number(), slots[2].claim().number()), (2, 2));
     }
 
     #[cfg(target_os = "linux")]

@@ -6,9 +6,9 @@ use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::router::Route;
 use crate::web::{
-    Plain, Protocol, ReplyTo, Style, gunzip, known_coding, no_parameters, of_field, parameters,
+    Plain, Protocol, Style, WebReplyTo, gunzip, known_coding, no_parameters, of_field, parameters,
 };
-use crate::{AnswerHeaders, Code, Execution, Method, Status, clock};
+use crate::{Code, Execution, Method, ResponseHeaders, Status, clock};
 use dovetail_protocol::connect::{self, Refusal};
 use dovetail_protocol::grpc::{Coding, Web, web_terms};
 use dovetail_protocol::http::{self, Cors, Response};
@@ -16,7 +16,7 @@ use dovetail_protocol::{Codec, Headers, Terms};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Instant;
 
-/// A call, but for its messages.
+/// A call without its messages.
 pub(in crate::server) struct Ask {
     pub(in crate::server) target: Target,
     /// Nothing where it is not known, or in parts only.
@@ -32,7 +32,7 @@ pub(in crate::server) struct Ask {
     pub(in crate::server) get: bool,
 }
 
-/// The parameters of a call: how they are encoded, and they.
+/// The parameters of a call, with their encoding.
 pub(in crate::server) type Parameters = (Encoding, Bytes);
 
 impl Ask {
@@ -54,7 +54,7 @@ impl Ask {
         let style = Style::new(protocol, codec);
         Some(
             Ask::new(request, style, terms, shared)
-                .map_err(|why| style.whole((&why).into(), &AnswerHeaders::default())),
+                .map_err(|why| style.whole((&why).into(), &ResponseHeaders::default())),
         )
     }
 
@@ -168,8 +168,12 @@ impl Ask {
         before_items(self.style.codec, &first.message)
     }
 
-    /// The call with these parameters, to be answered so.
-    pub(in crate::server) fn call(self, parameters: Parameters, reply: ReplyTo) -> Box<Incoming> {
+    /// Makes a call of these parameters, with the way to its answer.
+    pub(in crate::server) fn call(
+        self,
+        parameters: Parameters,
+        reply: WebReplyTo,
+    ) -> Box<Incoming> {
         let reply = incoming::ReplyTo::Web(reply);
         Box::new(Incoming {
             oneway: self.method.is_some_and(|method| method.kind.is_oneway()),
@@ -211,7 +215,8 @@ fn before_items(codec: Codec, first: &Bytes) -> Result<Parameters, Status> {
     Ok((encoding, params))
 }
 
-/// The message of a request that has to have one, of which there is none, or more than one.
+/// Returns the error for a request without a message, or with more than one, where the method takes
+/// one.
 #[cold]
 pub(in crate::server) fn no_single_message(none: bool) -> Status {
     let what = match none {

@@ -14,8 +14,8 @@ use super::pace::Parts;
 use super::running::cancelled;
 use crate::context::Caller;
 use crate::incoming::{self, Incoming, Target};
-use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
-use crate::{AnswerHeaders, Method, Status};
+use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
+use crate::{Method, ResponseHeaders, Status};
 use body::messages;
 use bytes::BytesMut;
 use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
@@ -41,7 +41,7 @@ pub(super) struct Http {
     /// How many requests have come.
     requests: u64,
     /// How the last request is answered, where that is a call with streams.
-    streaming: Option<ReplyTo>,
+    streaming: Option<WebReplyTo>,
     /// The socket that the connection has become.
     socket: Option<Box<Socket>>,
 }
@@ -159,7 +159,7 @@ impl Http {
     }
 
     /// How the call with streams is answered that has come last.
-    pub(super) fn streaming(&self) -> Option<&ReplyTo> {
+    pub(super) fn streaming(&self) -> Option<&WebReplyTo> {
         match &self.socket {
             Some(socket) => socket.streaming(),
             None => self.streaming.as_ref(),
@@ -171,7 +171,7 @@ impl Http {
         if let Some(socket) = &self.socket {
             return socket.lost();
         }
-        let streams = self.streaming.as_ref().and_then(ReplyTo::streams);
+        let streams = self.streaming.as_ref().and_then(WebReplyTo::streams);
         if let Some(streams) = streams {
             streams.fail(&cancelled());
         }
@@ -207,7 +207,7 @@ impl Http {
         }
     }
 
-    /// The last words, in the form that the sender of the last request reads.
+    /// Returns the last error in the protocol of the last request.
     pub(super) fn goodbye(&self, fault: &Fault, out: &mut Vec<u8>) {
         match fault {
             Fault::Http(error) if self.claimed => {
@@ -229,7 +229,7 @@ fn call(request: http::Request, shared: &Shared) -> Box<Incoming> {
     let read = match Ask::enveloped(&request, shared) {
         Some(ask) => ask.and_then(|ask| enveloped(ask, &request.body, &http, shared)),
         None => Ask::single(&request, shared).map(|(ask, parameters)| {
-            let reply = ReplyTo::next(ask.method, ask.style, http.clone());
+            let reply = WebReplyTo::next(ask.method, ask.style, http.clone());
             ask.call(parameters, reply)
         }),
     };
@@ -259,8 +259,8 @@ fn enveloped(
             .map(|message| ask.parameters(method, message)),
     };
     let parameters =
-        parameters.map_err(|why| style.whole((&why).into(), &AnswerHeaders::default()))?;
-    let reply = ReplyTo::next(ask.method, style, http.clone());
+        parameters.map_err(|why| style.whole((&why).into(), &ResponseHeaders::default()))?;
+    let reply = WebReplyTo::next(ask.method, style, http.clone());
     let reply = match exchange {
         Some(exchange) => reply.with_streams(exchange),
         None => reply,
@@ -292,7 +292,7 @@ fn only(mut messages: impl Iterator<Item = Plain>) -> Result<Plain, Status> {
 /// A request that calls nothing: its answer waits for those to the requests before.
 fn answered(http: http::ReplyTo, answer: Response) -> Box<Incoming> {
     let style = Style::new(Protocol::Connect, Codec::Json);
-    let reply = incoming::ReplyTo::Web(ReplyTo::known(style, http, answer));
+    let reply = incoming::ReplyTo::Web(WebReplyTo::known(style, http, answer));
     let nothing = (Encoding::Json, Bytes::new());
     Box::new(Incoming::new(Target::Nothing, nothing, reply))
 }

@@ -6,7 +6,7 @@ use crate::server::Shared;
 use crate::server::counters::count;
 use crate::server::pace::Parts;
 use crate::server::running::cancelled;
-use crate::web::{Exchange, Plain, Protocol, ReplyTo, Style};
+use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
 use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
 use dovetail_protocol::websocket::{
@@ -40,7 +40,7 @@ enum Stage {
     Before(Box<http::Request>, bool),
     Running {
         method: &'static Method,
-        reply: ReplyTo,
+        reply: WebReplyTo,
         exchange: Arc<Exchange>,
         /// Items may come.
         open: bool,
@@ -139,7 +139,7 @@ impl Socket {
             }
             Err(status) => {
                 self.stage = Stage::Over;
-                let reply = ReplyTo::socket(None, STYLE);
+                let reply = WebReplyTo::socket(None, STYLE);
                 reply.fail(&mut self.out, &status);
                 None
             }
@@ -147,7 +147,7 @@ impl Socket {
     }
 
     /// How the call is answered, where it runs.
-    pub(super) fn streaming(&self) -> Option<&ReplyTo> {
+    pub(super) fn streaming(&self) -> Option<&WebReplyTo> {
         match &self.stage {
             Stage::Running { reply, .. } => Some(reply),
             Stage::Before(..) | Stage::Over => None,
@@ -265,7 +265,7 @@ fn begin(
         }
     };
     let exchange = Exchange::at_callee(method, shared.limits.message, STYLE);
-    let reply = ReplyTo::socket(Some(method), STYLE).with_streams(exchange.clone());
+    let reply = WebReplyTo::socket(Some(method), STYLE).with_streams(exchange.clone());
     let parameters = ask.parameters(Some(method), plain(params));
     let stage = Stage::Running {
         method,

@@ -8,8 +8,8 @@ use std::time::Duration;
 pub(super) const WAKE_UP: Duration = Duration::from_micros(50);
 
 /// The longest poll: while one end sleeps, the other one must not fall asleep over it, or both do
-/// for good. That is what a wake-up costs where it is dear, for both of them to find out that it
-/// need not be.
+/// for good. That is what a wake-up costs where it is expensive, for both of them to find out that
+/// it need not be.
 const LONGEST: Duration = Duration::from_micros(500);
 
 /// A wait that was no longer may have been little else than wake-ups.
@@ -19,7 +19,7 @@ const SHORT: Duration = Duration::from_millis(1);
 const TRIAL: Duration = Duration::from_millis(1);
 
 /// The most that is kept of what was earned.
-const MOST: Duration = Duration::from_millis(2);
+const MAX: Duration = Duration::from_millis(2);
 
 /// Short waits in a row before the first trial. After each that was in vain there are twice as many
 /// before the next.
@@ -60,8 +60,8 @@ impl Credit {
             return self.missed(lasted - WAKE_UP);
         }
         self.left += WAKE_UP - lasted;
-        if self.left >= MOST {
-            self.left = MOST;
+        if self.left >= MAX {
+            self.left = MAX;
             self.proof = PROOF;
         }
     }

@@ -23,7 +23,7 @@ pub(crate) fn admits(_: &impl std::os::fd::AsFd) -> bool {
     true
 }
 
-pub(crate) fn meet() -> io::Result<(u128, SocketListener)> {
+pub(crate) fn bind_upgrade() -> io::Result<(u128, SocketListener)> {
     Err(absent())
 }
 

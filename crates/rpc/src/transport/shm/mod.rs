@@ -3,11 +3,11 @@
 //! memory, every other one is served on the socket. docs/spec/shared-memory.md has the bytes.
 
 #[cfg(all(feature = "shm", target_os = "linux"))]
-mod meeting;
+mod local_upgrade;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod stream;
 #[cfg(all(feature = "shm", target_os = "linux"))]
-pub(crate) use meeting::{admits, meet};
+pub(crate) use local_upgrade::{admits, bind_upgrade};
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub(crate) use stream::{connect, visitor};
 
@@ -21,4 +21,4 @@ mod absent;
 #[cfg(all(feature = "async", not(all(feature = "shm", target_os = "linux"))))]
 pub(crate) use absent::AsyncMemory;
 #[cfg(not(all(feature = "shm", target_os = "linux")))]
-pub(crate) use absent::{admits, connect, meet, visitor};
+pub(crate) use absent::{admits, bind_upgrade, connect, visitor};

@@ -1,6 +1,6 @@
 //! Shared memory for threads that block.
 
-use super::meeting::{self, Name};
+use super::local_upgrade::{self, Name};
 use crate::transport::{Presence, Process, Socket, Stream, Wait, spare};
 use bytes::BytesMut;
 use dovetail_shm::{
@@ -32,8 +32,8 @@ pub(crate) fn connect(path: &Path, deadline: Instant) -> io::Result<Arc<dyn Stre
 
 /// The file system has allowed a server to listen on a path; an abstract name is anybody's.
 pub(super) fn trust(server: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
-    match meeting::is_abstract(path) {
-        true => meeting::same_user(server),
+    match local_upgrade::is_abstract(path) {
+        true => local_upgrade::same_user(server),
         false => Ok(()),
     }
 }
@@ -66,11 +66,11 @@ pub(super) fn choice(socket: BorrowedFd<'_>) -> io::Result<Choice> {
         (_, 0) => return Ok(Choice::Nothing),
         (_, length) if length < first.len() || first != MAGIC => {
             return match name {
-                Name::Meeting => Err(io::ErrorKind::PermissionDenied.into()),
+                Name::LocalUpgrade => Err(io::ErrorKind::PermissionDenied.into()),
                 Name::File | Name::Abstract => Ok(Choice::Socket),
             };
         }
-        _ if name == Name::Abstract => meeting::same_user(socket)?,
+        _ if name == Name::Abstract => local_upgrade::same_user(socket)?,
         _ => {}
     }
     let handshake = Handshake::accept(socket.try_clone_to_owned()?, &Settings::default());

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(crate) fn shake(
+pub(crate) fn handshake(
     _: Arc<dyn Stream>,
     session: Session,
     _: &[u8],
@@ -33,7 +33,7 @@ mod unreachable {
             match session {}
         }
 
-        pub(crate) async fn shake(&self, _: &[u8]) -> io::Result<TlsPeer> {
+        pub(crate) async fn handshake(&self, _: &[u8]) -> io::Result<TlsPeer> {
             match self.0 {}
         }
 

@@ -19,10 +19,10 @@ use tokio::net::{TcpStream, UnixStream};
 pub(crate) struct AsyncTls {
     socket: Socket,
     /// The state, which one task has.
-    state: Mutex<State>,
+    state: Mutex<TlsState>,
 }
 
-struct State {
+struct TlsState {
     records: Records,
     /// The bytes that came with the end of the handshake.
     plain: BytesMut,
@@ -59,7 +59,7 @@ impl AsyncTls {
         };
         Ok(AsyncTls {
             socket,
-            state: Mutex::new(State {
+            state: Mutex::new(TlsState {
                 records: Records::new(session),
                 plain: BytesMut::new(),
                 out: Vec::new(),
@@ -69,8 +69,9 @@ impl AsyncTls {
         })
     }
 
-    /// Shakes hands on a connection that has begun with these bytes. Says who is at the other end.
-    pub(crate) async fn shake(&self, received: &[u8]) -> io::Result<TlsPeer> {
+    /// Performs the handshake on a connection that has begun with these bytes. Says who is at the
+    /// other end.
+    pub(crate) async fn handshake(&self, received: &[u8]) -> io::Result<TlsPeer> {
         self.take_in(received)?;
         loop {
             self.say(Records::take_out).await?;
@@ -89,7 +90,7 @@ impl AsyncTls {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TlsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -234,7 +235,7 @@ impl Drop for AsyncTls {
 
 const NO_SOCKET: &str = "TLS goes over TCP and Unix sockets";
 
-impl State {
+impl TlsState {
     /// Sends the records there are; `WouldBlock` where some are left.
     fn send_out(&mut self, socket: &Socket) -> io::Result<()> {
         while let Some(rest @ [_, ..]) = self.out.get(self.sent..) {

@@ -1,4 +1,4 @@
-use super::shake;
+use super::handshake;
 use crate::tls::ClientTls;
 use crate::transport::{Connector, Stream};
 use std::io;
@@ -40,7 +40,7 @@ impl Connector for TlsConnector {
         let place = target.trim_start_matches("tcp://");
         let session = self.tls.session(place, self.protocol)?;
         let stream = self.connector.connect(deadline)?;
-        Ok(shake(stream, session, &[], deadline)?.0)
+        Ok(handshake(stream, session, &[], deadline)?.0)
     }
 
     fn target(&self) -> String {

@@ -14,7 +14,7 @@ pub use connector::TlsConnector;
 #[cfg(not(feature = "tls"))]
 pub(crate) use connector::TlsConnector;
 #[cfg(feature = "tls")]
-pub(crate) use stream::shake;
+pub(crate) use stream::handshake;
 
 #[cfg(all(feature = "async", feature = "tls"))]
 mod async_tls;
@@ -26,4 +26,4 @@ mod absent;
 #[cfg(all(feature = "async", not(feature = "tls")))]
 pub(crate) use absent::AsyncTls;
 #[cfg(not(feature = "tls"))]
-pub(crate) use absent::shake;
+pub(crate) use absent::handshake;

@@ -25,7 +25,7 @@ struct Sending {
     /// Records, and how much of them has left.
     records: Vec<u8>,
     sent: usize,
-    /// The plaintext in them that whoever sends has not been told of.
+    /// The plaintext in them that whoever sends has not been expected of.
     sealed: usize,
 }
 
@@ -38,7 +38,7 @@ struct Receiving {
 
 /// Makes a TLS connection of one that has begun with these bytes. With it comes who is at the other
 /// end.
-pub(crate) fn shake(
+pub(crate) fn handshake(
     stream: Arc<dyn Stream>,
     session: Session,
     received: &[u8],
@@ -72,7 +72,7 @@ pub(crate) fn shake(
 }
 
 impl TlsStream {
-    /// Takes in records. A peer that breaks the rules is told so.
+    /// Takes in records. A peer that breaks the rules is expected so.
     fn take_in(&self, received: &[u8], plain: &mut BytesMut) -> io::Result<()> {
         let opened = lock(&self.records).open(received, plain);
         opened.map_err(|error| {
@@ -246,14 +246,14 @@ mod tests {
             thread::spawn(move || {
                 let deadline = Instant::now() + LONG;
                 (
-                    shake(below.clone(), session, &[], deadline).unwrap().0,
+                    handshake(below.clone(), session, &[], deadline).unwrap().0,
                     below,
                 )
             })
         });
         let shaking: Vec<_> = shaking.collect();
-        let shaken = shaking.into_iter().map(|end| end.join().unwrap());
-        shaken.collect::<Vec<_>>().try_into().ok().unwrap()
+        let negotiated = shaking.into_iter().map(|end| end.join().unwrap());
+        negotiated.collect::<Vec<_>>().try_into().ok().unwrap()
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn how_an_end_ends() {
         // The end that goes, whether with a goodbye, and the answer of the other one.
-        for (goes, goodbye, told) in [
+        for (goes, goodbye, expected) in [
             (0, true, Ok(0)),
             (1, true, Ok(0)),
             (0, false, Ok(0)),
@@ -314,7 +314,7 @@ mod tests {
             }
             let wait = Wait::Until(Some(Instant::now() + LONG));
             let end = ends[1 - goes].0.recv(&mut [0], wait);
-            assert_eq!(end.map_err(|e| e.kind()), told, "{goes} {goodbye}");
+            assert_eq!(end.map_err(|e| e.kind()), expected, "{goes} {goodbye}");
         }
     }
 }

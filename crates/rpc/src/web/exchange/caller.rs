@@ -2,7 +2,7 @@
 
 use super::super::Style;
 use super::super::message::exception_field;
-use super::{End, Exchange, State};
+use super::{Exchange, ExchangeEnd, ExchangeState};
 use crate::grpc::no_single_message;
 use crate::streams::{Body, ended};
 use crate::{Method, Status};
@@ -20,16 +20,16 @@ impl Exchange {
         style: Style,
         result: bool,
     ) -> Arc<Self> {
-        let state = State {
+        let state = ExchangeState {
             result,
-            ..State::default()
+            ..ExchangeState::default()
         };
         Arc::new(Exchange {
             method,
             decoding,
             encoding,
             style,
-            end: End::Caller,
+            end: ExchangeEnd::Caller,
             state: Mutex::new(state),
         })
     }
@@ -49,7 +49,7 @@ impl Exchange {
     }
 
     /// The answer of a server that sends no stream.
-    fn single(&self, state: &mut State) -> Result<Body, Status> {
+    fn single(&self, state: &mut ExchangeState) -> Result<Body, Status> {
         match (state.last.take(), state.messages) {
             (Some(message), 1) => Ok(self.style.form(Some(self.method)).body(message)),
             (_, messages) => Err(no_single_message(messages)),
@@ -91,7 +91,7 @@ impl Exchange {
         state.inbox.fail(&ended());
     }
 
-    /// The method, for people.
+    /// The method, for display.
     pub(crate) fn method(&self) -> &'static str {
         self.method.name
     }

@@ -21,7 +21,7 @@ pub(super) fn older(limits: &ServerLimits) -> impl Future<Output = ()> + use<> {
     after(age.zip(grace).map(|(age, grace)| age.saturating_add(grace)))
 }
 
-/// By up to a tenth; `chance` is any number.
+/// Shortens an age by up to a tenth; `chance` is any number.
 fn shortened(age: Duration, chance: u64) -> Duration {
     let part = (chance % 1024) as f64 / 1024.0;
     age.mul_f64(1.0 - part / 10.0)

@@ -4,8 +4,8 @@ use super::head::{fine, response, trailers};
 use crate::grpc::{metadata_into, poll_room};
 use crate::server::counters::count;
 use crate::server::{Charge, SMALL, Share, Shared};
-use crate::web::{Answer, Exchange, Protocol, Style};
-use crate::{AnswerHeaders, Code, Execution, Status};
+use crate::web::{Exchange, Protocol, Style, WebAnswer};
+use crate::{Code, Execution, ResponseHeaders, Status};
 use bytes::Bytes;
 use dovetail_protocol::grpc::Coding;
 use dovetail_protocol::{Codec, Failure, Headers, http as one};
@@ -32,11 +32,11 @@ pub(super) struct Respond {
     /// HTTP's part in it.
     http: one::ReplyTo,
     /// The headers and trailers of the handler's answer.
-    pub(super) said: AnswerHeaders,
+    pub(super) said: ResponseHeaders,
 }
 
 /// The end behind the items of an answer.
-pub(super) enum End {
+pub(super) enum AnswerEnd {
     Trailers(HeaderMap),
     Data(Bytes),
 }
@@ -53,7 +53,7 @@ impl Respond {
             charge: Charge::new(share),
             style: Style::new(Protocol::Grpc, Codec::Proto),
             http: one::ReplyTo::last(),
-            said: AnswerHeaders::default(),
+            said: ResponseHeaders::default(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Respond {
     }
 
     /// Sends an answer of which nothing has been sent.
-    pub(super) async fn send(mut self, answer: Option<Answer>) {
+    pub(super) async fn send(mut self, answer: Option<WebAnswer>) {
         let answer = answer.unwrap_or_else(|| (&no_answer()).into());
         let answer = self.hold(answer);
         if !self.is_grpc() {
@@ -84,17 +84,17 @@ impl Respond {
             return self.with(response).await;
         }
         match answer {
-            Answer::Message(message) => self.message(message).await,
-            Answer::Failure(thrown) => self.refuse(&thrown.failure),
-            Answer::End => self.refuse(&no_answer().into()),
+            WebAnswer::Message(message) => self.message(message).await,
+            WebAnswer::Failure(thrown) => self.refuse(&thrown.failure),
+            WebAnswer::End => self.refuse(&no_answer().into()),
         }
     }
 
     /// Charges the client for an answer, which may have to wait for its window; where there is no
     /// room, that is the answer.
-    fn hold(&mut self, answer: Answer) -> Answer {
+    fn hold(&mut self, answer: WebAnswer) -> WebAnswer {
         match &answer {
-            Answer::Message(message) if message.len() >= SMALL => {
+            WebAnswer::Message(message) if message.len() >= SMALL => {
                 let held = self.charge.grow(message.len());
                 held.map_or_else(
                     |over| {
@@ -114,7 +114,7 @@ impl Respond {
             let sent = self
                 .in_time(send_message(&mut stream, message, false))
                 .await;
-            self.close(stream, sent, End::Trailers(fine()));
+            self.close(stream, sent, AnswerEnd::Trailers(fine()));
         }
     }
 
@@ -162,26 +162,33 @@ impl Respond {
     }
 
     /// Returns the end behind the items of this answer.
-    pub(super) fn ending(&self, answer: Option<Answer>) -> End {
+    pub(super) fn ending(&self, answer: Option<WebAnswer>) -> AnswerEnd {
         let thrown = match answer {
-            Some(Answer::End) => None,
-            Some(Answer::Failure(thrown)) => Some(thrown),
-            Some(Answer::Message(_)) | None => Some(Failure::from(no_answer()).into()),
+            Some(WebAnswer::End) => None,
+            Some(WebAnswer::Failure(thrown)) => Some(thrown),
+            Some(WebAnswer::Message(_)) | None => Some(Failure::from(no_answer()).into()),
         };
         match self.is_grpc() {
-            true => End::Trailers(thrown.map_or_else(fine, |thrown| trailers(&thrown.failure))),
-            false => End::Data(self.style.end(thrown.as_ref(), &self.said)),
+            true => {
+                AnswerEnd::Trailers(thrown.map_or_else(fine, |thrown| trailers(&thrown.failure)))
+            }
+            false => AnswerEnd::Data(self.style.end(thrown.as_ref(), &self.said)),
         }
     }
 
     /// Sends the rest of the items, and the end.
-    pub(super) async fn end(self, mut stream: SendStream<Bytes>, queued: &Exchange, end: End) {
+    pub(super) async fn end(
+        self,
+        mut stream: SendStream<Bytes>,
+        queued: &Exchange,
+        end: AnswerEnd,
+    ) {
         let sending = poll_fn(|context| {
             queued.drive(context);
             queued.poll_queue(&mut stream, context)
         });
         let mut sent = self.in_time(sending).await;
-        if let (End::Data(bytes), true) = (&end, sent) {
+        if let (AnswerEnd::Data(bytes), true) = (&end, sent) {
             let last = send_message(&mut stream, bytes.clone(), true);
             sent = self.in_time(last).await;
         }
@@ -194,14 +201,14 @@ impl Respond {
         timeout(self.shared.limits.transfer, sending).await.is_ok()
     }
 
-    fn close(&self, mut stream: SendStream<Bytes>, sent: bool, end: End) {
+    fn close(&self, mut stream: SendStream<Bytes>, sent: bool, end: AnswerEnd) {
         match end {
             _ if !sent => self.give_up(stream),
-            End::Trailers(mut end) => {
+            AnswerEnd::Trailers(mut end) => {
                 self.said.with_trailers(|said| add(said, &mut end));
                 let _ = stream.send_trailers(end);
             }
-            End::Data(_) => {}
+            AnswerEnd::Data(_) => {}
         }
     }
 

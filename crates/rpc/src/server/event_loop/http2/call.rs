@@ -1,10 +1,10 @@
 //! A call over HTTP/2: one stream of a connection.
 
-use super::super::flight;
-use super::answer::{End, Respond};
+use super::super::in_flight;
+use super::answer::{AnswerEnd, Respond};
 use super::head::{self, refused};
 use super::request::{Request, Stop};
-use super::{Place, STREAM_WINDOW};
+use super::{ConnectionParts, STREAM_WINDOW};
 use crate::buffers::Gathered;
 use crate::grpc::{Messages, coding};
 use crate::incoming::Incoming;
@@ -12,7 +12,7 @@ use crate::server::ServerLimits;
 use crate::server::counters::count;
 use crate::server::http::{Ask, Parameters};
 use crate::server::running::{Waiting, cancelled, outcome};
-use crate::web::{Answer, Exchange, Plain, Protocol, ReplyTo};
+use crate::web::{Exchange, Plain, Protocol, WebAnswer, WebReplyTo};
 use crate::{Code, Execution, Method};
 use bytes::Bytes;
 use dovetail_protocol::connect::Refusal;
@@ -30,15 +30,15 @@ use tokio::time::timeout;
 
 /// A call that is to be answered.
 pub(super) struct Call<'a> {
-    place: &'a Place<'a>,
+    parts: &'a ConnectionParts<'a>,
     respond: Respond,
 }
 
 /// An answer, complete or but for its end.
 enum Answered {
-    Whole(Option<Answer>),
+    Whole(Option<WebAnswer>),
     /// Items, what of them is still queued, and what comes behind them.
-    Items(SendStream<Bytes>, Arc<Exchange>, End),
+    Items(SendStream<Bytes>, Arc<Exchange>, AnswerEnd),
     /// To a request that calls nothing.
     Known(Response),
 }
@@ -52,9 +52,9 @@ enum Sending {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(place: &'a Place<'a>, respond: SendResponse<Bytes>) -> Self {
-        let respond = Respond::new(respond, place.shared, place.session.share());
-        Call { place, respond }
+    pub(super) fn new(parts: &'a ConnectionParts<'a>, respond: SendResponse<Bytes>) -> Self {
+        let respond = Respond::new(respond, parts.shared, parts.session.share());
+        Call { parts, respond }
     }
 
     /// `arriving` is of all streams of the connection; see [`Request::new`].
@@ -66,12 +66,12 @@ impl<'a> Call<'a> {
             }
             Ok(Answered::Known(response)) => self.respond.with(response).await,
             Err(Stop::Refused(why)) => self.respond.send(Some((&why).into())).await,
-            Err(Stop::Gone) => count(&self.place.shared.counters.cancelled_calls),
+            Err(Stop::Gone) => count(&self.parts.shared.counters.cancelled_calls),
         }
     }
 
     fn limits(&self) -> &'a ServerLimits {
-        &self.place.shared.limits
+        &self.parts.shared.limits
     }
 
     async fn answer(
@@ -80,14 +80,14 @@ impl<'a> Call<'a> {
         body: RecvStream,
         arriving: &'a Cell<usize>,
     ) -> Result<Answered, Stop> {
-        let shared = self.place.shared;
-        let share = self.place.session.share();
+        let shared = self.parts.shared;
+        let share = self.parts.session.share();
         let limits = self.limits().connection;
         let most = limits.message_bytes;
         let foreign = self
-            .place
+            .parts
             .session
-            .foreign_host(head::hosts(head, self.place.opaque_authority.get()));
+            .foreign_host(head::hosts(head, self.parts.opaque_authority.get()));
         if let Some(ask) = head::grpc(head, shared) {
             if let Some(why) = foreign {
                 return Err(why.into());
@@ -132,7 +132,7 @@ impl<'a> Call<'a> {
         mut request: Request<'a>,
     ) -> Result<Answered, Stop> {
         self.respond.style = ask.style;
-        let shared = self.place.shared;
+        let shared = self.parts.shared;
         let method = match ask.method {
             Some(method) => method,
             // Why, and at once: a caller with a stream may wait for an answer before it sends
@@ -156,7 +156,7 @@ impl<'a> Call<'a> {
     /// A call without streams.
     async fn whole(&mut self, ask: Ask, parameters: Parameters) -> Result<Answered, Stop> {
         self.respond.style = ask.style;
-        let reply = ReplyTo::left(ask.method, ask.style, self.respond.said.clone());
+        let reply = WebReplyTo::left(ask.method, ask.style, self.respond.said.clone());
         let answer = self.handle(ask.call(parameters, reply.clone()));
         tokio::select! {
             biased;
@@ -178,7 +178,7 @@ impl<'a> Call<'a> {
             (true, _) => ask.before_items(&self.in_time(request.first()).await?)?,
             (false, _) => ask.parameters(Some(method), self.in_time(request.single()).await?),
         };
-        let reply = ReplyTo::left(Some(method), ask.style, self.respond.said.clone());
+        let reply = WebReplyTo::left(Some(method), ask.style, self.respond.said.clone());
         let exchange = Exchange::at_callee(method, self.limits().message, ask.style);
         let left = Left(&exchange);
         let streams = reply.with_streams(exchange.clone());
@@ -230,15 +230,15 @@ impl<'a> Call<'a> {
             reply: call.reply.clone(),
             deadline: call.deadline,
         };
-        let (answer, _) = abortable(run(self.place, call));
-        outcome(self.place.shared, answer, waiting)
+        let (answer, _) = abortable(run(self.parts, call));
+        outcome(self.parts.shared, answer, waiting)
     }
 
     /// Waits no longer for a message than one may take.
     async fn in_time<T>(&self, message: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
         let limit = self.limits().transfer;
         timeout(limit, message).await.unwrap_or_else(|_| {
-            count(&self.place.shared.counters.transfer_timeouts);
+            count(&self.parts.shared.counters.transfer_timeouts);
             let what = format!("the request took longer than {limit:?}");
             Err(refused(Code::DeadlineExceeded, what).into())
         })
@@ -280,23 +280,23 @@ fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut
 }
 
 /// Runs the handler of a call.
-async fn run(place: &Place<'_>, mut call: Box<Incoming>) -> Gathered {
-    let Place {
+async fn run(parts: &ConnectionParts<'_>, mut call: Box<Incoming>) -> Gathered {
+    let ConnectionParts {
         shared,
         session,
         pooled,
         ..
-    } = *place;
+    } = *parts;
     if !pooled && session.is_long(&call) && session.no_room().is_none() && session.charge(&mut call)
     {
-        let _place = flight::Place::take(&shared.waiting);
+        let _place = in_flight::InFlightGuard::take(&shared.waiting);
         return session.decoded_aside(call).await;
     }
     if !pooled || session.no_room().is_some() || !session.charge(&mut call) {
         let running = session.start(call, Vec::new());
-        let _place = flight::Place::take(&shared.waiting);
+        let _place = in_flight::InFlightGuard::take(&shared.waiting);
         return running.await;
     }
-    let _place = flight::Place::take(&shared.waiting);
+    let _place = in_flight::InFlightGuard::take(&shared.waiting);
     session.in_pool(call).await
 }

@@ -9,7 +9,7 @@ mod request;
 mod socket;
 
 use super::Phase;
-use super::spread::Seat;
+use super::spread::LoopClaim;
 use crate::grpc::gone;
 use crate::server::counters::count;
 use crate::server::session::Session;
@@ -44,12 +44,12 @@ const SEND_BUFFER: usize = (1 << 20) + (1 << 10);
 const ROOM_LINGER: Duration = Duration::from_millis(100);
 
 /// The part that the calls of a connection share.
-pub(super) struct Place<'a> {
+pub(super) struct ConnectionParts<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) session: &'a Session<'a>,
     /// Handlers run in the pool.
     pub(super) pooled: bool,
-    pub(super) seat: &'a Seat,
+    pub(super) claim: &'a LoopClaim,
     pub(super) entry: &'a Entry,
     /// True once the client has named an authority that is no host, as no browser does.
     pub(super) opaque_authority: Cell<bool>,
@@ -57,19 +57,19 @@ pub(super) struct Place<'a> {
 
 /// Serves a connection that began with these bytes.
 pub(super) async fn serve(
-    place: Place<'_>,
+    parts: ConnectionParts<'_>,
     stream: AsyncSocket,
     received: BytesMut,
-    mut told: watch::Receiver<Phase>,
+    mut phase: watch::Receiver<Phase>,
 ) -> io::Result<()> {
-    let limits = &place.shared.limits;
-    let socket = Prefixed::new(received, stream, place.shared.polling);
-    let handshake = builder(limits).handshake(Socket::new(socket, &place.opaque_authority));
-    let Ok(shaken) = timeout(limits.handshake, handshake).await else {
-        count(&place.shared.counters.transfer_timeouts);
+    let limits = &parts.shared.limits;
+    let socket = Prefixed::new(received, stream, parts.shared.polling);
+    let handshake = builder(limits).handshake(Socket::new(socket, &parts.opaque_authority));
+    let Ok(negotiated) = timeout(limits.handshake, handshake).await else {
+        count(&parts.shared.counters.transfer_timeouts);
         return Err(io::ErrorKind::TimedOut.into());
     };
-    let mut connection = shaken.map_err(|error| broken(&place, error))?;
+    let mut connection = negotiated.map_err(|error| broken(&parts, error))?;
     let arriving = Cell::new(0);
     let mut calls = FuturesUnordered::new();
     // How long a client may take to close a connection that it has been told to leave.
@@ -77,39 +77,40 @@ pub(super) async fn serve(
     let under_way = Cell::new(0);
     let has_calls = || under_way.get() > 0;
     let pings = connection.ping_pong();
-    let mut gone = pin!(gone(place.shared.keepalive, pings, has_calls));
+    let mut gone = pin!(gone(parts.shared.keepalive, pings, has_calls));
     let (mut old, mut older) = (pin!(age::old(limits)), pin!(age::older(limits)));
     loop {
         under_way.set(calls.len());
         match calls.is_empty() && leaving.is_none() {
-            true => place.entry.idles(place.shared),
-            false => place.entry.works(),
+            true => parts.entry.idles(parts.shared),
+            false => parts.entry.works(),
         }
-        let patience = leaving.unwrap_or_else(|| place.session.idle_limit());
+        let read_timeout = leaving.unwrap_or_else(|| parts.session.idle_limit());
         tokio::select! {
             biased;
-            Some(()) = calls.next() => place.seat.answered(),
+            Some(()) = calls.next() => parts.claim.answered(),
             accepted = connection.accept() => match accepted {
                 Some(Ok((request, respond))) => {
                     let (head, body) = request.into_parts();
-                    let call = Call::new(&place, respond);
-                    // Not counted against the budget of the connection's task, as in a flight.
+                    let call = Call::new(&parts, respond);
+                    // Not counted against the budget of the connection's task, as with calls in
+                    // flight.
                     calls.push(Box::pin(unconstrained(call.run(head, body, &arriving))));
-                    if !place.session.is_welcome() {
+                    if !parts.session.is_admitted() {
                         leaving = Some(LINGER);
                         connection.graceful_shutdown();
                     }
                 }
-                Some(Err(error)) => return Err(broken(&place, error)),
+                Some(Err(error)) => return Err(broken(&parts, error)),
                 None => return Ok(()),
             },
-            _ = told.wait_for(|phase| *phase != Phase::Serving), if leaving.is_none() => {
+            _ = phase.wait_for(|phase| *phase != Phase::Serving), if leaving.is_none() => {
                 leaving = Some(LINGER);
                 connection.graceful_shutdown();
             }
-            () = place.entry.queued.0.notified(), if calls.is_empty() && leaving.is_none() => {
-                if place.entry.is_asked_to_leave() {
-                    count(&place.shared.counters.closed_for_room);
+            () = parts.entry.queued.0.notified(), if calls.is_empty() && leaving.is_none() => {
+                if parts.entry.is_asked_to_leave() {
+                    count(&parts.shared.counters.closed_for_room);
                     leaving = Some(ROOM_LINGER);
                     connection.graceful_shutdown();
                 }
@@ -120,11 +121,11 @@ pub(super) async fn serve(
             }
             () = &mut older => return Ok(()),
             () = &mut gone => return Err(io::ErrorKind::TimedOut.into()),
-            () = sleep(patience), if calls.is_empty() => {
+            () = sleep(read_timeout), if calls.is_empty() => {
                 if leaving.is_some() {
                     return Ok(());
                 }
-                count(&place.shared.counters.idle_timeouts);
+                count(&parts.shared.counters.idle_timeouts);
                 leaving = Some(LINGER);
                 connection.graceful_shutdown();
             }
@@ -145,9 +146,9 @@ fn builder(limits: &ServerLimits) -> Builder {
 }
 
 /// The connection has ended with an error: of the transport, or because of what the peer sent.
-fn broken(place: &Place<'_>, error: h2::Error) -> io::Error {
+fn broken(parts: &ConnectionParts<'_>, error: h2::Error) -> io::Error {
     let error = error.into_io();
-    place
+    parts
         .session
         .broken(error.unwrap_or_else(|| io::ErrorKind::InvalidData.into()))
 }

@@ -1,8 +1,8 @@
-use super::{Connected, Place, Places};
+use super::{Connected, ConnectionPool, PoolSlot};
 use crate::client::channel::{in_time, rest};
 use crate::client::dial::{Dial, Failed};
 use crate::client::failures::too_late;
-use crate::client::moving::PATIENCE;
+use crate::client::local_upgrade::UPGRADE_TIMEOUT;
 use crate::client::options::Options;
 use crate::client::servers::{Attempt, Choice, Look, Named, Server, Servers, Visit};
 use crate::{Address, Code, Execution, Status, clock};
@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 /// A connection that tasks use.
 pub(in crate::client) trait Connect: Connected + Send + Sync + 'static {
-    /// Makes one. `target` is the server, for people.
+    /// Makes one. `target` is the server, for display.
     fn connect(
         address: &Address,
         target: String,
@@ -22,28 +22,28 @@ pub(in crate::client) trait Connect: Connected + Send + Sync + 'static {
 }
 
 /// The connections of an async channel to the server with this address.
-pub(in crate::client) struct TaskPlaces<C> {
+pub(in crate::client) struct TaskPool<C> {
     pub(in crate::client) address: Address,
-    places: Places<C, Mutex<Dial>>,
+    slots: ConnectionPool<C, Mutex<Dial>>,
 }
 
-impl<C: Connect> TaskPlaces<C> {
+impl<C: Connect> TaskPool<C> {
     pub(in crate::client) fn new(address: Address, connections: usize) -> Self {
-        let places = Places::new(connections);
-        TaskPlaces { address, places }
+        let slots = ConnectionPool::new(connections);
+        TaskPool { address, slots }
     }
 
     /// The connection whose turn it is.
     pub(in crate::client) async fn connection(&self, options: &Arc<Options>) -> Result<C, Status> {
-        let place = self.places.turn();
-        if let Some(connection) = self.usable(place, options) {
+        let slot = self.slots.turn();
+        if let Some(connection) = self.usable(slot, options) {
             return Ok(connection);
         }
-        let wait = self.places.wait(options);
+        let wait = self.slots.wait(options);
         loop {
-            match self.dial(place, options).await? {
+            match self.dial(slot, options).await? {
                 Ok(connection) => {
-                    self.places.reached();
+                    self.slots.reached();
                     return Ok(connection);
                 }
                 Err(failed) => rest(wait.pause(failed)?).await,
@@ -51,17 +51,18 @@ impl<C: Connect> TaskPlaces<C> {
         }
     }
 
-    fn usable(&self, place: &Arc<Place<C, Mutex<Dial>>>, options: &Arc<Options>) -> Option<C> {
-        let (there, elsewhere) = place.usable()?;
+    fn usable(&self, slot: &Arc<PoolSlot<C, Mutex<Dial>>>, options: &Arc<Options>) -> Option<C> {
+        let (there, elsewhere) = slot.usable()?;
         if let Some(address) = elsewhere
             && let Ok(runtime) = Handle::try_current()
         {
-            let (place, old, options) = (place.clone(), there.clone(), options.clone());
+            let (slot, old, options) = (slot.clone(), there.clone(), options.clone());
             let target = self.address.to_string();
             runtime.spawn(async move {
-                if let Ok(Ok(new)) = in_time(PATIENCE, C::connect(&address, target, &options)).await
+                if let Ok(Ok(new)) =
+                    in_time(UPGRADE_TIMEOUT, C::connect(&address, target, &options)).await
                 {
-                    place.replace(&old, new);
+                    slot.replace(&old, new);
                 }
             });
         }
@@ -69,24 +70,24 @@ impl<C: Connect> TaskPlaces<C> {
     }
 
     /// Connects again, in the background, where one of several connections was lost.
-    fn refill(&self, place: &Arc<Place<C, Mutex<Dial>>>, options: &Arc<Options>) {
-        let is_due = place.dial.try_lock();
+    fn refill(&self, slot: &Arc<PoolSlot<C, Mutex<Dial>>>, options: &Arc<Options>) {
+        let is_due = slot.dial.try_lock();
         let is_due = is_due.is_ok_and(|dial| dial.check(clock::now()).is_ok());
         if let (true, Ok(runtime)) = (is_due, Handle::try_current()) {
-            let (address, place) = (self.address.clone(), place.clone());
+            let (address, slot) = (self.address.clone(), slot.clone());
             let options = options.clone();
             runtime.spawn(async move {
-                let places = Places::of(place.clone());
+                let slots = ConnectionPool::of(slot.clone());
                 // Whoever calls next sees how that went.
-                let _ = TaskPlaces { address, places }.dial(&place, &options).await;
+                let _ = TaskPool { address, slots }.dial(&slot, &options).await;
             });
         }
     }
 
-    /// Fills the places that have no connection.
+    /// Fills the slots that have no connection.
     async fn fill(&self, options: &Arc<Options>) -> Result<(), Failed> {
-        for place in self.places.in_turn() {
-            match self.dial(place, options).await {
+        for slot in self.slots.in_turn() {
+            match self.dial(slot, options).await {
                 Ok(dialed) => drop(dialed?),
                 Err(why) => {
                     let again = clock::now();
@@ -99,29 +100,29 @@ impl<C: Connect> TaskPlaces<C> {
 
     async fn dial(
         &self,
-        place: &Arc<Place<C, Mutex<Dial>>>,
+        slot: &Arc<PoolSlot<C, Mutex<Dial>>>,
         options: &Arc<Options>,
     ) -> Result<Result<C, Failed>, Status> {
-        let mut dial = place.dial.lock().await;
-        if let Some(connection) = self.usable(place, options) {
+        let mut dial = slot.dial.lock().await;
+        if let Some(connection) = self.usable(slot, options) {
             return Ok(Ok(connection));
         }
-        if let Err(failed) = place.begin(&dial) {
+        if let Err(failed) = slot.begin(&dial) {
             return Ok(Err(failed));
         }
         let target = self.address.to_string();
-        let patience = options.connect_timeout.min(options.timeout);
-        let made = in_time(patience, C::connect(&self.address, target.clone(), options)).await;
+        let limits = options.connect_timeout.min(options.timeout);
+        let made = in_time(limits, C::connect(&self.address, target.clone(), options)).await;
         // That the call has less time than connecting may take says nothing about the server.
         if made.is_err() && options.timeout < options.connect_timeout {
-            return Err(too_late("connecting", patience, Execution::NotSent));
+            return Err(too_late("connecting", limits, Execution::NotSent));
         }
         let made = made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        Ok(place.made(made, &mut dial, options, &target))
+        Ok(slot.made(made, &mut dial, options, &target))
     }
 }
 
-impl<C: Connect> Server for TaskPlaces<C> {
+impl<C: Connect> Server for TaskPool<C> {
     type Connection = C;
 
     fn new(address: Address, options: &Options) -> Self {
@@ -129,7 +130,7 @@ impl<C: Connect> Server for TaskPlaces<C> {
             Some(_) => address.secured(),
             None => address,
         };
-        TaskPlaces::new(address, options.connections)
+        TaskPool::new(address, options.connections)
     }
 
     fn target(&self) -> String {
@@ -137,8 +138,8 @@ impl<C: Connect> Server for TaskPlaces<C> {
     }
 
     fn ready(&self, options: &Arc<Options>) -> Option<C> {
-        self.places.ready(
-            |place| self.usable(place, options),
+        self.slots.ready(
+            |slot| self.usable(slot, options),
             |missing| self.refill(missing, options),
         )
     }
@@ -157,13 +158,13 @@ impl<C: Connect> Server for TaskPlaces<C> {
     }
 }
 
-impl<C: Connect> Servers<TaskPlaces<C>> {
+impl<C: Connect> Servers<TaskPool<C>> {
     /// A connection for a call.
     pub(in crate::client) async fn visit(
         &self,
         options: &Arc<Options>,
         choice: &Choice<'_>,
-    ) -> Result<Visit<TaskPlaces<C>>, Status> {
+    ) -> Result<Visit<TaskPool<C>>, Status> {
         match self {
             Servers::One(server) => server.connection(options).await.map(Visit::only),
             Servers::Many(named) => visit(named, options, choice).await,
@@ -172,11 +173,11 @@ impl<C: Connect> Servers<TaskPlaces<C>> {
 }
 
 async fn visit<C: Connect>(
-    named: &Arc<Named<TaskPlaces<C>>>,
+    named: &Arc<Named<TaskPool<C>>>,
     options: &Options,
     choice: &Choice<'_>,
-) -> Result<Visit<TaskPlaces<C>>, Status> {
-    let mut patience = None;
+) -> Result<Visit<TaskPool<C>>, Status> {
+    let mut limits = None;
     loop {
         let (version, now) = (named.version(), clock::now());
         let why = match named.look(now, choice) {
@@ -184,8 +185,8 @@ async fn visit<C: Connect>(
             Look::Wait => None,
             Look::Nothing(why) => Some(why),
         };
-        let patience = patience.get_or_insert_with(|| named.patience(options, choice));
-        let next = named.next_look(patience, why, now)?;
+        let limits = limits.get_or_insert_with(|| named.wait_limits(options, choice));
+        let next = named.next_look(limits, why, now)?;
         // Too late is as good as a change: it looks again.
         let _ = in_time(next.saturating_duration_since(now), named.changed(version)).await;
     }

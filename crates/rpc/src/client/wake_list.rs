@@ -4,13 +4,13 @@ use std::task::Waker;
 
 /// Wakes callers when it is dropped: where they find the table unlocked.
 #[derive(Default)]
-pub(crate) struct Woken {
+pub(crate) struct WakeList {
     /// Mostly there is one at most.
     first: Option<Waker>,
     others: Vec<Waker>,
 }
 
-impl Woken {
+impl WakeList {
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -23,7 +23,7 @@ impl Woken {
     }
 }
 
-impl Drop for Woken {
+impl Drop for WakeList {
     fn drop(&mut self) {
         if let Some(first) = self.first.take() {
             first.wake();

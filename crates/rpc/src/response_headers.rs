@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 ///
 #[cfg_attr(feature = "async", doc = "```")]
 #[cfg_attr(not(feature = "async"), doc = "```ignore")]
-/// use dovetail::{AnswerHeaders, Channel, Status, descriptor};
+/// use dovetail::{ResponseHeaders, Channel, Status, descriptor};
 ///
 /// descriptor!(static SHOP = "Shop" { open() -> bool; });
 ///
 /// async fn cost(channel: &Channel) -> Result<Option<dovetail::Bytes>, Status> {
-///     let said = AnswerHeaders::default();
-///     let listening = channel.with_answer_headers(&said);
+///     let said = ResponseHeaders::default();
+///     let listening = channel.with_response_headers(&said);
 ///     let open: Result<bool, Status> = listening.call(&SHOP.methods[0], ()).await;
 ///     open?;
 ///     Ok(said.trailer("cost"))
 /// }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct AnswerHeaders(Arc<Mutex<Both>>);
+pub struct ResponseHeaders(Arc<Mutex<Both>>);
 
 #[derive(Debug, Default)]
 struct Both {
@@ -31,7 +31,7 @@ struct Both {
     compressed: bool,
 }
 
-impl AnswerHeaders {
+impl ResponseHeaders {
     /// The last value of a header that came before the answer; of the last call that has one.
     pub fn header(&self, name: &str) -> Option<Bytes> {
         self.lock().headers.get(name).map(Bytes::copy_from_slice)

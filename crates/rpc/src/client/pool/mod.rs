@@ -5,7 +5,7 @@
 mod tasks;
 
 #[cfg(feature = "async")]
-pub(super) use tasks::{Connect, TaskPlaces};
+pub(super) use tasks::{Connect, TaskPool};
 
 use super::dial::{Dial, Failed, Wait};
 use super::options::Options;
@@ -38,40 +38,40 @@ pub(crate) enum Usable {
 
 /// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as
 /// its client waits.
-pub(super) struct Places<C, D> {
-    places: Vec<Arc<Place<C, D>>>,
+pub(super) struct ConnectionPool<C, D> {
+    slots: Vec<Arc<PoolSlot<C, D>>>,
     next: AtomicUsize,
     /// The server has been reached by one of them.
     reached: AtomicBool,
 }
 
 /// The address of a connection, and why there is none.
-pub(super) struct Place<C, D> {
+pub(super) struct PoolSlot<C, D> {
     connection: Mutex<Option<C>>,
     /// Held by the one caller that connects, while the others wait for what it gets.
     pub(super) dial: D,
 }
 
-impl<C, D: Default> Places<C, D> {
+impl<C, D: Default> ConnectionPool<C, D> {
     pub(super) fn new(connections: usize) -> Self {
-        let place = |_| {
-            Arc::new(Place {
+        let slot = |_| {
+            Arc::new(PoolSlot {
                 connection: Mutex::new(None),
                 dial: D::default(),
             })
         };
-        Places {
-            places: (0..connections).map(place).collect(),
+        ConnectionPool {
+            slots: (0..connections).map(slot).collect(),
             next: AtomicUsize::new(0),
             reached: AtomicBool::new(false),
         }
     }
 
-    /// One place of several.
+    /// One slot of several.
     #[cfg(feature = "async")]
-    fn of(place: Arc<Place<C, D>>) -> Self {
-        Places {
-            places: vec![place],
+    fn of(slot: Arc<PoolSlot<C, D>>) -> Self {
+        ConnectionPool {
+            slots: vec![slot],
             next: AtomicUsize::new(0),
             reached: AtomicBool::new(true),
         }
@@ -87,44 +87,44 @@ impl<C, D: Default> Places<C, D> {
         self.reached.store(true, Ordering::Relaxed);
     }
 
-    /// Returns a connection that can be used, of the place whose turn it is or of one behind it.
-    /// The first place without one is filled again.
+    /// Returns a connection that can be used, of the slot whose turn it is or of one behind it.
+    /// The first slot without one is filled again.
     pub(super) fn ready(
         &self,
-        usable: impl Fn(&Arc<Place<C, D>>) -> Option<C>,
-        refill: impl FnOnce(&Arc<Place<C, D>>),
+        usable: impl Fn(&Arc<PoolSlot<C, D>>) -> Option<C>,
+        refill: impl FnOnce(&Arc<PoolSlot<C, D>>),
     ) -> Option<C> {
         let mut missing = None;
-        for place in self.in_turn() {
-            if let Some(connection) = usable(place) {
+        for slot in self.in_turn() {
+            if let Some(connection) = usable(slot) {
                 if let Some(missing) = missing {
                     refill(missing);
                 }
                 return Some(connection);
             }
-            missing = missing.or(Some(place));
+            missing = missing.or(Some(slot));
         }
         None
     }
 
-    /// All places, from the one on whose turn it is.
-    pub(super) fn in_turn(&self) -> impl Iterator<Item = &Arc<Place<C, D>>> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.places.len().max(1);
-        let (before, behind) = self.places.split_at(turn.min(self.places.len()));
+    /// All slots, from the one on whose turn it is.
+    pub(super) fn in_turn(&self) -> impl Iterator<Item = &Arc<PoolSlot<C, D>>> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.slots.len().max(1);
+        let (before, behind) = self.slots.split_at(turn.min(self.slots.len()));
         behind.iter().chain(before)
     }
 
-    /// The place whose turn it is.
-    pub(super) fn turn(&self) -> &Arc<Place<C, D>> {
-        let turn = match self.places.len() {
+    /// The slot whose turn it is.
+    pub(super) fn turn(&self) -> &Arc<PoolSlot<C, D>> {
+        let turn = match self.slots.len() {
             1 => 0,
             several => self.next.fetch_add(1, Ordering::Relaxed) % several,
         };
-        &self.places[turn]
+        &self.slots[turn]
     }
 }
 
-impl<C: Connected, D> Place<C, D> {
+impl<C: Connected, D> PoolSlot<C, D> {
     /// The connection that is there, where it is not known to be lost. With it comes, once, where
     /// to go on.
     pub(super) fn usable(&self) -> Option<(C, Option<Address>)> {

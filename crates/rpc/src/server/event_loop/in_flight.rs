@@ -15,12 +15,12 @@ use std::task::{Context, Poll};
 use tokio::task::unconstrained;
 
 /// An answer that is being made, and the number under which its caller may cancel it.
-pub(super) struct Answer<'a> {
+pub(super) struct AnswerInFlight<'a> {
     oneway: bool,
     answer: Pin<Box<dyn Future<Output = (Option<u32>, Gathered)> + 'a>>,
 }
 
-impl Future for Answer<'_> {
+impl Future for AnswerInFlight<'_> {
     type Output = (Option<u32>, Gathered);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -54,9 +54,9 @@ impl Waits {
 
 /// The calls of a connection whose handlers wait.
 #[derive(Default)]
-pub(super) struct Flight<'a> {
+pub(super) struct InFlight<'a> {
     /// `None` as long as none does: the set takes memory when it is empty.
-    running: Option<FuturesUnordered<Answer<'a>>>,
+    running: Option<FuturesUnordered<AnswerInFlight<'a>>>,
     /// No other call may run beside the one that runs.
     pub(super) alone: bool,
     /// A call that waits until it can run alone; those behind it wait too.
@@ -64,7 +64,7 @@ pub(super) struct Flight<'a> {
     cancels: HashMap<u32, AbortHandle>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> InFlight<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.runs() == 0 && self.held.is_none()
     }
@@ -97,7 +97,7 @@ impl<'a> Flight<'a> {
     ) {
         let mut charge = Charge::new(share);
         charge.add(CALL + weight);
-        let place = Place::take(&shared.waiting);
+        let place = InFlightGuard::take(&shared.waiting);
         let call = waiting.reply.cancelled_as();
         let (answer, cancel) = abortable(answer);
         if let Some(call) = call {
@@ -113,7 +113,7 @@ impl<'a> Flight<'a> {
             (call, answer)
         }));
         let running = self.running.get_or_insert_default();
-        running.push(Answer { oneway, answer });
+        running.push(AnswerInFlight { oneway, answer });
     }
 
     /// The caller of a call has gone: its handler is dropped.
@@ -172,16 +172,16 @@ impl Drop for Unanswered<'_> {
 }
 
 /// A waiting call, counted as long as this exists.
-pub(super) struct Place<'a>(&'a AtomicUsize);
+pub(super) struct InFlightGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
+impl<'a> InFlightGuard<'a> {
     pub(super) fn take(waiting: &'a AtomicUsize) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
-        Place(waiting)
+        InFlightGuard(waiting)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::type_complexity)]
 
 mod describe;
-mod zoo;
+mod fixtures;
 
 use describe::{from_hex, to_hex};
 use dovetail_wire::{
@@ -10,12 +10,12 @@ use dovetail_wire::{
     OrderedFloat, Reader, Ref, UnknownFields, UnknownValue, Uuid, Value, WithObjects, Writer,
     message, tagged, tagless,
 };
+use fixtures::*;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use zoo::*;
 
 /// Checks a value in tagless and in tagged, in both directions, and cut at every byte.
 fn check<T: Value + PartialEq + Debug>(value: T, tagless: &str, tagged: &str) {

@@ -1,12 +1,12 @@
 //! Polling by tasks, which cannot look again by themselves: they ask to be run again soon, or to be
 //! told.
 
-use super::{Experience, Poll, Polling};
+use super::{Poll, Polling, SpinPolicy};
 use std::time::Instant;
 
 /// The waits of a reader that is asked whether something has come, and answers at once.
-pub(crate) struct Patience {
-    experience: Experience,
+pub(crate) struct SpinWait {
+    spin_policy: SpinPolicy,
     stage: Stage,
 }
 
@@ -19,10 +19,10 @@ enum Stage {
     Sleeps(Instant),
 }
 
-impl Patience {
+impl SpinWait {
     pub(crate) fn new(setting: Polling) -> Self {
-        Patience {
-            experience: Experience::new(setting),
+        SpinWait {
+            spin_policy: SpinPolicy::new(setting),
             stage: Stage::Fresh,
         }
     }
@@ -30,14 +30,14 @@ impl Patience {
     /// It has found nothing. True where it is to look again soon, instead of being told.
     pub(crate) fn goes_on(&mut self) -> bool {
         let since = match &mut self.stage {
-            Stage::Fresh => match self.experience.poll() {
+            Stage::Fresh => match self.spin_policy.poll() {
                 Some(poll) => {
                     self.stage = Stage::Polls(poll);
                     return true;
                 }
                 None => None,
             },
-            Stage::Polls(poll) => match self.experience.goes_on(poll) {
+            Stage::Polls(poll) => match self.spin_policy.goes_on(poll) {
                 true => return true,
                 false => poll.start(),
             },
@@ -53,7 +53,7 @@ impl Patience {
         let looks = match &self.stage {
             Stage::Fresh => return false,
             Stage::Polls(_) => false,
-            Stage::Sleeps(_) if self.experience.is_good() => true,
+            Stage::Sleeps(_) if self.spin_policy.is_good() => true,
             Stage::Sleeps(_) => {
                 self.stage = Stage::Sleeps(Instant::now());
                 return false;
@@ -67,8 +67,8 @@ impl Patience {
     pub(crate) fn met(&mut self) {
         match std::mem::replace(&mut self.stage, Stage::Fresh) {
             Stage::Fresh => {}
-            Stage::Polls(poll) => self.experience.met(&poll),
-            Stage::Sleeps(since) => self.experience.waited(since),
+            Stage::Polls(poll) => self.spin_policy.met(&poll),
+            Stage::Sleeps(since) => self.spin_policy.waited(since),
         }
     }
 }
@@ -93,13 +93,13 @@ mod tests {
     }
 
     fn check(setting: Polling, events: &[Event]) {
-        let mut patience = Patience::new(setting);
+        let mut spin_wait = SpinWait::new(setting);
         for (index, event) in events.iter().enumerate() {
             let met = match *event {
-                Event::Nothing(again) => patience.goes_on() == again,
-                Event::Sent(looks) => patience.restart() == looks,
+                Event::Nothing(again) => spin_wait.goes_on() == again,
+                Event::Sent(looks) => spin_wait.restart() == looks,
                 Event::Something => {
-                    patience.met();
+                    spin_wait.met();
                     true
                 }
                 Event::Pause => {

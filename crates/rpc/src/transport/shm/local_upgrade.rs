@@ -2,7 +2,7 @@
 //! socket, whose name only those can reach who are in the server's network namespace.
 
 use crate::Address;
-use crate::address::MEETING;
+use crate::address::UPGRADE_PREFIX;
 use crate::random::unguessable;
 use crate::transport::{Process, SocketListener};
 use std::io;
@@ -11,9 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Listens under a name that nobody can guess.
-pub(crate) fn meet() -> io::Result<(u128, SocketListener)> {
+pub(crate) fn bind_upgrade() -> io::Result<(u128, SocketListener)> {
     let number = unguessable()?;
-    let listener = SocketListener::bind(&Address::meeting(number))?;
+    let listener = SocketListener::bind(&Address::upgrade_listener(number))?;
     Ok((number, listener))
 }
 
@@ -29,8 +29,8 @@ pub(super) enum Name {
     File,
     /// An abstract name, which everybody may call.
     Abstract,
-    /// A [meeting point](meet) of those who came by TCP.
-    Meeting,
+    /// A [meeting point](bind_upgrade) of those who came by TCP.
+    LocalUpgrade,
 }
 
 impl Name {
@@ -38,20 +38,21 @@ impl Name {
         let address = socket2::SockRef::from(&socket).local_addr()?;
         Ok(match address.as_abstract_namespace() {
             None => Name::File,
-            Some(name) if name.starts_with(MEETING.as_bytes()) => Name::Meeting,
+            Some(name) if name.starts_with(UPGRADE_PREFIX.as_bytes()) => Name::LocalUpgrade,
             Some(_) => Name::Abstract,
         })
     }
 }
 
-/// False for a stranger where those meet who came by TCP. Asked before anything is said: who was
-/// told yes would rely on it.
+/// Returns false for another user's process on the listener of local upgrades. Asked before the
+/// handshake: a client relies on one that was accepted.
 pub(crate) fn admits(socket: &impl AsFd) -> bool {
     let socket = socket.as_fd();
-    Name::of(socket).is_ok_and(|name| name != Name::Meeting || same_user(socket).is_ok())
+    Name::of(socket).is_ok_and(|name| name != Name::LocalUpgrade || same_user(socket).is_ok())
 }
 
-/// Lets nobody but processes of the same user, and of root, share memory where everybody may knock.
+/// Lets only processes of the same user, and of root, share memory through an abstract name, which
+/// every process can reach.
 pub(super) fn same_user(socket: BorrowedFd<'_>) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     match Process::at(socket) {

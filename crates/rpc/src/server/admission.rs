@@ -5,7 +5,7 @@ use super::counters::count;
 use super::hosts::is_local;
 use super::proxies::Source;
 use super::room::Entry;
-use super::session::Standing;
+use super::session::Admission;
 use crate::Address;
 use crate::transport::Stream;
 use std::io;
@@ -18,13 +18,13 @@ const TURNED_AWAY: usize = 1_000;
 
 impl Shared {
     /// How a listener with this address lets connections in.
-    pub(super) fn door(&self, address: &str) -> Door {
-        let meeting = self.meeting.map(Address::meeting);
-        match meeting {
-            Some(meeting) if meeting.to_string() == address => Door::Meeting,
-            _ if address.starts_with("tls://") => Door::Secure,
-            _ if address.parse().is_ok_and(|address| is_local(&address)) => Door::Local,
-            _ => Door::Open,
+    pub(super) fn listener_kind(&self, address: &str) -> ListenerKind {
+        let upgrade = self.upgrade.map(Address::upgrade_listener);
+        match upgrade {
+            Some(address_of) if address_of.to_string() == address => ListenerKind::LocalUpgrade,
+            _ if address.starts_with("tls://") => ListenerKind::Secure,
+            _ if address.parse().is_ok_and(|address| is_local(&address)) => ListenerKind::Local,
+            _ => ListenerKind::Open,
         }
     }
 
@@ -34,13 +34,13 @@ impl Shared {
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: Option<Arc<dyn Stream>>,
-        door: Door,
+        kind: ListenerKind,
         peer: &str,
-    ) -> Option<Guest> {
+    ) -> Option<ConnectionGuard> {
         let counters = &self.counters;
-        let mut guests = self.guests();
-        let welcome = guests.len() < self.limits.connections || self.make_room(&guests);
-        if door == Door::Meeting {
+        let mut entries = self.entries();
+        let welcome = entries.len() < self.limits.connections || self.make_room(&entries);
+        if kind == ListenerKind::LocalUpgrade {
             match welcome {
                 true => count(&counters.local_connections),
                 false => return None,
@@ -50,20 +50,20 @@ impl Shared {
             true => count(&counters.connections),
             false => count(&counters.refused_connections),
         }
-        let left = self.limits.connections.saturating_sub(guests.len());
-        let full = guests.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
+        let left = self.limits.connections.saturating_sub(entries.len());
+        let full = entries.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
         if full {
             return None;
         }
-        let id = self.next_guest.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
         let entry = Entry::new(id, stream, self);
-        guests.push(entry.clone());
-        drop(guests);
-        let mut guest = Guest {
+        entries.push(entry.clone());
+        drop(entries);
+        let mut guard = ConnectionGuard {
             entry,
-            standing: match welcome {
-                true => Standing::Welcome,
-                false => Standing::Crowded,
+            admission: match welcome {
+                true => Admission::Granted,
+                false => Admission::Crowded,
             },
             source: None,
             shared: self.clone(),
@@ -71,9 +71,9 @@ impl Shared {
         if let Ok(address) = peer.parse::<SocketAddr>()
             && !self.is_proxy(peer)
         {
-            guest.comes_from(address.ip(), left);
+            guard.comes_from(address.ip(), left);
         }
-        Some(guest)
+        Some(guard)
     }
 
     /// True for a peer that says who calls through it.
@@ -85,12 +85,12 @@ impl Shared {
 
     /// How many connections may still come.
     fn places(&self) -> usize {
-        let taken = self.guests().len();
+        let taken = self.entries().len();
         self.limits.connections.saturating_sub(taken)
     }
 
-    pub(super) fn guests(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn entries(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,7 +106,7 @@ impl Accepts {
 
 impl Drop for Accepts {
     fn drop(&mut self) {
-        let _guests = self.0.guests();
+        let _guests = self.0.entries();
         self.0.accepting.fetch_sub(1, Ordering::SeqCst);
         self.0.left.notify_all();
     }
@@ -114,35 +114,35 @@ impl Drop for Accepts {
 
 /// How a listener lets connections in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum ListenerKind {
     Open,
     /// For this machine alone.
     Local,
     /// The listener of shared memory, for clients that came by TCP.
-    Meeting,
+    LocalUpgrade,
     /// With TLS alone.
     Secure,
 }
 
 /// A connection that is counted as long as this exists.
-pub(super) struct Guest {
+pub(super) struct ConnectionGuard {
     entry: Arc<Entry>,
-    standing: Standing,
+    admission: Admission,
     /// The addresses that it counts for, unless it is exempt.
     source: Option<Source>,
     shared: Arc<Shared>,
 }
 
-impl Guest {
+impl ConnectionGuard {
     pub(super) fn entry(&self) -> &Arc<Entry> {
         &self.entry
     }
 
-    /// Whether calls are answered that came through this door.
-    pub(super) fn standing(&self, door: Door, over_tls: bool) -> Standing {
-        match self.standing {
-            Standing::Welcome if door == Door::Secure && !over_tls => Standing::Insecure,
-            standing => standing,
+    /// Whether calls are answered that came through a listener of this kind.
+    pub(super) fn admission(&self, kind: ListenerKind, over_tls: bool) -> Admission {
+        match self.admission {
+            Admission::Granted if kind == ListenerKind::Secure && !over_tls => Admission::Insecure,
+            admission => admission,
         }
     }
 
@@ -160,9 +160,9 @@ impl Guest {
         self.leave_source();
         let greedy = self.shared.sources.add(source, limit, left);
         self.source = Some(source);
-        if greedy && self.standing == Standing::Welcome {
+        if greedy && self.admission == Admission::Granted {
             count(&self.shared.counters.refused_connections);
-            self.standing = Standing::Greedy;
+            self.admission = Admission::Greedy;
         }
     }
 
@@ -189,7 +189,7 @@ impl Guest {
 }
 
 /// A TLS handshake, counted as long as this exists.
-pub(super) struct Handshake<'a>(&'a Guest);
+pub(super) struct Handshake<'a>(&'a ConnectionGuard);
 
 impl Drop for Handshake<'_> {
     fn drop(&mut self) {
@@ -201,13 +201,13 @@ impl Drop for Handshake<'_> {
     }
 }
 
-impl Drop for Guest {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.leave_source();
-        let mut guests = self.shared.guests();
+        let mut entries = self.shared.entries();
         // Ids only grow, so the list is sorted.
-        if let Ok(index) = guests.binary_search_by_key(&self.entry.id, |entry| entry.id) {
-            guests.remove(index);
+        if let Ok(index) = entries.binary_search_by_key(&self.entry.id, |entry| entry.id) {
+            entries.remove(index);
         }
         self.shared.left.notify_all();
     }

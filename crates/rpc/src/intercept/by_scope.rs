@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Rules for everything, for services, and for methods.
-pub(crate) struct Places<T>(Vec<(Scope, T)>);
+pub(crate) struct ByScope<T>(Vec<(Scope, T)>);
 
-impl<T> Default for Places<T> {
+impl<T> Default for ByScope<T> {
     fn default() -> Self {
-        Places(Vec::new())
+        ByScope(Vec::new())
     }
 }
 
-impl<T> Places<T> {
+impl<T> ByScope<T> {
     pub(crate) fn add(&mut self, place: &str, rule: T) {
         self.0.push((Scope::of(place), rule));
     }

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// A call with streams over Dovetail's own wire. Its handles share it; with the last of them it is
 /// closed.
 #[derive(Clone)]
-pub(crate) struct OwnCall {
+pub(crate) struct NativeCall {
     inner: Arc<Inner>,
     /// The call has to end before.
     deadline: Option<Instant>,
@@ -33,10 +33,10 @@ impl Drop for Inner {
     }
 }
 
-impl OwnCall {
+impl NativeCall {
     /// A call whose inbox is open.
     pub(crate) fn new(link: Arc<Link>, call: u32) -> Self {
-        OwnCall {
+        NativeCall {
             inner: Arc::new(Inner { link, call }),
             deadline: None,
         }
@@ -44,7 +44,7 @@ impl OwnCall {
 
     /// Adds a deadline for a driver that sends in place.
     pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
-        OwnCall { deadline, ..self }
+        NativeCall { deadline, ..self }
     }
 
     /// The number on the connection.
@@ -66,12 +66,12 @@ impl OwnCall {
     }
 
     /// Does something to the connection, where its wire has streams.
-    fn own<R>(
+    fn native<R>(
         &self,
         work: impl FnOnce(&mut Connection, &mut Inboxes, &mut Vec<u8>) -> R,
     ) -> Option<R> {
         self.with(|table| {
-            let (machine, inboxes, out) = table.own()?;
+            let (machine, inboxes, out) = table.native()?;
             Some(work(machine, inboxes, out))
         })
     }
@@ -90,7 +90,7 @@ impl OwnCall {
         context: &Context<'_>,
     ) -> Poll<Result<(), Unsent>> {
         let call = self.number();
-        let polled = self.own(|machine, inboxes, out| {
+        let polled = self.native(|machine, inboxes, out| {
             let item = item(0);
             let sent = match compress {
                 Some(false) => machine.plain_item(call, &item, out),
@@ -120,7 +120,7 @@ impl OwnCall {
     /// Answers the call for good, unless that has been done.
     pub(crate) fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let call = self.number();
-        self.own(|machine, inboxes, out| {
+        self.native(|machine, inboxes, out| {
             if inboxes.finished(call) {
                 machine.transmit(out);
                 write(out);
@@ -145,13 +145,13 @@ impl OwnCall {
 
     pub(super) fn end(&self) {
         let call = self.number();
-        self.own(|machine, _, out| machine.end(call, out));
+        self.native(|machine, _, out| machine.end(call, out));
     }
 
     pub(super) fn end_with<E: Exceptions>(&self, exception: E) -> Result<(), Unsent> {
         let answer: Result<(), E> = Err(exception);
         let (call, body) = (self.number(), ReplyBody(&answer));
-        let ended = self.own(|machine, _, out| machine.end_with(call, &body, out));
+        let ended = self.native(|machine, _, out| machine.end_with(call, &body, out));
         Ok(ended.unwrap_or(Ok(()))?)
     }
 }

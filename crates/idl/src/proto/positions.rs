@@ -1,12 +1,12 @@
 //! Places in a text as lines and columns.
 
 use super::descriptor::Location;
-use super::syntax::Places;
+use super::syntax::Positions;
 use std::collections::HashMap;
 
-/// All places of a file as descriptors have them.
-pub(super) fn locations(places: &Places, text: &str) -> Vec<Location> {
-    let spans = places.list.iter().map(|place| place.span);
+/// All positions of a file as descriptors have them.
+pub(super) fn locations(positions: &Positions, text: &str) -> Vec<Location> {
+    let spans = positions.list.iter().map(|place| place.span);
     let ends = spans.flat_map(|span| [span.start as usize, span.end as usize]);
     let known = lines_and_columns(text, ends.collect());
     let at = |offset: u32| known.get(&(offset as usize)).copied().unwrap_or_default();
@@ -23,10 +23,11 @@ pub(super) fn locations(places: &Places, text: &str) -> Vec<Location> {
             detached: place.detached.clone(),
         }
     };
-    places.list.iter().map(location).collect()
+    positions.list.iter().map(location).collect()
 }
 
-/// Line and column, both from zero, of places in a text. A tab goes to the next multiple of eight.
+/// Line and column, both from zero, of positions in a text. A tab goes to the next multiple of
+/// eight.
 fn lines_and_columns(text: &str, mut wanted: Vec<usize>) -> HashMap<usize, [i32; 2]> {
     wanted.sort_unstable();
     wanted.dedup();

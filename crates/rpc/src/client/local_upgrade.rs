@@ -1,5 +1,5 @@
 //! How a connection that goes over TCP moves to shared memory, where client and server turn out to
-//! be on the same machine. `docs/spec/wire.md`, "Moving", has the rules.
+//! be on the same machine. `docs/spec/wire.md`, "Local upgrade", has the rules.
 
 use super::options::Options;
 use crate::{Address, Wire};
@@ -7,22 +7,22 @@ use dovetail_protocol::dovetail::MeetingPoint;
 use std::time::Duration;
 
 /// How long to try; nobody waits for it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const UPGRADE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The progress of a connection towards shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moving {
+pub(super) enum LocalUpgrade {
     /// The server has not said yet where it can be met. The ports of this end and of the other one.
     Unknown(u16, u16),
     /// Another connection is being made.
     Begun,
     /// There is nowhere to go, or something belongs to this connection.
-    Stays,
+    Off,
     /// Other calls go elsewhere.
-    Moved,
+    Done,
 }
 
-impl Moving {
+impl LocalUpgrade {
     /// Makes the state of a connection with these ports, where it is TCP.
     pub(super) fn new(options: &Options, ports: Option<(u16, u16)>) -> Self {
         match ports {
@@ -30,40 +30,41 @@ impl Moving {
             Some((own, other))
                 if options.local_upgrade && options.wire == Wire::Dovetail && !options.serves() =>
             {
-                Moving::Unknown(own, other)
+                LocalUpgrade::Unknown(own, other)
             }
-            _ => Moving::Stays,
+            _ => LocalUpgrade::Off,
         }
     }
 
-    /// Takes the server's word, which is `None` as long as there is none: where to meet it, once,
-    /// and only where nobody is in between.
+    /// Takes the server's meeting point; `None` as long as the server has said nothing. Returns the
+    /// address to connect to, once, and only where no proxy is in between.
     pub(super) fn begin(&mut self, said: Option<Option<MeetingPoint>>) -> Option<Address> {
-        let (Moving::Unknown(own, other), Some(said)) = (*self, said) else {
+        let (LocalUpgrade::Unknown(own, other), Some(said)) = (*self, said) else {
             return None;
         };
         let point = said.filter(|point| (point.client_port, point.server_port) == (own, other));
         *self = match point {
-            Some(_) => Moving::Begun,
-            None => Moving::Stays,
+            Some(_) => LocalUpgrade::Begun,
+            None => LocalUpgrade::Off,
         };
-        Some(Address::met(point?.number))
+        Some(Address::upgrade_target(point?.number))
     }
 
-    /// Something comes to belong to this connection: false where it is too late for that.
+    /// Keeps the connection for something that belongs to it. Returns false where the calls have
+    /// moved already.
     pub(super) fn stay(&mut self) -> bool {
-        if *self == Moving::Moved {
+        if *self == LocalUpgrade::Done {
             return false;
         }
-        *self = Moving::Stays;
+        *self = LocalUpgrade::Off;
         true
     }
 
     /// Returns whether other calls may go elsewhere, which they do from now on.
     pub(super) fn give_way(&mut self) -> bool {
-        let leaves = *self == Moving::Begun;
+        let leaves = *self == LocalUpgrade::Begun;
         if leaves {
-            *self = Moving::Moved;
+            *self = LocalUpgrade::Done;
         }
         leaves
     }
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn who_may_move_and_when() {
         let options = Options::default();
-        let new = || Moving::new(&options, Some((40_000, 9090)));
+        let new = || LocalUpgrade::new(&options, Some((40_000, 9090)));
         let proxied = MeetingPoint {
             client_port: 40_001,
             ..HERE
@@ -96,7 +97,7 @@ mod tests {
             let mut moving = new();
             assert_eq!(
                 moving.begin(said),
-                goes.then(|| Address::met(7)),
+                goes.then(|| Address::upgrade_target(7)),
                 "{said:?}"
             );
             assert_eq!(moving.begin(said), None, "{said:?}: once");
@@ -107,11 +108,11 @@ mod tests {
         let mut moving = new();
         assert!(moving.begin(Some(Some(HERE))).is_some() && moving.stay());
         assert!(!moving.give_way(), "it has something by then");
-        assert_eq!(Moving::new(&options, None), Moving::Stays);
+        assert_eq!(LocalUpgrade::new(&options, None), LocalUpgrade::Off);
         let off = Options {
             local_upgrade: false,
             ..Options::default()
         };
-        assert_eq!(Moving::new(&off, Some((1, 2))), Moving::Stays);
+        assert_eq!(LocalUpgrade::new(&off, Some((1, 2))), LocalUpgrade::Off);
     }
 }

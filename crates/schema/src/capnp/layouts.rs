@@ -40,7 +40,7 @@ impl std::error::Error for Unplaced {}
 
 /// The places of the fields of some structs, and of all that they reach.
 #[derive(Debug)]
-pub struct Places<'a> {
+pub struct LayoutWriter<'a> {
     schema: &'a Schema,
     structs: Vec<Vec<u8>>,
     numbers: HashMap<TypeId, u32>,
@@ -65,10 +65,10 @@ enum Shape {
     Object,
 }
 
-impl<'a> Places<'a> {
+impl<'a> LayoutWriter<'a> {
     /// No places yet.
     pub fn new(schema: &'a Schema) -> Self {
-        Places {
+        LayoutWriter {
             schema,
             structs: Vec::new(),
             numbers: HashMap::new(),
