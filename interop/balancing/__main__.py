@@ -14,8 +14,11 @@ import tempfile
 import time
 
 import grpc
+from grpc_health.v1.health import HealthServicer
+from grpc_health.v1.health_pb2 import HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolFactory
-from thrift.Thrift import TMessageType, TProcessor, TType
+from thrift.Thrift import TApplicationException, TMessageType, TProcessor, TType
 from thrift.server.TServer import TThreadedServer
 from thrift.transport.TSocket import TServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
@@ -24,15 +27,22 @@ SERVERS = 3
 
 
 class Fleet(TProcessor):
-    """Answers any method with a number, by Thrift, without generated code."""
+    """Answers any method with a number, by Thrift, without generated code, and `ping` with nothing; after SIGUSR1 that fails."""
 
     def __init__(self, number):
         self.number = number
+        self.ready = True
+        signal.signal(signal.SIGUSR1, self.toggle)
+
+    def toggle(self, *_):
+        self.ready = not self.ready
 
     def process(self, received, answered):
         name, _, call = received.readMessageBegin()
         received.skip(TType.STRUCT)
         received.readMessageEnd()
+        if name == "ping":
+            return self.ping(call, answered)
         answered.writeMessageBegin(name, TMessageType.REPLY, call)
         answered.writeStructBegin("result")
         answered.writeFieldBegin("success", TType.I32, 0)
@@ -40,6 +50,20 @@ class Fleet(TProcessor):
         answered.writeFieldEnd()
         answered.writeFieldStop()
         answered.writeStructEnd()
+        answered.writeMessageEnd()
+        answered.trans.flush()
+        return True
+
+
+    def ping(self, call, answered):
+        kind = TMessageType.REPLY if self.ready else TMessageType.EXCEPTION
+        answered.writeMessageBegin("ping", kind, call)
+        if self.ready:
+            answered.writeStructBegin("result")
+            answered.writeFieldStop()
+            answered.writeStructEnd()
+        else:
+            TApplicationException(TApplicationException.INTERNAL_ERROR, "not now").write(answered)
         answered.writeMessageEnd()
         answered.trans.flush()
         return True
@@ -67,15 +91,22 @@ class AnyMethod(grpc.GenericRpcHandler):
 def serve_grpc(number, port):
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
     server.add_generic_rpc_handlers((AnyMethod(number),))
+    health = HealthServicer()
+    add_HealthServicer_to_server(health, server)
+    health.set("", HealthCheckResponse.SERVING)
     server.add_insecure_port("127.0.0.1:%d" % port)
     server.start()
     print("ready", flush=True)
     # The process is asked to end: calls that run come to their end.
-    signal.sigwait([signal.SIGTERM])
+    while signal.sigwait([signal.SIGTERM, signal.SIGUSR1]) == signal.SIGUSR1:
+        health.set("", HealthCheckResponse.NOT_SERVING)
     server.stop(5).wait()
 
 
-KINDS = {"thrift": (serve_thrift, "binary+framed"), "grpc": (serve_grpc, "grpc")}
+KINDS = {
+    "thrift": (serve_thrift, "binary+framed", ["--ping", "ping"]),
+    "grpc": (serve_grpc, "grpc", ["--health"]),
+}
 
 
 def free_port():
@@ -120,8 +151,31 @@ def check(program, kind):
     if calls.returncode != 0 or "failed: 0" not in lines:
         raise SystemExit("calls by %s have failed" % kind)
     counts = {int(line.split()[1][:-1]): int(line.split()[2]) for line in lines if line.startswith("server ")}
-    if len(counts) != SERVERS or counts[0] < counts[1] or counts[1] < 500 or counts[2] < 500:
+    # A server that was ended amid calls may be ejected: then it has no more than its third of the first 1,500.
+    if len(counts) != SERVERS or counts[0] < counts[1] or counts[1] < 400 or counts[2] < 500:
         raise SystemExit("the calls by %s are spread in a strange way: %r" % (kind, counts))
+
+
+def check_health(program, kind):
+    """One of two servers says that it is not ready, in its own way: the other one gets all calls."""
+    ports = [free_port() for _ in range(2)]
+    servers = [start(kind, number, port) for number, port in enumerate(ports)]
+    try:
+        servers[1].send_signal(signal.SIGUSR1)
+        time.sleep(0.2)
+        name = ",".join("tcp://127.0.0.1:%d" % port for port in ports)
+        words = [program, "call", name, "--wire", KINDS[kind][1], "--policy", "round_robin", "--seconds", "1"]
+        checked = subprocess.run(words + KINDS[kind][2], stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        unchecked = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+    if "failed: 0" not in checked or "server 0" not in checked or "server 1:" in checked:
+        raise SystemExit("a server of %s that is not ready gets calls:\n%s" % (kind, checked))
+    if "server 1:" not in unchecked:
+        raise SystemExit("without checks the server of %s gets no calls:\n%s" % (kind, unchecked))
+    print("  a server that is not ready gets no calls")
 
 
 def main():
@@ -129,11 +183,12 @@ def main():
         kind, number, port = sys.argv[1:]
         # Where SIGTERM is waited for, it must not end the process before.
         if kind == "grpc":
-            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR1])
         return KINDS[kind][0](int(number), int(port))
     for kind in KINDS:
         print("a channel to %d servers of %s" % (SERVERS, kind), flush=True)
         check(sys.argv[1], kind)
+        check_health(sys.argv[1], kind)
 
 
 main()

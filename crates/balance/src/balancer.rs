@@ -3,7 +3,7 @@
 use crate::endpoint::{Common, WARM};
 use crate::load::nanos;
 use crate::snapshot::Snapshot;
-use crate::{Backend, Endpoint, Outcome, Outliers, Policy, State, Subset};
+use crate::{Backend, Endpoint, Health, Outcome, Outliers, Policy, State, Subset};
 use arc_swap::ArcSwap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -30,6 +30,8 @@ pub struct Settings {
     pub zone_share: f64,
     /// Has the client use a part of the list. Default: the whole.
     pub subset: Option<Subset>,
+    /// The most calls in flight to an endpoint, which gets no further ones then. Default: no limit.
+    pub max_in_flight: Option<u32>,
 }
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             zone: None,
             zone_share: 0.7,
             subset: None,
+            max_in_flight: None,
         }
     }
 }
@@ -150,7 +153,8 @@ impl<T> Balancer<T> {
 
     /// Chooses an endpoint for a call, and counts it in flight there. `key` is the hash of the
     /// call's key, for policies that hash. `avoid` are the numbers of endpoints that have failed
-    /// the call: they are chosen again only where no other is. `None` while no endpoint is ready.
+    /// the call: they are chosen again only where no other is. `None` while no endpoint is ready,
+    /// or all have as many calls as they may.
     pub fn pick(&self, now: Instant, key: Option<u64>, avoid: &[u64]) -> Option<Picked<T>> {
         if self.common.nanos(now) >= self.common.next_look.load(Relaxed) {
             self.look_after(now);
@@ -167,12 +171,32 @@ impl<T> Balancer<T> {
             let key = key.map(|key| key.wrapping_add(fastrand::u64(..)));
             endpoint = snapshot.choose(policy, &self.turn, key, in_flight)?;
         }
+        if self.is_full(endpoint) {
+            endpoint = self.with_room(&snapshot)?;
+        }
         endpoint.begin();
         Some(Picked {
             endpoint: endpoint.clone(),
             began: now,
             open: true,
         })
+    }
+
+    /// Returns whether endpoints are ready, and all of them have as many calls as they may.
+    pub fn is_crowded(&self) -> bool {
+        let snapshot = self.snapshot.load();
+        snapshot.usable() > 0 && self.with_room(&snapshot).is_none()
+    }
+
+    fn is_full(&self, endpoint: &Endpoint<T>) -> bool {
+        let max = self.settings.max_in_flight;
+        max.is_some_and(|max| endpoint.in_flight() >= max)
+    }
+
+    /// The endpoint that has the most room for a call.
+    fn with_room<'a>(&self, snapshot: &'a Snapshot<T>) -> Option<&'a Arc<Endpoint<T>>> {
+        let least = snapshot.usable.iter().min_by_key(|one| one.in_flight());
+        least.filter(|endpoint| !self.is_full(endpoint))
     }
 
     /// The endpoints to connect to now. They count as connecting from here on: for each, `ready` or
@@ -229,10 +253,22 @@ impl<T> Balancer<T> {
         self.enter(now, endpoint, State::Failed);
     }
 
+    /// Notes the outcome of a health check: only a healthy endpoint gets calls.
+    pub fn checked(&self, now: Instant, endpoint: &Endpoint<T>, health: Health) {
+        if endpoint.health() != health {
+            self.change(now, |_| endpoint.set_health(health));
+        }
+    }
+
     fn enter(&self, now: Instant, endpoint: &Endpoint<T>, state: State) {
+        self.change(now, |now| endpoint.enter(now, state));
+    }
+
+    /// Changes an endpoint, and makes the snapshot after that.
+    fn change(&self, now: Instant, change: impl FnOnce(u64)) {
         let _changes = self.lock();
         let now = self.common.nanos(now);
-        endpoint.enter(now, state);
+        change(now);
         let before = self.snapshot.load_full();
         self.renew(now, before.all.clone(), &before);
     }
@@ -298,7 +334,9 @@ fn is_due<T>(endpoint: &Endpoint<T>, now: u64) -> bool {
 
 /// The next endpoint of a list of which one suffices, and when to look for a further one.
 fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
-    if all.iter().any(|endpoint| endpoint.state() == State::Ready) {
+    let serves =
+        |endpoint: &Arc<Endpoint<T>>| endpoint.state() == State::Ready && !endpoint.is_down();
+    if all.iter().any(serves) {
         return (Vec::new(), u64::MAX);
     }
     let mut next = u64::MAX;
@@ -316,12 +354,9 @@ fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     (Vec::new(), next)
 }
 
-/// All endpoints of the first priority where one is not known to be unreachable, and of those
-/// before.
+/// All endpoints of the first priority where one is not known to be down, and of those before.
 fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
-    let hopeful = all
-        .iter()
-        .filter(|endpoint| endpoint.state() != State::Failed);
+    let hopeful = all.iter().filter(|endpoint| !endpoint.is_down());
     let last = hopeful.map(|endpoint| endpoint.backend.priority).min();
     let matters = |endpoint: &&Arc<Endpoint<T>>| {
         endpoint.backend.weight > 0 && last.is_none_or(|last| endpoint.backend.priority <= last)

@@ -19,6 +19,19 @@ pub enum State {
     Failed,
 }
 
+/// The outcome of health checks of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Nobody checks it, or the last check went well.
+    Healthy,
+    /// It is checked, and has not answered yet: it gets no calls.
+    Unknown,
+    /// The last check has failed: it gets no calls.
+    Unhealthy,
+}
+
+const HEALTHS: [Health; 3] = [Health::Healthy, Health::Unknown, Health::Unhealthy];
+
 const STATES: [State; 4] = [State::Idle, State::Connecting, State::Ready, State::Failed];
 
 /// A backend, what its user keeps for it, a connection say, and what is known of its calls.
@@ -35,6 +48,7 @@ pub(crate) struct Kept<T> {
     user: T,
     pub(crate) load: Load,
     state: AtomicU8,
+    health: AtomicU8,
     /// When the state began, and until when a failed endpoint is left alone: nanoseconds of the
     /// balancer.
     pub(crate) since: AtomicU64,
@@ -78,6 +92,7 @@ impl<T> Endpoint<T> {
             user,
             load: Load::default(),
             state: AtomicU8::new(State::Idle as u8),
+            health: AtomicU8::new(Health::Healthy as u8),
             since: AtomicU64::new(0),
             again: AtomicU64::new(0),
             ejected_at: AtomicU64::new(0),
@@ -108,6 +123,11 @@ impl<T> Endpoint<T> {
     /// Whether it has a connection.
     pub fn state(&self) -> State {
         STATES[usize::from(self.kept.state.load(Relaxed)) % STATES.len()]
+    }
+
+    /// The outcome of its health checks.
+    pub fn health(&self) -> Health {
+        HEALTHS[usize::from(self.kept.health.load(Relaxed)) % HEALTHS.len()]
     }
 
     /// How long it has been in its state.
@@ -165,6 +185,16 @@ impl<T> Endpoint<T> {
     pub(crate) fn enter(&self, now: u64, state: State) {
         self.kept.state.store(state as u8, Relaxed);
         self.kept.since.store(now, Relaxed);
+    }
+
+    pub(crate) fn set_health(&self, health: Health) {
+        self.kept.health.store(health as u8, Relaxed);
+    }
+
+    /// Returns whether calls have to go elsewhere: it cannot be reached, or says that it is not
+    /// ready.
+    pub(crate) fn is_down(&self) -> bool {
+        self.state() == State::Failed || self.health() == Health::Unhealthy
     }
 
     /// The endpoint with what its registry says now.

@@ -43,7 +43,7 @@ mod subset;
 pub use backend::Backend;
 pub use balancer::{Balancer, Picked, Settings};
 pub use budget::{Budget, BudgetSettings};
-pub use endpoint::{Endpoint, State};
+pub use endpoint::{Endpoint, Health, State};
 pub use load::Outcome;
 pub use outliers::{FailurePercentage, Outliers, SuccessRate};
 pub use policy::{HashRing, LeastRequest, Policy, UnknownPolicy};

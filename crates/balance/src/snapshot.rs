@@ -1,7 +1,7 @@
 //! The endpoints that picks choose from.
 
 use crate::policy::{Endpoints, Hashed, Policy, Stride, least_request};
-use crate::{Endpoint, Settings, State};
+use crate::{Endpoint, Health, Settings, State};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -11,7 +11,7 @@ pub(crate) struct Snapshot<T> {
     /// The whole list, in the order of the name.
     pub(crate) all: Arc<Endpoints<T>>,
     /// Those that get calls.
-    usable: Box<Endpoints<T>>,
+    pub(crate) usable: Box<Endpoints<T>>,
     /// For weights that differ.
     stride: Option<Stride>,
     /// For policies that hash, over the endpoints of one priority and zone.
@@ -109,7 +109,8 @@ impl<T> Snapshot<T> {
 
 /// Returns whether an endpoint can get calls, but for its ejection.
 fn is_ready<T>(endpoint: &Endpoint<T>) -> bool {
-    endpoint.state() == State::Ready && endpoint.backend.weight > 0
+    let serves = endpoint.state() == State::Ready && endpoint.health() == Health::Healthy;
+    serves && endpoint.backend.weight > 0
 }
 
 fn is_able<T>(endpoint: &Endpoint<T>) -> bool {

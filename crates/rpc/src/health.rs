@@ -37,15 +37,15 @@ struct HealthState {
     next: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-struct HealthCheckRequest {
-    service: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HealthCheckRequest {
+    pub(crate) service: String,
 }
 
 message!(HealthCheckRequest { 1 service: String, });
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct HealthCheckResponse {
+pub(crate) struct HealthCheckResponse {
     status: ServingStatus,
 }
 
@@ -65,10 +65,17 @@ enumeration!(ServingStatus {
     SERVICE_UNKNOWN = 3,
 });
 
-descriptor!(static HEALTH = "Health" in "grpc.health.v1" {
+descriptor!(pub(crate) static HEALTH = "Health" in "grpc.health.v1" {
     Check(1 request: HealthCheckRequest) -> HealthCheckResponse [idempotent, messages];
     Watch(1 request: HealthCheckRequest) -> (), stream<HealthCheckResponse> [idempotent, messages];
 });
+
+impl HealthCheckResponse {
+    /// Returns whether the service is ready.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.status == ServingStatus::SERVING
+    }
+}
 
 impl Health {
     /// Says whether a service is ready, by its full name, as in `hello.v1.Hello`; the empty name is

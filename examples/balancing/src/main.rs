@@ -11,7 +11,7 @@
 //! answers with its number.
 
 use clap::{Args, Parser};
-use dovetail::names::{Policy, Registration};
+use dovetail::names::{HealthCheck, Policy, Registration};
 use dovetail::{
     Call, Channel, Code, Context, HandlerFuture, Method, RetryPolicy, Server, Service,
     ServiceDescriptor, Status, Wire, descriptor,
@@ -50,6 +50,12 @@ struct Client {
     wire: Wire,
     #[arg(long, default_value = "least_request")]
     policy: Policy,
+    /// Check the servers by gRPC's health checks
+    #[arg(long)]
+    health: bool,
+    /// Check the servers by a method
+    #[arg(long)]
+    ping: Option<String>,
     /// How long it calls
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
@@ -119,11 +125,15 @@ async fn call(options: &Client) -> Result<(), Status> {
     // A stock gRPC server in Python cancels calls that come while it ends, instead of refusing
     // them.
     let retries = RetryPolicy::of(3).codes([Code::Unavailable, Code::Cancelled]);
-    let channel = Channel::builder(&options.name)?
+    let mut builder = Channel::builder(&options.name)?
         .wire(options.wire)
         .policy(options.policy.clone())
-        .retry(retries)
-        .build();
+        .retry(retries);
+    let ping = options.ping.as_deref().map(HealthCheck::method);
+    if let Some(check) = ping.or(options.health.then(|| HealthCheck::health(""))) {
+        builder = builder.health_check(check.every(Duration::from_millis(100)));
+    }
+    let channel = builder.build();
     let method = if options.write { WRITE } else { READ };
     let ends = Instant::now() + Duration::from_secs_f64(options.seconds);
     let mut pace = interval(Duration::from_millis(1));

@@ -1,5 +1,7 @@
 use crate::fixture::*;
-use dovetail_balance::{Backend, Balancer, Outcome, Policy, Settings, State};
+use dovetail_balance::{
+    Backend, Balancer, HashRing, Health, LeastRequest, Outcome, Policy, Settings, State,
+};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -145,4 +147,35 @@ fn threads_pick_while_lists_change() {
     });
     balancer.update(start, servers(3), |_| Some(()));
     assert!(balancer.endpoints().iter().all(|one| one.in_flight() == 0));
+}
+
+/// With every policy; the servers of the next priority take over where all are down.
+#[test]
+fn an_unhealthy_endpoint_gets_no_calls() {
+    let list = || (0..3).map(|number| Backend::new(format!("s{number}")).priority(number / 2));
+    for chosen in [
+        Policy::LeastRequest(LeastRequest::of(2)),
+        Policy::RoundRobin,
+        Policy::PickFirst,
+        Policy::RingHash(HashRing::default()),
+        Policy::Maglev,
+    ] {
+        let mut bed = Bed::new(policy(chosen.clone()), list());
+        bed.connect();
+        let mark = |bed: &Bed, address: &str, health| {
+            bed.balancer
+                .checked(bed.now, &bed.endpoint(address), health);
+            bed.connect();
+        };
+        mark(&bed, "s0", Health::Unknown);
+        mark(&bed, "s0", Health::Unhealthy);
+        let reached = |bed: &mut Bed| bed.spread(50).into_keys().collect::<Vec<_>>();
+        assert_eq!(reached(&mut bed), ["s1"], "{chosen:?}");
+        mark(&bed, "s1", Health::Unhealthy);
+        assert_eq!(reached(&mut bed), ["s2"], "{chosen:?}");
+        mark(&bed, "s2", Health::Unhealthy);
+        assert_eq!(reached(&mut bed), [""], "{chosen:?}");
+        mark(&bed, "s0", Health::Healthy);
+        assert_eq!(reached(&mut bed), ["s0"], "{chosen:?}");
+    }
 }

@@ -235,9 +235,10 @@ message!(Server {
     1 name: String,
     /// The address of the server; empty where the name has none.
     2 address: String,
-    /// `idle`, `connecting`, `ready` or `failed`; `unknown` for a name without servers.
+    /// `idle`, `connecting`, `ready` or `failed`; of one that is connected also `checking` or
+    /// `unhealthy`, by its health checks; `unknown` for a name without servers.
     3 state: String,
-    /// Why it cannot be reached, or why the servers of the name cannot be found.
+    /// Why it cannot be used, or why the servers of the name cannot be found.
     4 failure: Option<String>,
     /// It gets no calls for a while, because it has failed.
     5 ejected: bool,

@@ -6,7 +6,7 @@ use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
     Server,
 };
-use crate::names::{self, ChannelStatus};
+use crate::names::{self, ChannelStatus, Health, State};
 use crate::server::Watched;
 use crate::statistics::MethodStatistics;
 use crate::trace::Span;
@@ -184,7 +184,11 @@ fn servers_of(channel: &ChannelStatus) -> Vec<Server> {
     }
     let rows = channel.backends.iter().map(|server| Server {
         address: server.backend.address.clone(),
-        state: format!("{:?}", server.state).to_lowercase(),
+        state: match (server.state, server.health) {
+            (State::Ready, Health::Unknown) => "checking".to_owned(),
+            (State::Ready, Health::Unhealthy) => "unhealthy".to_owned(),
+            (state, _) => format!("{state:?}").to_lowercase(),
+        },
         failure: server.failure.as_ref().map(|why| why.message().to_owned()),
         ejected: server.ejected,
         ejections: whole(server.ejections),

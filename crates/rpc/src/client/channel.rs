@@ -9,7 +9,7 @@ use super::outgoing::{ObjectCall, Outgoing, Queued};
 use super::pool::{Connect, Connected, TaskPool, Usable};
 use super::retries::Retries;
 use super::security::{Security, place};
-use super::servers::{Named, Server, Servers};
+use super::servers::{CHECK, Finding, Named, Question, Server, Servers};
 use super::task::connect;
 use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::link::Link;
@@ -246,6 +246,23 @@ impl Channel {
                 nested.done(&queued);
                 return queued.map(|_| ObjectRef::there(Arc::new(remote)).into());
             }
+        }
+    }
+
+    /// A channel to one server over HTTP/2.
+    #[cfg(feature = "grpc")]
+    pub(super) fn over_http2(server: TaskPool<http2::Http2Connection>, options: Options) -> Self {
+        Channel {
+            shared: Arc::new(Shared::Http2(Servers::One(server))),
+            options: Arc::new(options),
+        }
+    }
+
+    /// Asks the server whether it is ready.
+    pub(super) async fn ask(&self, question: &Question) -> Finding {
+        match question {
+            Question::Health(request) => Finding::of_health(self.call(CHECK, (request,)).await),
+            Question::Method(name) => Finding::of_method(self.call_by_name(name, ()).await),
         }
     }
 
@@ -591,6 +608,13 @@ impl ChannelBuilder {
 impl Connect for Arc<Link> {
     async fn connect(address: &Address, target: String, options: &Options) -> io::Result<Self> {
         connect(address, target, options).await
+    }
+
+    fn channel(server: TaskPool<Self>, options: Options) -> Channel {
+        Channel {
+            shared: Arc::new(Shared::Server(Servers::One(server))),
+            options: Arc::new(options),
+        }
     }
 }
 

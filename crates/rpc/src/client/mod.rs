@@ -31,6 +31,7 @@ mod task;
 
 pub use options::Backoff;
 pub use policies::{HedgingPolicy, RetryPolicy};
+pub use servers::HealthCheck;
 
 #[cfg(feature = "async")]
 pub use channel::{Channel, ChannelBuilder};

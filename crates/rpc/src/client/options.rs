@@ -49,6 +49,10 @@ pub(crate) struct Options {
     pub(crate) balance: dovetail_balance::Settings,
     /// The key that decides to which of several servers a call goes, for policies that hash.
     pub(crate) key: Option<KeyOf>,
+    /// The most calls that wait for a server, where there are several.
+    pub(crate) waiting_calls: Option<usize>,
+    /// How servers are checked, where there are several.
+    pub(crate) health_check: Option<super::servers::HealthCheck>,
     /// Calls wait for a server as long as they have time.
     pub(crate) wait_for_ready: bool,
     pub(crate) policies: Policies,
@@ -130,6 +134,8 @@ impl Default for Options {
             pushbacks: 4,
             balance: dovetail_balance::Settings::default(),
             key: None,
+            waiting_calls: None,
+            health_check: None,
             wait_for_ready: false,
             policies: Policies::default(),
             headers: Headers::new(),
@@ -428,10 +434,33 @@ macro_rules! settings {
             self
         }
 
+        /// Checks that servers are ready: one gets calls after a good answer to a check, and none
+        /// after a bad one. For channels to several servers. Default: no checks; a server counts as
+        /// ready once it is connected.
+        pub fn health_check(mut self, check: crate::names::HealthCheck) -> Self {
+            self.options.health_check = Some(check);
+            self
+        }
+
         /// Gives a server that has come, or come back, its calls little by little over this time.
         /// Default: all at once.
         pub fn slow_start(mut self, time: std::time::Duration) -> Self {
             self.options.balance.slow_start = time;
+            self
+        }
+
+        /// Limits the calls of the channel that wait for the answers of one of several servers.
+        /// Further calls go to other servers. Where all have so many, a call fails at once with
+        /// `RESOURCE_EXHAUSTED`, not sent. Default: no limit.
+        pub fn calls_per_server(mut self, calls: u32) -> Self {
+            self.options.balance.max_in_flight = Some(calls);
+            self
+        }
+
+        /// Limits the calls that wait until one of several servers can be reached. Further ones
+        /// fail at once with `UNAVAILABLE`, not sent. Default: no limit.
+        pub fn waiting_calls(mut self, calls: usize) -> Self {
+            self.options.waiting_calls = Some(calls);
             self
         }
 

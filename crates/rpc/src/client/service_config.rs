@@ -4,6 +4,7 @@
 
 use super::options::Options;
 use super::policies::{CallPolicy, HedgingPolicy, RetryPolicy};
+use super::servers::HealthCheck;
 use crate::{Code, Status};
 use dovetail_balance::{
     Budget, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy,
@@ -27,6 +28,14 @@ struct ServiceConfig {
     #[serde(default)]
     method_config: Vec<MethodConfig>,
     retry_throttling: Option<RetryThrottling>,
+    health_check_config: Option<HealthCheckConfig>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HealthCheckConfig {
+    /// The empty name is that of the server as a whole; without a name there are no checks.
+    service_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +159,9 @@ impl ServiceConfig {
                 .budget()
                 .map_err(|why| format!("retryThrottling: {why}"))?;
             options.policies.budget = Arc::new(Budget::new(budget));
+        }
+        if let Some(name) = self.health_check_config.and_then(|it| it.service_name) {
+            options.health_check = Some(HealthCheck::health(&name));
         }
         Ok(())
     }
@@ -434,6 +446,7 @@ mod tests {
         let share = outliers.failure_percentage.unwrap_or_default();
         assert_eq!((share.threshold, share.request_volume), (60, 10));
         assert_eq!(options.policies.budget.tokens(), 10.0);
+        assert_eq!(options.health_check, Some(HealthCheck::health("")));
         let at = |place: &str| {
             let mut policies = options.policies.clone();
             let mut found = CallPolicy::default();

@@ -2,7 +2,7 @@
 
 use super::keys::{Key, Section, Set};
 use crate::Wire;
-use crate::names::{self, Policy};
+use crate::names::{self, HealthCheck, Policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(super) struct ChannelSettings {
     pub(super) subset: Option<usize>,
     pub(super) hash_header: Option<String>,
     pub(super) ejection_failures: Option<usize>,
+    pub(super) health_check: Option<HealthCheck>,
+    pub(super) health_interval: Option<Duration>,
     pub(super) wait_for_ready: bool,
     pub(super) attempts: Option<usize>,
     pub(super) attempt_timeout: Option<Duration>,
@@ -42,6 +44,19 @@ fn address(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
 
 fn policy(channel: &mut ChannelSettings, name: &'static str) {
     channel.policy = name.parse().ok();
+}
+
+/// Reads a way to check servers: the health checks of gRPC, of a service or of the server as a
+/// whole, or a method.
+fn health_check(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
+    let check = match text.split_once(':') {
+        Some(("health", service)) => HealthCheck::health(service),
+        Some(("method", name)) if !name.is_empty() => HealthCheck::method(name),
+        None if text == "health" => HealthCheck::health(""),
+        _ => return Err("a check is `health`, `health:SERVICE` or `method:NAME`".to_owned()),
+    };
+    channel.health_check = Some(check);
+    Ok(())
 }
 
 /// The names of the policies.
@@ -144,6 +159,18 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
             "5",
             "Failures in a row after which a server gets no calls for a while; 0 for never.",
             Set::Count(|channel, failures| channel.ejection_failures = Some(failures)),
+        ),
+        Key::new(
+            "health-check",
+            "none",
+            "Servers get calls once a check goes well: `health` or `health:shop.v1.Stock` for gRPC's health checks, `method:ping` for a method without parameters.",
+            Set::Text(health_check),
+        ),
+        Key::new(
+            "health-interval",
+            "\"10s\"",
+            "The time between two checks of a server.",
+            Set::Time(|channel, time| channel.health_interval = Some(time)),
         ),
         Key::new(
             "wait-for-ready",

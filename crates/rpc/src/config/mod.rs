@@ -707,6 +707,13 @@ macro_rules! channel {
         if let Some(header) = &settings.hash_header {
             builder = builder.hash_by_header(header);
         }
+        if let Some(check) = &settings.health_check {
+            let check = check.clone();
+            builder = builder.health_check(match settings.health_interval {
+                Some(interval) => check.every(interval),
+                None => check,
+            });
+        }
         if let Some(failures) = settings.ejection_failures {
             builder = builder.outliers(outliers(failures));
         }

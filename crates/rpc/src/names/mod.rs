@@ -42,11 +42,12 @@ mod worker;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+pub use crate::client::HealthCheck;
 #[cfg(feature = "consul")]
 pub use consul::Consul;
 pub use dovetail_balance::{
-    Backend, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy, State,
-    Subset, SuccessRate,
+    Backend, BudgetSettings, FailurePercentage, HashRing, Health, LeastRequest, Outliers, Policy,
+    State, Subset, SuccessRate,
 };
 #[cfg(feature = "etcd")]
 pub use etcd::Etcd;

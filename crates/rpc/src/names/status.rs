@@ -1,5 +1,5 @@
 use crate::Status;
-use dovetail_balance::{Backend, Endpoint, State};
+use dovetail_balance::{Backend, Endpoint, Health, State};
 use std::time::Duration;
 
 /// The state of one of a channel's servers.
@@ -10,7 +10,9 @@ pub struct BackendStatus {
     pub backend: Backend,
     /// Whether it has a connection.
     pub state: State,
-    /// Why it could not be reached the last time, while that is so.
+    /// The outcome of health checks; healthy where there are none.
+    pub health: Health,
+    /// Why it cannot be used, while that is so.
     pub failure: Option<Status>,
     /// Outlier detection keeps calls away from it.
     pub ejected: bool,
@@ -29,6 +31,7 @@ impl BackendStatus {
         BackendStatus {
             backend: endpoint.backend().clone(),
             state: endpoint.state(),
+            health: endpoint.health(),
             failure,
             ejected: endpoint.is_ejected(),
             ejections: endpoint.ejections(),

@@ -1,7 +1,7 @@
 //! The text format of Prometheus, version 0.0.4 (prometheus.io, "Exposition formats").
 
 use super::snapshot::{MethodStatistics, Snapshot};
-use crate::names::{BackendStatus, ChannelStatus, State};
+use crate::names::{BackendStatus, ChannelStatus, Health, State};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -91,6 +91,12 @@ const BACKEND_NUMBERS: &[BackendNumber] = &[
         "gauge",
         "Channels that have a connection to the server.",
         |backend| (backend.state == State::Ready).into(),
+    ),
+    (
+        "dovetail_client_backend_unhealthy",
+        "gauge",
+        "Channels whose health checks keep calls away from the server.",
+        |backend| (backend.health != Health::Healthy).into(),
     ),
     (
         "dovetail_client_backend_ejected",

@@ -121,7 +121,7 @@ fn a_server_and_a_channel_are_as_the_file_says() {
         .unwrap()
         .to_string();
     assert!(
-        error.contains("there is no [channels.stok]; channels are: fleet, stock"),
+        error.contains("there is no [channels.stok]; channels are: checked, fleet, stock"),
         "{error}"
     );
     drop(channel);

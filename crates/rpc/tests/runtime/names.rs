@@ -278,8 +278,7 @@ fn an_error_names_all_servers() {
         (error.code(), error.execution()),
         (Code::Unavailable, Execution::NotSent)
     );
-    let begins =
-        format!("none of the 3 servers of {list} can be reached: cannot connect to tcp://");
+    let begins = format!("none of the 3 servers of {list} can be used: cannot connect to tcp://");
     assert!(error.message().starts_with(&begins), "{error}");
     for address in addresses {
         assert!(
@@ -671,4 +670,92 @@ fn targets_that_are_none_are_refused() {
         let error = blocking::Channel::builder(target).map(drop).unwrap_err();
         assert!(error.message().starts_with(expected), "{error}");
     }
+}
+
+/// A limit for each server sends calls elsewhere, and refuses those that no server has room for.
+#[tokio::test]
+async fn a_server_has_as_many_calls_as_it_may() {
+    // Wires that cancel calls, one for each kind of connection.
+    for wire in ["dovetail", "grpc"] {
+        let team = Team::of(2);
+        let builder = Channel::builder(&team.list()).unwrap();
+        let channel = builder
+            .wire(wire.parse().unwrap())
+            .policy(Policy::PickFirst)
+            .calls_per_server(3)
+            .build();
+        let call = || channel.call::<_, i32, Status>(NUMBER, ());
+        assert_eq!(call().await, Ok(0), "{wire}");
+        team.members[0].0.stuck.store(true, Ordering::SeqCst);
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(call())).collect();
+        for call in &mut waiting {
+            let pending = tokio::time::timeout(Duration::from_millis(1), call).await;
+            assert!(pending.is_err(), "{wire}");
+        }
+        // The other one is not connected to, as the first can be reached.
+        let refused = call().await.unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{wire}");
+        assert_eq!(refused.execution(), Execution::NotSent, "{wire}");
+        assert!(refused.message().contains("has 3 calls"), "{refused}");
+        drop(waiting);
+        team.members[0].0.stuck.store(false, Ordering::SeqCst);
+        assert_eq!(call().await, Ok(0), "{wire}");
+    }
+    let team = Team::of(3);
+    let channel = Channel::builder(&team.list()).unwrap();
+    let channel = channel
+        .policy(Policy::RoundRobin)
+        .calls_per_server(1)
+        .build();
+    let call = || channel.call::<_, i32, Status>(NUMBER, ());
+    while channel
+        .backends()
+        .iter()
+        .filter(|one| one.state == State::Ready)
+        .count()
+        < 3
+    {
+        call().await.unwrap();
+    }
+    team.members[1].0.stuck.store(true, Ordering::SeqCst);
+    let mut stuck = Vec::new();
+    let mut answers = Vec::new();
+    for _ in 0..30 {
+        let mut call = Box::pin(call());
+        match tokio::time::timeout(LONG / 100, &mut call).await {
+            Ok(answer) => answers.push(answer.unwrap()),
+            Err(_) => stuck.push(call),
+        }
+    }
+    assert_eq!(
+        (stuck.len(), answers.contains(&1)),
+        (1, false),
+        "{answers:?}"
+    );
+}
+
+/// Calls that find no server wait, up to a limit.
+#[tokio::test]
+async fn no_more_calls_wait_than_may() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let channel = Channel::builder(&format!("tcp://{address},tcp://{address}")).unwrap();
+    let channel = channel.wait_for_ready(true).waiting_calls(2).build();
+    let call = || channel.call::<_, i32, Status>(NUMBER, ());
+    let mut waiting: Vec<_> = (0..2).map(|_| Box::pin(call())).collect();
+    for call in &mut waiting {
+        let pending = tokio::time::timeout(Duration::from_millis(20), call).await;
+        assert!(pending.is_err());
+    }
+    let refused = call().await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert!(
+        refused.message().contains("2 calls wait for a server"),
+        "{refused}"
+    );
+    // One that has given up makes room.
+    waiting.pop();
+    let pending = tokio::time::timeout(Duration::from_millis(20), call()).await;
+    assert!(pending.is_err());
 }

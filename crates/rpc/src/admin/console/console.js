@@ -261,7 +261,7 @@ const pages = {
   },
   async servers() {
     const servers = await call("servers");
-    const bad = (row) => row.ejected || row.state === "failed" || row.state === "unknown";
+    const bad = (row) => row.ejected || ["failed", "unhealthy", "unknown"].includes(row.state);
     return [
       element("h2", {}, "Servers of the names that channels of this program call"),
       table([

@@ -21,7 +21,9 @@ use super::outgoing::{ObjectCall, Outgoing};
 use super::pool::{ConnectionPool, PoolSlot};
 use super::retries::Retries;
 use super::security::{Security, place, protocol};
-use super::servers::{Attempt, Choice, Look, Member, Named, Server, Servers, Visit};
+use super::servers::{
+    Attempt, CHECK, Checks, Choice, Finding, Look, Member, Named, Question, Server, Servers, Visit,
+};
 use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::block_on::{block_on, block_on_until};
 use crate::link::Link;
@@ -168,6 +170,28 @@ impl Server for Connections {
             attempt.ended(reached);
         });
     }
+
+    fn check(mut checks: Checks<Self>) {
+        in_background(move || {
+            let options = checks.options();
+            let connector = checks.member().server.connector.clone();
+            let server = Connections {
+                connector,
+                pool: ConnectionPool::new(options.connections),
+            };
+            let channel = Channel {
+                shared: Arc::new(Shared::Server(Servers::One(server))),
+                options: Arc::new(options),
+            };
+            while let Some(pause) = checks.pause() {
+                if checks.is_due() {
+                    let finding = channel.ask(checks.question());
+                    checks.note(finding);
+                }
+                thread::sleep(pause);
+            }
+        });
+    }
 }
 
 impl Member<Connections> {
@@ -222,14 +246,18 @@ fn visit(
     options: &Options,
     choice: &Choice<'_>,
 ) -> Result<Visit<Connections>, Status> {
-    let mut limits = None;
+    let (mut limits, mut queue) = (None, None);
     loop {
         let (version, now) = (named.version(), Instant::now());
         let why = match named.look(now, choice) {
             Look::Found(visit) => return Ok(visit),
             Look::Wait => None,
             Look::Nothing(why) => Some(why),
+            Look::Crowded(why) => return Err(why),
         };
+        if queue.is_none() {
+            queue = Some(named.queue()?);
+        }
         let limits = limits.get_or_insert_with(|| named.wait_limits(options, choice));
         let next = named.next_look(limits, why, now)?;
         // Too late is as good as a change: it looks again.
@@ -278,6 +306,14 @@ impl Channel {
         Channel {
             shared: Arc::new(Shared::Local(service)),
             options: Arc::default(),
+        }
+    }
+
+    /// Asks the server whether it is ready.
+    fn ask(&self, question: &Question) -> Finding {
+        match question {
+            Question::Health(request) => Finding::of_health(self.call(CHECK, (request,))),
+            Question::Method(name) => Finding::of_method(self.call_by_name(name, ())),
         }
     }
 

@@ -6,10 +6,11 @@ mod streams;
 mod style;
 
 use super::Answered;
+use super::Channel;
 use super::failures::{crowded, lost};
 use super::options::Options;
 use super::outgoing::Outgoing;
-use super::pool::{Connect, Connected, Usable};
+use super::pool::{Connect, Connected, TaskPool, Usable};
 use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
 use crate::web::{Protocol, Style, exception_field};
@@ -113,6 +114,10 @@ impl Connect for Http2Connection {
             target: target.into(),
             origin: Arc::new(Origin::of(options)),
         })
+    }
+
+    fn channel(server: TaskPool<Self>, options: Options) -> Channel {
+        Channel::over_http2(server, options)
     }
 }
 

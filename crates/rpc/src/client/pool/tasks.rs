@@ -1,10 +1,11 @@
 use super::{Connected, ConnectionPool, PoolSlot};
+use crate::client::Channel;
 use crate::client::channel::{in_time, rest};
 use crate::client::dial::{Dial, Failed};
 use crate::client::failures::too_late;
 use crate::client::local_upgrade::UPGRADE_TIMEOUT;
 use crate::client::options::Options;
-use crate::client::servers::{Attempt, Choice, Look, Named, Server, Servers, Visit};
+use crate::client::servers::{Attempt, Checks, Choice, Look, Named, Server, Servers, Visit};
 use crate::{Address, Code, Execution, Status, clock};
 use std::io;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ pub(in crate::client) trait Connect: Connected + Send + Sync + 'static {
         target: String,
         options: &Options,
     ) -> impl Future<Output = io::Result<Self>> + Send;
+
+    /// Makes a channel to one server.
+    fn channel(server: TaskPool<Self>, options: Options) -> Channel;
 }
 
 /// The connections of an async channel to the server with this address.
@@ -156,6 +160,24 @@ impl<C: Connect> Server for TaskPool<C> {
             attempt.ended(reached);
         });
     }
+
+    fn check(mut checks: Checks<Self>) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        runtime.spawn(async move {
+            let options = checks.options();
+            let server = TaskPool::new(checks.member().server.address.clone(), 1);
+            let channel = C::channel(server, options);
+            while let Some(pause) = checks.pause() {
+                if checks.is_due() {
+                    let finding = channel.ask(checks.question()).await;
+                    checks.note(finding);
+                }
+                rest(pause).await;
+            }
+        });
+    }
 }
 
 impl<C: Connect> Servers<TaskPool<C>> {
@@ -177,14 +199,18 @@ async fn visit<C: Connect>(
     options: &Options,
     choice: &Choice<'_>,
 ) -> Result<Visit<TaskPool<C>>, Status> {
-    let mut limits = None;
+    let (mut limits, mut queue) = (None, None);
     loop {
         let (version, now) = (named.version(), clock::now());
         let why = match named.look(now, choice) {
             Look::Found(visit) => return Ok(visit),
             Look::Wait => None,
             Look::Nothing(why) => Some(why),
+            Look::Crowded(why) => return Err(why),
         };
+        if queue.is_none() {
+            queue = Some(named.queue()?);
+        }
         let limits = limits.get_or_insert_with(|| named.wait_limits(options, choice));
         let next = named.next_look(limits, why, now)?;
         // Too late is as good as a change: it looks again.

@@ -1,9 +1,10 @@
+use super::checks::Checks;
 use super::named::Named;
 use super::{Reached, Server, ServerEndpoint};
 use crate::client::options::Options;
 use crate::{Status, clock};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -15,6 +16,8 @@ pub(in crate::client) struct Member<S> {
     failure: Mutex<Option<Status>>,
     /// Connections in a row that have ended as soon as they were made.
     flaps: AtomicU32,
+    /// Health checks have begun.
+    checked: AtomicBool,
 }
 
 impl<S> Member<S> {
@@ -24,6 +27,7 @@ impl<S> Member<S> {
             options: Arc::new(options),
             failure: Mutex::default(),
             flaps: AtomicU32::new(0),
+            checked: AtomicBool::new(false),
         }
     }
 
@@ -48,7 +52,12 @@ impl<S> Member<S> {
         failure.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn fail(&self, why: Option<Status>) {
+    /// Returns whether health checks have begun, which they do now.
+    pub(super) fn is_checked(&self) -> bool {
+        self.checked.swap(true, Relaxed)
+    }
+
+    pub(super) fn fail(&self, why: Option<Status>) {
         let failure = self.failure.lock();
         *failure.unwrap_or_else(PoisonError::into_inner) = why;
     }
@@ -85,6 +94,7 @@ impl<S: Server> Attempt<S> {
         match reached {
             Ok(()) => {
                 self.member().fail(None);
+                Checks::begin(&self.named, &self.endpoint);
                 balancer.ready(now, &self.endpoint);
             }
             Err(failed) => {

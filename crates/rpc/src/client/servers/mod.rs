@@ -3,11 +3,14 @@
 //! A resolver gives the list, the balancer chooses, and the channel connects in the background: a
 //! call waits for a connection only while no server of the list has one.
 
+mod checks;
 mod member;
 mod named;
 mod news;
 mod visit;
 
+pub use checks::HealthCheck;
+pub(super) use checks::{CHECK, Checks, Finding, Question};
 pub(super) use member::{Attempt, Member};
 pub(super) use named::{Look, Named};
 pub(super) use visit::{Choice, Visit};
@@ -34,6 +37,9 @@ pub(super) trait Server: Send + Sync + Sized + 'static {
 
     /// Connects in the background.
     fn reach(attempt: Attempt<Self>);
+
+    /// Checks a server in the background, until [`Checks::pause`] has an end.
+    fn check(checks: Checks<Self>);
 }
 
 /// The servers of a channel.

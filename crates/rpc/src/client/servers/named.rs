@@ -1,12 +1,13 @@
 use super::news::News;
 use super::visit::{Choice, Visit};
-use super::{Attempt, Member, Server, unavailable};
+use super::{Attempt, HealthCheck, Member, Server, unavailable};
 use crate::client::options::Options;
 use crate::client::security::{Security, place};
 use crate::names::{self, BackendStatus, Named as _, Resolution, Resolver, Watch};
-use crate::{Address, Status, clock};
-use dovetail_balance::{Backend, Balancer, Picked, State};
+use crate::{Address, Code, Execution, Status, clock};
+use dovetail_balance::{Backend, Balancer, Health, Picked, State};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,17 @@ pub(in crate::client) struct Named<S: Server> {
     news: News,
     /// TLS for servers whose addresses ask for it.
     system: OnceLock<Result<Security, String>>,
+    /// Calls that wait for a server.
+    waiting: AtomicUsize,
+}
+
+/// A call that waits for a server, counted as long as this exists.
+pub(in crate::client) struct Queue<'a>(&'a AtomicUsize);
+
+impl Drop for Queue<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 /// A look for a server.
@@ -35,6 +47,8 @@ pub(in crate::client) enum Look<S: Server> {
     Wait,
     /// All servers are known to be unreachable, or none is known.
     Nothing(Status),
+    /// All servers have as many calls as they may.
+    Crowded(Status),
 }
 
 impl<S: Server> Named<S> {
@@ -49,6 +63,7 @@ impl<S: Server> Named<S> {
             watch: OnceLock::new(),
             news: News::default(),
             system: OnceLock::new(),
+            waiting: AtomicUsize::new(0),
         });
         names::list(&named);
         named
@@ -56,6 +71,10 @@ impl<S: Server> Named<S> {
 
     pub(super) fn balancer(&self) -> &Balancer<Member<S>> {
         &self.balancer
+    }
+
+    pub(super) fn health_check(&self) -> Option<&HealthCheck> {
+        self.options.health_check.as_ref()
     }
 
     /// Notes that a server was reached, or not. A resolver may know of others.
@@ -91,7 +110,31 @@ impl<S: Server> Named<S> {
         }
         match self.hopeless() {
             Some(why) => Look::Nothing(why),
+            None if self.balancer.is_crowded() => Look::Crowded(self.crowded()),
             None => Look::Wait,
+        }
+    }
+
+    #[cold]
+    fn crowded(&self) -> Status {
+        let most = self.options.balance.max_in_flight.unwrap_or_default();
+        let what = format!(
+            "each server of {} has {most} calls of this channel, and gets no more",
+            self.name()
+        );
+        Status::new(Code::ResourceExhausted, what).with_execution(Execution::NotSent)
+    }
+
+    /// Counts a call that waits for a server. An error where too many wait.
+    pub(in crate::client) fn queue(&self) -> Result<Queue<'_>, Status> {
+        let queue = Queue(&self.waiting);
+        let before = self.waiting.fetch_add(1, Relaxed);
+        match self.options.waiting_calls {
+            Some(most) if before >= most => Err(unavailable(format!(
+                "{most} calls wait for a server of {} already",
+                self.name()
+            ))),
+            _ => Ok(queue),
         }
     }
 
@@ -240,7 +283,8 @@ impl<S: Server> Named<S> {
         if weighing.clone().next().is_none() {
             return Some(unavailable(format!("no server of {name} has a weight")));
         }
-        if !weighing.all(|endpoint| endpoint.state() == State::Failed) {
+        let is_down = |state, health| state == State::Failed || health == Health::Unhealthy;
+        if !weighing.all(|endpoint| is_down(endpoint.state(), endpoint.health())) {
             return None;
         }
         let reasons: Vec<_> = all
@@ -254,8 +298,8 @@ impl<S: Server> Named<S> {
         };
         let first = reasons[..reasons.len().min(REASONS)].join("; ");
         let what = match all.len() {
-            1 => format!("the one server of {name} cannot be reached"),
-            all => format!("none of the {all} servers of {name} can be reached"),
+            1 => format!("the one server of {name} cannot be used"),
+            all => format!("none of the {all} servers of {name} can be used"),
         };
         Some(unavailable(format!("{what}: {first}{more}")))
     }
