@@ -11,6 +11,7 @@ mod peer_idl;
 mod peers;
 mod prometheus;
 mod protobuf;
+mod readme;
 mod reference;
 mod registries;
 mod soak;
@@ -59,6 +60,8 @@ enum Command {
     Peers(peers::Options),
     /// Have a Prometheus server read the example shop.
     Prometheus,
+    /// Follow the README as a newcomer does: write its files, run its commands.
+    Readme,
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
     /// Have servers register in etcd and ZooKeeper, and a channel find them there.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Interop(options) => interop::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Prometheus => prometheus::run(),
+        Command::Readme => readme::run(),
         Command::Protobuf => protobuf::run(),
         Command::Registries => registries::run(),
         Command::Soak(options) => soak::run(&options),

@@ -24,6 +24,7 @@ const STAGES: &[Stage] = &[
     ("unit and integration tests", || {
         stage::command(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])
     }),
+    ("readme", crate::readme::stage),
     ("every order of shared accesses", every_order),
     ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),

@@ -113,6 +113,33 @@ impl Running {
         drained
     }
 
+    /// Waits for SIGTERM, SIGINT (Ctrl-C) or SIGQUIT, and then shuts the server down as
+    /// [`shutdown`](Self::shutdown) does. A second signal ends the process at once, with the exit
+    /// code 1. An error if the signals cannot be had.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let server = dovetail::Server::new().bind("add", |a: i32, b: i32| a + b);
+    /// let running = server.listen("tcp://127.0.0.1:9090")?.start()?;
+    /// running.wait_for_signal(Duration::from_secs(10))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(all(unix, feature = "signals"))]
+    pub fn wait_for_signal(self, drain: Duration) -> io::Result<bool> {
+        use signal_hook::consts::TERM_SIGNALS;
+        let is_second = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        for signal in TERM_SIGNALS {
+            signal_hook::flag::register_conditional_shutdown(*signal, 1, is_second.clone())?;
+        }
+        let mut signals = signal_hook::iterator::Signals::new(TERM_SIGNALS)?;
+        signals.forever().next();
+        is_second.store(true, Ordering::SeqCst);
+        Ok(self.shutdown(drain))
+    }
+
     /// Waits until the server has ended; for ever unless another thread ends it.
     pub fn wait(self) {
         for thread in self.threads {

@@ -1,0 +1,248 @@
+//! `cargo xtask readme`: the README as a newcomer follows it, in a crate outside the workspace.
+//!
+//! Blocks of Rust and TOML go into the file that the line before them names. Blocks of the language
+//! `console` are run: a line with `$` is a command, `&` at its end starts a server, and the other
+//! lines are the output that is expected.
+
+use crate::stage::{self, Outcome};
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The address of all servers of the README.
+const ADDRESS: &str = "127.0.0.1:9090";
+
+/// The longest time until a server has been built and started, or has ended.
+const PATIENT: Duration = Duration::from_secs(300);
+
+pub(crate) fn run() -> Result<(), String> {
+    stage().into_result()
+}
+
+/// The stage of the tests.
+pub(crate) fn stage() -> Outcome {
+    match follow() {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+fn follow() -> Result<(), String> {
+    let text = read(&stage::root().join("README.md"))?;
+    let place = Place::new()?;
+    // The command, as it is beside its own tests.
+    stage::built_tests(&["--test", "transcripts", "--no-run"]).into_result()?;
+    for block in blocks(&text) {
+        match (block.language, block.file) {
+            ("console", _) => place.console(&block)?,
+            (_, Some(file)) => place.write(file, &block.text())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A fenced block of the page.
+struct Block<'a> {
+    line: usize,
+    language: &'a str,
+    /// The file that the line before names.
+    file: Option<&'a str>,
+    lines: Vec<&'a str>,
+}
+
+impl Block<'_> {
+    fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let (mut found, mut open, mut before) = (Vec::new(), None::<Block<'_>>, "");
+    for (index, line) in text.lines().enumerate() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(info)) => {
+                open = Some(Block {
+                    line: index + 1,
+                    language: info.split(',').next().unwrap_or_default(),
+                    file: named_file(before),
+                    lines: Vec::new(),
+                });
+            }
+            (Some(_), Some(_)) => found.extend(open.take()),
+            (Some(block), None) => block.lines.push(line),
+            (None, None) if !line.is_empty() => before = line,
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+/// The last word in code of a line that ends with a colon.
+fn named_file(line: &str) -> Option<&str> {
+    let file = line.strip_suffix("`:")?.rsplit('`').next()?;
+    file.contains('.').then_some(file)
+}
+
+/// The folder of the newcomer's crate.
+struct Place(PathBuf);
+
+impl Place {
+    /// An empty crate, as `cargo new` makes it.
+    fn new() -> Result<Self, String> {
+        let place = stage::target().join("readme/hello");
+        let _ = fs::remove_dir_all(place.join("src"));
+        let place = Place(place);
+        place.write("src/main.rs", "fn main() {}\n")?;
+        let versions = read(&stage::root().join("Cargo.lock"))?;
+        place.write("Cargo.lock", &versions)?;
+        Ok(place)
+    }
+
+    fn write(&self, file: &str, text: &str) -> Result<(), String> {
+        let text = match file {
+            "Cargo.toml" => manifest(text),
+            _ => text.to_owned(),
+        };
+        let path = self.0.join(file);
+        let folder = path.parent().unwrap_or(&self.0);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, text))
+            .map_err(|problem| format!("{}: {problem}", path.display()))
+    }
+
+    /// Runs the commands of a block. Its servers end with it.
+    fn console(&self, block: &Block<'_>) -> Result<(), String> {
+        let mut servers = Vec::new();
+        let mut lines = block.lines.iter().enumerate().peekable();
+        while let Some((index, line)) = lines.next() {
+            let at = format!("README.md:{}", block.line + index + 1);
+            let Some(command) = line.strip_prefix("$ ") else {
+                return Err(format!("{at}: not the output of a command: {line}"));
+            };
+            let mut expected = String::new();
+            while let Some((_, line)) = lines.next_if(|(_, line)| !line.starts_with("$ ")) {
+                expected += &format!("{line}\n");
+            }
+            println!("$ {command}");
+            let problem = |why: String| format!("{at}: `{command}` {why}");
+            match command.strip_suffix(" &") {
+                Some(command) => servers.push(Server::start(self, command).map_err(problem)?),
+                None => self.expect(command, &expected).map_err(problem)?,
+            }
+        }
+        servers.into_iter().try_for_each(Server::end)
+    }
+
+    fn expect(&self, command: &str, expected: &str) -> Result<(), String> {
+        let output = self.shell(command).output();
+        let output = output.map_err(|problem| problem.to_string())?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        match output.status.success() && printed.trim_end() == expected.trim_end() {
+            true => Ok(()),
+            false => Err(format!(
+                "ended with {}, and printed\n{printed}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            )),
+        }
+    }
+
+    fn shell(&self, command: &str) -> Command {
+        let mut shell = Command::new("bash");
+        let ours = stage::target().join("debug").display().to_string();
+        let path = std::env::var("PATH").unwrap_or_default();
+        shell
+            .args(["-c", command])
+            .env("PATH", format!("{ours}:{path}"))
+            .current_dir(&self.0);
+        shell
+    }
+}
+
+/// The manifest that `cargo new` makes, with these lines. The crate is taken from here: it is not
+/// published yet.
+fn manifest(lines: &str) -> String {
+    let crates = stage::root().join("crates/rpc").display().to_string();
+    format!(
+        "[package]\nname = \"hello\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{lines}\n\
+         [patch.crates-io]\ndovetail-rpc = {{ path = {crates:?} }}\n\n[workspace]\n"
+    )
+}
+
+/// A server in the background.
+struct Server(Child);
+
+impl Server {
+    fn start(place: &Place, command: &str) -> Result<Self, String> {
+        if is_open() {
+            return Err(format!("needs {ADDRESS}, where another program listens"));
+        }
+        let mut shell = place.shell(command);
+        // A group of its own, so that a signal reaches the program and not only the shell.
+        shell.stdout(Stdio::null()).process_group(0);
+        let child = shell.spawn().map_err(|problem| problem.to_string())?;
+        let mut server = Server(child);
+        let started = Instant::now();
+        while !is_open() {
+            let ended = server.0.try_wait().map_err(|problem| problem.to_string())?;
+            if ended.is_some() || started.elapsed() > PATIENT {
+                return Err("does not listen".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+
+    /// Asks it to end, as a supervisor does.
+    fn end(mut self) -> Result<(), String> {
+        self.signal("-TERM");
+        let ended = self.0.wait();
+        ended.map_err(|problem| problem.to_string())?;
+        match is_open() {
+            true => Err(format!("the server at {ADDRESS} goes on after SIGTERM")),
+            false => Ok(()),
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args([name, "--", &group]).status();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            self.signal("-KILL");
+        }
+    }
+}
+
+fn is_open() -> bool {
+    TcpStream::connect(ADDRESS).is_ok()
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|problem| format!("{}: {problem}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_their_files() {
+        let text =
+            "a, and in `Cargo.toml`:\n\n```toml\nx = 1\n```\n\nthen\n\n```console\n$ a &\n```\n";
+        let found: Vec<_> = blocks(text)
+            .iter()
+            .map(|block| (block.language, block.file, block.text()))
+            .collect();
+        let toml = ("toml", Some("Cargo.toml"), "x = 1\n".to_owned());
+        assert_eq!(found, [toml, ("console", None, "$ a &\n".to_owned())]);
+    }
+}
